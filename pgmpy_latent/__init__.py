@@ -1,0 +1,39 @@
+"""Learn hidden variables in categorical data, as a plugin to pgmpy."""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+#: Public name -> module that defines it; loaded at first use, so that importing the package stays quick.
+_HOME = {
+    "CategoricalData": "pgmpy_latent.data",
+    "encode": "pgmpy_latent.data",
+    "LatentTree": "pgmpy_latent.tree",
+    "TreeEM": "pgmpy_latent.estimator",
+    "from_pgmpy": "pgmpy_latent.convert",
+    "to_pgmpy": "pgmpy_latent.convert",
+    "save": "pgmpy_latent.convert",
+    "load": "pgmpy_latent.convert",
+    "check_export": "pgmpy_latent.convert",
+    "log_likelihood": "pgmpy_latent.queries",
+    "row_log_likelihoods": "pgmpy_latent.queries",
+    "posterior": "pgmpy_latent.queries",
+    "most_likely": "pgmpy_latent.queries",
+    "impute": "pgmpy_latent.queries",
+    "sample": "pgmpy_latent.queries",
+}
+_MODULES = ("datasets", "exceptions", "scores", "testing")
+
+__all__ = ["__version__", *_HOME, *_MODULES]
+
+
+def __getattr__(name: str):
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return import_module(f"pgmpy_latent.{name}")
+    raise AttributeError(f"module 'pgmpy_latent' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,45 @@
+"""One exception per kind of mistake; each docstring says what to do instead."""
+
+
+class PgmpyLatentError(ValueError):
+    """Base of every error that this package raises about its input."""
+
+
+class DataError(PgmpyLatentError):
+    """The table cannot be read as categorical data. Mend or leave out the column that is named."""
+
+
+class WeightError(PgmpyLatentError):
+    """The weights are not one finite, non-negative number per row. Mend the rows that are named."""
+
+
+class StateNameError(PgmpyLatentError):
+    """Given states and the data, or a given cardinality, contradict each other. Change one of the two."""
+
+
+class UnseenCategoryError(PgmpyLatentError):
+    """A row holds a category that the model does not know. Map it, or ask for ``unseen="missing"``."""
+
+
+class NotATreeError(PgmpyLatentError):
+    """The network is not a forest. Remove parents until every node has at most one."""
+
+
+class InvalidTreeError(PgmpyLatentError):
+    """A tree breaks one of the invariants listed in :func:`pgmpy_latent.tree.check`. Mend what is named."""
+
+
+class ImpossibleRowError(PgmpyLatentError):
+    """A row has probability zero under the given tables. Use tables without that zero, or a prior."""
+
+
+class FileFormatError(PgmpyLatentError):
+    """A file is not a model that :func:`pgmpy_latent.save` wrote. Save the model anew."""
+
+
+class UnseenCategoryWarning(UserWarning):
+    """Cells held categories that the model does not know and were treated as missing."""
+
+
+class DegenerateStateWarning(UserWarning):
+    """A fitted hidden variable has empty or duplicate states. Fewer states would fit as well."""

@@ -1,0 +1,1 @@
+"""Compiled message passing: the one door to compiled code."""

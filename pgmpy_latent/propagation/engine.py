@@ -1,0 +1,249 @@
+"""The engine of trees: a plan bound to numbers of states and to weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from pgmpy_latent.propagation.layout import Layout
+from pgmpy_latent.propagation.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, PIVOT, PRODUCT, Plan, compile_plan
+from pgmpy_latent.propagation.walk import RowWalk, region_of
+
+
+class TreeEngine:
+    """Exact inference in a forest, for the rows of a plan.
+
+    This is the interface that EM and the fitted surfaces know; engines for other models offer the same
+    methods. ``tables`` are flat vectors (see :class:`~pgmpy_latent.propagation.layout.Layout`).
+
+    Parameters
+    ----------
+    plan : Plan
+        Compiled message passing.
+    cards : sequence of int
+        Number of states of each node.
+    weights : array, shape (n_rows,), optional
+        Weight of each row; one by default.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.propagation.plan import Evidence
+    >>> plan = compile_plan([-1, 0], {1: Evidence(np.array([0, 1]), 2)})
+    >>> engine = TreeEngine(plan, [2, 2], weights=[3.0, 1.0])
+    >>> tables = engine.layout.pack([np.array([[0.5, 0.5]]), np.array([[0.9, 0.1], [0.3, 0.7]])])
+    >>> log_likelihood, counts = engine.expected_counts(tables)
+    >>> round(float(log_likelihood), 4), float(counts[:2].sum())
+    (-2.4488, 4.0)
+    """
+
+    def __init__(self, plan: Plan, cards: Sequence[int], weights: np.ndarray | None = None):
+        self.plan = plan
+        self.cards = np.asarray(cards, dtype=np.int64)
+        rows = np.where(plan.parents < 0, 1, self.cards[plan.parents])
+        self.layout = Layout(np.stack([rows, self.cards], axis=1))
+        self.weights = np.ones(plan.n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
+        assert self.weights.shape == (plan.n_rows,)
+        self.pattern_weights = self._sum_over_patterns(self.weights)
+        self.constant = 0.0
+        if plan.row_constants is not None:
+            self.constant = float(self.weights @ plan.row_constants)
+        self._ops = np.array([step.row for step in plan.steps], dtype=np.int64)
+        self._place_sites()
+        self._nothing_muted = np.zeros(len(self._ops), dtype=np.int8)
+        self._everything_wanted = np.ones(len(self._ops), dtype=np.int8)
+        self._spare_workspaces: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def _place_sites(self) -> None:
+        """Lay the slots of all sites out in one vector."""
+        sites = self.plan.sites
+        self.site_card = self.cards[[site.node for site in sites]]
+        sizes = np.diff(self.plan.site_slots) * self.site_card
+        self.site_base = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.site_prior = np.array(
+            [self.layout.offsets[site.node] if site.has_prior else -1 for site in sites], dtype=np.int64
+        )
+
+    def _sum_over_patterns(self, weights: np.ndarray) -> np.ndarray:
+        """Add the weights of rows up for every pattern of every pivot."""
+        counts = [step.count for step in self.plan.steps if step.kind == PIVOT]
+        return np.concatenate(
+            [
+                weights if patterns is None else np.bincount(patterns, weights, minlength=count)
+                for patterns, count in zip(self.plan.row_patterns, counts, strict=True)
+            ]
+        )
+
+    def reweighted(self, weights: np.ndarray) -> TreeEngine:
+        """Return an engine for the same rows with other weights."""
+        return TreeEngine(self.plan, self.cards, weights)
+
+    def expected_counts(
+        self, tables: np.ndarray, free: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log-likelihood and the expected count of every entry of every table.
+
+        Parameters
+        ----------
+        tables : array, shape (size,) or (n_starts, size)
+            Parameters.
+        free : bool array, shape (n_tables,), optional
+            Tables whose counts are wanted; the counts of others are zero.
+
+        Returns
+        -------
+        log_likelihood : float, or array of shape (n_starts,)
+        counts : array like ``tables``
+        """
+        log_likelihoods, counts, _ = self._run(tables, backward=True, wanted=self._wanted(free))
+        if free is not None:
+            counts *= np.asarray(free)[self.layout.table_of_entry]
+        if tables.ndim == 1:
+            return log_likelihoods[0], counts[0]
+        return log_likelihoods, counts
+
+    def log_likelihood(self, tables: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood alone: a float, or one per start."""
+        log_likelihoods, _, _ = self._run(tables)
+        return log_likelihoods if tables.ndim == 2 else log_likelihoods[0]
+
+    def row_log_likelihoods(self, tables: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood of each row (of shape (n_rows,) or (n_starts, n_rows))."""
+        _, _, pattern_logs = self._run(tables, keep_logs=True)
+        rows = np.zeros((len(pattern_logs), self.plan.n_rows))
+        begin = 0
+        pivots = [step for step in self.plan.steps if step.kind == PIVOT]
+        for step, patterns in zip(pivots, self.plan.row_patterns, strict=True):
+            logs = pattern_logs[:, begin : begin + step.count]
+            rows += logs if patterns is None else logs[:, patterns]
+            begin += step.count
+        if self.plan.row_constants is not None:
+            rows += self.plan.row_constants
+        return rows if tables.ndim == 2 else rows[0]
+
+    def beliefs(
+        self, tables: np.ndarray, nodes: Sequence[int], without: Iterable[int] = ()
+    ) -> list[np.ndarray]:
+        """Return P(node | row) for each of the nodes, as arrays of shape (n_rows, states).
+
+        ``without`` names nodes whose edge to their parent is cut: each side then knows only of itself.
+        Rows of probability zero give NaN.
+        """
+        walk = self._walk(tables, without)
+        return [walk.belief(node) for node in nodes]
+
+    def pair_counts(self, tables: np.ndarray, pairs: Sequence[tuple[int, int]]) -> list[np.ndarray]:
+        """Return the expected joint counts of pairs of nodes, adjacent or not."""
+        walk = self._walk(tables)
+        return [walk.pair_count(left, right, self.weights) for left, right in pairs]
+
+    def draw(self, tables: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draw the states of all nodes from their joint posterior, for each row: (n_rows, n_nodes)."""
+        return self._walk(tables).draw(rng)
+
+    def freeze(self, tables: np.ndarray, free: np.ndarray) -> tuple[TreeEngine, np.ndarray]:
+        """Return a smaller engine in which all that no free table can change has become evidence.
+
+        Parameters
+        ----------
+        tables : array, shape (size,)
+            Parameters.
+        free : bool array, shape (n_tables,)
+            Tables that will change; at least one.
+
+        Returns
+        -------
+        engine : TreeEngine
+            Over the nodes between the free tables; its log-likelihood is that of the whole model.
+        nodes : int array
+            The node of this engine that each node of the new one stands for. The top node of a region that
+            has lost its parent has a table of ones.
+        """
+        nodes = region_of(self.plan.parents, np.flatnonzero(free))
+        inner = self
+        if not self._meets_inside(nodes):
+            plan = compile_plan(
+                self.plan.parents,
+                self.plan.evidence,
+                pivots=nodes.tolist(),
+                row_constants=self.plan.given_constants,
+            )
+            inner = TreeEngine(plan, self.cards, self.weights)
+        evidence, constants = inner._walk(tables).surroundings(nodes)
+        position = {int(node): at for at, node in enumerate(nodes)}
+        parents = [position.get(int(self.plan.parents[node]), -1) for node in nodes]
+        plan = compile_plan(
+            parents, {position[node]: pieces for node, pieces in evidence.items()}, row_constants=constants
+        )
+        return TreeEngine(plan, self.cards[nodes], self.weights), nodes
+
+    def _walk(self, tables: np.ndarray, without: Iterable[int] = ()) -> RowWalk:
+        """Send all messages up, and return what can walk along them row by row."""
+        muted = self._nothing_muted
+        cut = set(without)
+        if cut:
+            carries = (EDGE, LEAF_ABOVE, LEAF_BELOW)
+            muted = np.array([s.kind in carries and s.table in cut for s in self.plan.steps], dtype=np.int8)
+        workspace = self._workspace()
+        self._run(tables, muted=muted, workspace=workspace)
+        values, exponents = workspace
+        return RowWalk(self, tables, values[0], exponents, cut)
+
+    def _meets_inside(self, nodes: np.ndarray) -> bool:
+        """Tell whether the messages of every component that the nodes belong to meet at one of them."""
+        inside = set(nodes.tolist())
+        touched = False
+        for step in self.plan.steps:
+            members = [step.site] if step.kind != EDGE else [step.site, step.a]
+            touched |= any(self.plan.sites[s].node in inside and self.plan.sites[s].whole for s in members)
+            if step.kind == PIVOT:
+                if touched and self.plan.sites[step.site].node not in inside:
+                    return False
+                touched = False
+        return True
+
+    def _wanted(self, free: np.ndarray | None) -> np.ndarray:
+        """Return which operations have a free table at or below them."""
+        if free is None:
+            return self._everything_wanted
+        below = np.zeros(len(self.plan.sites), dtype=np.bool_)
+        wanted = np.zeros(len(self._ops), dtype=np.int8)
+        for at, step in enumerate(self.plan.steps):
+            if step.kind in (LEAF_ABOVE, LEAF_BELOW):
+                wanted[at] = free[step.table]
+            elif step.kind == EDGE:
+                source = self.plan.sites[step.a]
+                wanted[at] = free[step.table] or below[step.a] or (source.has_prior and free[source.node])
+            elif step.kind == PRODUCT:
+                wanted[at] = below[step.site]
+            below[step.site] |= bool(wanted[at])
+        return wanted
+
+    def _workspace(self) -> tuple[np.ndarray, np.ndarray]:
+        try:
+            return self._spare_workspaces.pop()  # threads never share one
+        except IndexError:
+            slots = int(self.plan.site_slots[-1])
+            return np.empty((2, int(self.site_base[-1]))), np.empty(slots, dtype=np.int32)
+
+    def _run(self, tables, *, backward=False, keep_logs=False, wanted=None, muted=None, workspace=None):
+        """Run the plan; return log-likelihoods, counts and the patterns' log-likelihoods."""
+        from pgmpy_latent.propagation.kernels import run  # the compiler loads at first use
+
+        tables = np.ascontiguousarray(np.atleast_2d(tables), dtype=np.float64)
+        assert tables.shape[1] == self.layout.size, (tables.shape, self.layout.size)
+        starts = len(tables)
+        counts = np.empty((starts, self.layout.size if backward else 0))
+        log_likelihoods = np.empty(starts)
+        pattern_logs = np.empty((starts if keep_logs else 1, len(self.pattern_weights) if keep_logs else 0))
+        own = self._workspace() if workspace is None else workspace
+        run(
+            self._ops, self.plan.index, self.site_card, self.site_base, self.plan.site_slots,
+            self.site_prior, self.layout.offsets, self.plan.soft, self.pattern_weights, tables,
+            self._everything_wanted if wanted is None else wanted,
+            self._nothing_muted if muted is None else muted,
+            counts, log_likelihoods, pattern_logs, keep_logs, backward, *own,
+        )  # fmt: skip
+        if workspace is None:
+            self._spare_workspaces.append(own)
+        return log_likelihoods + self.constant, counts, pattern_logs

@@ -1,0 +1,140 @@
+"""Hypothesis strategies for trees and data, and an assertion on trees; for tests of this package and of yours.
+
+Needs hypothesis: ``pip install "pgmpy-latent[test]"``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pgmpy_latent.tree import LatentTree, check
+
+try:
+    from hypothesis import strategies as st
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        'pgmpy_latent.testing needs hypothesis; install it with pip install "pgmpy-latent[test]"'
+    ) from error
+
+
+def assert_valid(tree: LatentTree) -> None:
+    """Raise unless every invariant of a tree holds; see :func:`pgmpy_latent.tree.check`.
+
+    Examples
+    --------
+    >>> assert_valid(LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]]))
+    """
+    check(tree)
+
+
+def _random_table(rng: np.random.Generator, rows: int, states: int, zeros: bool) -> np.ndarray:
+    table = rng.dirichlet(np.ones(states), size=rows)
+    if zeros:  # some entries are exactly zero, some rows exactly deterministic
+        keep = rng.random((rows, states)) > 0.3
+        keep[np.arange(rows), rng.integers(states, size=rows)] = True
+        table = np.where(keep, table + 1e-3, 0.0)
+        table /= table.sum(axis=1, keepdims=True)
+    return table
+
+
+@st.composite
+def latent_trees(
+    draw,
+    min_nodes: int = 1,
+    max_nodes: int = 7,
+    max_card: int = 4,
+    zeros: bool | None = False,
+    forests: bool = True,
+    latents_are_inner: bool = False,
+):
+    """Return a strategy for random :class:`~pgmpy_latent.LatentTree` objects.
+
+    Parameters
+    ----------
+    draw : callable
+        Supplied by Hypothesis.
+    min_nodes, max_nodes : int
+        Bounds on the number of nodes.
+    max_card : int
+        Most states of a node; nodes with one state occur.
+    zeros : bool or None
+        Whether tables may hold zeros and ones; None lets Hypothesis choose.
+    forests : bool
+        Whether there may be several roots.
+    latents_are_inner : bool
+        Whether only nodes with children may be hidden. Otherwise any node may be hidden or observed, as long
+        as one is observed.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> @given(latent_trees())
+    ... def test_tables_are_probabilities(tree):
+    ...     assert all(abs(table.sum(axis=1) - 1).max() < 1e-9 for table in tree.tables)
+    >>> test_tables_are_probabilities()
+    """
+    n_nodes = draw(st.integers(min_nodes, max_nodes))
+    lowest = -1 if forests else 0
+    parent = [-1] + [draw(st.integers(lowest, node - 1)) for node in range(1, n_nodes)]
+    cards = [draw(st.integers(1, max_card)) for _ in range(n_nodes)]
+    latent = [draw(st.booleans()) for _ in range(n_nodes)]
+    if latents_are_inner:
+        latent = [hidden and node in parent for node, hidden in enumerate(latent)]
+    if all(latent):
+        latent[-1] = False
+    with_zeros = draw(st.booleans()) if zeros is None else zeros
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    # a random order of the nodes, so that parents do not always come first
+    order = rng.permutation(n_nodes)
+    place = np.argsort(order)
+    parent = [int(place[parent[node]]) if parent[node] >= 0 else -1 for node in order]
+    cards = [cards[node] for node in order]
+    tables = [
+        _random_table(rng, cards[above] if above >= 0 else 1, card, with_zeros)
+        for above, card in zip(parent, cards, strict=True)
+    ]
+    return LatentTree(
+        names=[f"{'H' if latent[node] else 'x'}{node}" for node in order],
+        state_names=[[f"s{state}" for state in range(card)] for card in cards],
+        parent=parent,
+        latent=[latent[node] for node in order],
+        tables=tables,
+    )
+
+
+@st.composite
+def codes_for(draw, tree: LatentTree, min_rows: int = 1, max_rows: int = 12, missing: bool = True):
+    """Return a strategy for codes of the observed nodes of a tree, -1 where a cell is missing.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])
+    >>> from hypothesis import find
+    >>> find(codes_for(tree), lambda codes: True).shape[1]
+    1
+    """
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_rows = draw(st.integers(min_rows, max_rows))
+    cards = tree.cards[~tree.latent]
+    codes = rng.integers(0, cards, size=(n_rows, len(cards)))
+    if missing and draw(st.booleans()):
+        gaps = rng.random(codes.shape) < draw(st.sampled_from([0.1, 0.5, 0.9]))
+        columns = rng.random(len(cards)) < 0.7  # some columns stay complete
+        codes = np.where(gaps & columns, -1, codes)
+    return codes
+
+
+@st.composite
+def weights_for(draw, n_rows: int):
+    """Return a strategy for positive weights, whole or not.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(weights_for(3), lambda weights: True).shape
+    (3,)
+    """
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    if draw(st.booleans()):
+        return rng.integers(1, 6, size=n_rows).astype(float)
+    return rng.gamma(1.0, 2.0, size=n_rows) + 1e-3

@@ -1,0 +1,260 @@
+"""The model: a forest over observed and hidden categorical variables, with its probability tables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
+
+#: How far from one the sum of a row of probabilities may be.
+ROW_SUM_TOLERANCE = 1e-8
+
+
+def _read_only(array: np.ndarray, dtype) -> np.ndarray:
+    """Return a private, C-contiguous copy that cannot be written to."""
+    array = np.array(array, dtype=dtype, order="C", copy=True)
+    array.flags.writeable = False
+    return array
+
+
+def parents_first(parent: np.ndarray) -> np.ndarray:
+    """Return the node indices so that every parent precedes its children.
+
+    Raises
+    ------
+    NotATreeError
+        If the parent pointers contain a cycle.
+
+    Examples
+    --------
+    >>> parents_first(np.array([2, 2, -1])).tolist()
+    [2, 0, 1]
+    """
+    children: list[list[int]] = [[] for _ in parent]
+    order = []
+    for node, above in enumerate(parent):
+        (children[above] if above >= 0 else order).append(node)
+    for node in order:  # the list grows while it is walked: breadth first
+        order.extend(children[node])
+    if len(order) < len(parent):
+        inside = sorted(set(range(len(parent))) - set(order))
+        raise NotATreeError(f"the parents of nodes {inside} form a cycle; a forest has none. Remove an edge.")
+    return np.array(order, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentTree:
+    """A forest-shaped discrete Bayesian network, immutable.
+
+    The joint distribution is the product of ``tables[node][state of parent, state]`` over the nodes; a
+    root's table has one row. A node is latent or observed, wherever it stands. See :func:`check` for what
+    must hold; every instance has passed it.
+
+    Parameters
+    ----------
+    names : sequence of hashable
+        Names of the nodes; they fix the order of everything else.
+    state_names : sequence of sequences
+        The states of each node.
+    parent : array of int, shape (n_nodes,)
+        Index of each node's parent, -1 for a root.
+    latent : array of bool, shape (n_nodes,)
+        Which nodes are hidden.
+    tables : sequence of arrays, shape (parent's states or 1, states)
+        Conditional probabilities; every row sums to one.
+
+    Examples
+    --------
+    >>> tree = LatentTree(
+    ...     names=["H", "smokes"],
+    ...     state_names=[[0, 1], ["no", "yes"]],
+    ...     parent=[-1, 0],
+    ...     latent=[True, False],
+    ...     tables=[[[0.7, 0.3]], [[0.9, 0.1], [0.2, 0.8]]],
+    ... )
+    >>> tree
+    LatentTree(2 nodes, 1 latent, 3 parameters)
+    >>> tree.table("smokes")
+    array([[0.9, 0.1],
+           [0.2, 0.8]])
+    """
+
+    names: tuple[Hashable, ...]
+    state_names: tuple[tuple[Hashable, ...], ...]
+    parent: np.ndarray
+    latent: np.ndarray
+    tables: tuple[np.ndarray, ...]
+
+    def __post_init__(self):
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "state_names", tuple(tuple(states) for states in self.state_names))
+        object.__setattr__(self, "parent", _read_only(self.parent, np.int64))
+        object.__setattr__(self, "latent", _read_only(self.latent, np.bool_))
+        object.__setattr__(self, "tables", tuple(_read_only(table, np.float64) for table in self.tables))
+        check(self)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, hidden and observed."""
+        return len(self.names)
+
+    @cached_property
+    def cards(self) -> np.ndarray:
+        """Number of states of each node."""
+        return _read_only([len(states) for states in self.state_names], np.int64)
+
+    @cached_property
+    def roots(self) -> np.ndarray:
+        """Indices of the nodes without a parent."""
+        return _read_only(np.flatnonzero(self.parent < 0), np.int64)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """Node indices, parents before children."""
+        return _read_only(parents_first(self.parent), np.int64)
+
+    @cached_property
+    def latent_names(self) -> tuple[Hashable, ...]:
+        """Names of the hidden nodes, in node order."""
+        return tuple(name for name, hidden in zip(self.names, self.latent, strict=True) if hidden)
+
+    @cached_property
+    def observed_names(self) -> tuple[Hashable, ...]:
+        """Names of the observed nodes, in node order."""
+        return tuple(name for name, hidden in zip(self.names, self.latent, strict=True) if not hidden)
+
+    @cached_property
+    def _position(self) -> dict[Hashable, int]:
+        return {name: node for node, name in enumerate(self.names)}
+
+    def index(self, name: Hashable) -> int:
+        """Return the position of the node called ``name``."""
+        try:
+            return self._position[name]
+        except KeyError:
+            raise KeyError(f"no node is called {name!r}; the nodes are {list(self.names)}") from None
+
+    def table(self, name: Hashable) -> np.ndarray:
+        """Return the table of the node called ``name``."""
+        return self.tables[self.index(name)]
+
+    def children(self, name: Hashable) -> tuple[Hashable, ...]:
+        """Return the names of the children of the node called ``name``."""
+        return tuple(self.names[child] for child in np.flatnonzero(self.parent == self.index(name)))
+
+    def with_tables(self, tables: Sequence[np.ndarray]) -> LatentTree:
+        """Return the same tree with other tables."""
+        return LatentTree(self.names, self.state_names, self.parent, self.latent, tables)
+
+    def __eq__(self, other) -> bool:
+        if not isinstance(other, LatentTree):
+            return NotImplemented
+        return (
+            self.names == other.names
+            and self.state_names == other.state_names
+            and _same_types(self.state_names, other.state_names)
+            and np.array_equal(self.parent, other.parent)
+            and np.array_equal(self.latent, other.latent)
+            and all(np.array_equal(a, b) for a, b in zip(self.tables, other.tables, strict=True))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.state_names, self.parent.tobytes(), self.latent.tobytes()))
+
+    def __repr__(self) -> str:
+        parameters = sum(table.shape[0] * (table.shape[1] - 1) for table in self.tables)
+        return f"LatentTree({self.n_nodes} nodes, {int(self.latent.sum())} latent, {parameters} parameters)"
+
+    def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
+        return LatentTree, (self.names, self.state_names, self.parent, self.latent, self.tables)
+
+    def __deepcopy__(self, memo) -> LatentTree:
+        return self  # immutable
+
+
+def _same_types(left: Iterable[Iterable], right: Iterable[Iterable]) -> bool:
+    """Tell whether two equal lists of states also agree in type (1 == True, but they are not the same)."""
+    return all(
+        type(a) is type(b)
+        for mine, theirs in zip(left, right, strict=True)
+        for a, b in zip(mine, theirs, strict=True)
+    )
+
+
+def check(tree: LatentTree) -> None:
+    """Raise unless every invariant of a :class:`LatentTree` holds.
+
+    1. There is at least one node; names are hashable and unique.
+    2. ``state_names``, ``parent``, ``latent`` and ``tables`` have one entry per node.
+    3. Every node has at least one state; the states of a node are hashable and differ.
+    4. Parents are other nodes or -1, and following them never runs in a circle.
+    5. A table has one row per state of the parent (one row at a root) and one column per state.
+    6. Probabilities are finite and at least zero; each row sums to one (within 1e-8).
+    7. Arrays are read-only.
+
+    Raises
+    ------
+    InvalidTreeError
+        Naming the node and what is wrong with it.
+    NotATreeError
+        If the parents form a cycle.
+
+    Examples
+    --------
+    >>> LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.6]]])
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.InvalidTreeError: table of 'x': row 0 sums to 1.1, not to 1
+    """
+    _check_names(tree)
+    _check_parents(tree)
+    cards = [len(states) for states in tree.state_names]
+    for node, table in enumerate(tree.tables):
+        above = tree.parent[node]
+        _check_table(tree.names[node], table, (cards[above] if above >= 0 else 1, cards[node]))
+    if any(array.flags.writeable for array in (tree.parent, tree.latent, *tree.tables)):
+        raise InvalidTreeError("the arrays of a tree must be read-only")
+
+
+def _check_names(tree: LatentTree) -> None:
+    n_nodes = len(tree.names)
+    if n_nodes == 0:
+        raise InvalidTreeError("a tree needs at least one node")
+    if len(set(tree.names)) < n_nodes:
+        twice = next(name for name in tree.names if tree.names.count(name) > 1)
+        raise InvalidTreeError(f"two nodes are called {twice!r}; names must differ")
+    for field in ("state_names", "parent", "latent", "tables"):
+        if len(getattr(tree, field)) != n_nodes:
+            raise InvalidTreeError(
+                f"{field} has {len(getattr(tree, field))} entries for {n_nodes} nodes; it needs one per node"
+            )
+    for name, states in zip(tree.names, tree.state_names, strict=True):
+        if not states:
+            raise InvalidTreeError(f"node {name!r} has no states; it needs at least one")
+        if len(set(states)) < len(states):
+            raise InvalidTreeError(f"node {name!r} names a state twice: {list(states)}")
+
+
+def _check_parents(tree: LatentTree) -> None:
+    if tree.parent.ndim != 1 or tree.latent.ndim != 1:
+        raise InvalidTreeError("parent and latent must be one-dimensional")
+    for node, above in enumerate(tree.parent):
+        if not -1 <= above < len(tree.names) or above == node:
+            raise InvalidTreeError(f"node {tree.names[node]!r} has parent {above}; give another node or -1")
+    parents_first(tree.parent)
+
+
+def _check_table(name: Hashable, table: np.ndarray, shape: tuple[int, int]) -> None:
+    if table.shape != shape:
+        raise InvalidTreeError(
+            f"table of {name!r} has shape {table.shape}; states of parent and node ask for {shape}"
+        )
+    if not np.isfinite(table).all() or (table < 0).any():
+        raise InvalidTreeError(f"table of {name!r} holds a negative number, NaN or infinity")
+    sums = table.sum(axis=1)
+    worst = int(np.argmax(np.abs(sums - 1)))
+    if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
+        raise InvalidTreeError(f"table of {name!r}: row {worst} sums to {sums[worst]:.10g}, not to 1")

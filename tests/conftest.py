@@ -1,0 +1,27 @@
+"""Settings shared by all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    max_examples=int(os.environ.get("PGMPY_LATENT_EXAMPLES", "60")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
+
+#: The papers' data sets, beside the project; not part of it.
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """Return the folder of the papers' data sets, or skip."""
+    if not DATA.is_dir():
+        pytest.skip(f"the papers' data sets are not at {DATA}")
+    return DATA
