@@ -179,8 +179,7 @@ def _read_name(entry, what: str) -> Hashable:
 
 def _read_states(name: Hashable, entry: dict) -> tuple[Hashable, ...]:
     states = tuple(
-        _decode(state, f"a state of node {name!r}")
-        for state in _list(entry["states"], f"node {name!r}: states")
+        _decode(state, f"a state of node {name!r}") for state in _list(entry["states"], f"node {name!r}: states")
     )
     if not states:
         raise FileFormatError(f"node {name!r} has no states")
@@ -224,19 +223,13 @@ def _read_table(what: str, entry, shape: tuple[int, int]) -> np.ndarray:
     """Read rows of numbers. Lengths are compared before an array is made: sizes in a file reserve nothing."""
     rows = [_list(row, f"{what}: a row of the table") for row in _list(entry, f"{what}: the table")]
     if len(rows) != shape[0]:
-        raise FileFormatError(
-            f"{what}: the table has {len(rows)} rows; the states of the parents ask for {shape[0]}"
-        )
+        raise FileFormatError(f"{what}: the table has {len(rows)} rows; the states of the parents ask for {shape[0]}")
     for number, row in enumerate(rows):
         if len(row) != shape[1]:
-            raise FileFormatError(
-                f"{what}: row {number} of the table has {len(row)} entries for {shape[1]} states"
-            )
+            raise FileFormatError(f"{what}: row {number} of the table has {len(row)} entries for {shape[1]} states")
         for value in row:
             if type(value) not in (int, float) or not 0 <= value <= 2:  # NaN and 10**400 end here too
-                raise FileFormatError(
-                    f"{what}: {shorten(value)} in row {number} of the table is no probability"
-                )
+                raise FileFormatError(f"{what}: {shorten(value)} in row {number} of the table is no probability")
     table = np.array(rows, dtype=np.float64)
     problem = table_problem(table)
     if problem:
@@ -254,9 +247,7 @@ def _decode(value, what: str) -> Hashable:
             return tuple(_decode(part, what) for part in inner)
         if tag == "float" and isinstance(inner, str):
             return _decode_float(inner, what)
-    raise FileFormatError(
-        f"{what} is {shorten(value)}, which is neither text, integer, boolean, float nor tuple"
-    )
+    raise FileFormatError(f"{what} is {shorten(value)}, which is neither text, integer, boolean, float nor tuple")
 
 
 def _decode_float(text: str, what: str) -> float:

@@ -40,12 +40,7 @@ _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.dateti
 def _read_only(array: np.ndarray, dtype) -> np.ndarray:
     """Return a C-contiguous array that cannot be written to; a private copy unless it is one already."""
     array = np.asarray(array)
-    if (
-        array.base is not None
-        or array.flags.writeable
-        or array.dtype != dtype
-        or not array.flags.c_contiguous
-    ):
+    if array.base is not None or array.flags.writeable or array.dtype != dtype or not array.flags.c_contiguous:
         array = np.array(array, dtype=dtype, order="C", copy=True)
         array.flags.writeable = False
     return array
@@ -307,9 +302,7 @@ def _open(X) -> _Source:
     if isinstance(X, CategoricalData):
         return _open_encoded(X)
     if isinstance(X, pd.DataFrame):
-        return _open_columns(
-            [_plain(name) for name in X.columns], len(X), lambda i: _pandas_values(X.iloc[:, i])
-        )
+        return _open_columns([_plain(name) for name in X.columns], len(X), lambda i: _pandas_values(X.iloc[:, i]))
     if hasattr(X, "tocoo"):
         raise TypeError("X is a sparse matrix; pass a dense table, such as X.toarray()")
     if not isinstance(X, (np.ndarray, list, tuple)):
@@ -566,13 +559,9 @@ def _checked_states(name: Hashable, states) -> list:
     if not states:
         raise StateNameError(f"state_names of column {name!r} is empty; name at least one state")
     if not all(isinstance(state, Hashable) for state in states):
-        raise StateNameError(
-            f"state_names of column {name!r} must hold strings, numbers or booleans, not lists"
-        )
+        raise StateNameError(f"state_names of column {name!r} must hold strings, numbers or booleans, not lists")
     if any(_is_missing(state) for state in states):
-        raise StateNameError(
-            f"state_names of column {name!r} has a missing value; missing cells need no state"
-        )
+        raise StateNameError(f"state_names of column {name!r} has a missing value; missing cells need no state")
     twice = [state for state, count in Counter(states).items() if count > 1]
     if twice:
         raise StateNameError(f"state_names of column {name!r} names {twice[0]!r} twice; name each state once")
@@ -594,9 +583,7 @@ def _code_columns(source: _Source, names: tuple, given: dict, kept, unseen: str)
         if name in given:
             strangers += _find_strangers(name, column, lookup, states, copies)
         elif not column.settled and (codes[i] < 0).all():
-            raise DataError(
-                f"column {name!r} is all missing; drop it, declare it hidden or give its state_names"
-            )
+            raise DataError(f"column {name!r} is all missing; drop it, declare it hidden or give its state_names")
         all_states.append(states)
     _report_strangers(strangers, unseen)
     return all_states, codes
@@ -653,9 +640,7 @@ def _describe_strangers(name: Hashable, values: tuple, counts: tuple, states: li
     alike = next((v for v in values if v in known or str(v) in known), None)
     if alike is not None:
         state = next(s for s in states if s == alike or str(s) == str(alike))
-        text += (
-            f" (mind the types: {type(alike).__name__} in the data, {type(state).__name__} among the states)"
-        )
+        text += f" (mind the types: {type(alike).__name__} in the data, {type(state).__name__} among the states)"
     return text
 
 

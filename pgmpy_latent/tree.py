@@ -179,9 +179,7 @@ class LatentTree:
 def _same_types(left: Iterable[Iterable], right: Iterable[Iterable]) -> bool:
     """Tell whether two equal lists of states also agree in type (1 == True, but they are not the same)."""
     return all(
-        type(a) is type(b)
-        for mine, theirs in zip(left, right, strict=True)
-        for a, b in zip(mine, theirs, strict=True)
+        type(a) is type(b) for mine, theirs in zip(left, right, strict=True) for a, b in zip(mine, theirs, strict=True)
     )
 
 
@@ -249,9 +247,7 @@ def _check_parents(tree: LatentTree) -> None:
 
 def _check_table(name: Hashable, table: np.ndarray, shape: tuple[int, int]) -> None:
     if table.shape != shape:
-        raise InvalidTreeError(
-            f"table of {name!r} has shape {table.shape}; states of parent and node ask for {shape}"
-        )
+        raise InvalidTreeError(f"table of {name!r} has shape {table.shape}; states of parent and node ask for {shape}")
     if not np.isfinite(table).all() or (table < 0).any():
         raise InvalidTreeError(f"table of {name!r} holds a negative number, NaN or infinity")
     sums = table.sum(axis=1)

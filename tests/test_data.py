@@ -182,9 +182,7 @@ def test_polars(polars_frame, convert):
 
 def test_arrow_table():
     chunks = [pa.array(["y", "x"]).dictionary_encode(), pa.array([None, "z"]).dictionary_encode()]
-    table = pa.table(
-        {"d": pa.chunked_array(chunks), "i": [2**60 + 1, None, 2, 2], "s": ["a", "b", None, "a"]}
-    )
+    table = pa.table({"d": pa.chunked_array(chunks), "i": [2**60 + 1, None, 2, 2], "s": ["a", "b", None, "a"]})
     data = encode(table)
     assert data.state_names == (("y", "x", "z"), (2, 2**60 + 1), ("a", "b"))
     assert cells(data) == [("y", 2**60 + 1, "a"), ("x", None, "b"), (None, 2, None), ("z", 2, "a")]
@@ -509,9 +507,7 @@ def test_the_parts_of_the_result(data):
     assert repr(data) == "CategoricalData(4 rows, 2 distinct, 2 columns, total weight 3.5)"
 
 
-@pytest.mark.parametrize(
-    "duplicate", [lambda x: x, copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
-)
+@pytest.mark.parametrize("duplicate", [lambda x: x, copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_arrays_are_read_only_even_in_copies(data, duplicate):
     again = duplicate(data)
     assert_same(data, again)
@@ -620,9 +616,7 @@ def test_decode(codes, states, dtype, values):
 
 def test_decode_into_a_given_dtype():
     kind = pd.CategoricalDtype(["b", "a"])
-    pd.testing.assert_series_equal(
-        decode([0, -1], ["b", "a"], dtype=kind), pd.Series(["b", None], dtype=kind)
-    )
+    pd.testing.assert_series_equal(decode([0, -1], ["b", "a"], dtype=kind), pd.Series(["b", None], dtype=kind))
 
 
 # --- Any table --------------------------------------------------------------------------------------------
@@ -737,9 +731,7 @@ def test_select_equals_encoding_the_columns(table, choice):
 def test_decoding_and_encoding_gives_the_same_again(table):
     data = encode(table)
     rows = data.codes[data.row_index]
-    decoded = pd.DataFrame(
-        {name: decode(rows[:, j], data.state_names[j]) for j, name in enumerate(data.columns)}
-    )
+    decoded = pd.DataFrame({name: decode(rows[:, j], data.state_names[j]) for j, name in enumerate(data.columns)})
     assert python_rows(decoded) == python_rows(table)
     assert_same(encode(decoded), data)
 

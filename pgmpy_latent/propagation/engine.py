@@ -3,12 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from pgmpy_latent.propagation.layout import Layout
 from pgmpy_latent.propagation.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, PIVOT, PRODUCT, Plan, compile_plan
 from pgmpy_latent.propagation.walk import RowWalk, region_of
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A part of a model that can change, with the rest turned into evidence.
+
+    Attributes
+    ----------
+    engine : TreeEngine
+        Over the nodes of the part.
+    nodes : int array
+        Which nodes of the whole these are.
+    lost_parent : bool array
+        Which of them have lost their parent; they have a table of ones.
+    free : bool array
+        Which of the part's tables can change.
+    whole : Layout
+        Where the tables of the whole lie.
+    """
+
+    engine: TreeEngine
+    nodes: np.ndarray
+    lost_parent: np.ndarray
+    free: np.ndarray
+    whole: Layout
+
+    @cached_property
+    def _kept(self) -> list[tuple[int, int, int]]:
+        """Return (first entry in the part, in the whole, size) of the tables that both have."""
+        mine = self.engine.layout
+        return [
+            (int(mine.offsets[at]), int(self.whole.offsets[node]), int(mine.sizes[at]))
+            for at, node in enumerate(self.nodes)
+            if not self.lost_parent[at]
+        ]
+
+    def narrow(self, tables: np.ndarray) -> np.ndarray:
+        """Return the part's tables, given those of the whole (leading axes are kept)."""
+        part = np.ones((*tables.shape[:-1], self.engine.layout.size))
+        for here, there, size in self._kept:
+            part[..., here : here + size] = tables[..., there : there + size]
+        return part
+
+    def narrow_prior(self, prior: float | np.ndarray) -> np.ndarray:
+        """Return the prior of the part; tables that cannot change need none."""
+        whole = np.broadcast_to(np.asarray(prior, dtype=np.float64), (self.whole.size,))
+        return self.narrow(whole) * self.free[self.engine.layout.table_of_entry]
+
+    def widen(self, part: np.ndarray, tables: np.ndarray) -> np.ndarray:
+        """Return the whole's tables with the free ones taken from the part."""
+        tables = tables.copy()
+        for at, node in enumerate(self.nodes):
+            if self.free[at]:
+                here, there = self.engine.layout.offsets[at], self.whole.offsets[node]
+                size = self.whole.sizes[node]
+                tables[there : there + size] = part[here : here + size]
+        return tables
 
 
 class TreeEngine:
@@ -78,9 +137,7 @@ class TreeEngine:
         """Return an engine for the same rows with other weights."""
         return TreeEngine(self.plan, self.cards, weights)
 
-    def expected_counts(
-        self, tables: np.ndarray, free: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def expected_counts(self, tables: np.ndarray, free: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-likelihood and the expected count of every entry of every table.
 
         Parameters
@@ -121,9 +178,7 @@ class TreeEngine:
             rows += self.plan.row_constants
         return rows if tables.ndim == 2 else rows[0]
 
-    def beliefs(
-        self, tables: np.ndarray, nodes: Sequence[int], without: Iterable[int] = ()
-    ) -> list[np.ndarray]:
+    def beliefs(self, tables: np.ndarray, nodes: Sequence[int], without: Iterable[int] = ()) -> list[np.ndarray]:
         """Return P(node | row) for each of the nodes, as arrays of shape (n_rows, states).
 
         ``without`` names nodes whose edge to their parent is cut: each side then knows only of itself.
@@ -141,7 +196,7 @@ class TreeEngine:
         """Draw the states of all nodes from their joint posterior, for each row: (n_rows, n_nodes)."""
         return self._walk(tables).draw(rng)
 
-    def freeze(self, tables: np.ndarray, free: np.ndarray) -> tuple[TreeEngine, np.ndarray]:
+    def freeze(self, tables: np.ndarray, free: np.ndarray) -> Frozen:
         """Return a smaller engine in which all that no free table can change has become evidence.
 
         Parameters
@@ -153,11 +208,8 @@ class TreeEngine:
 
         Returns
         -------
-        engine : TreeEngine
-            Over the nodes between the free tables; its log-likelihood is that of the whole model.
-        nodes : int array
-            The node of this engine that each node of the new one stands for. The top node of a region that
-            has lost its parent has a table of ones.
+        Frozen
+            A smaller engine, whose log-likelihood is that of the whole model.
         """
         nodes = region_of(self.plan.parents, np.flatnonzero(free))
         inner = self
@@ -175,7 +227,9 @@ class TreeEngine:
         plan = compile_plan(
             parents, {position[node]: pieces for node, pieces in evidence.items()}, row_constants=constants
         )
-        return TreeEngine(plan, self.cards[nodes], self.weights), nodes
+        engine = TreeEngine(plan, self.cards[nodes], self.weights)
+        lost = (np.array(parents) < 0) & (self.plan.parents[nodes] >= 0)
+        return Frozen(engine, nodes, lost, np.asarray(free)[nodes], self.layout)
 
     def _walk(self, tables: np.ndarray, without: Iterable[int] = ()) -> RowWalk:
         """Send all messages up, and return what can walk along them row by row."""

@@ -80,7 +80,7 @@ def _product_block(values, base, card, index, pointer, count, factors, first, la
         slot = base + index[start + row] * card
         for state in range(card):
             out[row * card + state] = values[slot + state]
-    for factor in range(1, factors):
+    for _ in range(1, factors):
         start += count
         for row in range(last - first):
             slot = base + index[start + row] * card
@@ -358,9 +358,7 @@ def _upward(
             if _product(op, up, power, base, site_slots[site], card, index, powers, scaled[site]):
                 scaled[site] = True
         elif kind == EDGE:
-            _send(
-                op, up, power, edge, site_card, site_base, site_slots, site_prior, table_offset, theta, scaled
-            )
+            _send(op, up, power, edge, site_card, site_base, site_slots, site_prior, table_offset, theta, scaled)
         elif kind == PIVOT:
             total += _pivot(
                 op, up, power, mass, base, site_slots[site], card, index, site_prior[site], theta,
@@ -374,9 +372,7 @@ def _upward(
 
 
 @njit(nogil=True)
-def _downward(
-    ops, index, site_card, site_base, site_prior, table_offset, theta, wanted, counts, up, mass, edge, pairs
-):
+def _downward(ops, index, site_card, site_base, site_prior, table_offset, theta, wanted, counts, up, mass, edge, pairs):
     """Bring the mass from the pivots down to the tables."""
     for at in range(ops.shape[0] - 1, -1, -1):
         if not wanted[at]:

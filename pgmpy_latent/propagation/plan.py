@@ -105,6 +105,7 @@ class Step:
 
     @property
     def row(self) -> tuple[int, ...]:
+        """The step as the kernel reads it."""
         return (self.kind, self.site, self.slot, self.count, self.a, self.b, self.table, int(self.above))
 
 
@@ -220,9 +221,7 @@ class _Compiler:
         for pieces in self.evidence.values():
             for piece in pieces:
                 if piece.log_scales is not None:
-                    row_constants = (0 if row_constants is None else row_constants) + piece.log_scales[
-                        piece.index
-                    ]
+                    row_constants = (0 if row_constants is None else row_constants) + piece.log_scales[piece.index]
         return Plan(
             self.parents,
             self.evidence,
@@ -261,9 +260,7 @@ class _Compiler:
         below: dict[int, list[int]] = {site: [] for site in component}
         for site in upward[:-1]:
             below[towards[site][0]].append(site)
-        sent: dict[
-            int, tuple[int, int, np.ndarray]
-        ] = {}  # full sites: slot, count, patterns of their product
+        sent: dict[int, tuple[int, int, np.ndarray]] = {}  # full sites: slot, count, patterns of their product
         for site in upward:
             if site != pivot and self._is_plain_leaf(site, below[site], towards[site][2]):
                 continue
@@ -298,9 +295,7 @@ class _Compiler:
         """Return the site that makes the lists of patterns shortest, judged by their upper bounds."""
         first = component[0]
         upward, towards = self._orient(first)
-        own = {
-            site: sum(np.log(piece.n_patterns) for piece in self.sites[site].evidence) for site in component
-        }
+        own = {site: sum(np.log(piece.n_patterns) for piece in self.sites[site].evidence) for site in component}
         inside = dict(own)
         for site in upward[:-1]:
             inside[towards[site][0]] += inside[site]
@@ -313,9 +308,7 @@ class _Compiler:
         candidates = [site for site in component if self.sites[site].whole]
         candidates = [site for site in candidates if self.sites[site].node in preferred] or candidates
         if not candidates:  # two copies: the child receives from the parent
-            candidates = [
-                site for site in component if not any(mine for _, _, mine in self.sites[site].links)
-            ]
+            candidates = [site for site in component if not any(mine for _, _, mine in self.sites[site].links)]
         return min(candidates, key=lambda site: (round(cost[site], 6), not self.sites[site].has_prior, site))
 
     def _is_plain_leaf(self, site: int, below: list[int], above: bool) -> bool:
@@ -351,9 +344,7 @@ class _Compiler:
         slot = self._take_slots(site, count)
         kind = LEAF_ABOVE if above else LEAF_BELOW
         node = self.sites[leaf].node
-        self.steps.append(
-            Step(kind, site, slot, count, a=piece.n_states, table=table, above=above, leaf=node)
-        )
+        self.steps.append(Step(kind, site, slot, count, a=piece.n_states, table=table, above=above, leaf=node))
         return slot, count, piece.patterns()
 
     def _receive_edge(self, site, child, sent, table: int, above: bool) -> tuple[int, int, np.ndarray]:

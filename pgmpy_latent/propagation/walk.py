@@ -217,9 +217,7 @@ class RowWalk:
             patterns = self._pattern_of_rows((site, -1))
             messages = self._all_slots(site)
             factors = self._factor_patterns(at)
-            return multiply_scaled(
-                self._known_outside((site, -1)), (messages[row[patterns]] for row in factors)
-            )
+            return multiply_scaled(self._known_outside((site, -1)), (messages[row[patterns]] for row in factors))
         count = self.plan.steps[self._maker[(site, slot)]].count
         inside = self._slots(site, slot, count)[self._pattern_of_rows((site, slot))]
         return multiply_scaled(self._known_outside((site, slot)), [inside])
@@ -388,11 +386,7 @@ class RowWalk:
         powers = self.exponents[self.plan.site_slots[site] :]
         product, logs = np.asarray(self._known_outside((site, -1))), np.zeros(self.plan.n_rows)
         with np.errstate(divide="ignore"):
-            logs += (
-                np.log(self.tables[self.plan.sites[site].node][0].max())
-                if self.plan.sites[site].has_prior
-                else 0
-            )
+            logs += np.log(self.tables[self.plan.sites[site].node][0].max()) if self.plan.sites[site].has_prior else 0
             for row in factors:
                 product = product * messages[row[patterns]]
                 largest = product.max(axis=1, keepdims=True)

@@ -1,0 +1,499 @@
+"""The one EM of the project. It knows engines and flat tables; no pandas, no pgmpy, no search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from pgmpy_latent.exceptions import ImpossibleRowError
+from pgmpy_latent.propagation.layout import Layout
+
+#: Iterations of plain EM before anything is extrapolated or given up: early steps point anywhere.
+WARM_UP = 15
+#: A start is given up when even this many times its extrapolated remaining gain would not lift it to the best.
+PATIENCE = 10.0
+#: Cycles of two iterations between two looks at which starts can still win.
+CYCLES_PER_LOOK = 4
+#: Share of the tolerance to which the best start is polished once all others have ended.
+POLISH = 0.05
+#: Two starts reached the same value if they differ by no more than this, relative to the tolerance.
+SAME_VALUE = 10.0
+
+
+def m_step(
+    counts: np.ndarray, layout: Layout, prior: float | np.ndarray, tables: np.ndarray, free: np.ndarray | None
+) -> np.ndarray:
+    """Return the tables that maximise the expected complete log-likelihood plus ``prior * log(tables)``.
+
+    Parameters
+    ----------
+    counts, tables : arrays, shape (..., size)
+        Expected counts, and the tables they were computed with.
+    layout : Layout
+        Where the tables lie.
+    prior : float or array of shape (size,)
+        Dirichlet pseudo-count of every entry: ``(prior + count) / sum(prior + count)``.
+    free : bool array, shape (size,), optional
+        Entries that may change.
+
+    Returns
+    -------
+    array like ``tables``
+        A row without any count keeps its old values, since every choice is as good.
+
+    Examples
+    --------
+    >>> layout = Layout([(1, 2), (2, 2)])
+    >>> m_step(np.array([3.0, 1, 2, 1, 0, 0]), layout, 0.0, np.full(6, 0.5), None)
+    array([0.75      , 0.25      , 0.66666667, 0.33333333, 0.5       ,
+           0.5       ])
+    """
+    counts = counts + prior
+    sums = layout.row_sums(counts)
+    known = sums > 0
+    new = np.divide(counts, sums, out=tables.copy(), where=known)
+    return new if free is None else np.where(free, new, tables)
+
+
+def log_prior(tables: np.ndarray, prior: float | np.ndarray) -> np.ndarray | float:
+    """Return the sum of ``prior * log(tables)``, without its constant.
+
+    Examples
+    --------
+    >>> log_prior(np.array([0.5, 0.5]), 1.0)
+    -1.386294...
+    """
+    if np.ndim(prior) == 0 and prior == 0:
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(np.asarray(prior) > 0, prior * np.log(tables), 0.0)
+    total = terms.sum(axis=-1)
+    return float(total) if np.ndim(total) == 0 else total
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What EM maximises: an engine's log-likelihood plus a prior, over the free tables.
+
+    Attributes
+    ----------
+    engine : engine
+        Offers ``expected_counts`` and ``layout``.
+    prior : float or array
+        Dirichlet pseudo-counts.
+    free : bool array, shape (n_tables,), optional
+        Tables that may change; all by default.
+    n_threads : int
+        Threads that share the starts. The result does not depend on it.
+    """
+
+    engine: object
+    prior: float | np.ndarray = 0.0
+    free: np.ndarray | None = None
+    n_threads: int = 1
+    _pool: list = field(default_factory=list)
+
+    @property
+    def free_entries(self) -> np.ndarray | None:
+        """For every entry of the flat tables, whether it may change."""
+        return None if self.free is None else np.asarray(self.free)[self.engine.layout.table_of_entry]
+
+    @contextmanager
+    def threads(self):
+        """Keep threads ready for as long as the block runs."""
+        if self.n_threads <= 1:
+            yield
+            return
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            self._pool.append(pool)
+            try:
+                yield
+            finally:
+                self._pool.pop()
+
+    def expected_counts(self, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return log-likelihoods and counts of many starts, which the threads share."""
+        if not self._pool or len(tables) == 1:
+            return self.engine.expected_counts(tables, self.free)
+        parts = np.array_split(tables, min(self.n_threads, len(tables)))
+        results = list(self._pool[-1].map(lambda part: self.engine.expected_counts(part, self.free), parts))
+        return np.concatenate([r[0] for r in results]), np.concatenate([r[1] for r in results])
+
+    def normalise(self, tables: np.ndarray, fallback: np.ndarray) -> np.ndarray:
+        """Return tables whose rows sum to one; entries at or below zero, and frozen ones, are the fallback's."""
+        # where nothing is left between zero and one, the fallback must not bring zeros to life
+        mended = np.where((tables > 0) | (fallback == 0), np.maximum(tables, 0), fallback)
+        sums = self.engine.layout.row_sums(mended)
+        mended = np.divide(mended, sums, out=fallback.copy(), where=sums > 0)
+        entries = self.free_entries
+        return mended if entries is None else np.where(entries, mended, fallback)
+
+
+def step(problem: Problem, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Take one EM iteration from each of several starts.
+
+    Returns
+    -------
+    log_likelihoods, objectives : arrays, shape (n_starts,)
+        At the given tables, without and with the prior.
+    new : array like ``tables``
+        The tables after the M-step.
+    """
+    log_likelihoods, counts = problem.expected_counts(tables)
+    objectives = log_likelihoods + log_prior(tables, problem.prior)
+    new = m_step(counts, problem.engine.layout, problem.prior, tables, problem.free_entries)
+    return log_likelihoods, objectives, new
+
+
+def narrowing_stages(n_starts: int, q: float) -> list[tuple[int, int]]:
+    """Return (iterations, starts kept afterwards): the best ``1/q`` survive after 1, 3, 7, 15, ... iterations.
+
+    With ``q=2`` this is also the pyramid of Chickering and Heckerman.
+
+    Examples
+    --------
+    >>> narrowing_stages(8, 2)
+    [(1, 4), (2, 2), (4, 1)]
+    """
+    stages, iterations = [], 1
+    while n_starts > 1:
+        n_starts = max(1, min(n_starts - 1, int(np.ceil(n_starts / q))))
+        stages.append((iterations, n_starts))
+        iterations *= 2
+    return stages
+
+
+class Runner(Protocol):
+    """Several starts that can be taken further and thinned out."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no further iteration is allowed."""
+
+    def advance(self) -> np.ndarray:
+        """Take every start one iteration further; return how good each is."""
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the starts only, given by their positions in ascending order."""
+
+
+def race(runner: Runner, stages: Sequence[tuple[int, int]]) -> None:
+    """Advance many starts and keep fewer after each stage.
+
+    Parameters
+    ----------
+    runner : Runner
+        The starts.
+    stages : list of (iterations, number of starts kept)
+        See :func:`narrowing_stages`.
+    """
+    for iterations, kept in stages:
+        for _ in range(iterations):
+            if runner.done:
+                return
+            values = runner.advance()
+        runner.keep(np.sort(np.argsort(-values, kind="stable")[:kept]))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What EM found.
+
+    Attributes
+    ----------
+    tables : array, shape (size,)
+        The best tables.
+    log_likelihood, objective : float
+        At these tables, without and with the prior.
+    log_likelihoods : array
+        Log-likelihood at every iteration of the best start.
+    n_iter : int
+        Iterations of the best start.
+    converged : bool
+        Whether the best start stopped because little was left to gain.
+    remaining_gain : float
+        Extrapolated gain that further iterations would bring.
+    best_start : int
+        Number of the best start.
+    final_objectives : array, shape (n_starts,)
+        Where every start ended; one that was given up ended where it was left.
+    n_best : int
+        In how many starts the best value was reached.
+    interrupted : bool
+        Whether Ctrl-C ended the fit early.
+    """
+
+    tables: np.ndarray
+    log_likelihood: float
+    objective: float
+    log_likelihoods: np.ndarray
+    n_iter: int
+    converged: bool
+    remaining_gain: float
+    best_start: int
+    final_objectives: np.ndarray
+    n_best: int
+    interrupted: bool = False
+
+
+class _Climb:
+    """Several starts on their way up, in step: plain EM first, then two EM steps and a leap (SQUAREM).
+
+    ``before -> at`` is the last EM step of each start; ``value`` is the objective at ``before``.
+    """
+
+    PER_START = (
+        "numbers", "before", "at", "value", "longest", "limit", "step_gain", "remaining", "look_value", "look_gain",
+    )  # fmt: skip
+
+    def __init__(self, problem: Problem, starts: np.ndarray, atol: float, max_iter: int, report):
+        self.problem = problem
+        self.atol = atol
+        self.max_iter = max_iter
+        self.report = report
+        self.n_iter = 0
+        self.numbers = np.arange(len(starts))
+        self.final = np.full(len(starts), -np.inf)
+        self.traces: list[list[float]] = [[] for _ in starts]
+        self.best: tuple | None = None
+        self.before = starts
+        self.best_value = -np.inf  # before polishing
+        self._evaluate_first(starts)
+
+    def _evaluate_first(self, starts: np.ndarray) -> None:
+        logs, values, self.at = step(self.problem, starts)
+        self.n_iter += 1
+        if not np.isfinite(values).any():
+            raise ImpossibleRowError(
+                "some rows have probability zero under the starting tables, so EM cannot begin there. "
+                "Replace zeros that the data contradicts, or give a prior."
+            )
+        self.value = values
+        self._forget_history(len(starts))
+        self._note(logs)
+
+    def _forget_history(self, n_starts: int) -> None:
+        self.longest = np.ones(n_starts)
+        self.limit = np.full(n_starts, 4.0)
+        self.step_gain = np.full(n_starts, np.inf)
+        self.remaining = np.full(n_starts, np.inf)
+        self.look_value = self.value
+        self.look_gain = np.full(n_starts, np.inf)
+
+    @property
+    def done_iterating(self) -> bool:
+        return self.n_iter >= self.max_iter
+
+    @property
+    def done(self) -> bool:
+        return self.done_iterating or not len(self.numbers)
+
+    def _note(self, logs: np.ndarray) -> None:
+        for number, log, value in zip(self.numbers, logs, self.value, strict=True):
+            self.traces[number].append(float(log))
+            self.final[number] = value
+        self.report(self.n_iter, float(np.max(self.final)))
+
+    def advance(self) -> np.ndarray:
+        """Take one plain EM iteration with every start; return the objectives."""
+        logs, values, new = step(self.problem, self.at)
+        self.n_iter += 1
+        self.before, self.at, self.value = self.at, new, values
+        self._note(logs)
+        return values
+
+    def cycle(self, leap: bool) -> None:
+        """Take an EM step; then, if asked to, leap along the direction that two steps show."""
+        start, first = self.before, self.at - self.before
+        old = self.value
+        self.advance()
+        bend = (self.at - self.before) - first
+        bent = np.sqrt((bend * bend).sum(axis=1))
+        length = np.sqrt((first * first).sum(axis=1)) / np.maximum(bent, 1e-300)
+        length = np.where(bent == 0, 1.0, np.maximum(length, 1.0))
+        # near the end an EM step shrinks errors by the factor 1 - 1/length, and gains by its square
+        self.longest = np.maximum(self.longest * 0.9, length)
+        self.step_gain = np.maximum(self.value - old, 0)
+        if leap and not self.done:
+            length = np.minimum(length, self.limit)
+            stretch = length[:, None]
+            point = self.problem.normalise(start + 2 * stretch * first + stretch**2 * bend, self.at)
+            self._try(np.where(stretch > 1, point, self.at), length)
+
+    def _try(self, point: np.ndarray, length: np.ndarray) -> None:
+        """Go to a point where it is at least as good as the last known one; adapt the longest leap allowed."""
+        logs, values, new = step(self.problem, point)
+        self.n_iter += 1
+        good = values >= self.value
+        self.before = np.where(good[:, None], point, self.before)
+        self.at = np.where(good[:, None], new, self.at)
+        self.value = np.where(good, values, self.value)
+        longer = np.where(length >= self.limit, self.limit * 4, self.limit)
+        self.limit = np.where(good, longer, np.maximum(4, self.limit / 4))
+        last = np.array([self.traces[number][-1] for number in self.numbers])
+        self._note(np.where(good, logs, last))
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the starts only."""
+        for name in _Climb.PER_START:
+            setattr(self, name, getattr(self, name)[which])
+
+    def _estimate_remaining(self) -> None:
+        """Extrapolate the gain that is left, from single steps and from one look to the next; keep the larger."""
+        gain = self.value - self.look_value
+        with np.errstate(invalid="ignore"):
+            rate = np.clip(gain / np.maximum(self.look_gain, 1e-300), 0.5, 0.9)
+        by_looks = gain * rate / (1 - rate)
+        self.remaining = np.maximum(self.step_gain * self.longest / 2, by_looks)
+        self.look_value, self.look_gain = self.value, gain
+
+    def retire(self) -> None:
+        """Leave out the starts that have little left to gain, remembering the best, or can no longer win."""
+        self._estimate_remaining()
+        converged = self.remaining <= self.atol if self.atol > 0 else np.zeros(len(self.numbers), bool)
+        for at in np.flatnonzero(converged):
+            self._remember(int(at), converged=True)
+        hopeless = self.value + PATIENCE * self.remaining < np.max(self.final)
+        self.keep(np.flatnonzero(~(converged | hopeless)))
+
+    def _remember(self, at: int, converged: bool) -> None:
+        if self.best is None or self.value[at] >= self.best[1]:
+            number, remaining = int(self.numbers[at]), float(self.remaining[at])
+            self.best = (number, float(self.value[at]), self.before[at].copy(), converged, remaining)
+
+    def polish(self) -> None:
+        """Take the best start up again, to go on to a finer tolerance."""
+        if len(self.numbers):
+            self._remember(int(np.argmax(self.value)), converged=False)
+        self.best_value = self.best[1]
+        if self.atol == 0 or self.done_iterating:
+            return
+        self.atol *= POLISH
+        self.numbers, self.before = np.array([self.best[0]]), self.best[2][None]
+        _, self.value, self.at = step(self.problem, self.before)
+        self._forget_history(1)
+
+    def finish(self, interrupted: bool) -> Fit:
+        """Return the best of all starts, at the tables whose value is known."""
+        if interrupted:  # perhaps in the middle of an update
+            _, self.value, _ = step(self.problem, self.before)
+        if len(self.numbers):
+            self._remember(int(np.argmax(self.value)), converged=False)
+        number, value, tables, converged, remaining = self.best
+        trace = np.array(self.traces[number])
+        same = SAME_VALUE * max(self.atol / POLISH, 1e-4) + 1e-10 * abs(value)
+        return Fit(
+            tables=tables,
+            log_likelihood=float(value - log_prior(tables, self.problem.prior)),
+            objective=value,
+            log_likelihoods=trace,
+            n_iter=len(trace),
+            converged=converged,
+            remaining_gain=remaining,
+            best_start=number,
+            final_objectives=self.final,
+            n_best=int((self.final >= min(self.best_value, value) - same).sum()),
+            interrupted=interrupted,
+        )
+
+
+def fit(
+    engine,
+    starts: np.ndarray,
+    *,
+    prior: float | np.ndarray = 0.0,
+    free: np.ndarray | None = None,
+    max_iter: int = 10_000,
+    atol: float = 1e-3,
+    narrowing: float | None = None,
+    accelerate: bool = True,
+    n_threads: int = 1,
+    report: Callable[[int, float], None] = lambda iteration, value: None,
+) -> Fit:
+    """Maximise the (penalised) likelihood by EM from many starts.
+
+    The objective, ``log-likelihood + sum(prior * log(tables))``, never falls along a start. After some plain
+    iterations each second step is a leap in the direction of the last two (SQUAREM), taken only where it does
+    not lower the objective. A start ends when the gain that is left, extrapolated from the size of the last steps
+    and the rate at which they shrink, is below ``atol``; one that cannot catch up with the best any more is given up.
+
+    Parameters
+    ----------
+    engine : engine
+        What computes expected counts.
+    starts : array, shape (n_starts, size) or (size,)
+        Flat tables to begin with.
+    prior : float or array of shape (size,)
+        Dirichlet pseudo-counts; 0 gives maximum likelihood.
+    free : bool array, shape (n_tables,), optional
+        Tables that may change. The others stay as they are, bit for bit, and must agree among the starts.
+    max_iter : int
+        Most iterations (evaluations of the expected counts) of a start.
+    atol : float
+        Remaining gain at which a start ends; 0 runs ``max_iter`` iterations.
+    narrowing : float, optional
+        Keep only the best ``1/narrowing`` of the starts after 1, 3, 7, 15, ... iterations. By default a start is
+        given up only when it can no longer win.
+    accelerate : bool
+        Whether to leap. Without, this is textbook EM.
+    n_threads : int
+        Threads that share the starts; the result does not depend on it.
+    report : callable
+        Called with iteration and best objective after every iteration.
+
+    Returns
+    -------
+    Fit
+
+    Examples
+    --------
+    >>> from pgmpy_latent.propagation.engine import TreeEngine
+    >>> from pgmpy_latent.propagation.plan import Evidence, compile_plan
+    >>> plan = compile_plan([-1, 0], {1: Evidence(np.array([0, 1, 1, -1]), 2)})
+    >>> found = fit(TreeEngine(plan, [1, 2]), np.array([1.0, 0.5, 0.5]))
+    >>> found.tables.round(4).tolist(), round(found.log_likelihood, 4)
+    ([1.0, 0.3333, 0.6667], -1.9095)
+    """
+    starts = np.atleast_2d(np.asarray(starts, dtype=np.float64))
+    if free is None or np.all(free):
+        problem, frozen = Problem(engine, prior, None, n_threads), None
+    else:
+        frozen = engine.freeze(starts[0], np.asarray(free))
+        starts, whole = frozen.narrow(starts), starts
+        problem = Problem(frozen.engine, frozen.narrow_prior(prior), frozen.free, n_threads)
+    with problem.threads():
+        climb = _Climb(problem, starts, atol, max_iter, report)
+        interrupted = False
+        try:
+            if narrowing is not None:
+                race(climb, narrowing_stages(len(starts), narrowing))
+            _climb_to_the_top(climb, accelerate)
+            climb.polish()
+            _climb_to_the_top(climb, accelerate)
+        except KeyboardInterrupt:
+            interrupted = True
+        found = climb.finish(interrupted)
+    return found if frozen is None else _widened(found, frozen, whole[found.best_start], prior)
+
+
+def _climb_to_the_top(climb: _Climb, accelerate: bool) -> None:
+    while climb.n_iter <= WARM_UP and not climb.done:
+        climb.advance()
+    while not climb.done:
+        for _ in range(CYCLES_PER_LOOK):
+            if not climb.done:
+                climb.cycle(leap=accelerate)
+        climb.retire()
+
+
+def _widened(found: Fit, frozen, start: np.ndarray, prior: float | np.ndarray) -> Fit:
+    """Put what was found in a part of the tables back into the whole."""
+    tables = frozen.widen(found.tables, start)
+    objective = found.log_likelihood + log_prior(tables, prior)
+    shifted = found.final_objectives + (objective - found.objective)
+    return replace(found, tables=tables, objective=objective, final_objectives=shifted)
