@@ -289,3 +289,23 @@ def test_multiply_scaled_keeps_what_a_plain_product_loses():
     right = np.array([[1e-300, 1.0]])
     product = multiply_scaled(np.ones((1, 2)), [left] * 3 + [right] * 3)
     np.testing.assert_allclose(product[0, 0] / product[0, 1], 1.0, rtol=1e-12)
+
+
+def test_codes_of_one_byte_with_as_many_states_as_it_holds():
+    codes = np.arange(-1, 128).astype(np.int8)
+    engine = TreeEngine(compile_plan([-1, 0], {1: Evidence(codes, 128)}), [2, 128])
+    tables = engine.layout.pack([np.array([[0.5, 0.5]]), np.full((2, 128), 1 / 128)])
+    np.testing.assert_allclose(engine.row_log_likelihoods(tables), [0.0] + [-np.log(128)] * 128, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64])
+def test_the_type_of_codes_does_not_matter(dtype):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(-1, 3, size=(50, 300)).astype(dtype)
+    parent = np.array([-1] + [0] * 300)
+    evidence = {at + 1: Evidence(codes[:, at], 3) for at in range(300)}
+    engine = TreeEngine(compile_plan(parent, evidence), [2] + [3] * 300)
+    tables = [rng.dirichlet(np.ones(2), size=1)] + [rng.dirichlet(np.ones(3), size=2) for _ in range(300)]
+    _, expected = reference.log_beliefs(parent, tables, codes[:3], np.arange(1, 301), 0)
+    found = engine.row_log_likelihoods(engine.layout.pack(tables))
+    np.testing.assert_allclose(found[:3], expected, rtol=1e-12)

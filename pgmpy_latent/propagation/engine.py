@@ -111,13 +111,14 @@ class TreeEngine:
         self._place_sites()
         self._nothing_muted = np.zeros(len(self._ops), dtype=np.int8)
         self._everything_wanted = np.ones(len(self._ops), dtype=np.int8)
-        self._spare_workspaces: list[tuple[np.ndarray, np.ndarray]] = []
+        self._spare_workspaces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     def _place_sites(self) -> None:
         """Lay the slots of all sites out in one vector."""
         sites = self.plan.sites
         self.site_card = self.cards[[site.node for site in sites]]
-        sizes = np.diff(self.plan.site_slots) * self.site_card
+        self.site_step = np.where(self.site_card <= 2, 2, (self.site_card + 3) // 4 * 4)  # as in vectors.stride
+        sizes = np.diff(self.plan.site_slots) * self.site_step
         self.site_base = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.site_prior = np.array(
             [self.layout.offsets[site.node] if site.has_prior else -1 for site in sites], dtype=np.int64
@@ -240,8 +241,8 @@ class TreeEngine:
             muted = np.array([s.kind in carries and s.table in cut for s in self.plan.steps], dtype=np.int8)
         workspace = self._workspace()
         self._run(tables, muted=muted, workspace=workspace)
-        values, exponents = workspace
-        return RowWalk(self, tables, values[0], exponents, cut)
+        up, _, exponents = workspace
+        return RowWalk(self, tables, up, exponents, cut)
 
     def _meets_inside(self, nodes: np.ndarray) -> bool:
         """Tell whether the messages of every component that the nodes belong to meet at one of them."""
@@ -273,12 +274,12 @@ class TreeEngine:
             below[step.site] |= bool(wanted[at])
         return wanted
 
-    def _workspace(self) -> tuple[np.ndarray, np.ndarray]:
+    def _workspace(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         try:
             return self._spare_workspaces.pop()  # threads never share one
         except IndexError:
-            slots = int(self.plan.site_slots[-1])
-            return np.empty((2, int(self.site_base[-1]))), np.empty(slots, dtype=np.int32)
+            entries, slots = int(self.site_base[-1]), int(self.plan.site_slots[-1])
+            return np.empty(entries), np.empty(entries), np.empty(slots, dtype=np.int32)
 
     def _run(self, tables, *, backward=False, keep_logs=False, wanted=None, muted=None, workspace=None):
         """Run the plan; return log-likelihoods, counts and the patterns' log-likelihoods."""
@@ -292,7 +293,7 @@ class TreeEngine:
         pattern_logs = np.empty((starts if keep_logs else 1, len(self.pattern_weights) if keep_logs else 0))
         own = self._workspace() if workspace is None else workspace
         run(
-            self._ops, self.plan.index, self.site_card, self.site_base, self.plan.site_slots,
+            self._ops, self.plan.index, self.site_card, self.site_step, self.site_base, self.plan.site_slots,
             self.site_prior, self.layout.offsets, self.plan.soft, self.pattern_weights, tables,
             self._everything_wanted if wanted is None else wanted,
             self._nothing_muted if muted is None else muted,

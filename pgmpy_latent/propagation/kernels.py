@@ -1,7 +1,7 @@
-"""The only compiled code: arrays in, arrays out.
+"""The compiled message passing: arrays in, arrays out.
 
 One call runs a whole plan for every start. A plan is a list of operations on *slots*; a slot is a vector
-over the states of one site (a node in the message tree). Upwards, operations fill ``values`` with messages.
+over the states of one site (a node in the message tree). Upwards, operations fill ``up`` with messages.
 Downwards, ``mass`` holds for every slot the total weight of the rows that use it, spread over the states by
 their posterior. Working with posterior mass in place of gradients has two gifts: a product passes its mass on
 to its factors unchanged, and the scale of a message cancels, so that only the log-likelihood has to know of
@@ -13,6 +13,8 @@ Exponents count factors of ``2**-512`` that were taken out of a message.
 import numpy as np
 from numba import boolean, float64, int8, int32, int64, njit, void
 from numba.core.types import Array
+
+from pgmpy_latent.propagation.vectors import add, add_scaled, add_up, multiply, scale
 
 #: Columns of an operation.
 KIND, SITE, SLOT, COUNT, A, B, TABLE, ABOVE = range(8)
@@ -29,10 +31,15 @@ LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT = range(8)
 TINY = 2.0**-512
 HUGE = 2.0**512
 LOG_TINY = -512 * np.log(2.0)
-#: A product this small is computed again with one exponent per state.
+#: A product whose largest entry is smaller than this is computed again with one exponent per state.
 SMALL = 1e-200
-#: Rows that are multiplied together, factor by factor, so that both stay in the cache.
-BLOCK = 128
+#: Products of more factors than this are rescaled on the way, after as many factors each time.
+LONG = 16
+#: What rescaling on the way keeps clear of, and the size from which on it happens.
+VANISHING, ROOT_TINY = 2.0**-960, 2.0**-256
+#: Numbers that are multiplied together, factor by factor: few enough to stay in the nearest cache, many enough that
+#: the messages of wide nodes, which do not, are fetched seldom.
+BLOCK = 2048
 
 
 def _in(dtype, ndim):
@@ -41,80 +48,144 @@ def _in(dtype, ndim):
 
 
 @njit(nogil=True)
-def _scaled_product(values, base, card, index, pointer, count, factors, pattern, out, powers):
+def block_rows(step):
+    """Return how many rows of ``step`` numbers are multiplied together."""
+    return max(16, BLOCK // step)
+
+
+# Products
+
+
+@njit(nogil=True)
+def _scaled_product(up, base, card, step, index, pointer, count, factors, pattern, out, at, powers):
     """Multiply the factors of one pattern with one exponent per state; return the common exponent."""
     for state in range(card):
-        out[state] = 1.0
+        out[at + state] = 1.0
         powers[state] = 0
     for factor in range(factors):
-        start = base + index[pointer + factor * count + pattern] * card
+        slot = base + index[pointer + factor * count + pattern] * step
         for state in range(card):
-            value = values[start + state]
+            value = up[slot + state]
             if value < TINY and value > 0.0:
                 value *= HUGE
                 powers[state] += 1
-            product = out[state] * value
+            product = out[at + state] * value
             if product < TINY and product > 0.0:
                 product *= HUGE
                 powers[state] += 1
-            out[state] = product
+            out[at + state] = product
     least = -1
     for state in range(card):
-        if out[state] > 0.0 and (least < 0 or powers[state] < least):
+        if out[at + state] > 0.0 and (least < 0 or powers[state] < least):
             least = powers[state]
     if least < 0:
         return 0
     for state in range(card):
         if powers[state] == least + 1:
-            out[state] *= TINY
+            out[at + state] *= TINY
         elif powers[state] > least + 1:
-            out[state] = 0.0
+            out[at + state] = 0.0
     return least
 
 
 @njit(nogil=True)
-def _product_block(values, base, card, index, pointer, count, factors, first, last, out):
-    """Multiply the factors of the patterns first..last into ``out``."""
-    start = pointer + first
-    for row in range(last - first):
-        slot = base + index[start + row] * card
-        for state in range(card):
-            out[row * card + state] = values[slot + state]
+def _multiply_block(up, base, step, index, pointer, count, factors, first, n_rows, out, begin, prior):
+    """Multiply prior and factors of some patterns, factor by factor, into ``out`` from ``begin`` on."""
+    here = pointer + first
+    for row in range(n_rows):
+        multiply(out, begin + row * step, prior, 0, up, base + index[here + row] * step, step)
     for _ in range(1, factors):
-        start += count
-        for row in range(last - first):
-            slot = base + index[start + row] * card
-            for state in range(card):
-                out[row * card + state] *= values[slot + state]
+        here += count
+        for row in range(n_rows):
+            at = begin + row * step
+            multiply(out, at, out, at, up, base + index[here + row] * step, step)
 
 
 @njit(nogil=True)
-def _largest(out, start, card):
+def _rescale_block(out, begin, card, step, n_rows, state_powers, row_powers):
+    """Take large powers out of the products so far; mark rows whose numbers may have vanished by -1."""
+    for row in range(n_rows):
+        at = row * step
+        for state in range(card):
+            value = out[begin + at + state]
+            if value < ROOT_TINY:
+                if value < VANISHING:
+                    row_powers[row] = -1
+                else:
+                    out[begin + at + state] = value * HUGE
+                    state_powers[at + state] += 1
+
+
+@njit(nogil=True)
+def _align_block(out, begin, card, step, n_rows, state_powers, row_powers):
+    """Give all states of a row the same exponent."""
+    for row in range(n_rows):
+        if row_powers[row] < 0:
+            continue
+        at = row * step
+        least = state_powers[at]
+        for state in range(1, card):
+            least = min(least, state_powers[at + state])
+        row_powers[row] = least
+        for state in range(card):
+            if state_powers[at + state] == least + 1:
+                out[begin + at + state] *= TINY
+            elif state_powers[at + state] > least + 1:
+                out[begin + at + state] = 0.0
+
+
+@njit(nogil=True)
+def _multiply_long_block(
+    up, base, card, step, index, pointer, count, factors, first, n_rows, out, begin, prior, ones,
+    state_powers, row_powers,
+):  # fmt: skip
+    """Do the same for many factors; ``row_powers`` gets the exponents, or -1 where a row must be done with care."""
+    row_powers[:n_rows] = 0
+    if factors <= LONG:
+        _multiply_block(up, base, step, index, pointer, count, factors, first, n_rows, out, begin, prior)
+        return
+    state_powers[: n_rows * step] = 0
+    here = pointer + first
+    for row in range(n_rows):
+        multiply(out, begin + row * step, prior, 0, ones, 0, step)
+    for factor in range(factors):
+        for row in range(n_rows):
+            at = begin + row * step
+            multiply(out, at, out, at, up, base + index[here + row] * step, step)
+        here += count
+        if factor % LONG == LONG - 1:
+            _rescale_block(out, begin, card, step, n_rows, state_powers, row_powers)
+    _rescale_block(out, begin, card, step, n_rows, state_powers, row_powers)
+    _align_block(out, begin, card, step, n_rows, state_powers, row_powers)
+
+
+@njit(nogil=True)
+def _largest(out, at, card):
     largest = 0.0
     for state in range(card):
-        if out[start + state] > largest:
-            largest = out[start + state]
+        if out[at + state] > largest:
+            largest = out[at + state]
     return largest
 
 
 @njit(nogil=True)
-def _product(op, values, exponents, base, slot_base, card, index, powers, scaled):
+def _product(op, up, exponents, base, slot_base, card, step, index, powers, scaled, ones, state_powers, row_powers):
     """Fill the slots of a PRODUCT; return whether any slot of it carries an exponent."""
     count, factors, pointer = op[COUNT], op[A], op[B]
-    out = values[base + op[SLOT] * card : base + (op[SLOT] + count) * card]
+    out = base + op[SLOT] * step
     any_scaled = False
-    for first in range(0, count, BLOCK):
-        last = min(first + BLOCK, count)
-        block = out[first * card : last * card]
-        _product_block(values, base, card, index, pointer, count, factors, first, last, block)
-        for row in range(last - first):
-            pattern = first + row
-            power = 0
-            if _largest(block, row * card, card) < SMALL:
-                power = _scaled_product(
-                    values, base, card, index, pointer, count, factors, pattern,
-                    block[row * card : (row + 1) * card], powers,
-                )  # fmt: skip
+    rows = block_rows(step)
+    for first in range(0, count, rows):
+        n_rows = min(rows, count - first)
+        _multiply_long_block(
+            up, base, card, step, index, pointer, count, factors, first, n_rows, up, out + first * step, ones,
+            ones, state_powers, row_powers,
+        )  # fmt: skip
+        for pattern in range(first, first + n_rows):
+            power = row_powers[pattern - first]
+            at = out + pattern * step
+            if power < 0 or _largest(up, at, card) < SMALL:
+                power = _scaled_product(up, base, card, step, index, pointer, count, factors, pattern, up, at, powers)
             if scaled:
                 for factor in range(factors):
                     power += exponents[slot_base + index[pointer + factor * count + pattern]]
@@ -125,194 +196,133 @@ def _product(op, values, exponents, base, slot_base, card, index, powers, scaled
 
 
 @njit(nogil=True)
-def _edge_matrix(edge, above, table, prior, tables, rows, columns):
-    """Write the factor between a site (rows) and its neighbour towards the pivot (columns).
-
-    ``above`` tells that the site is the parent in the model; the root's prior travels with its message.
-    """
-    for row in range(rows):
-        weight = tables[prior + row] if prior >= 0 else 1.0
-        for column in range(columns):
-            if above:
-                edge[row * columns + column] = weight * tables[table + row * columns + column]
-            else:
-                edge[row * columns + column] = tables[table + column * rows + row]
+def _product_mass(op, mass, base, step, index):
+    """Pass the mass of a stored product on to its factors."""
+    count, factors, pointer = op[COUNT], op[A], op[B]
+    out = base + op[SLOT] * step
+    for _ in range(factors):
+        for pattern in range(count):
+            add(mass, base + index[pointer + pattern] * step, mass, out + pattern * step, step)
+        pointer += count
 
 
-@njit(nogil=True)
-def _through_edge(source, edge, target, count, rows, columns):
-    """Compute target = source @ edge."""
-    for pattern in range(count):
-        for column in range(columns):
-            target[pattern * columns + column] = 0.0
-        for row in range(rows):
-            value = source[pattern * rows + row]
-            if value != 0.0:
-                for column in range(columns):
-                    target[pattern * columns + column] += value * edge[row * columns + column]
+# The pivot: the last product, never stored
 
 
 @njit(nogil=True)
-def _back_through_edge(source, edge, target, mass_source, mass_target, pairs, count, rows, columns):
-    """Turn the mass of messages into the mass of what was sent, and add up the pairs of states."""
-    for pattern in range(count):
-        for column in range(columns):
-            message = target[pattern * columns + column]
-            at = pattern * columns + column
-            mass_target[at] = mass_target[at] / message if message > 0.0 else 0.0
-        for row in range(rows):
-            value = source[pattern * rows + row]
-            total = 0.0
-            for column in range(columns):
-                ratio = mass_target[pattern * columns + column]
-                total += edge[row * columns + column] * ratio
-                pairs[row * columns + column] += value * ratio
-            mass_source[pattern * rows + row] = value * total
-
-
-@njit(nogil=True)
-def _add_edge_counts(counts, pairs, edge, above, table, prior, rows, columns):
-    for row in range(rows):
-        for column in range(columns):
-            count = pairs[row * columns + column] * edge[row * columns + column]
-            if above:
-                counts[table + row * columns + column] += count
-                if prior >= 0:
-                    counts[prior + row] += count
-            else:
-                counts[table + column * rows + row] += count
-
-
-@njit(nogil=True)
-def _leaf(op, values, base, card, table, tables):
-    """Fill the messages of an observed leaf; a missing cell says nothing."""
-    states = op[A]
-    start = base + op[SLOT] * card
-    for code in range(states):
-        for state in range(card):
-            if op[KIND] == LEAF_BELOW:
-                values[start + code * card + state] = tables[table + state * states + code]
-            else:
-                values[start + code * card + state] = tables[table + code * card + state]
-    for at in range(start + states * card, start + op[COUNT] * card):
-        values[at] = 1.0
-
-
-@njit(nogil=True)
-def _leaf_counts(op, mass, base, card, table, tables, counts):
-    states = op[A]
-    start = base + op[SLOT] * card
-    for code in range(states):
-        for state in range(card):
-            at = table + (state * states + code if op[KIND] == LEAF_BELOW else code * card + state)
-            counts[at] += mass[start + code * card + state]
-    for slot in range(states, op[COUNT]):  # missing cells: spread by the table
-        for state in range(card):
-            for code in range(states):
-                at = table + state * states + code
-                counts[at] += mass[start + slot * card + state] * tables[at]
-
-
-@njit(nogil=True)
-def _evidence(op, values, base, card, soft):
-    start = base + op[SLOT] * card
-    if op[KIND] == SOFT:
-        for at in range(op[COUNT] * card):
-            values[start + at] = soft[op[A] + at]
-    else:
-        for at in range(op[COUNT] * card):
-            values[start + at] = 1.0
-        if op[KIND] == HARD:
-            for code in range(op[A]):
-                for state in range(card):
-                    values[start + code * card + state] = 1.0 if code == state else 0.0
+def _finish_block(
+    op, up, exponents, base, slot_base, card, step, index, first, n_rows, weights, row_logs, keep_logs,
+    scaled, block, powers, prior, row_powers,
+):  # fmt: skip
+    """Turn products into posterior mass, in place; return the weighted log-likelihood."""
+    count, factors, pointer = op[COUNT], op[A], op[B]
+    total = 0.0
+    together = 1.0  # the likelihoods of rows of weight one: a logarithm of their product costs one, not many
+    for row in range(n_rows):
+        pattern = first + row
+        at = row * step
+        weight = weights[op[SLOT] + pattern]
+        power = row_powers[row]
+        likelihood = add_up(block, at, step)
+        if power < 0 or likelihood < SMALL:
+            power = _scaled_product(up, base, card, step, index, pointer, count, factors, pattern, block, at, powers)
+            multiply(block, at, block, at, prior, 0, step)
+            likelihood = add_up(block, at, step)
+        if scaled:
+            for factor in range(factors):
+                power += exponents[slot_base + index[pointer + factor * count + pattern]]
+        if keep_logs:
+            log = np.log(likelihood) if likelihood > 0.0 else -np.inf
+            row_logs[op[SLOT] + pattern] = log + power * LOG_TINY
+        if weight == 1.0 and likelihood > TINY:
+            together *= likelihood
+            if together < SMALL:
+                total += np.log(together)
+                together = 1.0
+        elif weight > 0.0:
+            total += weight * np.log(likelihood) if likelihood > 0.0 else -np.inf
+        if power != 0:
+            total += weight * power * LOG_TINY
+        scale(block, at, weight / likelihood if likelihood > 0.0 else 0.0, step)
+    return total + np.log(together)
 
 
 @njit(nogil=True)
 def _pivot(
-    op, values, exponents, mass, base, slot_base, card, index, prior, tables,
-    weights, row_logs, keep_logs, backward, scaled, block, powers, counts,
+    op, up, exponents, mass, base, slot_base, card, step, index, prior_at, theta, weights,
+    row_logs, keep_logs, backward, scaled, block, powers, prior, ones, state_powers, row_powers, counts,
 ):  # fmt: skip
-    """Run the last product row by row; return the log-likelihood of its patterns."""
+    """Run the last product block by block; return the log-likelihood of its patterns."""
     count, factors, pointer = op[COUNT], op[A], op[B]
+    for state in range(step):
+        prior[state] = 0.0 if state >= card else (theta[prior_at + state] if prior_at >= 0 else 1.0)
     total = 0.0
-    for first in range(0, count, BLOCK):
-        last = min(first + BLOCK, count)
-        _product_block(values, base, card, index, pointer, count, factors, first, last, block)
-        for row in range(last - first):
-            pattern = first + row
-            start = row * card
-            weight = weights[op[SLOT] + pattern]
-            power = 0
-            if _largest(block, start, card) < SMALL:
-                power = _scaled_product(
-                    values, base, card, index, pointer, count, factors, pattern,
-                    block[start : start + card], powers,
-                )  # fmt: skip
-            if scaled:
-                for factor in range(factors):
-                    power += exponents[slot_base + index[pointer + factor * count + pattern]]
-            likelihood = 0.0
-            for state in range(card):
-                if prior >= 0:
-                    block[start + state] *= tables[prior + state]
-                likelihood += block[start + state]
-            log = np.log(likelihood) if likelihood > 0.0 else -np.inf
-            log += power * LOG_TINY
-            if keep_logs:
-                row_logs[op[SLOT] + pattern] = log
-            if weight > 0.0:
-                total += weight * log
-            share = weight / likelihood if likelihood > 0.0 else 0.0
-            for state in range(card):
-                block[start + state] *= share
-        if backward:
-            if prior >= 0:
-                for row in range(last - first):
-                    for state in range(card):
-                        counts[prior + state] += block[row * card + state]
-            start = pointer + first
-            for _ in range(factors):
-                for row in range(last - first):
-                    slot = base + index[start + row] * card
-                    for state in range(card):
-                        mass[slot + state] += block[row * card + state]
-                start += count
+    rows = block_rows(step)
+    for first in range(0, count, rows):
+        n_rows = min(rows, count - first)
+        _multiply_long_block(
+            up, base, card, step, index, pointer, count, factors, first, n_rows, block, 0, prior, ones,
+            state_powers, row_powers,
+        )  # fmt: skip
+        total += _finish_block(
+            op, up, exponents, base, slot_base, card, step, index, first, n_rows, weights, row_logs,
+            keep_logs, scaled, block, powers, prior, row_powers,
+        )  # fmt: skip
+        if not backward:
+            continue
+        if prior_at >= 0:
+            for row in range(n_rows):
+                for state in range(card):
+                    counts[prior_at + state] += block[row * step + state]
+        here = pointer + first
+        for _ in range(factors):
+            for row in range(n_rows):
+                add(mass, base + index[here + row] * step, block, row * step, step)
+            here += count
     return total
 
 
-@njit(nogil=True)
-def _product_mass(op, mass, base, card, index):
-    """Pass the mass of a stored product on to its factors."""
-    count, factors, pointer = op[COUNT], op[A], op[B]
-    out = base + op[SLOT] * card
-    for _ in range(factors):
-        for pattern in range(count):
-            slot = base + index[pointer + pattern] * card
-            for state in range(card):
-                mass[slot + state] += mass[out + pattern * card + state]
-        pointer += count
+# Edges
 
 
 @njit(nogil=True)
-def _edge_of(op, edge, site_card, site_prior, table_offset, theta):
-    """Write the matrix of an EDGE; return the position of the prior that goes with it, or -1."""
+def _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta):
+    """Write the factor [sender, receiver] of an EDGE; return where the sender's prior stands, or -1.
+
+    The root's prior travels with its message.
+    """
     source = op[A]
+    rows, columns, step = site_card[source], site_card[op[SITE]], site_step[op[SITE]]
+    table = table_offset[op[TABLE]]
     prior = site_prior[source] if op[ABOVE] else -1
-    columns = site_card[op[SITE]]
-    _edge_matrix(edge, op[ABOVE], table_offset[op[TABLE]], prior, theta, site_card[source], columns)
+    for row in range(rows):
+        weight = theta[prior + row] if prior >= 0 else 1.0
+        for column in range(columns):
+            if op[ABOVE]:
+                edge[row * step + column] = weight * theta[table + row * columns + column]
+            else:
+                edge[row * step + column] = theta[table + column * rows + row]
+        for column in range(columns, step):
+            edge[row * step + column] = 0.0
     return prior
 
 
 @njit(nogil=True)
-def _send(op, up, power, edge, site_card, site_base, site_slots, site_prior, table_offset, theta, scaled):
-    """Run an EDGE upwards."""
+def _send(op, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset, theta, scaled):
+    """Run an EDGE upwards: message = what the sender knows @ edge."""
     source, site = op[A], op[SITE]
-    rows, card = site_card[source], site_card[site]
-    _edge_of(op, edge, site_card, site_prior, table_offset, theta)
-    begin = site_base[source] + op[B] * rows
-    out = site_base[site] + op[SLOT] * card
-    _through_edge(up[begin:], edge, up[out:], op[COUNT], rows, card)
+    rows, sender_step, step = site_card[source], site_step[source], site_step[site]
+    _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta)
+    begin = site_base[source] + op[B] * sender_step
+    out = site_base[site] + op[SLOT] * step
+    for pattern in range(op[COUNT]):
+        at = out + pattern * step
+        for state in range(step):
+            up[at + state] = 0.0
+        for row in range(rows):
+            value = up[begin + pattern * sender_step + row]
+            if value != 0.0:
+                add_scaled(up, at, value, edge, row * step, step)
     if scaled[source]:
         scaled[site] = True
         here, there = site_slots[site] + op[SLOT], site_slots[source] + op[B]
@@ -321,86 +331,174 @@ def _send(op, up, power, edge, site_card, site_base, site_slots, site_prior, tab
 
 
 @njit(nogil=True)
-def _return(op, up, mass, edge, pairs, site_card, site_base, site_prior, table_offset, theta, counts):
-    """Run an EDGE downwards."""
+def _return(op, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior, table_offset, theta, counts):
+    """Run an EDGE downwards: mass of the message becomes mass of what was sent, and counts of pairs."""
     source, site = op[A], op[SITE]
-    rows, card = site_card[source], site_card[site]
-    prior = _edge_of(op, edge, site_card, site_prior, table_offset, theta)
-    pairs[: rows * card] = 0.0
-    begin = site_base[source] + op[B] * rows
-    out = site_base[site] + op[SLOT] * card
-    _back_through_edge(up[begin:], edge, up[out:], mass[begin:], mass[out:], pairs, op[COUNT], rows, card)
-    _add_edge_counts(counts, pairs, edge, op[ABOVE], table_offset[op[TABLE]], prior, rows, card)
+    rows, sender_step = site_card[source], site_step[source]
+    columns, step = site_card[site], site_step[site]
+    prior = _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta)
+    pairs[: rows * step] = 0.0
+    begin = site_base[source] + op[B] * sender_step
+    out = site_base[site] + op[SLOT] * step
+    for state in range(step):
+        block[state] = 0.0
+    for pattern in range(op[COUNT]):
+        for column in range(columns):
+            message = up[out + pattern * step + column]
+            block[column] = mass[out + pattern * step + column] / message if message > 0.0 else 0.0
+        for row in range(rows):
+            value = up[begin + pattern * sender_step + row]
+            if value != 0.0:
+                add_scaled(pairs, row * step, value, block, 0, step)
+                multiply(block, step, block, 0, edge, row * step, step)
+                mass[begin + pattern * sender_step + row] = value * add_up(block, step, step)
+    table = table_offset[op[TABLE]]
+    for row in range(rows):
+        for column in range(columns):
+            count = pairs[row * step + column] * edge[row * step + column]
+            if op[ABOVE]:
+                counts[table + row * columns + column] += count
+                if prior >= 0:
+                    counts[prior + row] += count
+            else:
+                counts[table + column * rows + row] += count
+
+
+# Evidence
 
 
 @njit(nogil=True)
-def _mute(op, up, base, card):
+def _leaf(op, up, base, card, step, table, theta):
+    """Fill the messages of an observed leaf; a missing cell says nothing."""
+    states = op[A]
+    for slot in range(op[COUNT]):
+        at = base + (op[SLOT] + slot) * step
+        for state in range(step):
+            if state >= card:
+                up[at + state] = 0.0
+            elif slot >= states:
+                up[at + state] = 1.0
+            elif op[KIND] == LEAF_BELOW:
+                up[at + state] = theta[table + state * states + slot]
+            else:
+                up[at + state] = theta[table + slot * card + state]
+
+
+@njit(nogil=True)
+def _leaf_counts(op, mass, base, card, step, table, theta, counts):
+    states = op[A]
+    begin = base + op[SLOT] * step
+    for code in range(states):
+        for state in range(card):
+            at = table + (state * states + code if op[KIND] == LEAF_BELOW else code * card + state)
+            counts[at] += mass[begin + code * step + state]
+    for slot in range(states, op[COUNT]):  # missing cells: spread by the table
+        for state in range(card):
+            for code in range(states):
+                at = table + state * states + code
+                counts[at] += mass[begin + slot * step + state] * theta[at]
+
+
+@njit(nogil=True)
+def _evidence(op, up, base, card, step, soft):
+    for slot in range(op[COUNT]):
+        at = base + (op[SLOT] + slot) * step
+        for state in range(step):
+            if state >= card:
+                up[at + state] = 0.0
+            elif op[KIND] == SOFT:
+                up[at + state] = soft[op[A] + slot * card + state]
+            elif op[KIND] == HARD and slot < op[A]:
+                up[at + state] = 1.0 if slot == state else 0.0
+            else:
+                up[at + state] = 1.0
+
+
+@njit(nogil=True)
+def _mute(op, up, base, card, step):
     """Overwrite the messages of an operation with ones: what they say is not to be heard."""
-    start = base + op[SLOT] * card
-    for at in range(start, start + op[COUNT] * card):
-        up[at] = 1.0
+    for slot in range(op[SLOT], op[SLOT] + op[COUNT]):
+        for state in range(card):
+            up[base + slot * step + state] = 1.0
+
+
+# All together
 
 
 @njit(nogil=True)
 def _upward(
-    ops, index, site_card, site_base, site_slots, site_prior, table_offset, soft, weights,
-    theta, muted, counts, row_logs, keep_logs, backward, up, mass, power, scaled, block, powers, edge,
+    ops, index, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights, theta,
+    muted, counts, row_logs, keep_logs, backward, up, mass, power, scaled, block, powers, edge, prior, ones,
+    state_powers, row_powers,
 ):  # fmt: skip
     """Fill all messages and finish at the pivots; return the log-likelihood."""
     total = 0.0
-    for at in range(ops.shape[0]):
-        op = ops[at]
+    for number in range(ops.shape[0]):
+        op = ops[number]
         kind, site = op[KIND], op[SITE]
-        card, base = site_card[site], site_base[site]
+        card, step, base = site_card[site], site_step[site], site_base[site]
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
-            _leaf(op, up, base, card, table_offset[op[TABLE]], theta)
+            _leaf(op, up, base, card, step, table_offset[op[TABLE]], theta)
         elif kind == PRODUCT:
-            if _product(op, up, power, base, site_slots[site], card, index, powers, scaled[site]):
+            if _product(
+                op, up, power, base, site_slots[site], card, step, index, powers, scaled[site], ones,
+                state_powers, row_powers,
+            ):  # fmt: skip
                 scaled[site] = True
         elif kind == EDGE:
-            _send(op, up, power, edge, site_card, site_base, site_slots, site_prior, table_offset, theta, scaled)
+            _send(
+                op, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset,
+                theta, scaled,
+            )  # fmt: skip
         elif kind == PIVOT:
             total += _pivot(
-                op, up, power, mass, base, site_slots[site], card, index, site_prior[site], theta,
-                weights, row_logs, keep_logs, backward, scaled[site], block, powers, counts,
+                op, up, power, mass, base, site_slots[site], card, step, index, site_prior[site], theta,
+                weights, row_logs, keep_logs, backward, scaled[site], block, powers, prior, ones, state_powers,
+                row_powers, counts,
             )  # fmt: skip
         else:
-            _evidence(op, up, base, card, soft)
-        if muted[at]:
-            _mute(op, up, base, card)
+            _evidence(op, up, base, card, step, soft)
+        if muted[number]:
+            _mute(op, up, base, card, step)
     return total
 
 
 @njit(nogil=True)
-def _downward(ops, index, site_card, site_base, site_prior, table_offset, theta, wanted, counts, up, mass, edge, pairs):
+def _downward(
+    ops, index, site_card, site_step, site_base, site_prior, table_offset, theta, wanted, counts, up, mass,
+    edge, pairs, block,
+):  # fmt: skip
     """Bring the mass from the pivots down to the tables."""
-    for at in range(ops.shape[0] - 1, -1, -1):
-        if not wanted[at]:
+    for number in range(ops.shape[0] - 1, -1, -1):
+        if not wanted[number]:
             continue
-        op = ops[at]
+        op = ops[number]
         kind, site = op[KIND], op[SITE]
-        card, base = site_card[site], site_base[site]
+        card, step, base = site_card[site], site_step[site], site_base[site]
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
-            _leaf_counts(op, mass, base, card, table_offset[op[TABLE]], theta, counts)
+            _leaf_counts(op, mass, base, card, step, table_offset[op[TABLE]], theta, counts)
         elif kind == PRODUCT:
-            _product_mass(op, mass, base, card, index)
+            _product_mass(op, mass, base, step, index)
         elif kind == EDGE:
-            _return(op, up, mass, edge, pairs, site_card, site_base, site_prior, table_offset, theta, counts)
+            _return(
+                op, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior, table_offset,
+                theta, counts,
+            )  # fmt: skip
 
 
 @njit(
     void(
         _in(int64, 2), _in(int32, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
-        _in(int64, 1), _in(float64, 1), _in(float64, 1), _in(float64, 2), _in(int8, 1),
-        _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, float64[:, ::1],
-        int32[::1],
+        _in(int64, 1), _in(int64, 1), _in(float64, 1), _in(float64, 1), _in(float64, 2), _in(int8, 1),
+        _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, float64[::1],
+        float64[::1], int32[::1],
     ),
     nogil=True,
     cache=True,
 )  # fmt: skip
 def run(
-    ops, index, site_card, site_base, site_slots, site_prior, table_offset, soft, weights,
-    tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, values, exponents,
+    ops, index, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights,
+    tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, up, mass, exponents,
 ):  # fmt: skip
     """Run a plan for every start.
 
@@ -410,9 +508,9 @@ def run(
         The operations, in upward order.
     index : int32
         Slots of the factors of all products.
-    site_card, site_base, site_slots, site_prior : int64 (n_sites,)
-        States of the site, its first entry in ``values``, its first slot, and the entry of ``tables`` where
-        the prior of the site starts if it is a root (-1: none).
+    site_card, site_step, site_base, site_slots, site_prior : int64 (n_sites,)
+        States of the site, numbers per slot, its first entry in ``up``, its first slot, and the entry of ``tables``
+        where the prior of the site starts if it is a root (-1: none).
     table_offset : int64 (n_tables,)
         First entry of each table.
     soft : float64
@@ -429,14 +527,18 @@ def run(
     log_likelihoods : float64 (starts,), written
     row_logs : float64 (starts, n_patterns), written if ``keep_logs``
         Log-likelihood of each pattern.
-    values : float64 (2, n_entries), written
+    up, mass : float64 (n_entries,), written
         Workspace: messages, and their mass.
     exponents : int32 (n_slots,), written
         Workspace: exponents of the messages.
     """
-    widest = site_card.max()
-    block = np.empty(BLOCK * widest)
+    widest = site_step.max()
+    block = np.empty(max(BLOCK, 16 * widest))
     powers = np.empty(widest, np.int64)
+    state_powers = np.empty(block.shape[0], np.int64)
+    row_powers = np.empty(BLOCK, np.int64)
+    prior = np.empty(widest)
+    ones = np.ones(widest)
     edge = np.empty(widest * widest)
     pairs = np.empty(widest * widest)
     scaled = np.empty(site_card.shape[0], np.bool_)
@@ -444,15 +546,15 @@ def run(
         scaled[:] = False
         exponents[:] = 0
         if backward:
-            values[1] = 0.0
+            mass[:] = 0.0
             counts[start] = 0.0
         log_likelihoods[start] = _upward(
-            ops, index, site_card, site_base, site_slots, site_prior, table_offset, soft, weights,
+            ops, index, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights,
             tables[start], muted, counts[start], row_logs[start if keep_logs else 0], keep_logs, backward,
-            values[0], values[1], exponents, scaled, block, powers, edge,
+            up, mass, exponents, scaled, block, powers, edge, prior, ones, state_powers, row_powers,
         )  # fmt: skip
         if backward:
             _downward(
-                ops, index, site_card, site_base, site_prior, table_offset, tables[start], wanted,
-                counts[start], values[0], values[1], edge, pairs,
+                ops, index, site_card, site_step, site_base, site_prior, table_offset, tables[start], wanted,
+                counts[start], up, mass, edge, pairs, block,
             )  # fmt: skip

@@ -26,7 +26,7 @@ LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT = range(8)
 #: Most patterns that a group of neighbours may have: its messages should stay in the processor's cache.
 MOST_PATTERNS = 2048
 #: A group should have this many times fewer patterns than there are rows.
-ROWS_PER_PATTERN = 4
+ROWS_PER_PATTERN = 32
 #: Most neighbours in a group. A stored product has one exponent for all states, so it must not be so long that
 #: a state falls out of the range of numbers that the other groups would have brought back.
 MOST_FACTORS = 32
@@ -72,9 +72,8 @@ class Evidence:
 
     def patterns(self) -> np.ndarray:
         """Return the pattern of each row; a missing cell is the pattern after the last state."""
-        if self.messages is not None:
-            return self.index
-        return np.where(self.index < 0, self.n_states, self.index)
+        index = self.index.astype(np.int32, copy=False)
+        return index if self.messages is not None else np.where(index < 0, np.int32(self.n_states), index)
 
 
 @dataclass
@@ -396,7 +395,7 @@ class _Compiler:
     def _add_product(self, kind: int, site: int, slot: int, groups: list, columns: list) -> None:
         count, begin = len(columns[0]), self.index_size
         for group, column in zip(groups, columns, strict=True):
-            self.index.append((group[0] + column).astype(np.int32))
+            self.index.append(column.astype(np.int32) + np.int32(group[0]))
         self.index_size += count * len(groups)
         factors = tuple(group[0] for group in groups)
         self.steps.append(Step(kind, site, slot, count, a=len(groups), b=begin, factors=factors))

@@ -121,9 +121,9 @@ class RowWalk:
     # Values by row
 
     def _slots(self, site: int, first: int, count: int) -> np.ndarray:
-        card = self.engine.site_card[site]
-        begin = self.engine.site_base[site] + first * card
-        return self.values[begin : begin + count * card].reshape(count, card)
+        card, step = self.engine.site_card[site], self.engine.site_step[site]
+        begin = self.engine.site_base[site] + first * step
+        return self.values[begin : begin + count * step].reshape(count, step)[:, :card]
 
     def _all_slots(self, site: int) -> np.ndarray:
         return self._slots(site, 0, self.plan.site_slots[site + 1] - self.plan.site_slots[site])

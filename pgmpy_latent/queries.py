@@ -1,0 +1,279 @@
+"""Questions to a tree about a table: likelihoods, posteriors, most likely states, gaps, and new rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from pgmpy_latent.data import CategoricalData, decode, encode
+from pgmpy_latent.propagation.engine import TreeEngine
+from pgmpy_latent.propagation.plan import Evidence, compile_plan
+from pgmpy_latent.tree import LatentTree
+
+
+def encode_for(tree: LatentTree, X, *, sample_weight=None, unseen: str = "missing") -> CategoricalData:
+    """Encode a table with the states of a tree.
+
+    Columns that the tree does not have are left aside; columns of the tree that the table does not have are an error.
+    ``unseen`` says what becomes of categories that the tree does not know: ``"missing"`` or ``"error"``.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> encode_for(tree, pd.DataFrame({"x": ["b", None, "b"]})).weights.tolist()
+    [1.0, 2.0]
+    """
+    states = dict(zip(tree.names, tree.state_names, strict=True))
+    return encode(X, sample_weight=sample_weight, columns=list(tree.observed_names), state_names=states, unseen=unseen)
+
+
+def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Evidence]:
+    """Return what the rows of a table say about the nodes with the given names.
+
+    Examples
+    --------
+    >>> data = encode(pd.DataFrame({"x": ["a", "b"]}))
+    >>> sorted(tree_evidence(data, ["H", "x"]))
+    [1]
+    """
+    column = {name: at for at, name in enumerate(data.columns)}
+    return {
+        node: Evidence(np.ascontiguousarray(data.codes[:, column[name]]), int(data.cards[column[name]]))
+        for node, name in enumerate(names)
+        if name in column
+    }
+
+
+def engine_for(tree: LatentTree, data: CategoricalData) -> TreeEngine:
+    """Return an engine for a tree and the distinct rows of a table.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> engine = engine_for(tree, encode_for(tree, pd.DataFrame({"x": ["b", "b"]})))
+    >>> round(float(engine.log_likelihood(engine.layout.pack(tree.tables))), 4)
+    -0.5754
+    """
+    return TreeEngine(compile_plan(tree.parent, tree_evidence(data, tree.names)), tree.cards, data.weights)
+
+
+def log_likelihood(tree: LatentTree, X, *, sample_weight=None, unseen: str = "missing") -> float:
+    """Return the log-likelihood (natural logarithm) of a table, summed over its rows.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model.
+    X : DataFrame, array or CategoricalData
+        The table; missing cells are summed out.
+    sample_weight : array, shape (n_rows,), optional
+        Weights of the rows.
+    unseen : {"missing", "error"}
+        What becomes of categories that the model does not know.
+
+    Returns
+    -------
+    float
+        Larger is better; minus infinity if a row has probability zero.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> round(log_likelihood(tree, pd.DataFrame({"x": ["a", "b", None]})), 4)
+    -1.674
+    """
+    engine, tables, _ = _ask(tree, X, sample_weight, unseen)
+    return float(engine.log_likelihood(tables))
+
+
+def row_log_likelihoods(tree: LatentTree, X, *, unseen: str = "missing") -> pd.Series:
+    """Return the log-likelihood of each row, under the table's index. See :func:`log_likelihood`.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> row_log_likelihoods(tree, pd.DataFrame({"x": ["b", None]}, index=["p", "q"])).round(4).tolist()
+    [-0.2877, 0.0]
+    """
+    engine, tables, data = _ask(tree, X, None, unseen)
+    values = engine.row_log_likelihoods(tables)[data.row_index]
+    return pd.Series(values, index=_index_of(X, data), name="log_likelihood")
+
+
+def posterior(tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing") -> pd.DataFrame:
+    """Return the posterior distribution of nodes given each row.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model.
+    X : DataFrame, array or CategoricalData
+        The table.
+    nodes : sequence of names, optional
+        Which nodes; the hidden ones by default. An observed node is certain where its cell is filled, and predicted
+        from the rest of the row where it is missing.
+    unseen : {"missing", "error"}
+        What becomes of categories that the model does not know.
+
+    Returns
+    -------
+    DataFrame
+        Columns are pairs (node, state). Rows of probability zero are NaN, with a warning.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [[0, 1], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.5, 0.5]], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> posterior(tree, pd.DataFrame({"x": ["a", "b"]}))
+    node      H
+    state     0      1
+    0      0.750  0.250
+    1      0.125  0.875
+    """
+    engine, tables, data = _ask(tree, X, None, unseen)
+    names = list(tree.latent_names if nodes is None else nodes)
+    beliefs = engine.beliefs(tables, [tree.index(name) for name in names])
+    columns = pd.MultiIndex.from_tuples(
+        [(name, state) for name in names for state in tree.state_names[tree.index(name)]], names=["node", "state"]
+    )
+    values = np.concatenate([*beliefs, np.empty((data.n_distinct, 0))], axis=1)[data.row_index]
+    _warn_of_impossible(np.isnan(values).any(axis=1), X, data)
+    return pd.DataFrame(values, index=_index_of(X, data), columns=columns)
+
+
+def most_likely(
+    tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing"
+) -> pd.DataFrame:
+    """Return the most likely state of each node given each row, each node by itself. See :func:`posterior`.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [["low", "high"], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.5, 0.5]], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> most_likely(tree, pd.DataFrame({"x": ["a", "b"]}))["H"].tolist()
+    ['low', 'high']
+    """
+    engine, tables, data = _ask(tree, X, None, unseen)
+    names = list(tree.latent_names if nodes is None else nodes)
+    found = {}
+    for name, belief in zip(names, engine.beliefs(tables, [tree.index(name) for name in names]), strict=True):
+        impossible = np.isnan(belief).any(axis=1)
+        codes = np.where(impossible, -1, np.argmax(np.nan_to_num(belief), axis=1))
+        found[name] = decode(codes[data.row_index], tree.state_names[tree.index(name)]).to_numpy()
+        _warn_of_impossible(impossible[data.row_index], X, data)
+    return pd.DataFrame(found, index=_index_of(X, data), columns=names)
+
+
+def impute(tree: LatentTree, X, *, method: str = "most_likely", random_state=None) -> pd.DataFrame:
+    """Return the table with its gaps filled.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model.
+    X : DataFrame, array or CategoricalData
+        The table. Categories that the model does not know are filled as well, with a warning.
+    method : {"most_likely", "draw"}
+        The most likely state of each missing cell given the row's other cells; or a draw of all missing cells of a row
+        from their joint posterior.
+    random_state : int or Generator, optional
+        For draws.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the model, in its order, under the table's index.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x", "y"], [[0, 1], ["a", "b"], ["c", "d"]], [-1, 0, 0], [True, False, False],
+    ...                   [[[0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    >>> impute(tree, pd.DataFrame({"x": ["a", None], "y": [None, "d"]})).to_numpy().tolist()
+    [['a', 'c'], ['b', 'd']]
+    """
+    if method not in ("most_likely", "draw"):
+        raise ValueError(f"method is {method!r}; give 'most_likely' or 'draw'")
+    if method == "most_likely":
+        return most_likely(tree, X, tree.observed_names)
+    data = encode_for(tree, X)
+    # every row draws for itself, also where rows are equal
+    rows = CategoricalData(
+        data.columns, data.state_names, data.codes[data.row_index], np.ones(data.n_rows), np.arange(data.n_rows)
+    )
+    engine = engine_for(tree, rows)
+    drawn = engine.draw(engine.layout.pack(tree.tables), np.random.default_rng(random_state))
+    return _frame_of_codes(tree, drawn, ~tree.latent, _index_of(X, data))
+
+
+def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
+    """Draw rows from a tree.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model.
+    n : int
+        Number of rows.
+    latents : bool
+        Whether the hidden variables are among the columns.
+    random_state : int or Generator, optional
+        For repeatable draws.
+
+    Returns
+    -------
+    DataFrame
+        Columns in the order of the tree's nodes.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.0, 1.0]]])
+    >>> sample(tree, 2, random_state=0)["x"].tolist()
+    ['b', 'b']
+    """
+    if n < 0:
+        raise ValueError(f"n is {n}; a number of rows is at least 0")
+    rng = np.random.default_rng(random_state)
+    codes = np.zeros((n, tree.n_nodes), dtype=np.int32)
+    for node in tree.order:
+        above = tree.parent[node]
+        bounds = np.cumsum(tree.tables[node], axis=1)
+        bounds[:, -1] = np.inf  # rounding must not leave a gap below one
+        rows = codes[:, above] if above >= 0 else np.zeros(n, dtype=np.int32)
+        uniform = rng.random(n)
+        for state_above in range(len(bounds)):
+            here = rows == state_above
+            codes[here, node] = np.searchsorted(bounds[state_above], uniform[here], side="right")
+    shown = np.ones(tree.n_nodes, bool) if latents else ~tree.latent
+    return _frame_of_codes(tree, codes, shown, pd.RangeIndex(n))
+
+
+def _ask(tree: LatentTree, X, sample_weight, unseen: str) -> tuple[TreeEngine, np.ndarray, CategoricalData]:
+    data = encode_for(tree, X, sample_weight=sample_weight, unseen=unseen)
+    engine = engine_for(tree, data)
+    return engine, engine.layout.pack(tree.tables), data
+
+
+def _index_of(X, data: CategoricalData) -> pd.Index:
+    return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(data.n_rows)
+
+
+def _frame_of_codes(tree: LatentTree, codes: np.ndarray, shown: np.ndarray, index: pd.Index) -> pd.DataFrame:
+    nodes = np.flatnonzero(shown)
+    names = [tree.names[node] for node in nodes]
+    columns = {
+        name: decode(codes[:, node], tree.state_names[node]).to_numpy() for name, node in zip(names, nodes, strict=True)
+    }
+    return pd.DataFrame(columns, index=index, columns=names)
+
+
+def _warn_of_impossible(impossible: np.ndarray, X, data: CategoricalData) -> None:
+    if impossible.any():
+        first = _index_of(X, data)[np.flatnonzero(impossible)[:3]].tolist()
+        warnings.warn(
+            f"{int(impossible.sum())} rows (the first: {first}) have probability zero under the model, so their "
+            "posterior is undefined (NaN). Fit with a prior, e.g. prior=0.01, to rule nothing out.",
+            stacklevel=3,
+        )
