@@ -358,7 +358,9 @@ class _Climb:
         converged = self.remaining <= self.atol if self.atol > 0 else np.zeros(len(self.numbers), bool)
         for at in np.flatnonzero(converged):
             self._remember(int(at), converged=True)
-        hopeless = self.value + PATIENCE * self.remaining < np.max(self.final)
+        # not compared with starts that were left behind: rounding can put one of them a bit above the best
+        best = max(np.max(self.value), -np.inf if self.best is None else self.best[1])
+        hopeless = self.value + PATIENCE * self.remaining < best
         self.keep(np.flatnonzero(~(converged | hopeless)))
 
     def _remember(self, at: int, converged: bool) -> None:

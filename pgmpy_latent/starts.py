@@ -137,8 +137,7 @@ def _draw_hidden_shares(shares, hidden, parents, cards, weights, rng) -> None:
             for child in children[node]:
                 table = _shares_table(drawn, shares[child], weights)
                 logs = logs + np.log(shares[child] @ table.T + 1e-300)
-            logs -= logs.max(axis=1, keepdims=True)
-            drawn = np.exp(logs)
+            drawn = np.exp(logs - logs.max(axis=1, keepdims=True))
             drawn /= drawn.sum(axis=1, keepdims=True)
             logs = np.broadcast_to(np.log(drawn.mean(axis=0) + 1e-12), drawn.shape)
         shares[node] = drawn

@@ -1,0 +1,372 @@
+"""TreeEM: EM for pgmpy networks in the shape of a forest, with hidden variables and missing cells."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+from joblib import effective_n_jobs
+from pgmpy.base import DAG
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.parameter_estimator.base import DiscreteParameterEstimator
+from sklearn.exceptions import ConvergenceWarning
+from tqdm.auto import tqdm
+
+from pgmpy_latent import em
+from pgmpy_latent.convert import aligned_table, check_one_parent, to_cpds
+from pgmpy_latent.data import CategoricalData, encode
+from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, StateNameError
+from pgmpy_latent.operators import canonical_states, marginals
+from pgmpy_latent.propagation.engine import TreeEngine
+from pgmpy_latent.propagation.plan import compile_plan
+from pgmpy_latent.queries import tree_evidence
+from pgmpy_latent.starts import random_memberships, random_tables, uniform_tables
+from pgmpy_latent.tree import LatentTree
+
+#: A hidden state that fewer rows than this belong to, in expectation, is empty.
+EMPTY = 1e-3
+#: Two hidden states whose children's tables differ by no more than this are the same.
+SAME = 1e-4
+#: Seconds before a progress bar appears.
+PROGRESS_DELAY = 2.0
+
+
+class TreeEM(DiscreteParameterEstimator):
+    """Fit the parameters of a forest-shaped network by expectation maximisation.
+
+    A drop-in for pgmpy's ``DiscreteEM`` where every node has at most one parent: latent class models, latent trees,
+    naive Bayes, Chow-Liu trees, with nodes hidden or observed anywhere. Missing cells are summed out exactly, rows may
+    have weights, and many starts guard against poor local maxima. See :func:`pgmpy_latent.em.fit` for how.
+
+    Parameters
+    ----------
+    state_names : dict, optional
+        Variable -> its states, also such as the data does not show. Otherwise the categories of the data.
+    latent_card : dict or int, optional
+        Hidden variable -> number of states (2 where it is not named); one number holds for all.
+    n_init : int
+        Number of random starts.
+    max_iter : int
+        Most iterations of a start.
+    atol : float
+        A start ends when the log-likelihood that further iterations would gain, by extrapolation, is below this; 0
+        never stops early.
+    prior : float, optional
+        Dirichlet pseudo-count of every table entry: the estimate is ``(prior + count) / sum(prior + count)`` and the
+        objective gains ``prior * log(entry)``. None is maximum likelihood, under which new rows may be impossible.
+    init_cpds : dict or {"memberships", "random", "uniform"}, optional
+        Where to begin: random class memberships of some rows (the default), random tables, uniform tables (with hidden
+        variables a saddle point that EM cannot leave), or CPDs by variable. Variables that the dict leaves out begin
+        with memberships; if it names all, there is one start, and the hidden states keep their order.
+    seed : int, optional
+        Same seed, same answer, whatever ``n_jobs`` is.
+    n_jobs : int, optional
+        Threads that share the starts; -1 for all cores, None for one.
+    show_progress : bool
+        Whether fits of more than two seconds show a bar.
+
+    Attributes
+    ----------
+    parameters_ : list of TabularCPD
+        The fitted tables, in the order of the model's nodes.
+    state_names_ : dict
+        States of every variable.
+    tree_ : LatentTree
+        The fitted model.
+    log_likelihood_ : float
+        Natural logarithm of the likelihood of the data under ``tree_``; larger is better.
+    log_likelihoods_ : ndarray
+        The same at every iteration of the best start.
+    n_iter_ : int
+        Iterations of the best start.
+    converged_ : bool
+        Whether it stopped because little was left to gain.
+    n_best_ : int
+        In how many of the starts the best value was reached.
+    start_objectives_ : ndarray
+        The (penalised) log-likelihood at which every start ended.
+    degenerate_states_ : list of str
+        Hidden states that are empty or equal to another one, in words.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy.models import DiscreteBayesianNetwork
+    >>> data = pd.DataFrame({"a": [0, 0, 1, 1, None, 0], "b": [0, 0, 1, 1, 1, 1], "c": [0, 0, 1, None, 1, 0]})
+    >>> model = DiscreteBayesianNetwork([("H", "a"), ("H", "b"), ("H", "c")], latents={"H"})
+    >>> fitted = model.fit(data, estimator=TreeEM(seed=0))
+    >>> fitted.check_model()
+    True
+    >>> estimator = TreeEM(latent_card={"H": 2}, seed=0).fit(model, data)
+    >>> round(estimator.log_likelihood_, 3)
+    -6.068
+    """
+
+    _tags = {"supports_latent_variables": True, "supports_weighted_data": True}  # noqa: RUF012 - skbase merges these
+
+    def __init__(
+        self,
+        state_names: dict | None = None,
+        latent_card: dict | int | None = None,
+        n_init: int = 16,
+        max_iter: int = 10_000,
+        atol: float = 1e-3,
+        prior: float | None = None,
+        init_cpds: dict[Hashable, TabularCPD] | str | None = None,
+        seed: int | None = None,
+        n_jobs: int | None = None,
+        show_progress: bool = True,
+    ) -> None:
+        self.latent_card = latent_card
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.atol = atol
+        self.prior = prior
+        self.init_cpds = init_cpds
+        self.seed = seed
+        self.n_jobs = n_jobs
+        self.show_progress = show_progress
+        super().__init__(state_names=state_names)
+
+    def fit(self, model, data, sample_weight=None):
+        """Fit the tables of a network to a table of data.
+
+        Parameters
+        ----------
+        model : pgmpy.base.DAG or pgmpy.models.DiscreteBayesianNetwork
+            The structure; hidden variables are its ``latents``. It is not changed.
+        data : DataFrame, array or CategoricalData
+            One column per observed variable; others are left aside. Missing cells are fine.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        names, parents, hidden = _structure(model)
+        encoded = _encode(data, names, hidden, self.state_names, sample_weight)
+        state_names = self._all_state_names(names, hidden, encoded)
+        cards = np.array([len(states) for states in state_names])
+        engine = TreeEngine(compile_plan(parents, tree_evidence(encoded, names)), cards, encoded.weights)
+        starts = self._starts(names, parents, cards, state_names, encoded, engine)
+        found = self._run(engine, starts)
+        tree = LatentTree(
+            names, state_names, parents, [name in hidden for name in names], engine.layout.unpack(found.tables)
+        )
+        if not self._names_all_tables(names):
+            tree = canonical_states(tree)
+        self._set_fitted(model, data, sample_weight, tree, found, encoded)
+        self._warn(found)
+        return self
+
+    def _check_settings(self) -> None:
+        """Raise for settings that cannot be meant, before any work."""
+        for name, least in (("n_init", 1), ("max_iter", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}")
+        for name in ("atol", "prior"):
+            value = getattr(self, name)
+            if name == "prior" and value is None:
+                continue
+            if not np.isscalar(value) or not np.isfinite(value) or value < 0:
+                raise ValueError(f"{name} is {value!r}; give a number of at least 0")
+        if isinstance(self.init_cpds, str):
+            if self.init_cpds not in ("memberships", "random", "uniform"):
+                raise ValueError(
+                    f"init_cpds is {self.init_cpds!r}; give 'memberships', 'random', 'uniform' or a dict of CPDs"
+                )
+        elif self.init_cpds is not None and not isinstance(self.init_cpds, Mapping):
+            raise ValueError(
+                f"init_cpds is a {type(self.init_cpds).__name__}; give a dict of CPDs by variable, or a word"
+            )
+
+    def _all_state_names(self, names: list, hidden: set, encoded: CategoricalData) -> list[tuple]:
+        """Return the states of every node; hidden ones are numbered unless they are named."""
+        self._check_latent_card(hidden)
+        seen = dict(zip(encoded.columns, encoded.state_names, strict=True))
+        return [self._latent_states(name) if name in hidden else seen[name] for name in names]
+
+    def _check_latent_card(self, hidden: set) -> None:
+        if not isinstance(self.latent_card, Mapping):
+            cards = {"all hidden variables": 2 if self.latent_card is None else self.latent_card}
+        else:
+            cards = self.latent_card
+            strangers = [name for name in cards if name not in hidden]
+            if strangers:
+                raise StateNameError(
+                    f"latent_card names {strangers}, which the model does not hide; its latents are "
+                    f"{sorted(map(str, hidden))}. Add them to the model's latents, or leave them out."
+                )
+        for name, card in cards.items():
+            if not isinstance(card, (int, np.integer)) or isinstance(card, bool) or card < 1:
+                raise StateNameError(f"latent_card of {name!r} is {card!r}; give a whole number of at least 1")
+
+    def _latent_states(self, name: Hashable) -> tuple:
+        """Return the states of a hidden variable, from whatever says them; what is said twice must agree."""
+        said = {}
+        if isinstance(self.latent_card, Mapping) and name in self.latent_card:
+            said["latent_card"] = tuple(range(self.latent_card[name]))
+        elif isinstance(self.latent_card, (int, np.integer)):
+            said["latent_card"] = tuple(range(self.latent_card))
+        if isinstance(self.init_cpds, Mapping) and name in self.init_cpds:
+            said["init_cpds"] = tuple(self.init_cpds[name].state_names[name])
+        if self.state_names is not None and name in self.state_names:
+            said["state_names"] = tuple(self.state_names[name])
+        if len({len(states) for states in said.values()}) > 1:
+            sizes = ", ".join(f"{source} gives {len(states)}" for source, states in said.items())
+            raise StateNameError(f"the number of states of {name!r} is contradictory: {sizes}. Make them agree.")
+        return list(said.values())[-1] if said else (0, 1)
+
+    def _names_all_tables(self, names: list) -> bool:
+        return isinstance(self.init_cpds, Mapping) and all(name in self.init_cpds for name in names)
+
+    def _starts(self, names, parents, cards, state_names, encoded: CategoricalData, engine: TreeEngine) -> np.ndarray:
+        """Return the tables to begin with: (starts, size)."""
+        layout = engine.layout
+        nothing_hidden = set(names) == set(encoded.columns)
+        if self.init_cpds == "uniform" or (nothing_hidden and self.init_cpds is None):
+            return uniform_tables(layout)[None]
+        n_starts = 1 if self._names_all_tables(names) else self.n_init
+        entropy = np.random.SeedSequence(self.seed).entropy
+        seeds = [np.random.SeedSequence(entropy, spawn_key=(start,)) for start in range(n_starts)]
+        if self.init_cpds == "random":
+            return np.stack([random_tables(layout, np.random.default_rng(seed)) for seed in seeds])
+        codes = _codes_of_all_nodes(names, encoded)
+        starts = np.stack(
+            [random_memberships(parents, cards, codes, encoded.weights, encoded.row_keys, seed) for seed in seeds]
+        )
+        if isinstance(self.init_cpds, Mapping):
+            given = _given_tables(self.init_cpds, names, parents, state_names)
+            for node, view in enumerate(layout.unpack(starts)):
+                if names[node] in given:
+                    view[:] = given[names[node]]
+        return starts
+
+    def _run(self, engine: TreeEngine, starts: np.ndarray) -> em.Fit:
+        with tqdm(disable=not self.show_progress, delay=PROGRESS_DELAY, unit="it", desc="EM", leave=False) as bar:
+
+            def report(iteration: int, value: float) -> None:
+                bar.update(iteration - bar.n)
+                bar.set_postfix_str(f"log-likelihood {value:.4f}", refresh=False)
+
+            return em.fit(
+                engine,
+                starts,
+                prior=0.0 if self.prior is None else float(self.prior),
+                max_iter=int(self.max_iter),
+                atol=float(self.atol),
+                n_threads=min(effective_n_jobs(self.n_jobs), len(starts)),
+                report=report,
+            )
+
+    def _set_fitted(self, model, data, sample_weight, tree: LatentTree, found: em.Fit, encoded) -> None:
+        self._model, self._data, self._sample_weight = model, data, sample_weight
+        self.tree_ = tree
+        self.state_names_ = {name: list(states) for name, states in zip(tree.names, tree.state_names, strict=True)}
+        self.parameters_ = self._sort_parameters(to_cpds(tree))
+        self.log_likelihood_ = found.log_likelihood
+        self.log_likelihoods_ = found.log_likelihoods
+        self.n_iter_ = found.n_iter
+        self.converged_ = found.converged
+        self.n_best_ = found.n_best
+        self.start_objectives_ = found.final_objectives
+        self.degenerate_states_ = _degenerate_states(tree, encoded.total_weight)
+
+    def _warn(self, found: em.Fit) -> None:
+        if found.interrupted:
+            warnings.warn(
+                "interrupted: this is the best model so far, not a converged one", ConvergenceWarning, stacklevel=3
+            )
+        elif not found.converged and self.atol > 0:
+            warnings.warn(
+                f"EM stopped after max_iter={self.max_iter} iterations with about {found.remaining_gain:.3g} nats of "
+                f"log-likelihood left to gain (atol={self.atol}). Raise max_iter, or accept a larger atol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if self.degenerate_states_:
+            warnings.warn(
+                f"{'; '.join(self.degenerate_states_)}. Fewer states would fit as well.",
+                DegenerateStateWarning,
+                stacklevel=3,
+            )
+
+
+def _structure(model) -> tuple[list, np.ndarray, set]:
+    """Return names, parents and hidden names of a network that is a forest."""
+    if not isinstance(model, DAG):
+        raise TypeError(f"expected a pgmpy DAG or DiscreteBayesianNetwork, got {type(model).__name__}")
+    names = list(model.nodes())
+    if not names:
+        raise DataError("the model has no nodes; add the columns that it shall describe")
+    position = {name: node for node, name in enumerate(names)}
+    parents = np.full(len(names), -1, dtype=np.int64)
+    for name in names:
+        above = list(model.predecessors(name))
+        check_one_parent(name, above)
+        if above:
+            parents[position[name]] = position[above[0]]
+    return names, parents, set(model.latents)
+
+
+def _encode(data, names: list, hidden: set, state_names: dict | None, sample_weight) -> CategoricalData:
+    observed = [name for name in names if name not in hidden]
+    if not observed:
+        raise DataError("all nodes of the model are hidden; at least one must be a column of the data")
+    columns = list(data.columns) if hasattr(data, "columns") else None
+    absent = [name for name in observed if columns is not None and name not in columns]
+    if absent:
+        raise DataError(
+            f"the model has nodes that are not columns of the data: {absent}. Add the columns, or declare the nodes "
+            "hidden: model.latents = {...}."
+        )
+    return encode(data, sample_weight=sample_weight, state_names=state_names, columns=observed, hidden=hidden)
+
+
+def _codes_of_all_nodes(names: list, encoded: CategoricalData) -> np.ndarray:
+    codes = np.full((encoded.n_distinct, len(names)), -1, dtype=encoded.codes.dtype)
+    column = {name: at for at, name in enumerate(encoded.columns)}
+    for node, name in enumerate(names):
+        if name in column:
+            codes[:, node] = encoded.codes[:, column[name]]
+    return codes
+
+
+def _given_tables(
+    cpds: Mapping, names: list, parents: np.ndarray, state_names: list[tuple]
+) -> dict[Hashable, np.ndarray]:
+    """Return the tables of given CPDs, with their states in our order."""
+    states = dict(zip(names, state_names, strict=True))
+    tables = {}
+    for name, cpd in cpds.items():
+        if name not in states:
+            raise StateNameError(f"init_cpds names {name!r}, which is no node of the model; leave it out")
+        above = parents[names.index(name)]
+        expected = [name] if above < 0 else [name, names[above]]
+        if list(cpd.variables) != expected:
+            raise StateNameError(f"init_cpds of {name!r} is over {list(cpd.variables)}, the model needs {expected}")
+        tables[name] = aligned_table(cpd, states)
+    return tables
+
+
+def _degenerate_states(tree: LatentTree, total_weight: float) -> list[str]:
+    """Say which hidden states are empty, or equal to another one."""
+    found = []
+    shares = marginals(tree)
+    for node in np.flatnonzero(tree.latent):
+        name, states = tree.names[node], tree.state_names[node]
+        below = [tree.tables[child] for child in np.flatnonzero(tree.parent == node)]
+        for state, share in enumerate(shares[node]):
+            if share * total_weight < EMPTY and len(states) > 1:
+                found.append(f"state {states[state]!r} of {name!r} is empty")
+                continue
+            for other in range(state):
+                same = below and max(np.abs(t[state] - t[other]).max() for t in below) < SAME
+                if same and shares[node][other] * total_weight >= EMPTY:
+                    found.append(f"states {states[other]!r} and {states[state]!r} of {name!r} are the same")
+                    break
+    return found

@@ -1,0 +1,275 @@
+"""EM: it never falls, obeys its options, and finds what is known to be there."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgmpy_latent import em
+from pgmpy_latent.exceptions import ImpossibleRowError
+from pgmpy_latent.propagation.engine import TreeEngine
+from pgmpy_latent.propagation.layout import Layout
+from pgmpy_latent.propagation.plan import Evidence, compile_plan
+from pgmpy_latent.starts import random_memberships, random_tables, uniform_tables
+from pgmpy_latent.testing import codes_for, latent_trees
+from tests import reference
+from tests.test_propagation import engine_for, problems
+
+
+def lowest_step(trace):
+    """Return the smallest rise of a trace, in units that rounding can explain."""
+    return np.min(np.diff(trace), initial=0) / (1 + np.abs(trace).max())
+
+
+def reference_step(tree_parent, tables, rows, weights, prior):
+    """One EM iteration by enumeration; a row that nothing is known of stays as it is."""
+    counts = reference.expected_counts(tree_parent, tables, rows, weights)
+    new = [table.copy() for table in tables]
+    for table, count in zip(new, counts, strict=True):
+        for row in np.flatnonzero((count + prior).sum(axis=1) > 0):
+            table[row] = (count[row] + prior) / (count[row] + prior).sum()
+    return new
+
+
+@given(problems(max_nodes=5, max_card=3), st.sampled_from([0.0, 0.5, 1.0]))
+def test_one_iteration_equals_the_definition(problem, prior):
+    tree, rows, weights, engine, tables = problem
+    _, _, new = em.step(em.Problem(engine, prior), tables[None])
+    expected = engine.layout.pack(reference_step(tree.parent, tree.tables, rows, weights, prior))
+    np.testing.assert_allclose(new[0], expected, rtol=1e-9, atol=1e-12)
+
+
+@given(problems(), st.sampled_from([0.0, 0.1, 1.0]), st.booleans(), st.integers(0, 2**32 - 1))
+def test_the_objective_never_falls(problem, prior, accelerate, seed):
+    _, _, _, engine, _ = problem
+    starts = random_tables(engine.layout, np.random.default_rng(seed))
+    objectives = []
+    found = em.fit(
+        engine, starts, prior=prior, accelerate=accelerate, max_iter=80, atol=0,
+        report=lambda iteration, value: objectives.append(value),
+    )  # fmt: skip
+    assert len(objectives) == found.n_iter == 80
+    assert lowest_step(np.array(objectives)) >= -1e-12
+    if prior == 0:
+        assert lowest_step(found.log_likelihoods) >= -1e-12
+    assert found.log_likelihood == pytest.approx(engine.log_likelihood(found.tables), rel=1e-10, abs=1e-10)
+    assert found.objective == pytest.approx(
+        found.log_likelihood + em.log_prior(found.tables, prior), rel=1e-10, abs=1e-10
+    )
+
+
+@given(problems(min_nodes=2), st.data(), st.sampled_from([0.0, 0.5]))
+def test_frozen_tables_stay_bit_identical(problem, data, prior):
+    tree, _, _, engine, _ = problem
+    free = np.array([data.draw(st.booleans()) for _ in range(tree.n_nodes)])
+    free[data.draw(st.integers(0, tree.n_nodes - 1))] = True
+    start = random_tables(engine.layout, np.random.default_rng(1))
+    found = em.fit(engine, start, free=free, prior=prior, max_iter=40, atol=0)
+    frozen = ~free[engine.layout.table_of_entry]
+    np.testing.assert_array_equal(found.tables[frozen], start[frozen])
+    before = engine.log_likelihood(start) + em.log_prior(start, prior)
+    after = engine.log_likelihood(found.tables) + em.log_prior(found.tables, prior)
+    assert after >= before - 1e-9 * (1 + abs(before))
+    assert found.objective == pytest.approx(after, rel=1e-9, abs=1e-9)
+
+
+@given(problems(min_nodes=2, max_nodes=5), st.data())
+def test_local_em_takes_the_same_steps_as_em_with_a_mask(problem, data):
+    tree, _, _, engine, _ = problem
+    free = np.zeros(tree.n_nodes, dtype=bool)
+    free[data.draw(st.integers(0, tree.n_nodes - 1))] = True
+    start = random_tables(engine.layout, np.random.default_rng(2))
+    local = em.fit(engine, start, free=free, max_iter=6, atol=0, accelerate=False)
+    tables = start[None]
+    masked = em.Problem(engine, 0.0, free)
+    for _ in range(5):
+        _, _, tables = em.step(masked, tables)
+    np.testing.assert_allclose(local.tables, tables[0], rtol=1e-9, atol=1e-12)
+
+
+@given(problems(max_nodes=5), st.integers(0, 2**32 - 1), st.data())
+def test_relabelling_the_states_commutes_with_a_fit(problem, seed, data):
+    tree, _, _, _, _ = problem
+    columns = np.flatnonzero(~tree.latent)
+    codes = data.draw(codes_for(tree))
+    layout = Layout([table.shape for table in tree.tables])
+    start = layout.unpack(random_tables(layout, np.random.default_rng(seed)))
+    orders = [np.random.default_rng(seed + 1).permutation(int(card)) for card in tree.cards]
+
+    def relabelled(tables):
+        return [
+            table[orders[above] if above >= 0 else [0]][:, orders[node]]
+            for node, (above, table) in enumerate(zip(tree.parent, tables, strict=True))
+        ]
+
+    new_codes = codes.copy()
+    for at, column in enumerate(columns):
+        place = np.argsort(orders[column])
+        new_codes[:, at] = np.where(codes[:, at] < 0, -1, place[np.maximum(codes[:, at], 0)])
+    options = {"max_iter": 12, "atol": 0, "accelerate": False}
+    plain = em.fit(engine_for(tree, codes), layout.pack(start), **options)
+    changed = em.fit(engine_for(tree, new_codes), layout.pack(relabelled(start)), **options)
+    assert changed.log_likelihood == pytest.approx(plain.log_likelihood, rel=1e-9, abs=1e-9)
+    expected = layout.pack(relabelled(layout.unpack(plain.tables)))
+    np.testing.assert_allclose(changed.tables, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_an_all_missing_row_adds_nothing():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, size=(20, 4))
+    longer = np.concatenate([codes, np.full((3, 4), -1)])
+    parent = [-1, 0, 0, 0, 0]
+    start = random_tables(Layout([(1, 2)] + [(2, 2)] * 4), rng)
+
+    def fitted(rows):
+        plan = compile_plan(parent, {at + 1: Evidence(rows[:, at], 2) for at in range(4)})
+        return em.fit(TreeEngine(plan, [2] * 5), start, max_iter=500)
+
+    assert fitted(longer).log_likelihood == pytest.approx(fitted(codes).log_likelihood, abs=2e-3)
+    plan = compile_plan(parent, {at + 1: Evidence(longer[:, at], 2) for at in range(4)})
+    assert TreeEngine(plan, [2] * 5).row_log_likelihoods(start)[-1] == pytest.approx(0.0, abs=1e-12)
+
+
+def latent_class(n_rows=300, n_items=5, card=3, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, size=n_rows)
+    items = rng.dirichlet(np.full(card, 0.5), size=(n_items, 3))
+    bounds = np.cumsum(items, axis=2)
+    codes = np.stack([(rng.random(n_rows)[:, None] > bounds[i][truth]).sum(axis=1) for i in range(n_items)], axis=1)
+    plan = compile_plan([-1] + [0] * n_items, {at + 1: Evidence(codes[:, at], card) for at in range(n_items)})
+    return TreeEngine(plan, [3] + [card] * n_items), codes
+
+
+def many_starts(engine, n, seed=0):
+    return np.stack([random_tables(engine.layout, np.random.default_rng([seed, at])) for at in range(n)])
+
+
+def test_threads_do_not_change_a_bit():
+    engine, _ = latent_class()
+    starts = many_starts(engine, 7)
+    one = em.fit(engine, starts)
+    for n_threads in (2, 3, 16):
+        more = em.fit(engine, starts, n_threads=n_threads)
+        np.testing.assert_array_equal(one.tables, more.tables)
+        np.testing.assert_array_equal(one.final_objectives, more.final_objectives)
+
+
+def test_the_promised_accuracy_is_kept():
+    engine, _ = latent_class()
+    for seed in range(5):
+        found = em.fit(engine, many_starts(engine, 4, seed), atol=1e-3)
+        exact = em.fit(engine, found.tables, atol=1e-10, max_iter=100_000)
+        assert found.converged
+        assert exact.log_likelihood - found.log_likelihood < 1e-3
+
+
+def test_leaps_end_where_plain_em_ends():
+    engine, _ = latent_class()
+    start = many_starts(engine, 1)
+    plain = em.fit(engine, start, accelerate=False, atol=1e-7, max_iter=100_000)
+    leaping = em.fit(engine, start, atol=1e-7)
+    assert leaping.objective == pytest.approx(plain.objective, abs=1e-4)
+    assert leaping.n_iter < plain.n_iter
+
+
+def test_narrowing_keeps_the_shares_of_the_papers():
+    assert em.narrowing_stages(64, 2) == [(1, 32), (2, 16), (4, 8), (8, 4), (16, 2), (32, 1)]
+    assert em.narrowing_stages(9, 3) == [(1, 3), (2, 1)]
+    assert em.narrowing_stages(1, 2) == []
+    assert em.narrowing_stages(5, 1.1)[-1][1] == 1
+
+
+def test_narrowing_follows_the_best_start():
+    engine, _ = latent_class()
+    starts = many_starts(engine, 8)
+    values, tables = [], starts
+    for _ in range(4):
+        _, objectives, tables = em.step(em.Problem(engine), tables)
+        values.append(objectives)
+    found = em.fit(engine, starts, narrowing=2, max_iter=500)
+    # after one iteration the better half, after three the better quarter, after seven the best one goes on
+    survivors = set(np.argsort(-values[1], kind="stable")[:4])
+    assert found.best_start in survivors
+    assert found.final_objectives[list(set(range(8)) - survivors)] == pytest.approx(
+        values[1][list(set(range(8)) - survivors)]
+    )
+
+
+def test_pyramid_runs_as_many_steps_as_it_is_told():
+    engine, _ = latent_class()
+    found = em.fit(engine, many_starts(engine, 4), narrowing=2, max_iter=20, atol=0)
+    assert found.n_iter == 20
+
+
+def test_the_number_of_starts_that_reached_the_best_is_counted():
+    engine, _ = latent_class()
+    starts = many_starts(engine, 6)
+    found = em.fit(engine, starts)
+    alone = np.array([em.fit(engine, start).objective for start in starts])
+    assert found.n_best == (alone > alone.max() - 0.01).sum()
+    assert found.objective == pytest.approx(alone.max(), abs=1e-3)
+
+
+def test_impossible_start_is_refused():
+    plan = compile_plan([-1], {0: Evidence(np.array([0, 1]), 2)})
+    with pytest.raises(ImpossibleRowError, match="probability zero under the starting tables"):
+        em.fit(TreeEngine(plan, [2]), np.array([1.0, 0.0]))
+
+
+def test_zeros_stay_zeros():
+    """A structural zero in the start is a constraint that EM keeps; a leap must not break it."""
+    engine, _ = latent_class(card=2)
+    start = random_tables(engine.layout, np.random.default_rng(5))
+    layout = engine.layout
+    layout.unpack(start)[1][0] = [0.0, 1.0]
+    layout.unpack(start)[1][1] = [0.4, 0.6]
+    found = em.fit(engine, start, max_iter=300)
+    np.testing.assert_array_equal(layout.unpack(found.tables)[1][0], [0.0, 1.0])
+
+
+def test_ctrl_c_returns_the_best_so_far():
+    engine, _ = latent_class()
+    starts = many_starts(engine, 3)
+
+    def stop(iteration, value):
+        if iteration == 25:
+            raise KeyboardInterrupt
+
+    found = em.fit(engine, starts, report=stop)
+    assert found.interrupted
+    assert not found.converged
+    assert found.log_likelihood == pytest.approx(engine.log_likelihood(found.tables), rel=1e-10)
+    assert found.log_likelihood > engine.log_likelihood(starts).max()
+
+
+def test_priors_give_the_posterior_mode_on_complete_data():
+    plan = compile_plan([-1], {0: Evidence(np.array([0, 0, 0, 1]), 3)})
+    found = em.fit(TreeEngine(plan, [3]), np.full(3, 1 / 3), prior=2.0)
+    np.testing.assert_allclose(found.tables, [5 / 10, 3 / 10, 2 / 10], rtol=1e-12)
+    assert found.objective == pytest.approx(found.log_likelihood + 2 * np.log(found.tables).sum(), rel=1e-12)
+
+
+@settings(max_examples=30)
+@given(latent_trees(min_nodes=2, latents_are_inner=True), st.data(), st.integers(0, 1000))
+def test_membership_starts_are_tables_and_do_not_depend_on_the_order_of_rows(tree, data, seed):
+    observed = data.draw(codes_for(tree, min_rows=2))
+    codes = np.full((len(observed), tree.n_nodes), -1)
+    codes[:, ~tree.latent] = observed
+    # equal rows have equal keys; the order among them does not matter
+    _, first, keys = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    codes, keys = codes[first], keys[first].astype(np.uint64) * np.uint64(7919)
+    weights = np.arange(1.0, len(codes) + 1)
+    seed = np.random.SeedSequence(seed)
+    layout = Layout([table.shape for table in tree.tables])
+    one = random_memberships(tree.parent, tree.cards, codes, weights, keys, seed)
+    assert one.shape == (layout.size,)
+    assert (one > 0).all()
+    np.testing.assert_allclose(layout.row_sums(one), 1.0, rtol=1e-12)
+    back = slice(None, None, -1)
+    other = random_memberships(tree.parent, tree.cards, codes[back], weights[back], keys[back], seed)
+    np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_uniform_tables_are_uniform():
+    layout = Layout([(1, 4), (4, 2)])
+    np.testing.assert_array_equal(uniform_tables(layout), [0.25] * 4 + [0.5] * 8)
