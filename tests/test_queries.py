@@ -1,0 +1,186 @@
+"""Questions to a tree about a table, against pgmpy and enumeration."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pgmpy.inference import VariableElimination
+
+from pgmpy_latent import (
+    LatentTree,
+    encode,
+    impute,
+    log_likelihood,
+    most_likely,
+    posterior,
+    row_log_likelihoods,
+    sample,
+    to_pgmpy,
+)
+from pgmpy_latent.exceptions import DataError, UnseenCategoryError, UnseenCategoryWarning
+from pgmpy_latent.testing import codes_for, latent_trees
+from tests import reference
+
+
+def frame_of(tree, codes):
+    columns = np.flatnonzero(~tree.latent)
+    return pd.DataFrame(
+        {
+            tree.names[c]: [tree.state_names[c][v] if v >= 0 else None for v in codes[:, at]]
+            for at, c in enumerate(columns)
+        },
+        index=[f"row {at}" for at in range(len(codes))],
+        dtype=object,
+    )
+
+
+@st.composite
+def tables_of_data(draw, **options):
+    tree = draw(latent_trees(**options))
+    codes = draw(codes_for(tree))
+    rows = reference.rows_of(codes, np.flatnonzero(~tree.latent))
+    return tree, frame_of(tree, codes), rows
+
+
+@given(tables_of_data())
+def test_likelihoods_equal_enumeration(problem):
+    tree, frame, rows = problem
+    expected = reference.log_likelihoods(tree.parent, tree.tables, rows)
+    found = row_log_likelihoods(tree, frame)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+    assert found.index.equals(frame.index)
+    assert log_likelihood(tree, frame) == pytest.approx(expected.sum(), rel=1e-10, abs=1e-10)
+    weights = np.arange(len(frame)) + 1.0
+    assert log_likelihood(tree, frame, sample_weight=weights) == pytest.approx(weights @ expected, rel=1e-10, abs=1e-10)
+
+
+@given(tables_of_data())
+def test_posteriors_equal_enumeration(problem):
+    tree, frame, rows = problem
+    found = posterior(tree, frame, tree.names)
+    best = most_likely(tree, frame, tree.names)
+    assert found.index.equals(frame.index)
+    assert best.index.equals(frame.index)
+    for node, name in enumerate(tree.names):
+        expected = reference.beliefs(tree.parent, tree.tables, rows, node)
+        np.testing.assert_allclose(found[name], expected, rtol=1e-10, atol=1e-10)
+        chosen = [tree.state_names[node].index(state) for state in best[name]]
+        np.testing.assert_allclose(expected[np.arange(len(rows)), chosen], expected.max(axis=1), rtol=1e-9)
+    assert list(posterior(tree, frame).columns.get_level_values(0).unique()) == list(tree.latent_names)
+
+
+@settings(max_examples=20)
+@given(tables_of_data(min_nodes=2, max_nodes=5, max_card=3))
+def test_posteriors_equal_pgmpys_variable_elimination(problem):
+    tree, frame, rows = problem
+    inference = VariableElimination(to_pgmpy(tree))
+    for name in tree.latent_names:
+        found = posterior(tree, frame, [name])
+        for at, row in enumerate(rows[:3]):
+            evidence = {tree.names[node]: tree.state_names[node][state] for node, state in row.items()}
+            answer = inference.query([name], evidence=evidence, show_progress=False)
+            values = [answer.get_value(**{name: state}) for state in tree.state_names[tree.index(name)]]
+            np.testing.assert_allclose(found.iloc[at], values, rtol=1e-10, atol=1e-10)
+
+
+@given(tables_of_data(zeros=False))
+def test_imputation_fills_gaps_and_changes_nothing_else(problem):
+    tree, frame, _ = problem
+    for filled in (impute(tree, frame), impute(tree, frame, method="draw", random_state=0)):
+        assert list(filled.columns) == list(tree.observed_names)
+        assert filled.index.equals(frame.index)
+        assert filled.notna().all(axis=None)
+        seen = frame.notna()
+        assert (filled.where(seen).fillna("-") == frame.where(seen).fillna("-")).all(axis=None)
+
+
+def test_imputation_by_drawing_follows_the_joint_posterior():
+    tree = LatentTree(
+        ["H", "x", "y"],
+        [[0, 1], ["a", "b"], ["a", "b"]],
+        [-1, 0, 0],
+        [True, False, False],
+        [[[0.3, 0.7]], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]],
+    )
+    gaps = pd.DataFrame({"x": [None] * 4000, "y": [None] * 4000}, dtype=object)
+    filled = impute(tree, gaps, method="draw", random_state=0)
+    assert (filled["x"] == filled["y"]).all()
+    assert (filled["x"] == "a").mean() == pytest.approx(0.3, abs=0.03)
+    with pytest.raises(ValueError, match="method is 'mean'"):
+        impute(tree, gaps, method="mean")
+
+
+def test_categories_never_seen():
+    tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    frame = pd.DataFrame({"x": ["a", "new", "newer"]})
+    with pytest.warns(UnseenCategoryWarning) as caught:
+        assert log_likelihood(tree, frame) == pytest.approx(np.log(0.25))
+    assert len(caught) == 1
+    with pytest.raises(UnseenCategoryError, match="'x'"):
+        log_likelihood(tree, frame, unseen="error")
+
+
+def test_impossible_rows_say_so():
+    tree = LatentTree(
+        ["H", "x", "y"],
+        [[0, 1], ["a", "b"], ["a", "b"]],
+        [-1, 0, 0],
+        [True, False, False],
+        [[[0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]],
+    )
+    frame = pd.DataFrame({"x": ["a", "a"], "y": ["a", "b"]}, index=["fine", "odd"])
+    assert row_log_likelihoods(tree, frame)["odd"] == -np.inf
+    with pytest.warns(UserWarning, match=r"1 rows \(the first: \['odd'\]\).*probability zero.*prior"):
+        found = posterior(tree, frame)
+    assert found.loc["odd"].isna().all()
+    assert found.loc["fine"].tolist() == [1.0, 0.0]
+    with pytest.warns(UserWarning, match="probability zero"):
+        assert most_likely(tree, frame)["H"].isna().tolist() == [False, True]
+
+
+def test_missing_columns_are_named():
+    tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    with pytest.raises(DataError, match="x"):
+        log_likelihood(tree, pd.DataFrame({"y": ["a"]}))
+
+
+def test_encoded_data_and_arrays_are_tables_too():
+    tree = LatentTree([0], [[3, 4]], [-1], [False], [[[0.25, 0.75]]])
+    array = np.array([[3], [4], [4]])
+    expected = np.log(0.25) + 2 * np.log(0.75)
+    assert log_likelihood(tree, array) == pytest.approx(expected)
+    assert log_likelihood(tree, encode(array)) == pytest.approx(expected)
+    assert posterior(tree, array, [0]).shape == (3, 2)
+
+
+@given(latent_trees(max_nodes=5, zeros=None), st.integers(0, 1000))
+def test_samples_have_the_models_columns_and_repeat(tree, seed):
+    rows = sample(tree, 20, random_state=seed)
+    assert list(rows.columns) == list(tree.observed_names)
+    everything = sample(tree, 20, latents=True, random_state=seed)
+    assert list(everything.columns) == list(tree.names)
+    pd.testing.assert_frame_equal(everything[list(tree.observed_names)], rows)
+    assert np.isfinite(log_likelihood(tree, rows))
+    assert len(sample(tree, 0)) == 0
+
+
+def test_samples_follow_the_joint_distribution():
+    rng = np.random.default_rng(0)
+    parent, cards = [-1, 0, 0, 1], [2, 3, 2, 2]
+    tables = [rng.dirichlet(np.ones(c), size=cards[p] if p >= 0 else 1) for c, p in zip(cards, parent, strict=True)]
+    tree = LatentTree("abcd", [range(c) for c in cards], parent, [True, False, False, False], tables)
+    n = 40_000
+    drawn = sample(tree, n, latents=True, random_state=1).to_numpy()
+    for state in itertools.product(*[range(c) for c in cards]):
+        expected = reference.joint_probabilities(parent, tables, np.array([state]))[0]
+        observed = (drawn == state).all(axis=1).mean()
+        assert abs(observed - expected) < 5 * np.sqrt(expected * (1 - expected) / n) + 1e-4
+
+
+def test_a_negative_number_of_rows():
+    tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    with pytest.raises(ValueError, match="n is -1"):
+        sample(tree, -1)
