@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pgmpy_latent.propagation.layout import Layout
-from pgmpy_latent.tree import parents_first
+from pgmpy_latent.tree import child_lists, parents_first
 
 #: Distinct rows, per state of the largest hidden variable, whose memberships are drawn. With many more, the law
 #: of large numbers makes all starts alike; with fewer, they depend on single rows.
@@ -123,10 +123,7 @@ def _indicator(codes: np.ndarray, card: int) -> np.ndarray:
 def _draw_hidden_shares(shares, hidden, parents, cards, weights, rng) -> None:
     """Replace the shares of hidden nodes by random memberships, corrected by their children; bottom-up."""
     is_hidden = set(hidden)
-    children: list[list[int]] = [[] for _ in parents]
-    for node, above in enumerate(parents):
-        if above >= 0:
-            children[above].append(node)
+    children = child_lists(parents)
     for node in parents_first(parents)[::-1]:
         if node not in is_hidden:
             continue

@@ -8,17 +8,26 @@ from functools import cached_property
 
 import numpy as np
 
+from pgmpy_latent._arrays import read_only
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
 
 #: How far from one the sum of a row of probabilities may be.
 ROW_SUM_TOLERANCE = 1e-8
 
 
-def _read_only(array: np.ndarray, dtype) -> np.ndarray:
-    """Return a private, C-contiguous copy that cannot be written to."""
-    array = np.array(array, dtype=dtype, order="C", copy=True)
-    array.flags.writeable = False
-    return array
+def child_lists(parent: np.ndarray) -> list[list[int]]:
+    """Return the children of every node, in node order.
+
+    Examples
+    --------
+    >>> child_lists(np.array([2, 2, -1]))
+    [[], [], [0, 1]]
+    """
+    children: list[list[int]] = [[] for _ in parent]
+    for node, above in enumerate(parent):
+        if above >= 0:
+            children[above].append(node)
+    return children
 
 
 def parents_first(parent: np.ndarray) -> np.ndarray:
@@ -34,10 +43,8 @@ def parents_first(parent: np.ndarray) -> np.ndarray:
     >>> parents_first(np.array([2, 2, -1])).tolist()
     [2, 0, 1]
     """
-    children: list[list[int]] = [[] for _ in parent]
-    order = []
-    for node, above in enumerate(parent):
-        (children[above] if above >= 0 else order).append(node)
+    children = child_lists(parent)
+    order = [node for node, above in enumerate(parent) if above < 0]
     for node in order:  # the list grows while it is walked: breadth first
         order.extend(children[node])
     if len(order) < len(parent):
@@ -92,9 +99,9 @@ class LatentTree:
     def __post_init__(self):
         object.__setattr__(self, "names", tuple(self.names))
         object.__setattr__(self, "state_names", tuple(tuple(states) for states in self.state_names))
-        object.__setattr__(self, "parent", _read_only(self.parent, np.int64))
-        object.__setattr__(self, "latent", _read_only(self.latent, np.bool_))
-        object.__setattr__(self, "tables", tuple(_read_only(table, np.float64) for table in self.tables))
+        object.__setattr__(self, "parent", read_only(self.parent, np.int64))
+        object.__setattr__(self, "latent", read_only(self.latent, np.bool_))
+        object.__setattr__(self, "tables", tuple(read_only(table, np.float64) for table in self.tables))
         check(self)
 
     @property
@@ -105,17 +112,22 @@ class LatentTree:
     @cached_property
     def cards(self) -> np.ndarray:
         """Number of states of each node."""
-        return _read_only([len(states) for states in self.state_names], np.int64)
+        return read_only([len(states) for states in self.state_names], np.int64)
 
     @cached_property
     def roots(self) -> np.ndarray:
         """Indices of the nodes without a parent."""
-        return _read_only(np.flatnonzero(self.parent < 0), np.int64)
+        return read_only(np.flatnonzero(self.parent < 0), np.int64)
 
     @cached_property
     def order(self) -> np.ndarray:
         """Node indices, parents before children."""
-        return _read_only(parents_first(self.parent), np.int64)
+        return read_only(parents_first(self.parent), np.int64)
+
+    @cached_property
+    def child_lists(self) -> list[list[int]]:
+        """Indices of the children of every node."""
+        return child_lists(self.parent)
 
     @cached_property
     def latent_names(self) -> tuple[Hashable, ...]:

@@ -293,8 +293,9 @@ class TreeEngine:
         pattern_logs = np.empty((starts if keep_logs else 1, len(self.pattern_weights) if keep_logs else 0))
         own = self._workspace() if workspace is None else workspace
         run(
-            self._ops, self.plan.index, self.site_card, self.site_step, self.site_base, self.plan.site_slots,
-            self.site_prior, self.layout.offsets, self.plan.soft, self.pattern_weights, tables,
+            self._ops, self.plan.low, self.plan.high, self.plan.firsts, self.site_card, self.site_step,
+            self.site_base, self.plan.site_slots, self.site_prior, self.layout.offsets, self.plan.soft,
+            self.pattern_weights, tables,
             self._everything_wanted if wanted is None else wanted,
             self._nothing_muted if muted is None else muted,
             counts, log_likelihoods, pattern_logs, keep_logs, backward, *own,

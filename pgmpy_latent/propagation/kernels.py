@@ -6,40 +6,34 @@ Downwards, ``mass`` holds for every slot the total weight of the rows that use i
 their posterior. Working with posterior mass in place of gradients has two gifts: a product passes its mass on
 to its factors unchanged, and the scale of a message cancels, so that only the log-likelihood has to know of
 rescaling.
-
-Exponents count factors of ``2**-512`` that were taken out of a message.
 """
 
 import numpy as np
-from numba import boolean, float64, int8, int32, int64, njit, void
+from numba import boolean, float64, int8, int32, int64, njit, uint16, void
 from numba.core.types import Array
 
-from pgmpy_latent.propagation.vectors import add, add_scaled, add_up, multiply, scale
-
-#: Columns of an operation.
-KIND, SITE, SLOT, COUNT, A, B, TABLE, ABOVE = range(8)
-#: Kinds of operation. The letters A and B stand for the columns of that name.
-#: LEAF_BELOW, LEAF_ABOVE: the table of an observed child (parent) becomes messages, one per state; A: number
-#:   of states; COUNT is one more if cells are missing.
-#: HARD: indicator messages of an observed site; A: number of states. SOFT: given messages; A: first entry.
-#: ONES: no evidence.
-#: PRODUCT: A factors; B: where in ``index`` their slots stand, factor by factor.
-#: EDGE: message of site A, whose product starts at slot B, through the table TABLE; ABOVE: A is the parent.
-#: PIVOT: a PRODUCT that is never stored, with log-likelihood and posterior; SLOT: first pattern.
-LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT = range(8)
-
-TINY = 2.0**-512
-HUGE = 2.0**512
-LOG_TINY = -512 * np.log(2.0)
-#: A product whose largest entry is smaller than this is computed again with one exponent per state.
-SMALL = 1e-200
-#: Products of more factors than this are rescaled on the way, after as many factors each time.
-LONG = 16
-#: What rescaling on the way keeps clear of, and the size from which on it happens.
-VANISHING, ROOT_TINY = 2.0**-960, 2.0**-256
-#: Numbers that are multiplied together, factor by factor: few enough to stay in the nearest cache, many enough that
-#: the messages of wide nodes, which do not, are fetched seldom.
-BLOCK = 2048
+from pgmpy_latent.propagation.products import (
+    ABOVE,
+    BLOCK,
+    COUNT,
+    EDGE,
+    HARD,
+    KIND,
+    LEAF_ABOVE,
+    LEAF_BELOW,
+    PIVOT,
+    PRODUCT,
+    SITE,
+    SLOT,
+    SOFT,
+    TABLE,
+    A,
+    B,
+    pivot,
+    product,
+    scatter,
+)
+from pgmpy_latent.propagation.vectors import add_scaled, add_up, multiply
 
 
 def _in(dtype, ndim):
@@ -47,245 +41,10 @@ def _in(dtype, ndim):
     return Array(dtype, ndim, "C", readonly=True)
 
 
-@njit(nogil=True)
-def block_rows(step):
-    """Return how many rows of ``step`` numbers are multiplied together."""
-    return max(16, BLOCK // step)
-
-
-# Products
-
-
-@njit(nogil=True)
-def _scaled_product(up, base, card, step, index, pointer, count, factors, pattern, out, at, powers):
-    """Multiply the factors of one pattern with one exponent per state; return the common exponent."""
-    for state in range(card):
-        out[at + state] = 1.0
-        powers[state] = 0
-    for factor in range(factors):
-        slot = base + index[pointer + factor * count + pattern] * step
-        for state in range(card):
-            value = up[slot + state]
-            if value < TINY and value > 0.0:
-                value *= HUGE
-                powers[state] += 1
-            product = out[at + state] * value
-            if product < TINY and product > 0.0:
-                product *= HUGE
-                powers[state] += 1
-            out[at + state] = product
-    least = -1
-    for state in range(card):
-        if out[at + state] > 0.0 and (least < 0 or powers[state] < least):
-            least = powers[state]
-    if least < 0:
-        return 0
-    for state in range(card):
-        if powers[state] == least + 1:
-            out[at + state] *= TINY
-        elif powers[state] > least + 1:
-            out[at + state] = 0.0
-    return least
-
-
-@njit(nogil=True)
-def _multiply_block(up, base, step, index, pointer, count, factors, first, n_rows, out, begin, prior):
-    """Multiply prior and factors of some patterns, factor by factor, into ``out`` from ``begin`` on."""
-    here = pointer + first
-    for row in range(n_rows):
-        multiply(out, begin + row * step, prior, 0, up, base + index[here + row] * step, step)
-    for _ in range(1, factors):
-        here += count
-        for row in range(n_rows):
-            at = begin + row * step
-            multiply(out, at, out, at, up, base + index[here + row] * step, step)
-
-
-@njit(nogil=True)
-def _rescale_block(out, begin, card, step, n_rows, state_powers, row_powers):
-    """Take large powers out of the products so far; mark rows whose numbers may have vanished by -1."""
-    for row in range(n_rows):
-        at = row * step
-        for state in range(card):
-            value = out[begin + at + state]
-            if value < ROOT_TINY:
-                if value < VANISHING:
-                    row_powers[row] = -1
-                else:
-                    out[begin + at + state] = value * HUGE
-                    state_powers[at + state] += 1
-
-
-@njit(nogil=True)
-def _align_block(out, begin, card, step, n_rows, state_powers, row_powers):
-    """Give all states of a row the same exponent."""
-    for row in range(n_rows):
-        if row_powers[row] < 0:
-            continue
-        at = row * step
-        least = state_powers[at]
-        for state in range(1, card):
-            least = min(least, state_powers[at + state])
-        row_powers[row] = least
-        for state in range(card):
-            if state_powers[at + state] == least + 1:
-                out[begin + at + state] *= TINY
-            elif state_powers[at + state] > least + 1:
-                out[begin + at + state] = 0.0
-
-
-@njit(nogil=True)
-def _multiply_long_block(
-    up, base, card, step, index, pointer, count, factors, first, n_rows, out, begin, prior, ones,
-    state_powers, row_powers,
-):  # fmt: skip
-    """Do the same for many factors; ``row_powers`` gets the exponents, or -1 where a row must be done with care."""
-    row_powers[:n_rows] = 0
-    if factors <= LONG:
-        _multiply_block(up, base, step, index, pointer, count, factors, first, n_rows, out, begin, prior)
-        return
-    state_powers[: n_rows * step] = 0
-    here = pointer + first
-    for row in range(n_rows):
-        multiply(out, begin + row * step, prior, 0, ones, 0, step)
-    for factor in range(factors):
-        for row in range(n_rows):
-            at = begin + row * step
-            multiply(out, at, out, at, up, base + index[here + row] * step, step)
-        here += count
-        if factor % LONG == LONG - 1:
-            _rescale_block(out, begin, card, step, n_rows, state_powers, row_powers)
-    _rescale_block(out, begin, card, step, n_rows, state_powers, row_powers)
-    _align_block(out, begin, card, step, n_rows, state_powers, row_powers)
-
-
-@njit(nogil=True)
-def _largest(out, at, card):
-    largest = 0.0
-    for state in range(card):
-        if out[at + state] > largest:
-            largest = out[at + state]
-    return largest
-
-
-@njit(nogil=True)
-def _product(op, up, exponents, base, slot_base, card, step, index, powers, scaled, ones, state_powers, row_powers):
-    """Fill the slots of a PRODUCT; return whether any slot of it carries an exponent."""
-    count, factors, pointer = op[COUNT], op[A], op[B]
-    out = base + op[SLOT] * step
-    any_scaled = False
-    rows = block_rows(step)
-    for first in range(0, count, rows):
-        n_rows = min(rows, count - first)
-        _multiply_long_block(
-            up, base, card, step, index, pointer, count, factors, first, n_rows, up, out + first * step, ones,
-            ones, state_powers, row_powers,
-        )  # fmt: skip
-        for pattern in range(first, first + n_rows):
-            power = row_powers[pattern - first]
-            at = out + pattern * step
-            if power < 0 or _largest(up, at, card) < SMALL:
-                power = _scaled_product(up, base, card, step, index, pointer, count, factors, pattern, up, at, powers)
-            if scaled:
-                for factor in range(factors):
-                    power += exponents[slot_base + index[pointer + factor * count + pattern]]
-            if power != 0:
-                exponents[slot_base + op[SLOT] + pattern] = power
-                any_scaled = True
-    return any_scaled
-
-
-@njit(nogil=True)
-def _product_mass(op, mass, base, step, index):
-    """Pass the mass of a stored product on to its factors."""
-    count, factors, pointer = op[COUNT], op[A], op[B]
-    out = base + op[SLOT] * step
-    for _ in range(factors):
-        for pattern in range(count):
-            add(mass, base + index[pointer + pattern] * step, mass, out + pattern * step, step)
-        pointer += count
-
-
-# The pivot: the last product, never stored
-
-
-@njit(nogil=True)
-def _finish_block(
-    op, up, exponents, base, slot_base, card, step, index, first, n_rows, weights, row_logs, keep_logs,
-    scaled, block, powers, prior, row_powers,
-):  # fmt: skip
-    """Turn products into posterior mass, in place; return the weighted log-likelihood."""
-    count, factors, pointer = op[COUNT], op[A], op[B]
-    total = 0.0
-    together = 1.0  # the likelihoods of rows of weight one: a logarithm of their product costs one, not many
-    for row in range(n_rows):
-        pattern = first + row
-        at = row * step
-        weight = weights[op[SLOT] + pattern]
-        power = row_powers[row]
-        likelihood = add_up(block, at, step)
-        if power < 0 or likelihood < SMALL:
-            power = _scaled_product(up, base, card, step, index, pointer, count, factors, pattern, block, at, powers)
-            multiply(block, at, block, at, prior, 0, step)
-            likelihood = add_up(block, at, step)
-        if scaled:
-            for factor in range(factors):
-                power += exponents[slot_base + index[pointer + factor * count + pattern]]
-        if keep_logs:
-            log = np.log(likelihood) if likelihood > 0.0 else -np.inf
-            row_logs[op[SLOT] + pattern] = log + power * LOG_TINY
-        if weight == 1.0 and likelihood > TINY:
-            together *= likelihood
-            if together < SMALL:
-                total += np.log(together)
-                together = 1.0
-        elif weight > 0.0:
-            total += weight * np.log(likelihood) if likelihood > 0.0 else -np.inf
-        if power != 0:
-            total += weight * power * LOG_TINY
-        scale(block, at, weight / likelihood if likelihood > 0.0 else 0.0, step)
-    return total + np.log(together)
-
-
-@njit(nogil=True)
-def _pivot(
-    op, up, exponents, mass, base, slot_base, card, step, index, prior_at, theta, weights,
-    row_logs, keep_logs, backward, scaled, block, powers, prior, ones, state_powers, row_powers, counts,
-):  # fmt: skip
-    """Run the last product block by block; return the log-likelihood of its patterns."""
-    count, factors, pointer = op[COUNT], op[A], op[B]
-    for state in range(step):
-        prior[state] = 0.0 if state >= card else (theta[prior_at + state] if prior_at >= 0 else 1.0)
-    total = 0.0
-    rows = block_rows(step)
-    for first in range(0, count, rows):
-        n_rows = min(rows, count - first)
-        _multiply_long_block(
-            up, base, card, step, index, pointer, count, factors, first, n_rows, block, 0, prior, ones,
-            state_powers, row_powers,
-        )  # fmt: skip
-        total += _finish_block(
-            op, up, exponents, base, slot_base, card, step, index, first, n_rows, weights, row_logs,
-            keep_logs, scaled, block, powers, prior, row_powers,
-        )  # fmt: skip
-        if not backward:
-            continue
-        if prior_at >= 0:
-            for row in range(n_rows):
-                for state in range(card):
-                    counts[prior_at + state] += block[row * step + state]
-        here = pointer + first
-        for _ in range(factors):
-            for row in range(n_rows):
-                add(mass, base + index[here + row] * step, block, row * step, step)
-            here += count
-    return total
-
-
 # Edges
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta):
     """Write the factor [sender, receiver] of an EDGE; return where the sender's prior stands, or -1.
 
@@ -307,7 +66,7 @@ def _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta
     return prior
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _send(op, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset, theta, scaled):
     """Run an EDGE upwards: message = what the sender knows @ edge."""
     source, site = op[A], op[SITE]
@@ -330,7 +89,7 @@ def _send(op, up, power, edge, site_card, site_step, site_base, site_slots, site
             power[here + pattern] = power[there + pattern]
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _return(op, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior, table_offset, theta, counts):
     """Run an EDGE downwards: mass of the message becomes mass of what was sent, and counts of pairs."""
     source, site = op[A], op[SITE]
@@ -367,7 +126,7 @@ def _return(op, up, mass, edge, pairs, block, site_card, site_step, site_base, s
 # Evidence
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _leaf(op, up, base, card, step, table, theta):
     """Fill the messages of an observed leaf; a missing cell says nothing."""
     states = op[A]
@@ -384,7 +143,7 @@ def _leaf(op, up, base, card, step, table, theta):
                 up[at + state] = theta[table + slot * card + state]
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _leaf_counts(op, mass, base, card, step, table, theta, counts):
     states = op[A]
     begin = base + op[SLOT] * step
@@ -399,7 +158,7 @@ def _leaf_counts(op, mass, base, card, step, table, theta, counts):
                 counts[at] += mass[begin + slot * step + state] * theta[at]
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _evidence(op, up, base, card, step, soft):
     for slot in range(op[COUNT]):
         at = base + (op[SLOT] + slot) * step
@@ -414,7 +173,7 @@ def _evidence(op, up, base, card, step, soft):
                 up[at + state] = 1.0
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
 def _mute(op, up, base, card, step):
     """Overwrite the messages of an operation with ones: what they say is not to be heard."""
     for slot in range(op[SLOT], op[SLOT] + op[COUNT]):
@@ -425,36 +184,34 @@ def _mute(op, up, base, card, step):
 # All together
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy", inline="always")
 def _upward(
-    ops, index, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights, theta,
-    muted, counts, row_logs, keep_logs, backward, up, mass, power, scaled, block, powers, edge, prior, ones,
-    state_powers, row_powers,
+    ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft,
+    weights, theta, muted, counts, row_logs, keep_logs, backward, up, mass, power, scaled, block, powers, edge,
+    prior, ones, state_powers, row_powers,
 ):  # fmt: skip
     """Fill all messages and finish at the pivots; return the log-likelihood."""
     total = 0.0
     for number in range(ops.shape[0]):
         op = ops[number]
         kind, site = op[KIND], op[SITE]
-        card, step, base = site_card[site], site_step[site], site_base[site]
+        card, step, base, slots = site_card[site], site_step[site], site_base[site], site_slots[site]
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf(op, up, base, card, step, table_offset[op[TABLE]], theta)
         elif kind == PRODUCT:
-            if _product(
-                op, up, power, base, site_slots[site], card, step, index, powers, scaled[site], ones,
-                state_powers, row_powers,
-            ):  # fmt: skip
-                scaled[site] = True
+            scaled[site] |= product(
+                op, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones, state_powers,
+                row_powers,
+            )  # fmt: skip
         elif kind == EDGE:
             _send(
                 op, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset,
                 theta, scaled,
             )  # fmt: skip
         elif kind == PIVOT:
-            total += _pivot(
-                op, up, power, mass, base, site_slots[site], card, step, index, site_prior[site], theta,
-                weights, row_logs, keep_logs, backward, scaled[site], block, powers, prior, ones, state_powers,
-                row_powers, counts,
+            total += pivot(
+                op, up, power, mass, base, slots, card, step, low, high, firsts, site_prior[site], theta, weights,
+                row_logs, keep_logs, backward, scaled[site], block, powers, prior, state_powers, row_powers, counts,
             )  # fmt: skip
         else:
             _evidence(op, up, base, card, step, soft)
@@ -463,10 +220,10 @@ def _upward(
     return total
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy", inline="always")
 def _downward(
-    ops, index, site_card, site_step, site_base, site_prior, table_offset, theta, wanted, counts, up, mass,
-    edge, pairs, block,
+    ops, low, high, firsts, site_card, site_step, site_base, site_prior, table_offset, theta, wanted, counts,
+    up, mass, edge, pairs, block,
 ):  # fmt: skip
     """Bring the mass from the pivots down to the tables."""
     for number in range(ops.shape[0] - 1, -1, -1):
@@ -478,7 +235,8 @@ def _downward(
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf_counts(op, mass, base, card, step, table_offset[op[TABLE]], theta, counts)
         elif kind == PRODUCT:
-            _product_mass(op, mass, base, step, index)
+            out = base + op[SLOT] * step
+            scatter(op, mass, base, step, low, high, firsts, int64(0), op[COUNT], mass, out)
         elif kind == EDGE:
             _return(
                 op, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior, table_offset,
@@ -488,26 +246,31 @@ def _downward(
 
 @njit(
     void(
-        _in(int64, 2), _in(int32, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
+        _in(int64, 2), _in(uint16, 1), _in(uint16, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
+        _in(int64, 1), _in(int64, 1),
         _in(int64, 1), _in(int64, 1), _in(float64, 1), _in(float64, 1), _in(float64, 2), _in(int8, 1),
         _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, float64[::1],
         float64[::1], int32[::1],
     ),
     nogil=True,
+    error_model="numpy",
     cache=True,
 )  # fmt: skip
 def run(
-    ops, index, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights,
+    ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights,
     tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, up, mass, exponents,
 ):  # fmt: skip
     """Run a plan for every start.
 
     Parameters
     ----------
-    ops : int64 (n_ops, 8)
+    ops : int64 (n_ops, 10)
         The operations, in upward order.
-    index : int32
-        Slots of the factors of all products.
+    low, high : uint16
+        Patterns of the factors of all products, counted from the first slot of each factor: their lower halves, and,
+        of the few products that need them, their upper halves.
+    firsts : int64
+        First slots of the factors.
     site_card, site_step, site_base, site_slots, site_prior : int64 (n_sites,)
         States of the site, numbers per slot, its first entry in ``up``, its first slot, and the entry of ``tables``
         where the prior of the site starts if it is a root (-1: none).
@@ -532,7 +295,9 @@ def run(
     exponents : int32 (n_slots,), written
         Workspace: exponents of the messages.
     """
-    widest = site_step.max()
+    widest = 2
+    for site in range(site_step.shape[0]):
+        widest = max(widest, site_step[site])
     block = np.empty(max(BLOCK, 16 * widest))
     powers = np.empty(widest, np.int64)
     state_powers = np.empty(block.shape[0], np.int64)
@@ -549,12 +314,12 @@ def run(
             mass[:] = 0.0
             counts[start] = 0.0
         log_likelihoods[start] = _upward(
-            ops, index, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights,
-            tables[start], muted, counts[start], row_logs[start if keep_logs else 0], keep_logs, backward,
+            ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft,
+            weights, tables[start], muted, counts[start], row_logs[start if keep_logs else 0], keep_logs, backward,
             up, mass, exponents, scaled, block, powers, edge, prior, ones, state_powers, row_powers,
         )  # fmt: skip
         if backward:
             _downward(
-                ops, index, site_card, site_step, site_base, site_prior, table_offset, tables[start], wanted,
-                counts[start], up, mass, edge, pairs, block,
+                ops, low, high, firsts, site_card, site_step, site_base, site_prior, table_offset, tables[start],
+                wanted, counts[start], up, mass, edge, pairs, block,
             )  # fmt: skip

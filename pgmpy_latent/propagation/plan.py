@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pgmpy_latent.propagation.patterns import distinct_combinations, distinct_pairs
 from pgmpy_latent.tree import parents_first
 
 #: Kinds and columns of operations; ``kernels`` says what they do. Repeated here so that a plan can be made
@@ -100,12 +101,17 @@ class Step:
     table: int = 0
     above: bool = False
     factors: tuple[int, ...] = ()  # first slots of the factors of a product
+    firsts: int = 0  # where the same stand for the kernel
+    high: int = -1  # where the upper halves of the factors' patterns stand, if there are any
     leaf: int = -1  # the node whose table a leaf operation reads as evidence
 
     @property
     def row(self) -> tuple[int, ...]:
         """The step as the kernel reads it."""
-        return (self.kind, self.site, self.slot, self.count, self.a, self.b, self.table, int(self.above))
+        return (
+            self.kind, self.site, self.slot, self.count, self.a, self.b, self.table, int(self.above),
+            self.firsts, self.high,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,8 +128,11 @@ class Plan:
         Number of rows of evidence.
     sites, steps : list
         The message tree and the operations in upward order.
-    index : int32 array
-        Slots of the factors of all products.
+    low, high : uint16 arrays
+        Patterns of the factors of all products, each counted from the first slot of the factor. Most fit into two
+        bytes, which keeps the cache for the messages; the few that do not have an upper half as well.
+    firsts : int64 array
+        First slots of the factors of all products.
     site_slots : int64 array
         First slot of each site; the last entry is the number of slots.
     soft : float64 array
@@ -141,12 +150,22 @@ class Plan:
     n_rows: int
     sites: list[Site]
     steps: list[Step]
-    index: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    firsts: np.ndarray
     site_slots: np.ndarray
     soft: np.ndarray
     row_patterns: list[np.ndarray | None]
     given_constants: np.ndarray | None
     row_constants: np.ndarray | None
+
+    def patterns_of_factors(self, step: Step) -> np.ndarray:
+        """Return which slot of each factor a pattern of a product takes: (factors, patterns)."""
+        size = step.a * step.count
+        patterns = self.low[step.b : step.b + size].astype(np.int64)
+        if step.high >= 0:
+            patterns += self.high[step.high : step.high + size].astype(np.int64) << 16
+        return patterns.reshape(step.a, step.count)
 
     @property
     def n_patterns(self) -> int:
@@ -207,8 +226,10 @@ class _Compiler:
         self.most_patterns = min(MOST_PATTERNS, max(16, n_rows // ROWS_PER_PATTERN))
         self.sites = _make_sites(parents, evidence)
         self.steps: list[Step] = []
-        self.index: list[np.ndarray] = []
-        self.index_size = 0
+        self.low: list[np.ndarray] = [np.zeros(0, np.uint16)]
+        self.high: list[np.ndarray] = [np.zeros(0, np.uint16)]
+        self.low_size = self.high_size = 0
+        self.firsts: list[int] = []
         self.slots = [0] * len(self.sites)
         self.soft: list[np.ndarray] = []
         self.soft_size = 0
@@ -227,7 +248,9 @@ class _Compiler:
             self.n_rows,
             self.sites,
             self.steps,
-            np.concatenate(self.index) if self.index else np.zeros(0, np.int32),
+            np.concatenate(self.low),
+            np.concatenate(self.high),
+            np.array(self.firsts, dtype=np.int64),
             np.concatenate([[0], np.cumsum(self.slots)]).astype(np.int64),
             np.concatenate(self.soft) if self.soft else np.zeros(0),
             self.row_patterns,
@@ -393,12 +416,18 @@ class _Compiler:
         self.row_patterns.append(None if identical else patterns.astype(np.int32))
 
     def _add_product(self, kind: int, site: int, slot: int, groups: list, columns: list) -> None:
-        count, begin = len(columns[0]), self.index_size
+        count = len(columns[0])
+        many = max(group[1] for group in groups) > 2**16
+        begin, high, firsts = self.low_size, self.high_size if many else -1, len(self.firsts)
         for group, column in zip(groups, columns, strict=True):
-            self.index.append(column.astype(np.int32) + np.int32(group[0]))
-        self.index_size += count * len(groups)
+            self.low.append((column & 0xFFFF).astype(np.uint16))
+            if many:
+                self.high.append((column >> 16).astype(np.uint16))
+            self.firsts.append(group[0])
+        self.low_size += count * len(groups)
+        self.high_size += count * len(groups) * many
         factors = tuple(group[0] for group in groups)
-        self.steps.append(Step(kind, site, slot, count, a=len(groups), b=begin, factors=factors))
+        self.steps.append(Step(kind, site, slot, count, len(groups), begin, factors=factors, firsts=firsts, high=high))
 
 
 def _make_sites(parents: np.ndarray, evidence: dict[int, tuple[Evidence, ...]]) -> list[Site]:
@@ -430,51 +459,3 @@ def _make_sites(parents: np.ndarray, evidence: dict[int, tuple[Evidence, ...]]) 
         sites[ends[0]].links.append((ends[1], node, True))
         sites[ends[1]].links.append((ends[0], node, False))
     return sites
-
-
-def distinct_pairs(
-    left: np.ndarray, n_left: int, right: np.ndarray, n_right: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Number the distinct pairs of two index vectors.
-
-    Returns
-    -------
-    pairs, left_of_pair, right_of_pair : arrays
-        The pair of each row, and what each pair consists of; pairs are in lexicographic order.
-
-    Examples
-    --------
-    >>> pairs, first, second = distinct_pairs(np.array([1, 0, 1]), 2, np.array([0, 2, 0]), 3)
-    >>> pairs.tolist(), first.tolist(), second.tolist()
-    ([1, 0, 1], [0, 1], [2, 0])
-    """
-    key = left.astype(np.int64) * n_right + right
-    if n_left * n_right <= 4 * len(key) + 1024:
-        present = np.zeros(n_left * n_right, dtype=np.bool_)
-        present[key] = True
-        number = np.cumsum(present, dtype=np.int32) - np.int32(1)
-        kinds, pairs = np.flatnonzero(present), number[key]
-    else:
-        kinds, pairs = np.unique(key, return_inverse=True)
-        pairs = pairs.astype(np.int32)
-    return pairs, kinds // n_right, kinds % n_right
-
-
-def distinct_combinations(columns: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Number the distinct combinations of several index vectors, given with their numbers of values.
-
-    Examples
-    --------
-    >>> number, parts = distinct_combinations([(np.array([1, 0, 1]), 2), (np.array([0, 2, 0]), 3)])
-    >>> number.tolist(), [part.tolist() for part in parts]
-    ([1, 0, 1], [[0, 1], [2, 0]])
-    """
-    pattern, count = np.zeros(len(columns[0][0]), dtype=np.int32), 1
-    for other, n_other in columns:
-        if count == len(pattern):  # all rows differ already
-            break
-        pattern, kinds, _ = distinct_pairs(pattern, count, other, n_other)
-        count = len(kinds)
-    first_row = np.zeros(count, dtype=np.int64)
-    first_row[pattern[::-1]] = np.arange(len(pattern))[::-1]
-    return pattern, [column[first_row] for column, _ in columns]

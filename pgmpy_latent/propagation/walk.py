@@ -131,7 +131,7 @@ class RowWalk:
     def _factor_patterns(self, at: int) -> np.ndarray:
         """Return the slots of the factors of a product: (factors, patterns)."""
         step = self.plan.steps[at]
-        return self.plan.index[step.b : step.b + step.a * step.count].reshape(step.a, step.count)
+        return self.plan.patterns_of_factors(step) + np.array(step.factors, dtype=np.int64)[:, None]
 
     def _pattern_of_rows(self, place: tuple[int, int]) -> np.ndarray:
         """Return the pattern that each row has at a place, counted from the first slot of the place."""

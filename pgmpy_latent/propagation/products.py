@@ -1,0 +1,281 @@
+"""Products of messages, compiled: stored ones, and the last one at a pivot, which is never stored.
+
+Messages can get too small for a floating-point number. A product whose largest entry is tiny is computed again with
+an exponent for every state, and products of many factors are rescaled on the way. Exponents count factors of
+``2**-512`` that were taken out of a message.
+
+Compiled code is kept beside ``kernels.py`` and made anew when that file changes; after a change here or in
+``vectors.py``, touch it.
+"""
+
+import numpy as np
+from numba import int64, njit
+
+from pgmpy_latent.propagation.vectors import add, add_up, multiply, scale
+
+#: Columns of an operation.
+KIND, SITE, SLOT, COUNT, A, B, TABLE, ABOVE, FIRSTS, HIGH = range(10)
+#: Kinds of operation. The letters A and B stand for the columns of that name.
+#: LEAF_BELOW, LEAF_ABOVE: the table of an observed child (parent) becomes messages, one per state; A: number
+#:   of states; COUNT is one more if cells are missing.
+#: HARD: indicator messages of an observed site; A: number of states. SOFT: given messages; A: first entry.
+#: ONES: no evidence.
+#: PRODUCT: A factors; FIRSTS: where in ``firsts`` their first slots stand; B: where in ``low`` the patterns stand that
+#:   say which of a factor's slots to take, factor by factor; HIGH: where in ``high`` their upper halves stand, or -1.
+#: EDGE: message of site A, whose product starts at slot B, through the table TABLE; ABOVE: A is the parent.
+#: PIVOT: a PRODUCT that is never stored, with log-likelihood and posterior; SLOT: first pattern.
+LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT = range(8)
+
+TINY = 2.0**-512
+HUGE = 2.0**512
+LOG_TINY = -512 * np.log(2.0)
+#: A product whose largest entry is smaller than this is computed again with one exponent per state.
+SMALL = 1e-200
+#: Products of more factors than this are rescaled on the way, after as many factors each time.
+LONG = 16
+#: What rescaling on the way keeps clear of, and the size from which on it happens.
+VANISHING, ROOT_TINY = 2.0**-960, 2.0**-256
+#: Numbers that are multiplied together, factor by factor: few enough to stay in the nearest cache, many enough that
+#: the messages of wide nodes, which do not, are fetched seldom.
+BLOCK = 2048
+
+
+@njit(nogil=True, error_model="numpy")
+def block_rows(step):
+    """Return how many rows of ``step`` numbers are multiplied together."""
+    return max(16, BLOCK // step)
+
+
+@njit(nogil=True, error_model="numpy")
+def _slot_of_factor(op, low, high, firsts, factor, pattern):
+    """Return the slot of a factor that a pattern of a product takes."""
+    at = factor * op[COUNT] + pattern
+    slot = firsts[op[FIRSTS] + factor] + low[op[B] + at]
+    if op[HIGH] >= 0:
+        slot += int64(high[op[HIGH] + at]) << 16
+    return slot
+
+
+@njit(nogil=True, error_model="numpy")
+def _scaled_product(op, up, base, card, step, low, high, firsts, pattern, out, at, powers):
+    """Multiply the factors of one pattern with one exponent per state; return the common exponent."""
+    for state in range(card):
+        out[at + state] = 1.0
+        powers[state] = 0
+    for factor in range(op[A]):
+        slot = base + _slot_of_factor(op, low, high, firsts, factor, pattern) * step
+        for state in range(card):
+            value = up[slot + state]
+            if value < TINY and value > 0.0:
+                value *= HUGE
+                powers[state] += 1
+            product = out[at + state] * value
+            if product < TINY and product > 0.0:
+                product *= HUGE
+                powers[state] += 1
+            out[at + state] = product
+    least = -1
+    for state in range(card):
+        if out[at + state] > 0.0 and (least < 0 or powers[state] < least):
+            least = powers[state]
+    if least < 0:
+        return 0
+    for state in range(card):
+        if powers[state] == least + 1:
+            out[at + state] *= TINY
+        elif powers[state] > least + 1:
+            out[at + state] = 0.0
+    return least
+
+
+@njit(nogil=True, error_model="numpy")
+def scatter(op, mass, base, step, low, high, firsts, first, n_rows, source, begin):
+    """Add the mass of some patterns to that of their factors."""
+    here, there = op[B] + first, op[HIGH] + first
+    for factor in range(op[A]):
+        start = base + firsts[op[FIRSTS] + factor] * step
+        for row in range(n_rows):
+            pattern = int64(low[here + row])
+            if op[HIGH] >= 0:
+                pattern += int64(high[there + row]) << 16
+            add(mass, start + pattern * step, source, begin + row * step, step)
+        here += op[COUNT]
+        there += op[COUNT]
+
+
+@njit(nogil=True, error_model="numpy")
+def _exponent_of_factors(op, exponents, slot_base, low, high, firsts, pattern):
+    """Return the exponents that the factors of a pattern bring along."""
+    power = 0
+    for factor in range(op[A]):
+        power += exponents[slot_base + _slot_of_factor(op, low, high, firsts, factor, pattern)]
+    return power
+
+
+@njit(nogil=True, error_model="numpy")
+def _rescale_block(out, begin, card, step, n_rows, state_powers, row_powers):
+    """Take large powers out of the products so far; mark rows whose numbers may have vanished by -1."""
+    for row in range(n_rows):
+        at = row * step
+        for state in range(card):
+            value = out[begin + at + state]
+            if value < ROOT_TINY:
+                if value < VANISHING:
+                    row_powers[row] = -1
+                else:
+                    out[begin + at + state] = value * HUGE
+                    state_powers[at + state] += 1
+
+
+@njit(nogil=True, error_model="numpy")
+def _align_block(out, begin, card, step, n_rows, state_powers, row_powers):
+    """Give all states of a row the same exponent."""
+    for row in range(n_rows):
+        if row_powers[row] < 0:
+            continue
+        at = row * step
+        least = state_powers[at]
+        for state in range(1, card):
+            least = min(least, state_powers[at + state])
+        row_powers[row] = least
+        for state in range(card):
+            if state_powers[at + state] == least + 1:
+                out[begin + at + state] *= TINY
+            elif state_powers[at + state] > least + 1:
+                out[begin + at + state] = 0.0
+
+
+@njit(nogil=True, error_model="numpy")
+def _multiply_block(
+    op, up, base, card, step, low, high, firsts, first, n_rows, out, begin, prior, state_powers, row_powers
+):
+    """Multiply prior and factors of some patterns, factor by factor, into ``out`` from ``begin`` on.
+
+    ``row_powers`` gets the exponents, or -1 where a row must be done with care.
+    """
+    is_long = op[A] > LONG
+    row_powers[:n_rows] = 0
+    if is_long:
+        state_powers[: n_rows * step] = 0
+    for row in range(n_rows):
+        for state in range(step):
+            out[begin + row * step + state] = prior[state]
+    here, there = op[B] + first, op[HIGH] + first
+    for factor in range(op[A]):
+        start = base + firsts[op[FIRSTS] + factor] * step
+        for row in range(n_rows):
+            pattern = int64(low[here + row])
+            if op[HIGH] >= 0:
+                pattern += int64(high[there + row]) << 16
+            at = begin + row * step
+            multiply(out, at, out, at, up, start + pattern * step, step)
+        here += op[COUNT]
+        there += op[COUNT]
+        if is_long and (factor % LONG == LONG - 1 or factor == op[A] - 1):
+            _rescale_block(out, begin, card, step, n_rows, state_powers, row_powers)
+    if is_long:
+        _align_block(out, begin, card, step, n_rows, state_powers, row_powers)
+
+
+@njit(nogil=True, error_model="numpy")
+def _largest(out, at, card):
+    largest = 0.0
+    for state in range(card):
+        if out[at + state] > largest:
+            largest = out[at + state]
+    return largest
+
+
+@njit(nogil=True, error_model="numpy")
+def product(
+    op, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers, row_powers
+):
+    """Fill the slots of a PRODUCT; return whether any slot of it carries an exponent."""
+    out = base + op[SLOT] * step
+    any_scaled = False
+    rows = block_rows(step)
+    for first in range(0, op[COUNT], rows):
+        n_rows = min(rows, op[COUNT] - first)
+        _multiply_block(
+            op, up, base, card, step, low, high, firsts, first, n_rows, up, out + first * step, ones, state_powers,
+            row_powers,
+        )  # fmt: skip
+        for pattern in range(first, first + n_rows):
+            power = row_powers[pattern - first]
+            at = out + pattern * step
+            if power < 0 or _largest(up, at, card) < SMALL:
+                power = _scaled_product(op, up, base, card, step, low, high, firsts, pattern, up, at, powers)
+            if scaled:
+                power += _exponent_of_factors(op, exponents, slot_base, low, high, firsts, pattern)
+            if power != 0:
+                exponents[slot_base + op[SLOT] + pattern] = power
+                any_scaled = True
+    return any_scaled
+
+
+# The pivot: the last product, never stored
+
+
+@njit(nogil=True, error_model="numpy")
+def _finish_block(
+    op, up, exponents, base, slot_base, card, step, low, high, firsts, first, n_rows, weights, row_logs, keep_logs,
+    scaled, block, powers, prior, row_powers,
+):  # fmt: skip
+    """Turn products into posterior mass, in place; return the weighted log-likelihood."""
+    total = 0.0
+    together = 1.0  # the likelihoods of rows of weight one: a logarithm of their product costs one, not many
+    for row in range(n_rows):
+        pattern = first + row
+        at = row * step
+        weight = weights[op[SLOT] + pattern]
+        power = row_powers[row]
+        likelihood = add_up(block, at, step)
+        if power < 0 or likelihood < SMALL:
+            power = _scaled_product(op, up, base, card, step, low, high, firsts, pattern, block, at, powers)
+            multiply(block, at, block, at, prior, 0, step)
+            likelihood = add_up(block, at, step)
+        if scaled:
+            power += _exponent_of_factors(op, exponents, slot_base, low, high, firsts, pattern)
+        if keep_logs:
+            log = np.log(likelihood) if likelihood > 0.0 else -np.inf
+            row_logs[op[SLOT] + pattern] = log + power * LOG_TINY
+        if weight == 1.0 and likelihood > TINY:
+            together *= likelihood
+            if together < SMALL:
+                total += np.log(together)
+                together = 1.0
+        elif weight > 0.0:
+            total += weight * np.log(likelihood) if likelihood > 0.0 else -np.inf
+        if power != 0:
+            total += weight * power * LOG_TINY
+        scale(block, at, weight / likelihood if likelihood > 0.0 else 0.0, step)
+    return total + np.log(together)
+
+
+@njit(nogil=True, error_model="numpy")
+def pivot(
+    op, up, exponents, mass, base, slot_base, card, step, low, high, firsts, prior_at, theta, weights,
+    row_logs, keep_logs, backward, scaled, block, powers, prior, state_powers, row_powers, counts,
+):  # fmt: skip
+    """Run the last product block by block; return the log-likelihood of its patterns."""
+    for state in range(step):
+        prior[state] = 0.0 if state >= card else (theta[prior_at + state] if prior_at >= 0 else 1.0)
+    total = 0.0
+    rows = block_rows(step)
+    for first in range(0, op[COUNT], rows):
+        n_rows = min(rows, op[COUNT] - first)
+        _multiply_block(
+            op, up, base, card, step, low, high, firsts, first, n_rows, block, int64(0), prior, state_powers, row_powers
+        )
+        total += _finish_block(
+            op, up, exponents, base, slot_base, card, step, low, high, firsts, first, n_rows, weights, row_logs,
+            keep_logs, scaled, block, powers, prior, row_powers,
+        )  # fmt: skip
+        if not backward:
+            continue
+        if prior_at >= 0:
+            for row in range(n_rows):
+                for state in range(card):
+                    counts[prior_at + state] += block[row * step + state]
+        scatter(op, mass, base, step, low, high, firsts, first, n_rows, block, int64(0))
+    return total
