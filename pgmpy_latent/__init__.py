@@ -14,7 +14,7 @@ _HOME = {
     "to_pgmpy": "pgmpy_latent.convert",
     "save": "pgmpy_latent.convert",
     "load": "pgmpy_latent.convert",
-    "check_export": "pgmpy_latent.convert",
+    "check_export": "pgmpy_latent.exports",
     "log_likelihood": "pgmpy_latent.queries",
     "row_log_likelihoods": "pgmpy_latent.queries",
     "posterior": "pgmpy_latent.queries",

@@ -86,6 +86,8 @@ class TreeEM(DiscreteParameterEstimator):
         In how many of the starts the best value was reached.
     start_objectives_ : ndarray
         The (penalised) log-likelihood at which every start ended.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit; what is fitted is then the best so far.
     degenerate_states_ : list of str
         Hidden states that are empty or equal to another one, in words.
 
@@ -273,6 +275,7 @@ class TreeEM(DiscreteParameterEstimator):
         self.n_iter_ = found.n_iter
         self.converged_ = found.converged
         self.n_best_ = found.n_best
+        self.interrupted_ = found.interrupted
         self.start_objectives_ = found.final_objectives
         self.degenerate_states_ = _degenerate_states(tree, encoded.total_weight)
 

@@ -46,6 +46,7 @@ def latent_trees(
     zeros: bool | None = False,
     forests: bool = True,
     latents_are_inner: bool = False,
+    labels: st.SearchStrategy | None = None,
 ):
     """Return a strategy for random :class:`~pgmpy_latent.LatentTree` objects.
 
@@ -64,6 +65,9 @@ def latent_trees(
     latents_are_inner : bool
         Whether only nodes with children may be hidden. Otherwise any node may be hidden or observed, as long
         as one is observed.
+    labels : strategy, optional
+        For names and states, such as ``st.one_of(st.text(), st.integers())``. Otherwise nodes are called x0 or H1,
+        states s0, s1 and so on.
 
     Examples
     --------
@@ -93,9 +97,14 @@ def latent_trees(
         _random_table(rng, cards[above] if above >= 0 else 1, card, with_zeros)
         for above, card in zip(parent, cards, strict=True)
     ]
+    if labels is None:
+        names = [f"{'H' if latent[node] else 'x'}{node}" for node in order]
+        state_names = [[f"s{state}" for state in range(card)] for card in cards]
+    else:
+        names, *state_names = [draw(st.lists(labels, min_size=n, max_size=n, unique=True)) for n in (n_nodes, *cards)]
     return LatentTree(
-        names=[f"{'H' if latent[node] else 'x'}{node}" for node in order],
-        state_names=[[f"s{state}" for state in range(card)] for card in cards],
+        names=names,
+        state_names=state_names,
         parent=parent,
         latent=[latent[node] for node in order],
         tables=tables,

@@ -540,6 +540,19 @@ def test_parts_that_do_not_belong_together(parts):
         CategoricalData(*parts)
 
 
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([0, 0], "weights is zero in every row; give at least one row a positive weight"),
+        ([1, -1], "weights holds -1.0 in row 1; weights must be finite and not negative"),
+        ([NA, 1], "weights holds nan in row 0"),
+    ],
+)
+def test_weights_that_are_refused_beside_codes(weights, message):
+    with pytest.raises(WeightError, match=message):
+        CategoricalData(["x"], [["a", "b"]], [[0], [1]], weights)
+
+
 def test_encoded_data_is_returned_as_it_is(data):
     assert encode(data) is data
 
@@ -583,6 +596,20 @@ def test_row_keys_know_names_only():
 def test_row_keys_never_change():  # seeds depend on them: results must repeat from release to release
     digest = hashlib.blake2b(b"[('str', 'x'), ('str', 'a')]", digest_size=8).digest()
     assert one(["a"]).row_keys.tolist() == [int.from_bytes(digest, "little")] == [7968219823958558022]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.bool_, np.float32, object])
+def test_the_layout_of_an_array_does_not_matter(dtype):
+    """Rows and columns beyond one block, columns in any order, every stride."""
+    array = np.random.default_rng(0).integers(0, 2, (10_000, 21)).astype(dtype)
+    wanted = [20, 3, *range(5, 18), 4]
+    expected = encode(pd.DataFrame({i: array[:, i].copy() for i in range(21)}), columns=wanted)
+    padded = np.zeros((20_000, 42), dtype)
+    padded[::2, ::2] = array
+    for layout in (array, np.asfortranarray(array), padded[::2, ::2], array[::-1].copy()[::-1]):
+        data = encode(layout, columns=wanted)
+        assert_same(data, expected)
+        np.testing.assert_array_equal(data.row_index, expected.row_index)
 
 
 def test_codes_of_rows_too_long_for_one_key_are_in_order():

@@ -97,6 +97,7 @@ def test_fitted_names():
     assert estimator.log_likelihood_ == pytest.approx(log_likelihood(estimator.tree_, survey()), rel=1e-12)
     assert np.diff(estimator.log_likelihoods_).min() >= -1e-9
     assert estimator.degenerate_states_ == []
+    assert not estimator.interrupted_
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
@@ -345,3 +346,26 @@ def test_beginning_at_the_truth_is_never_worse_than_the_truth(tree, seed):
     states = dict(zip(tree.names, tree.state_names, strict=True))
     estimator = TreeEM(init_cpds=start, state_names=states).fit(network, data)
     assert estimator.log_likelihood_ >= log_likelihood(tree, data) - 1e-9
+
+
+# Generic checks
+
+
+@pytest.mark.filterwarnings("default")
+def test_all_generic_checks_of_skbase_pass():
+    from skbase.testing import TestAllObjects
+
+    class GenericChecks(TestAllObjects):
+        valid_tags = tuple(DiscreteEM.get_class_tags())
+
+    results = GenericChecks().run_tests(TreeEM, raise_exceptions=False)
+    failed = {name: result for name, result in results.items() if result != "PASSED"}
+    assert len(results) >= 15
+    assert not failed
+
+
+def test_settings_are_stored_as_given_and_cloned():
+    settings_ = {"latent_card": {"H": 3}, "n_init": 2, "seed": 5, "prior": 0.1}
+    estimator = TreeEM(**settings_)
+    assert {name: estimator.get_params()[name] for name in settings_} == settings_
+    assert estimator.clone().get_params() == estimator.get_params()

@@ -1,0 +1,83 @@
+"""Trees and networks that several tests use, and comparisons to the last bit."""
+
+import math
+
+import numpy as np
+from hypothesis import strategies as st
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork
+
+from pgmpy_latent.testing import latent_trees
+from pgmpy_latent.tree import LatentTree
+
+scalars = st.one_of(
+    st.integers(-3, 10**20),
+    st.booleans(),
+    st.floats(allow_nan=False),
+    st.text(max_size=3),
+    st.sampled_from(["1", "True", "a,b", "<5", "é", '"q"', "\\", "\n", "x y", ""]),
+)
+labels = st.one_of(scalars, st.tuples(scalars, st.one_of(scalars, st.tuples(scalars))))
+
+
+def awkward_trees(**options):
+    """Forests whose names and states are of any type that a file keeps, with zeros and ones in some tables."""
+    return latent_trees(labels=labels, zeros=None, **options)
+
+
+def small_tree():
+    """A hidden node with two observed children."""
+    return LatentTree(
+        names=["H", "x", "y"],
+        state_names=[[0, 1], ["no", "yes"], ["a", "b", "c"]],
+        parent=[-1, 0, 0],
+        latent=[True, False, False],
+        tables=[[[0.7, 0.3]], [[0.9, 0.1], [0.2, 0.8]], [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]],
+    )
+
+
+def diamond():
+    """A network that is no forest: y has two parents of different cardinality, listed against node order."""
+    network = DiscreteBayesianNetwork([("h", "a"), ("h", "b"), ("a", "y"), ("b", "y")], latents={"h"})
+    network.name = "diamond"
+    rng = np.random.default_rng(0)
+    network.cpds = [
+        TabularCPD("h", 2, [[1 / 3], [2 / 3]], state_names={"h": [True, False]}),
+        TabularCPD("a", 2, rng.dirichlet([1, 1], 2).T, ["h"], [2], {"a": [1, 2], "h": [True, False]}),
+        TabularCPD("b", 3, rng.dirichlet([1] * 3, 2).T, ["h"], [2], {"b": list("pqr"), "h": [True, False]}),
+        TabularCPD(
+            "y", 2, rng.dirichlet([1, 1], 6).T, ["b", "a"], [3, 2],
+            {"y": [0.5, math.inf], "b": list("pqr"), "a": [1, 2]},
+        ),
+    ]  # fmt: skip
+    assert network.check_model()
+    return network
+
+
+def types_of(value):
+    """The types inside a name, tuples included, which ``==`` does not see."""
+    return tuple(types_of(part) for part in value) if type(value) is tuple else type(value)
+
+
+def assert_same_tree(left, right):
+    assert left == right
+    assert types_of(left.names) == types_of(right.names)
+    assert types_of(left.state_names) == types_of(right.state_names)
+    for a, b in zip(left.tables, right.tables, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def assert_same_network(left, right):
+    assert list(left.nodes()) == list(right.nodes())
+    assert types_of(tuple(left.nodes())) == types_of(tuple(right.nodes()))
+    assert set(left.edges()) == set(right.edges())
+    assert left.get_role_dict().keys() == right.get_role_dict().keys()
+    assert left.latents == right.latents
+    for name in left.nodes():
+        a, b = left.get_cpds(name), right.get_cpds(name)
+        assert a.variables == b.variables
+        for variable in a.variables:
+            assert a.state_names[variable] == b.state_names[variable]
+            assert types_of(tuple(a.state_names[variable])) == types_of(tuple(b.state_names[variable]))
+        assert a.values.shape == b.values.shape
+        assert a.values.tobytes() == b.values.tobytes()
