@@ -114,3 +114,68 @@ def log_beliefs(parent, tables, codes, columns, node):
         total = down + up[node]
         found.append((np.exp(total - logsumexp(total)), logsumexp(total)))
     return np.array([f[0] for f in found]), np.array([f[1] for f in found])
+
+
+def posterior_entropy(parent, tables, row, nodes):
+    """Return the entropy of the joint posterior of some nodes given a row, in nats."""
+    states, probability = row_joint(parent, tables, row)
+    _, which = np.unique(states[:, nodes], axis=0, return_inverse=True)
+    shares = np.bincount(which.ravel(), probability) / probability.sum()
+    return -sum(share * np.log(share) for share in shares if share > 0)
+
+
+def log_marginal_likelihood(counts, prior):
+    """Return ln P(complete data) under Dirichlet priors, written out entry by entry."""
+    from math import lgamma
+
+    total = 0.0
+    for table in counts:
+        for row in table:
+            total += lgamma(prior * len(row)) - lgamma(prior * len(row) + sum(row))
+            total += sum(lgamma(prior + count) - lgamma(prior) for count in row)
+    return total
+
+
+def effective_dimension(parent, cards, latent, seed):
+    """Return the rank of the Jacobian from free parameters to observed cells, without rounding.
+
+    Parameters are random remainders modulo a large prime, and so is everything else: the rank can be too low only if
+    a polynomial vanishes by chance, with probability of about one in a hundred million.
+    """
+    prime = 2**31 - 1
+    rng = np.random.default_rng(seed)
+    states = joint_states(cards)
+    tables = []
+    for node, card in enumerate(cards):
+        table = rng.integers(1, prime, size=(cards[parent[node]] if parent[node] >= 0 else 1, card))
+        table[:, -1] = (1 - table[:, :-1].sum(axis=1)) % prime
+        tables.append(table)
+    rows = [states[:, parent[node]] if parent[node] >= 0 else np.zeros(len(states), int) for node in range(len(cards))]
+    observed = [node for node in range(len(cards)) if not latent[node]]
+    _, cell = np.unique(states[:, observed], axis=0, return_inverse=True)
+    columns = []
+    for node, table in enumerate(tables):
+        others = np.ones(len(states), dtype=np.int64)
+        for other in range(len(cards)):
+            if other != node:
+                others = others * tables[other][rows[other], states[:, other]] % prime
+        derivative = np.zeros((cell.max() + 1, *table.shape), dtype=np.int64)
+        np.add.at(derivative, (cell.ravel(), rows[node], states[:, node]), others)
+        columns.append((derivative[:, :, :-1] - derivative[:, :, -1:]).reshape(len(derivative), -1) % prime)
+    return _rank_modulo(np.concatenate(columns, axis=1), prime)
+
+
+def _rank_modulo(matrix, prime):
+    """Return the rank by Gaussian elimination among remainders."""
+    matrix, rank = matrix.copy(), 0
+    for column in range(matrix.shape[1]):
+        candidates = rank + np.flatnonzero(matrix[rank:, column])
+        if not len(candidates):
+            continue
+        matrix[[rank, candidates[0]]] = matrix[[candidates[0], rank]]
+        pivot = matrix[rank] * pow(int(matrix[rank, column]), -1, prime) % prime
+        below = matrix[rank + 1 :]
+        below -= below[:, [column]] * pivot % prime
+        below %= prime
+        rank += 1
+    return rank

@@ -1,0 +1,435 @@
+"""How good a tree is for a table: likelihood against complexity. Larger scores are better.
+
+``LL`` is the log-likelihood of the table (natural logarithm), ``d`` the number of free parameters of the tree, and
+``N`` the sum of the rows' weights, which is the number of rows if there are none. BIC and its relatives carry the
+sign of the papers on latent trees: -2 times as much is what statistical software prints. Missing cells are summed
+out. A row that is impossible under the tree makes every score minus infinity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from pgmpy_latent.completion import Completed, complete, open_entropy
+from pgmpy_latent.dimension import effective_dimension, n_parameters
+from pgmpy_latent.queries import encode_for, log_likelihood
+from pgmpy_latent.tree import LatentTree
+
+__all__ = [
+    "Summary",
+    "adjusted_bic",
+    "aic",
+    "bic",
+    "caic",
+    "cheeseman_stutz",
+    "classification_entropy",
+    "effective_bic",
+    "effective_dimension",
+    "icl",
+    "log_likelihood",
+    "n_parameters",
+    "relative_entropy",
+    "summary",
+]
+
+
+def _likelihood_and_weight(tree: LatentTree, X, sample_weight) -> tuple[float, float]:
+    """Return LL and N, without the counts that only some scores need."""
+    data = encode_for(tree, X, sample_weight=sample_weight)
+    return log_likelihood(tree, data), data.total_weight
+
+
+def _bic(total: float, d: int, n: float) -> float:
+    return float(total - d / 2 * np.log(n))
+
+
+def _aic(total: float, d: int) -> float:
+    return float(total - d)
+
+
+def _caic(total: float, d: int, n: float) -> float:
+    return float(total - d / 2 * (np.log(n) + 1))
+
+
+def _adjusted_bic(total: float, d: int, n: float) -> float:
+    return float(total - d / 2 * np.log((n + 2) / 24))
+
+
+def _icl(bic_value: float, entropy: float) -> float:
+    return bic_value if np.isneginf(bic_value) else bic_value - entropy  # an impossible row has no posterior
+
+
+def bic(tree: LatentTree, X, *, sample_weight=None) -> float:
+    """Return the Bayesian information criterion, ``LL - d/2 ln N``; larger is better.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model, with maximum likelihood tables.
+    X : DataFrame, array or CategoricalData
+        The table; missing cells are summed out.
+    sample_weight : array, shape (n_rows,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        With ``LL`` the log-likelihood, ``d`` the number of free parameters and ``N`` the sum of the weights.
+        Statistical software prints ``-2 LL + d ln N``, which is this times -2, and smaller is better there.
+
+    References
+    ----------
+    Schwarz, G. (1978). Estimating the dimension of a model. The Annals of Statistics, 6(2), 461-464.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> round(bic(tree, pd.DataFrame({"x": ["a", "b", "b", "b"]})), 4)
+    -2.9425
+    """
+    total, n = _likelihood_and_weight(tree, X, sample_weight)
+    return _bic(total, n_parameters(tree), n)
+
+
+def aic(tree: LatentTree, X, *, sample_weight=None) -> float:
+    """Return Akaike's information criterion, ``LL - d``; larger is better.
+
+    ``LL`` is the log-likelihood and ``d`` the number of free parameters. Arguments are those of :func:`bic`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> round(aic(tree, pd.DataFrame({"x": ["a", "b", "b", "b"]})), 4)
+    -3.2493
+    """
+    total, _ = _likelihood_and_weight(tree, X, sample_weight)
+    return _aic(total, n_parameters(tree))
+
+
+def caic(tree: LatentTree, X, *, sample_weight=None) -> float:
+    """Return the consistent AIC, ``LL - d/2 (ln N + 1)``; larger is better.
+
+    ``LL`` is the log-likelihood, ``d`` the number of free parameters and ``N`` the sum of the weights. Arguments are
+    those of :func:`bic`.
+
+    References
+    ----------
+    Bozdogan, H. (1987). Model selection and Akaike's information criterion. Psychometrika, 52(3), 345-370.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> round(caic(tree, pd.DataFrame({"x": ["a", "b", "b", "b"]})), 4)
+    -3.4425
+    """
+    total, n = _likelihood_and_weight(tree, X, sample_weight)
+    return _caic(total, n_parameters(tree), n)
+
+
+def adjusted_bic(tree: LatentTree, X, *, sample_weight=None) -> float:
+    """Return the sample-size adjusted BIC, ``LL - d/2 ln((N + 2) / 24)``; larger is better.
+
+    ``LL`` is the log-likelihood, ``d`` the number of free parameters and ``N`` the sum of the weights. Below 22 rows
+    the logarithm is negative and more parameters count as better: use it for larger tables. Arguments are those of
+    :func:`bic`.
+
+    References
+    ----------
+    Sclove, S. L. (1987). Application of model-selection criteria to some problems in multivariate analysis.
+    Psychometrika, 52(3), 333-343.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> round(adjusted_bic(tree, pd.DataFrame({"x": ["a", "b"] * 23})), 4)
+    -38.848
+    """
+    total, n = _likelihood_and_weight(tree, X, sample_weight)
+    return _adjusted_bic(total, n_parameters(tree), n)
+
+
+# How sure the rows are of their hidden states
+
+
+def classification_entropy(tree: LatentTree, X, *, sample_weight=None) -> float:
+    """Return how unsure the rows are of their hidden states, in nats; zero is certain.
+
+    ``E = sum_n w_n H_n`` with ``H_n = - sum_h P(h | x_n) ln P(h | x_n)``, where ``w_n`` is the weight of row ``n``,
+    ``x_n`` are its filled cells and ``h`` runs over the joint states of all hidden variables.
+
+    Missing cells are no hidden variables and are summed out, with one exception. Missing cells that are neighbours in
+    the tree form a gap; where a gap touches at least two hidden variables, their posterior does not factor along
+    the tree without it, and the cells of the gap are hidden variables of this row. That needs an observed variable in
+    between hidden ones; a gap at a leaf never does it.
+
+    Notes
+    -----
+    ``ln P(open | x_n) = ln P(open, x_n) - ln P(x_n)``, where ``open`` is all that row ``n`` leaves open. Its
+    expectation, summed over rows, is ``LL - sum(counts * ln(tables))`` with the expected counts of EM, so that
+    hidden variables need no work by row. The entropy of gaps, given what surrounds them, is subtracted.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model.
+    X : DataFrame, array or CategoricalData
+        The table.
+    sample_weight : array, shape (n_rows,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        NaN if a row is impossible.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> tree = LatentTree(["H", "x"], [[0, 1], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.5, 0.5]], [[0.8, 0.2], [0.8, 0.2]]])
+    >>> round(classification_entropy(tree, pd.DataFrame({"x": ["a", "b", None]})), 4)  # 3 ln 2
+    2.0794
+    """
+    return open_entropy(complete(tree, X, sample_weight))[0]
+
+
+def icl(tree: LatentTree, X, *, sample_weight=None) -> float:
+    """Return the integrated completed likelihood criterion, ``BIC - E``; larger is better.
+
+    ``BIC`` is :func:`bic` and ``E`` is :func:`classification_entropy`, that of the joint posterior of all hidden
+    variables: models whose classes overlap lose. Without hidden variables this is the BIC. Arguments are those of
+    :func:`bic`.
+
+    References
+    ----------
+    Biernacki, C., Celeux, G. and Govaert, G. (2000). Assessing a mixture model for clustering with the integrated
+    completed likelihood. IEEE Transactions on Pattern Analysis and Machine Intelligence, 22(7), 719-725.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> tree = LatentTree(["H", "x"], [[0, 1], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.5, 0.5]], [[0.8, 0.2], [0.2, 0.8]]])
+    >>> X = pd.DataFrame({"x": ["a", "b"]})
+    >>> round(bic(tree, X), 4), round(icl(tree, X), 4)
+    (-2.426, -3.4268)
+    """
+    done = complete(tree, X, sample_weight)
+    value = _bic(done.log_likelihood, n_parameters(tree), done.total_weight)
+    return _icl(value, open_entropy(done)[0])
+
+
+def relative_entropy(tree: LatentTree, X, *, sample_weight=None) -> float:
+    """Return how well the rows' hidden states are known, from 0 (not at all) to 1 (for certain); larger is better.
+
+    ``1 - E / (N sum_h ln k_h)``, where ``E`` is :func:`classification_entropy`, ``N`` the sum of the weights and
+    ``k_h`` the number of states of hidden variable ``h``: the entropy index of latent class analysis, for any
+    number of hidden variables. If nothing is hidden, or if every hidden variable has one state, it is 1. Missing
+    cells that count as hidden (see there) enter the denominator with their rows' weights. It is no criterion to
+    choose a model by. Arguments are those of :func:`classification_entropy`; NaN if a row is impossible.
+
+    References
+    ----------
+    Ramaswamy, V., DeSarbo, W. S., Reibstein, D. J. and Robinson, W. T. (1993). An empirical pooling approach for
+    estimating marketing mix elasticities with PIMS data. Marketing Science, 12(1), 103-124.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> tree = LatentTree(["H", "x"], [[0, 1], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.5, 0.5]], [[0.8, 0.2], [0.2, 0.8]]])
+    >>> round(relative_entropy(tree, pd.DataFrame({"x": ["a", "b"]})), 4)
+    0.2781
+    """
+    return _relative_entropy(*open_entropy(complete(tree, X, sample_weight)))
+
+
+def _relative_entropy(entropy: float, largest: float) -> float:
+    if np.isnan(entropy):
+        return np.nan
+    return max(1 - entropy / largest, 0.0) if largest > 0 else 1.0
+
+
+def cheeseman_stutz(tree: LatentTree, X, *, sample_weight=None, prior: float = 1.0) -> float:
+    """Return the Cheeseman-Stutz approximation of the log marginal likelihood; larger is better.
+
+    ``CS = LL(D | θ) - LL(D' | θ) + ln P(D')``. Here ``D`` is the table and ``θ`` are the tree's tables. ``D'`` is
+    the table completed with the tree: all that a row leaves open, hidden variables and missing cells, counts with
+    its posterior probability, so that ``D'`` consists of the expected counts ``N_iuv`` of node ``i`` in state ``v``
+    with its parent in state ``u``. ``LL(D' | θ) = sum N_iuv ln θ_iuv``, and the marginal likelihood of complete
+    data is exact::
+
+        ln P(D') = sum_iu [ lnΓ(α_iu) - lnΓ(α_iu + N_iu) + sum_v ( lnΓ(α + N_iuv) - lnΓ(α) ) ]
+
+    with ``α`` the parameter of the Dirichlet prior of every table entry, ``α_iu`` and ``N_iu`` the sums of ``α``
+    and ``N_iuv`` over the states ``v``. Without anything hidden or missing, the score is the marginal likelihood
+    itself.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model. Its tables should be those that EM finds with the same ``prior``, ``θ = (α + N) / sum(α + N)``.
+        The prior belongs to the tables as the tree is rooted, so that another root means another score.
+    X : DataFrame, array or CategoricalData
+        The table.
+    sample_weight : array, shape (n_rows,), optional
+        Weights of the rows.
+    prior : float
+        ``α``, above zero. 1 is uniform.
+
+    Notes
+    -----
+    The penalty depends on the tables, not on the structure alone: of two models with equal structure the one
+    with the lower log-likelihood can have the higher score. Nothing is added for relabellings of hidden states.
+
+    References
+    ----------
+    Cheeseman, P. and Stutz, J. (1995). Bayesian classification (AutoClass): theory and results. In Advances in
+    Knowledge Discovery and Data Mining, 153-180.
+    Chickering, D. M. and Heckerman, D. (1997). Efficient approximations for the marginal likelihood of Bayesian
+    networks with hidden variables. Machine Learning, 29, 181-212.
+
+    Examples
+    --------
+    Two rows of a variable with two states are seen with probability 1/2 · 1/3 under a uniform prior.
+
+    >>> import pandas as pd
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])
+    >>> round(float(np.exp(cheeseman_stutz(tree, pd.DataFrame({"x": ["a", "b"]})))), 4)
+    0.1667
+    """
+    return _cheeseman_stutz(complete(tree, X, sample_weight), prior)
+
+
+def _cheeseman_stutz(done: Completed, prior: float) -> float:
+    if not (np.isscalar(prior) and 0 < prior < np.inf):
+        raise ValueError(f"prior is {prior!r}; give a number above zero, such as 1 for a uniform prior")
+    layout = done.engine.layout
+    row_totals = np.add.reduceat(done.counts, layout.row_starts)
+    row_priors = prior * layout.row_lengths
+    marginal = (gammaln(row_priors) - gammaln(row_priors + row_totals)).sum()
+    marginal += (gammaln(prior + done.counts) - gammaln(prior)).sum()
+    return float(done.log_likelihood - done.completed_log_likelihood + marginal)
+
+
+def effective_bic(tree: LatentTree, X, *, sample_weight=None, random_state=0) -> float:
+    """Return the BIC with the effective dimension, ``LL - d_e/2 ln N``; larger is better.
+
+    ``LL`` is the log-likelihood, ``d_e`` is :func:`effective_dimension` and ``N`` the sum of the weights. With
+    ``N`` above 1 it is at least :func:`bic`. Arguments are those of :func:`bic`; ``random_state`` is for the
+    effective dimension.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> tree = LatentTree(["H", "x"], [[0, 1], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.5, 0.5]], [[0.8, 0.2], [0.2, 0.8]]])
+    >>> round(effective_bic(tree, pd.DataFrame({"x": ["a", "b"]})), 4)
+    -1.7329
+    """
+    total, n = _likelihood_and_weight(tree, X, sample_weight)
+    return _bic(total, effective_dimension(tree, random_state=random_state), n)
+
+
+# All at once
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All scores of a tree on a table; see the functions of the same names.
+
+    Attributes
+    ----------
+    total_weight : float
+        ``N``, the sum of the rows' weights.
+    n_parameters, effective_dimension : int
+        Number of free parameters, and how many of them the data can tell apart. The second is None if not asked for.
+    log_likelihood, bic, aic, caic, adjusted_bic, icl, cheeseman_stutz : float
+        Larger is better.
+    effective_bic : float
+        BIC with the effective dimension; None if that was not asked for.
+    classification_entropy, relative_entropy : float
+        How unsure the rows are of their hidden states in nats, and how sure from 0 to 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dataclasses import asdict
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> asdict(summary(tree, pd.DataFrame({"x": ["a", "b"]})))["n_parameters"]
+    1
+    """
+
+    total_weight: float
+    n_parameters: int
+    effective_dimension: int | None
+    log_likelihood: float
+    bic: float
+    effective_bic: float | None
+    aic: float
+    caic: float
+    adjusted_bic: float
+    icl: float
+    cheeseman_stutz: float
+    classification_entropy: float
+    relative_entropy: float
+
+
+def summary(
+    tree: LatentTree, X, *, sample_weight=None, prior: float = 1.0, effective: bool = True, random_state=0
+) -> Summary:
+    """Return all scores at once, from a single propagation.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model.
+    X : DataFrame, array or CategoricalData
+        The table.
+    sample_weight : array, shape (n_rows,), optional
+        Weights of the rows.
+    prior : float
+        Dirichlet parameter of :func:`cheeseman_stutz`.
+    effective : bool
+        Whether to find the :func:`effective_dimension`, which takes seconds from some hundred parameters on.
+    random_state : int or Generator
+        For the effective dimension.
+
+    Returns
+    -------
+    Summary
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> scores = summary(tree, pd.DataFrame({"x": ["a", "b", "b", "b"]}))
+    >>> round(scores.bic, 4), round(scores.aic, 4), scores.relative_entropy
+    (-2.9425, -3.2493, 1.0)
+    """
+    done = complete(tree, X, sample_weight)
+    total, d, n = done.log_likelihood, n_parameters(tree), done.total_weight
+    entropy, largest = open_entropy(done)
+    dimension = effective_dimension(tree, random_state=random_state) if effective else None
+    return Summary(
+        total_weight=n,
+        n_parameters=d,
+        effective_dimension=dimension,
+        log_likelihood=total,
+        bic=_bic(total, d, n),
+        effective_bic=None if dimension is None else _bic(total, dimension, n),
+        aic=_aic(total, d),
+        caic=_caic(total, d, n),
+        adjusted_bic=_adjusted_bic(total, d, n),
+        icl=_icl(_bic(total, d, n), entropy),
+        cheeseman_stutz=_cheeseman_stutz(done, prior),
+        classification_entropy=entropy,
+        relative_entropy=_relative_entropy(entropy, largest),
+    )
