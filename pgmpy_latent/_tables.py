@@ -1,0 +1,195 @@
+"""Tables from files, for the command line: nothing is guessed, and what cannot be read is said by line and column."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import gzip
+import re
+import sys
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from pgmpy_latent.exceptions import PgmpyLatentError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A column whose every row is a category of its own is an identifier if there are more rows than this.
+IDENTIFIER_ROWS = 100
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+#: Numbers that can be written in one way only; "007" and "1.0" are text.
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
+
+
+class BadInputError(PgmpyLatentError):
+    """Something on the command line or in the file cannot be used. Mend what is named."""
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text that takes no more than ``width`` characters.
+
+    Examples
+    --------
+    >>> shortened("Independent-Republican", 12), shortened("Moderate", 12)
+    ('Independen..', 'Moderate')
+    """
+    return text if len(text) <= width else text[: width - 2] + ".."
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with the words that say where it is from, and the weights of its rows."""
+
+    title: str
+    frame: pd.DataFrame
+    weights: pd.Series | None = None
+
+
+def read_table(path: str, separator: str | None = None, missing: Sequence[str] = ()) -> Table:
+    """Read a file of separated cells; whole numbers become integers, all else stays the text it is."""
+    import pandas as pd
+
+    if separator is None:
+        separator = _separator_of(path)
+    if len(separator) != 1:
+        raise BadInputError(f"--separator is {separator!r}; give one character (a tab is $'\\t' in most shells)")
+    try:
+        with _open_text(path) as file:
+            names, columns = _read_columns(file, path, separator)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise BadInputError(f"{path}: cannot be unpacked ({error}); compress the file anew") from None
+    except UnicodeDecodeError as error:
+        raise BadInputError(
+            f"{path}: not text in UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from None
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror or error}") from None
+    if not columns[0]:
+        raise BadInputError(f"{path}: has a line of column names but no rows")
+    markers = {"", *missing}
+    return Table(path, pd.DataFrame({n: _typed(cells, markers) for n, cells in zip(names, columns, strict=True)}))
+
+
+def _separator_of(path: str) -> str:
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    ending = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else "".join(endings[-1:])
+    if ending not in SEPARATORS:
+        known = ", ".join(SEPARATORS)
+        raise BadInputError(
+            f"{path}: the ending is none of {known} (also with .gz); say --separator ',' or export as CSV"
+        )
+    return SEPARATORS[ending]
+
+
+def _open_text(path: str) -> TextIO:
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rb") as file:
+        head = file.read(8192)
+    if not head.strip():
+        raise BadInputError(f"{path}: is empty; the first line should name the columns")
+    if b"\0" in head:
+        raise BadInputError(f"{path}: is a binary file, not text; export the table as CSV in UTF-8")
+    return opener(path, "rt", encoding="utf-8-sig", newline="")
+
+
+def _read_columns(file: TextIO, path: str, separator: str) -> tuple[list[str], list[list[str]]]:
+    reader = csv.reader(file, delimiter=separator, strict=True)
+    try:
+        names = next(row for row in reader if row)
+        _check_names(names, path, separator)
+        columns: list[list[str]] = [[] for _ in names]
+        for row in reader:
+            if len(row) != len(names):
+                if not row:
+                    continue  # an empty line
+                raise BadInputError(
+                    f"{path}: line {reader.line_num} has {len(row)} cells, the line of column names has {len(names)}; "
+                    "quote cells that hold the separator, and mend the line"
+                )
+            for column, text in zip(columns, row, strict=True):
+                column.append(sys.intern(text))
+    except csv.Error as error:
+        raise BadInputError(f"{path}: line {reader.line_num} cannot be read ({error}); mind the quotes") from None
+    return names, columns
+
+
+def _check_names(names: list[str], path: str, separator: str) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if "" in names:
+        raise BadInputError(f"{path}: column {names.index('') + 1} has no name; name every column in the first line")
+    if twice:
+        raise BadInputError(f"{path}: two columns are called {twice[0]!r}; give every column a name of its own")
+    for other, word in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
+        if len(names) == 1 and other in names[0] and other != separator:
+            raise BadInputError(f"{path}: one column, called {names[0]!r}; separated by {word}? Say --separator")
+
+
+def _typed(cells: list[str], markers: set[str]):
+    """Return the cells of a column with None for missing ones, as integers if all look like such."""
+    import pandas as pd
+
+    levels = set(cells) - markers
+    if levels and all(_WHOLE.fullmatch(level) for level in levels):
+        numbers = {level: int(level) for level in levels}
+        return pd.array([numbers.get(cell) for cell in cells], dtype="Int64")
+    return [None if cell in markers else cell for cell in cells]
+
+
+# Choosing columns ---------------------------------------------------------------------------------
+
+
+def choose_columns(table: Table, columns: Sequence[str] | None, drop: Sequence[str], weights: str | None) -> Table:
+    """Return the table with the columns to use, and its weights apart."""
+    frame = table.frame
+    _check_known(frame, columns or drop, "--columns" if columns else "--drop")
+    if weights is not None:
+        _check_known(frame, [weights], "--weights")
+        if columns and weights in columns:
+            raise BadInputError(f"column {weights!r} is among --columns and also --weights; take it out of one of them")
+    left_out = {*drop, weights}
+    used = list(columns or (name for name in frame.columns if name not in left_out))
+    if not used:
+        raise BadInputError("no column is left; drop fewer")
+    if len(set(used)) < len(used):
+        raise BadInputError("--columns names a column twice; name each once")
+    _refuse_identifiers(frame[used])
+    return Table(table.title, frame[used], None if weights is None else _weights(frame[weights]))
+
+
+def _check_known(frame: pd.DataFrame, names: Sequence[str], option: str) -> None:
+    for name in names:
+        if name not in frame.columns:
+            close = difflib.get_close_matches(name, list(frame.columns), 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {shortened(', '.join(frame.columns), 300)}"
+            raise BadInputError(f"{option}: there is no column {name!r}; {hint}")
+
+
+def _weights(column: pd.Series) -> pd.Series:
+    import pandas as pd
+
+    weights = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
+    if weights.isna().any():
+        row = int(weights.isna().to_numpy().argmax())
+        cell = column.iloc[row]
+        what = "is missing" if pd.isna(cell) else f"is {cell!r}, not a number"
+        raise BadInputError(
+            f"--weights: in row {row + 1} of the table, {column.name!r} {what}; mend it or leave the row out"
+        )
+    return weights
+
+
+def _refuse_identifiers(frame: pd.DataFrame) -> None:
+    for name in frame.columns:
+        filled = int(frame[name].notna().sum())
+        if filled > IDENTIFIER_ROWS and frame[name].nunique() == filled:
+            raise BadInputError(
+                f"column {name!r} has another category in every row, as identifiers do, and can tell nothing about "
+                f"groups of rows; leave it out with --drop {name}, or bin it"
+            )
