@@ -1,0 +1,157 @@
+"""The runner that all benchmark scripts share.
+
+A script measures *cases*; in each, some *methods* do the same work side by side. Repeats of the methods alternate, so
+that a busy minute of the machine meets all of them. Every result goes into ``benchmarks/results/<script>.csv`` at once;
+a script that is started again leaves out what is there already (delete the file, or give ``--again``, to measure anew).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(
+        _variable, "1"
+    )  # scripts import this before numpy: one thread, so that methods can be compared
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "benchmarks.md"
+#: The papers' data sets, beside the project; not part of it.
+DATA = ROOT.parent / "shared" / "data"
+FIELDS = ["case", "method", "seed", "repeats", "seconds", "fastest", "peak_mb", "figures", "versions", "day"]
+PACKAGES = ["pgmpy-latent", "pgmpy", "numpy", "numba", "scipy", "stepmix"]
+
+
+def versions() -> str:
+    """Return the versions that a result depends on."""
+    found = [f"python {platform.python_version()}"]
+    for package in PACKAGES:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(found)
+
+
+def peak_mb() -> float:
+    """Return the most memory that this process has held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class Runner:
+    """Measures, writes down at once, and remembers."""
+
+    def __init__(self, script: str, again: bool = False):
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        self.path = RESULTS / f"{script}.csv"
+        self.rows: list[dict] = []
+        if self.path.exists() and not again:
+            with self.path.open(newline="") as file:
+                self.rows = list(csv.DictReader(file))
+
+    def find(self, case: str, method: str, seed: int = 0) -> dict | None:
+        """Return the row of a result that is there already."""
+        for row in self.rows:
+            if (row["case"], row["method"], row["seed"]) == (case, method, str(seed)):
+                return row
+        return None
+
+    def compare(self, case: str, methods: dict[str, Callable[[], dict | None]], *, seed: int = 0, repeats: int = 5):
+        """Time several methods, alternating; a method may return figures to keep.
+
+        A method may also return ``{"seconds": ...}``, where it knows better than the clock what to count.
+        """
+        if all(self.find(case, method, seed) for method in methods):
+            print(f"{case}: already there", flush=True)
+            return
+        seconds: dict[str, list[float]] = {method: [] for method in methods}
+        figures: dict[str, dict] = {method: {} for method in methods}
+        for _ in range(repeats):
+            for method, work in methods.items():
+                begin = time.perf_counter()
+                result = dict(work() or {})
+                elapsed = time.perf_counter() - begin
+                seconds[method].append(result.pop("seconds", elapsed))
+                figures[method] |= result
+        for method in methods:
+            self.note(case, method, seed, seconds[method], figures[method])
+
+    def note(self, case: str, method: str, seed: int, seconds: list[float], figures: dict) -> None:
+        """Write a result down."""
+        row = {
+            "case": case,
+            "method": method,
+            "seed": str(seed),
+            "repeats": str(len(seconds)),
+            "seconds": f"{median(seconds):.6g}",
+            "fastest": f"{min(seconds):.6g}",
+            "peak_mb": f"{figures.pop('peak_mb', peak_mb()):.0f}",
+            "figures": json.dumps(figures),
+            "versions": versions(),
+            "day": date.today().isoformat(),
+        }
+        self.rows = [r for r in self.rows if (r["case"], r["method"], r["seed"]) != (case, method, str(seed))]
+        self.rows.append(row)
+        partial = self.path.with_suffix(".partial")
+        with partial.open("w", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS)
+            writer.writeheader()
+            writer.writerows(self.rows)
+        partial.replace(self.path)
+        print(f"{case} | {method}: {row['seconds']} s {row['figures']}", flush=True)
+
+    def alone(self, case: str, method: str, code: str, *, repeats: int = 1, seed: int = 0) -> None:
+        """Run code in a process of its own, which prints a JSON object with ``seconds`` and figures as last line."""
+        if self.find(case, method, seed):
+            print(f"{case}: already there", flush=True)
+            return
+        results = []
+        for _ in range(repeats):
+            output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
+            results.append(json.loads(output.stdout.strip().splitlines()[-1]))
+        seconds = [result.pop("seconds") for result in results]
+        self.note(case, method, seed, seconds, results[-1])
+
+    def seconds(self, case: str, method: str, seed: int = 0) -> float:
+        """Return the median seconds of a result."""
+        return float(self.find(case, method, seed)["seconds"])
+
+    def figure(self, case: str, method: str, name: str, seed: int = 0) -> float:
+        """Return one of the figures of a result."""
+        return json.loads(self.find(case, method, seed)["figures"])[name]
+
+
+def render(section: str, text: str) -> None:
+    """Put a section into the page of benchmarks, in place of its older version."""
+    begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
+    page = PAGE.read_text() if PAGE.exists() else "# Benchmarks\n"
+    block = f"{begin}\n{text.strip()}\n{end}\n"
+    if begin in page:
+        head, rest = page.split(begin, 1)
+        page = head + block + rest.split(end, 1)[1].lstrip("\n")
+    else:
+        page = page.rstrip("\n") + "\n\n" + block
+    PAGE.write_text(page)
+
+
+def arguments(description: str) -> argparse.Namespace:
+    """Read the options that all scripts share."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--again", action="store_true", help="measure anew what is there already")
+    parser.add_argument("--only", default="", help="only cases whose name contains this")
+    parser.add_argument("--render", action="store_true", help="only write the page, from the results that are there")
+    return parser.parse_args()

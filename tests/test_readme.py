@@ -1,0 +1,63 @@
+"""What the README and the documentation say is true: their Python runs, their links lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(ROOT.glob("docs/*.md"))
+#: Written by a benchmark script, which does not run with the tests.
+WRITTEN_LATER = {"benchmarks.md"}
+
+
+def python_blocks(page):
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def command_after(marker):
+    """Return the one line of the fenced block that follows a marker comment of the README."""
+    found = re.search(rf"^<!-- {marker} -->\n```\n(.+)\n```$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
+    assert found, f"README.md has no single line after <!-- {marker} -->"
+    return found[1]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page)], ids=lambda page: page.name)
+def test_python_blocks_run_in_order(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": page.name}
+    for number, block in enumerate(python_blocks(page), start=1):
+        exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
+
+
+def test_readme_shows_what_it_promises(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {}
+    for block in python_blocks(ROOT / "README.md"):
+        exec(block, namespace)
+    assert namespace["estimator"].converged_
+    assert namespace["network"].check_model()
+    assert namespace["network"].latents == {"camp"}
+    assert Path("camps.json").is_file()
+    assert "camp(0)" in capsys.readouterr().out
+
+
+def test_commands():
+    assert command_after("run").endswith(".venv/bin/pgmpy-latent learn")
+    assert command_after("test").endswith(".venv/bin/python -m pytest")
+    for marker in ("run", "test"):
+        assert command_after(marker).startswith("python3 -m venv .venv && .venv/bin/pip install ")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("http") and Path(target).name not in WRITTEN_LATER:
+            assert (page.parent / target).exists(), target
+
+
+def test_changelog_knows_the_version():
+    from pgmpy_latent import __version__
+
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"version: {__version__}" in (ROOT / "CITATION.cff").read_text()
