@@ -175,7 +175,11 @@ def test_every_module_was_read():
         ("operators.states", "from pgmpy_latent import encode", "which operators must not know"),
         ("operators.states", "from pgmpy_latent.em import fit", "which operators must not know"),
         ("cli", "from pgmpy.models import DiscreteBayesianNetwork", "cli imports pgmpy.models; only"),
-        ("data", "def f():\n    import numba", "data imports numba; only propagation.kernels, propagation.products, propagation.vectors may"),
+        (
+            "data",
+            "def f():\n    import numba",
+            "data imports numba; only propagation.kernels, propagation.products, propagation.vectors may",
+        ),
         ("data", "from llvmlite import ir", "data imports llvmlite; only"),
         ("datasets", "import statsmodels.api", "datasets imports statsmodels.api at its top level"),
         (

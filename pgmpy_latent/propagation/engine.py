@@ -12,6 +12,16 @@ from pgmpy_latent.propagation.layout import Layout
 from pgmpy_latent.propagation.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, PIVOT, PRODUCT, Plan, compile_plan
 from pgmpy_latent.propagation.walk import RowWalk, region_of
 
+#: Numbers in a cache line. Messages begin with one, so that none needs more lines than it must.
+CACHE_LINE = 8
+
+
+def _aligned(size: int) -> np.ndarray:
+    """Return an array of undefined numbers that begins with a cache line."""
+    array = np.empty(size + CACHE_LINE)
+    skipped = -(array.ctypes.data // array.itemsize) % CACHE_LINE
+    return array[skipped : skipped + size]
+
 
 @dataclass(frozen=True)
 class Frozen:
@@ -119,6 +129,7 @@ class TreeEngine:
         self.site_card = self.cards[[site.node for site in sites]]
         self.site_step = np.where(self.site_card <= 2, 2, (self.site_card + 3) // 4 * 4)  # as in vectors.stride
         sizes = np.diff(self.plan.site_slots) * self.site_step
+        sizes = (sizes + CACHE_LINE - 1) // CACHE_LINE * CACHE_LINE
         self.site_base = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.site_prior = np.array(
             [self.layout.offsets[site.node] if site.has_prior else -1 for site in sites], dtype=np.int64
@@ -279,7 +290,7 @@ class TreeEngine:
             return self._spare_workspaces.pop()  # threads never share one
         except IndexError:
             entries, slots = int(self.site_base[-1]), int(self.plan.site_slots[-1])
-            return np.empty(entries), np.empty(entries), np.empty(slots, dtype=np.int32)
+            return _aligned(entries), _aligned(entries), np.empty(slots, dtype=np.int32)
 
     def _run(self, tables, *, backward=False, keep_logs=False, wanted=None, muted=None, workspace=None):
         """Run the plan; return log-likelihoods, counts and the patterns' log-likelihoods."""

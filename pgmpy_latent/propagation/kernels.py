@@ -8,6 +8,9 @@ to its factors unchanged, and the scale of a message cancels, so that only the l
 rescaling.
 """
 
+from hashlib import blake2b
+from pathlib import Path
+
 import numpy as np
 from numba import boolean, float64, int8, int32, int64, njit, uint16, void
 from numba.core.types import Array
@@ -244,18 +247,6 @@ def _downward(
             )  # fmt: skip
 
 
-@njit(
-    void(
-        _in(int64, 2), _in(uint16, 1), _in(uint16, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
-        _in(int64, 1), _in(int64, 1),
-        _in(int64, 1), _in(int64, 1), _in(float64, 1), _in(float64, 1), _in(float64, 2), _in(int8, 1),
-        _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, float64[::1],
-        float64[::1], int32[::1],
-    ),
-    nogil=True,
-    error_model="numpy",
-    cache=True,
-)  # fmt: skip
 def run(
     ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights,
     tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, up, mass, exponents,
@@ -323,3 +314,21 @@ def run(
                 ops, low, high, firsts, site_card, site_step, site_base, site_prior, table_offset, tables[start],
                 wanted, counts[start], up, mass, edge, pairs, block,
             )  # fmt: skip
+
+
+def _digest() -> str:
+    """Return a fingerprint of all compiled code: the compiler keeps its results by the name of a function."""
+    here = Path(__file__).parent
+    texts = [(here / name).read_bytes() for name in ("kernels.py", "products.py", "vectors.py")]
+    return blake2b(b"".join(texts), digest_size=8).hexdigest()
+
+
+_SIGNATURE = void(
+        _in(int64, 2), _in(uint16, 1), _in(uint16, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
+        _in(int64, 1), _in(int64, 1),
+        _in(int64, 1), _in(int64, 1), _in(float64, 1), _in(float64, 1), _in(float64, 2), _in(int8, 1),
+        _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, float64[::1],
+        float64[::1], int32[::1],
+    )  # fmt: skip
+run.__qualname__ = f"run_{_digest()}"
+run = njit(_SIGNATURE, nogil=True, error_model="numpy", cache=True)(run)

@@ -3,15 +3,12 @@
 Messages can get too small for a floating-point number. A product whose largest entry is tiny is computed again with
 an exponent for every state, and products of many factors are rescaled on the way. Exponents count factors of
 ``2**-512`` that were taken out of a message.
-
-Compiled code is kept beside ``kernels.py`` and made anew when that file changes; after a change here or in
-``vectors.py``, touch it.
 """
 
 import numpy as np
 from numba import int64, njit
 
-from pgmpy_latent.propagation.vectors import add, add_up, multiply, scale
+from pgmpy_latent.propagation.vectors import add, add_up, gather_multiply, multiply, scale, scatter_add
 
 #: Columns of an operation.
 KIND, SITE, SLOT, COUNT, A, B, TABLE, ABOVE, FIRSTS, HIGH = range(10)
@@ -94,11 +91,12 @@ def scatter(op, mass, base, step, low, high, firsts, first, n_rows, source, begi
     here, there = op[B] + first, op[HIGH] + first
     for factor in range(op[A]):
         start = base + firsts[op[FIRSTS] + factor] * step
-        for row in range(n_rows):
-            pattern = int64(low[here + row])
-            if op[HIGH] >= 0:
-                pattern += int64(high[there + row]) << 16
-            add(mass, start + pattern * step, source, begin + row * step, step)
+        if op[HIGH] < 0:
+            scatter_add(low, here, mass, start, source, begin, n_rows, step)
+        else:
+            for row in range(n_rows):
+                pattern = low[here + row] + (int64(high[there + row]) << 16)
+                add(mass, start + pattern * step, source, begin + row * step, step)
         here += op[COUNT]
         there += op[COUNT]
 
@@ -157,18 +155,21 @@ def _multiply_block(
     row_powers[:n_rows] = 0
     if is_long:
         state_powers[: n_rows * step] = 0
-    for row in range(n_rows):
-        for state in range(step):
-            out[begin + row * step + state] = prior[state]
     here, there = op[B] + first, op[HIGH] + first
     for factor in range(op[A]):
         start = base + firsts[op[FIRSTS] + factor] * step
-        for row in range(n_rows):
-            pattern = int64(low[here + row])
-            if op[HIGH] >= 0:
-                pattern += int64(high[there + row]) << 16
-            at = begin + row * step
-            multiply(out, at, out, at, up, start + pattern * step, step)
+        if op[HIGH] < 0 and factor == 0:
+            gather_multiply(low, here, out, begin, prior, 0, up, start, n_rows, step, True)
+        elif op[HIGH] < 0:
+            gather_multiply(low, here, out, begin, out, begin, up, start, n_rows, step, False)
+        else:
+            for row in range(n_rows):
+                pattern = low[here + row] + (int64(high[there + row]) << 16)
+                at = begin + row * step
+                if factor == 0:
+                    multiply(out, at, prior, 0, up, start + pattern * step, step)
+                else:
+                    multiply(out, at, out, at, up, start + pattern * step, step)
         here += op[COUNT]
         there += op[COUNT]
         if is_long and (factor % LONG == LONG - 1 or factor == op[A] - 1):

@@ -8,6 +8,10 @@ They are written as instructions for the compiler (intrinsics), not as compiled 
 the place where they are used, and compiling stays quick.
 """
 
+from __future__ import annotations
+
+from copy import copy
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -32,14 +36,40 @@ def _lanes(width: int) -> ir.VectorType:
     return ir.VectorType(ir.DoubleType(), width)
 
 
+def _by_length(builder, step, emit) -> None:
+    """Emit ``emit(length)`` for the usual lengths of a message, and ``emit(None)`` for all others."""
+
+    def has_length(length: int):
+        return builder.icmp_signed("==", step, ir.Constant(step.type, length))
+
+    with builder.if_else(has_length(LANES)) as (four, others):
+        with four:
+            emit(LANES)
+        with others, builder.if_else(has_length(2 * LANES)) as (eight, rest):
+            with eight:
+                emit(2 * LANES)
+            with rest, builder.if_else(has_length(2)) as (two, many):
+                with two:
+                    emit(2)
+                with many:
+                    emit(None)
+
+
+def _parts(builder, step, length: int | None, body) -> None:
+    """Emit ``body(width, offset)`` for the parts of a message: without a loop if its length is known."""
+    if length is None:
+        zero, lanes = (ir.Constant(step.type, number) for number in (0, LANES))
+        with cgutils.for_range_slice(builder, zero, step, lanes) as (offset, _):
+            body(LANES, offset)
+    else:
+        width = min(length, LANES)
+        for offset in range(0, length, width):
+            body(width, ir.Constant(step.type, offset))
+
+
 def _for_each_part(builder, step, body) -> None:
     """Emit ``body(width, offset)`` for the parts that a message of ``step`` numbers consists of."""
-    zero = ir.Constant(step.type, 0)
-    with builder.if_else(builder.icmp_signed("==", step, ir.Constant(step.type, 2))) as (half, whole):
-        with half:
-            body(2, zero)
-        with whole, cgutils.for_range_slice(builder, zero, step, ir.Constant(step.type, LANES)) as (offset, _):
-            body(LANES, offset)
+    _by_length(builder, step, lambda length: _parts(builder, step, length, body))
 
 
 class _Message:
@@ -49,6 +79,12 @@ class _Message:
         self.builder = builder
         self.data = context.make_array(array_type)(context, builder, array).data
         self.position = position
+
+    def moved(self, distance) -> _Message:
+        """Return the numbers that begin further on in the array."""
+        other = copy(self)
+        other.position = self.builder.add(self.position, distance)
+        return other
 
     def _address(self, width: int, offset):
         place = self.builder.gep(self.data, [self.builder.add(self.position, offset)])
@@ -158,3 +194,65 @@ def add_up(typing_context, source, i, step):
         return builder.load(total)
 
     return types.float64(source, types.intp, types.intp), generate
+
+
+def _for_each_row(context, builder, signature, args, count, step, body) -> None:
+    """Emit ``body(width, offset, row, slot)`` for every part of every row.
+
+    ``args`` begin with the numbers of the slots and the position of the first of them; ``row`` and ``slot`` are the
+    distances at which a row and its slot begin.
+    """
+    numbers = context.make_array(signature.args[0])(context, builder, args[0]).data
+
+    def emit(length):
+        size = step if length is None else ir.Constant(step.type, length)
+        with cgutils.for_range(builder, count) as loop:
+            number = builder.load(builder.gep(numbers, [builder.add(args[1], loop.index)]))
+            slot = builder.mul(builder.zext(number, step.type), size)
+            row = builder.mul(loop.index, size)
+            _parts(builder, step, length, lambda width, offset: body(width, offset, row, slot))
+
+    _by_length(builder, step, emit)
+
+
+@intrinsic
+def gather_multiply(typing_context, numbers, first, target, at, left, i, source, j, count, step, alike):
+    """Set ``target[row] = left[row] * source[numbers[row]]`` for ``count`` messages.
+
+    With ``alike`` all rows have the same ``left``.
+    """
+
+    def generate(context, builder, signature, args):
+        kinds = signature.args
+        out, x, y = (_Message(context, builder, kinds[k], args[k], args[k + 1]) for k in (2, 4, 6))
+        nothing = ir.Constant(args[9].type, 0)
+
+        def part(width, offset, row, slot):
+            before = x.moved(builder.select(args[10], nothing, row)).load(width, offset)
+            out.moved(row).store(builder.fmul(before, y.moved(slot).load(width, offset)), width, offset)
+
+        _for_each_row(context, builder, signature, args, args[8], args[9], part)
+        return context.get_dummy_value()
+
+    place = types.intp
+    kinds = (numbers, place, target, place, left, place, source, place, place, place, types.boolean)
+    return types.void(*kinds), generate
+
+
+@intrinsic
+def scatter_add(typing_context, numbers, first, target, at, source, i, count, step):
+    """Add messages to others: ``target[numbers[row]] += source[row]`` for ``count`` rows."""
+
+    def generate(context, builder, signature, args):
+        kinds = signature.args
+        out, x = (_Message(context, builder, kinds[k], args[k], args[k + 1]) for k in (2, 4))
+
+        def part(width, offset, row, slot):
+            there = out.moved(slot)
+            there.store(builder.fadd(there.load(width, offset), x.moved(row).load(width, offset)), width, offset)
+
+        _for_each_row(context, builder, signature, args, args[6], args[7], part)
+        return context.get_dummy_value()
+
+    place = types.intp
+    return types.void(numbers, place, target, place, source, place, place, place), generate
