@@ -140,7 +140,7 @@ class TreeEngine:
         counts = [step.count for step in self.plan.steps if step.kind == PIVOT]
         return np.concatenate(
             [
-                weights if patterns is None else np.bincount(patterns, weights, minlength=count)
+                np.bincount(patterns, weights, minlength=count)
                 for patterns, count in zip(self.plan.row_patterns, counts, strict=True)
             ]
         )
@@ -183,8 +183,7 @@ class TreeEngine:
         begin = 0
         pivots = [step for step in self.plan.steps if step.kind == PIVOT]
         for step, patterns in zip(pivots, self.plan.row_patterns, strict=True):
-            logs = pattern_logs[:, begin : begin + step.count]
-            rows += logs if patterns is None else logs[:, patterns]
+            rows += pattern_logs[:, begin : begin + step.count][:, patterns]
             begin += step.count
         if self.plan.row_constants is not None:
             rows += self.plan.row_constants

@@ -191,7 +191,7 @@ def _mute(op, up, base, card, step):
 def _upward(
     ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft,
     weights, theta, muted, counts, row_logs, keep_logs, backward, up, mass, power, scaled, block, powers, edge,
-    prior, ones, state_powers, row_powers,
+    prior, ones, state_powers, row_powers, likelihoods,
 ):  # fmt: skip
     """Fill all messages and finish at the pivots; return the log-likelihood."""
     total = 0.0
@@ -214,7 +214,8 @@ def _upward(
         elif kind == PIVOT:
             total += pivot(
                 op, up, power, mass, base, slots, card, step, low, high, firsts, site_prior[site], theta, weights,
-                row_logs, keep_logs, backward, scaled[site], block, powers, prior, state_powers, row_powers, counts,
+                row_logs, keep_logs, backward, scaled[site], block, likelihoods, powers, prior, state_powers,
+                row_powers, counts,
             )  # fmt: skip
         else:
             _evidence(op, up, base, card, step, soft)
@@ -293,6 +294,7 @@ def run(
     powers = np.empty(widest, np.int64)
     state_powers = np.empty(block.shape[0], np.int64)
     row_powers = np.empty(BLOCK, np.int64)
+    likelihoods = np.empty(BLOCK)
     prior = np.empty(widest)
     ones = np.ones(widest)
     edge = np.empty(widest * widest)
@@ -307,7 +309,7 @@ def run(
         log_likelihoods[start] = _upward(
             ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft,
             weights, tables[start], muted, counts[start], row_logs[start if keep_logs else 0], keep_logs, backward,
-            up, mass, exponents, scaled, block, powers, edge, prior, ones, state_powers, row_powers,
+            up, mass, exponents, scaled, block, powers, edge, prior, ones, state_powers, row_powers, likelihoods,
         )  # fmt: skip
         if backward:
             _downward(

@@ -28,6 +28,8 @@ LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT = range(8)
 MOST_PATTERNS = 2048
 #: A group should have this many times fewer patterns than there are rows.
 ROWS_PER_PATTERN = 32
+#: How many runs of sorted patterns are worked on in turn.
+INTERLEAVED = 8
 #: Most neighbours in a group. A stored product has one exponent for all states, so it must not be so long that
 #: a state falls out of the range of numbers that the other groups would have brought back.
 MOST_FACTORS = 32
@@ -137,8 +139,8 @@ class Plan:
         First slot of each site; the last entry is the number of slots.
     soft : float64 array
         Given messages, flat.
-    row_patterns : list of (array or None)
-        For each component, the pattern of each row at the pivot; None if that is the row itself.
+    row_patterns : list of arrays
+        For each component, the pattern of each row at the pivot.
     given_constants : float64 array or None
         Known part of each row's log-likelihood.
     row_constants : float64 array or None
@@ -155,7 +157,7 @@ class Plan:
     firsts: np.ndarray
     site_slots: np.ndarray
     soft: np.ndarray
-    row_patterns: list[np.ndarray | None]
+    row_patterns: list[np.ndarray]
     given_constants: np.ndarray | None
     row_constants: np.ndarray | None
 
@@ -234,7 +236,7 @@ class _Compiler:
         self.soft: list[np.ndarray] = []
         self.soft_size = 0
         self.n_patterns = 0
-        self.row_patterns: list[np.ndarray | None] = []
+        self.row_patterns: list[np.ndarray] = []
 
     def plan(self, given_constants: np.ndarray | None) -> Plan:
         row_constants = given_constants
@@ -410,10 +412,12 @@ class _Compiler:
         """Multiply the groups of the pivot, row pattern by row pattern."""
         patterns, columns = distinct_combinations([(group[2], group[1]) for group in groups])
         count = len(columns[0])
-        self._add_product(PIVOT, site, self.n_patterns, groups, columns)
+        order = _interleaved(count)
+        self._add_product(PIVOT, site, self.n_patterns, groups, [column[order] for column in columns])
         self.n_patterns += count
-        identical = count == self.n_rows and bool((patterns == np.arange(self.n_rows)).all())
-        self.row_patterns.append(None if identical else patterns.astype(np.int32))
+        place = np.empty(count, dtype=np.int32)
+        place[order] = np.arange(count)
+        self.row_patterns.append(place[patterns])
 
     def _add_product(self, kind: int, site: int, slot: int, groups: list, columns: list) -> None:
         count = len(columns[0])
@@ -428,6 +432,22 @@ class _Compiler:
         self.high_size += count * len(groups) * many
         factors = tuple(group[0] for group in groups)
         self.steps.append(Step(kind, site, slot, count, len(groups), begin, factors=factors, firsts=firsts, high=high))
+
+
+def _interleaved(count: int) -> np.ndarray:
+    """Return the numbers below ``count``, neighbours far apart.
+
+    Patterns are sorted, so that neighbours share messages; sums into one and the same place would have to wait for
+    each other.
+
+    Examples
+    --------
+    >>> _interleaved(10).tolist()
+    [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
+    """
+    runs = -(-count // INTERLEAVED)
+    order = np.arange(runs * INTERLEAVED).reshape(INTERLEAVED, runs).T.ravel()
+    return order[order < count]
 
 
 def _make_sites(parents: np.ndarray, evidence: dict[int, tuple[Evidence, ...]]) -> list[Site]:

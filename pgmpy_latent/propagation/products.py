@@ -8,7 +8,15 @@ an exponent for every state, and products of many factors are rescaled on the wa
 import numpy as np
 from numba import int64, njit
 
-from pgmpy_latent.propagation.vectors import add, add_up, gather_multiply, multiply, scale, scatter_add
+from pgmpy_latent.propagation.vectors import (
+    add,
+    add_up,
+    add_up_rows,
+    gather_multiply,
+    multiply,
+    scale_rows,
+    scatter_add,
+)
 
 #: Columns of an operation.
 KIND, SITE, SLOT, COUNT, A, B, TABLE, ABOVE, FIRSTS, HIGH = range(10)
@@ -32,6 +40,8 @@ SMALL = 1e-200
 LONG = 16
 #: What rescaling on the way keeps clear of, and the size from which on it happens.
 VANISHING, ROOT_TINY = 2.0**-960, 2.0**-256
+#: Exponent of a state that a factor of zero rules out.
+RULED_OUT = 2**40
 #: Numbers that are multiplied together, factor by factor: few enough to stay in the nearest cache, many enough that
 #: the messages of wide nodes, which do not, are fetched seldom.
 BLOCK = 2048
@@ -111,18 +121,31 @@ def _exponent_of_factors(op, exponents, slot_base, low, high, firsts, pattern):
 
 
 @njit(nogil=True, error_model="numpy")
-def _rescale_block(out, begin, card, step, n_rows, state_powers, row_powers):
+def _has_zero(op, up, base, step, low, high, firsts, pattern, state, last):
+    """Tell whether one of the factors since the last rescaling rules a state out."""
+    for factor in range(last - last % LONG, last + 1):
+        if up[base + _slot_of_factor(op, low, high, firsts, factor, pattern) * step + state] == 0.0:
+            return True
+    return False
+
+
+@njit(nogil=True, error_model="numpy")
+def _rescale_block(
+    op, up, base, card, step, low, high, firsts, first, n_rows, last, out, begin, state_powers, row_powers
+):
     """Take large powers out of the products so far; mark rows whose numbers may have vanished by -1."""
     for row in range(n_rows):
-        at = row * step
         for state in range(card):
-            value = out[begin + at + state]
-            if value < ROOT_TINY:
-                if value < VANISHING:
-                    row_powers[row] = -1
+            at = row * step + state
+            value = out[begin + at]
+            if value < ROOT_TINY and state_powers[at] < RULED_OUT:
+                if value >= VANISHING:
+                    out[begin + at] = value * HUGE
+                    state_powers[at] += 1
+                elif _has_zero(op, up, base, step, low, high, firsts, first + row, state, last):
+                    state_powers[at] = RULED_OUT
                 else:
-                    out[begin + at + state] = value * HUGE
-                    state_powers[at + state] += 1
+                    row_powers[row] = -1
 
 
 @njit(nogil=True, error_model="numpy")
@@ -135,7 +158,7 @@ def _align_block(out, begin, card, step, n_rows, state_powers, row_powers):
         least = state_powers[at]
         for state in range(1, card):
             least = min(least, state_powers[at + state])
-        row_powers[row] = least
+        row_powers[row] = least if least < RULED_OUT else 0
         for state in range(card):
             if state_powers[at + state] == least + 1:
                 out[begin + at + state] *= TINY
@@ -154,7 +177,9 @@ def _multiply_block(
     is_long = op[A] > LONG
     row_powers[:n_rows] = 0
     if is_long:
-        state_powers[: n_rows * step] = 0
+        for row in range(n_rows):
+            for state in range(card):
+                state_powers[row * step + state] = 0 if prior[state] > 0.0 else RULED_OUT
     here, there = op[B] + first, op[HIGH] + first
     for factor in range(op[A]):
         start = base + firsts[op[FIRSTS] + factor] * step
@@ -173,7 +198,10 @@ def _multiply_block(
         here += op[COUNT]
         there += op[COUNT]
         if is_long and (factor % LONG == LONG - 1 or factor == op[A] - 1):
-            _rescale_block(out, begin, card, step, n_rows, state_powers, row_powers)
+            _rescale_block(
+                op, up, base, card, step, low, high, firsts, first, n_rows, factor, out, begin, state_powers,
+                row_powers,
+            )  # fmt: skip
     if is_long:
         _align_block(out, begin, card, step, n_rows, state_powers, row_powers)
 
@@ -220,43 +248,54 @@ def product(
 @njit(nogil=True, error_model="numpy")
 def _finish_block(
     op, up, exponents, base, slot_base, card, step, low, high, firsts, first, n_rows, weights, row_logs, keep_logs,
-    scaled, block, powers, prior, row_powers,
+    scaled, block, likelihoods, powers, prior, row_powers,
 ):  # fmt: skip
     """Turn products into posterior mass, in place; return the weighted log-likelihood."""
-    total = 0.0
-    together = 1.0  # the likelihoods of rows of weight one: a logarithm of their product costs one, not many
+    add_up_rows(likelihoods, block, n_rows, step)
     for row in range(n_rows):
-        pattern = first + row
-        at = row * step
-        weight = weights[op[SLOT] + pattern]
-        power = row_powers[row]
-        likelihood = add_up(block, at, step)
-        if power < 0 or likelihood < SMALL:
+        pattern, at = first + row, row * step
+        if row_powers[row] < 0 or likelihoods[row] < SMALL:
             power = _scaled_product(op, up, base, card, step, low, high, firsts, pattern, block, at, powers)
             multiply(block, at, block, at, prior, 0, step)
-            likelihood = add_up(block, at, step)
+            likelihoods[row] = add_up(block, at, step)
+            row_powers[row] = power
         if scaled:
-            power += _exponent_of_factors(op, exponents, slot_base, low, high, firsts, pattern)
-        if keep_logs:
-            log = np.log(likelihood) if likelihood > 0.0 else -np.inf
-            row_logs[op[SLOT] + pattern] = log + power * LOG_TINY
+            row_powers[row] += _exponent_of_factors(op, exponents, slot_base, low, high, firsts, pattern)
+    place = op[SLOT] + first
+    if keep_logs:
+        for row in range(n_rows):
+            row_logs[place + row] = np.log(likelihoods[row]) + row_powers[row] * LOG_TINY
+    total = _weighted_logs(likelihoods, row_powers, weights, place, n_rows)
+    for row in range(n_rows):
+        share = weights[place + row] / likelihoods[row]
+        likelihoods[row] = share if likelihoods[row] > 0.0 else 0.0
+    scale_rows(block, likelihoods, n_rows, step)
+    return total
+
+
+@njit(nogil=True, error_model="numpy")
+def _weighted_logs(likelihoods, row_powers, weights, place, n_rows):
+    """Return the sum of the weighted logarithms of the likelihoods."""
+    total = 0.0
+    together = 1.0  # the likelihoods of rows of weight one: the logarithm of their product costs one, not many
+    for row in range(n_rows):
+        weight, likelihood = weights[place + row], likelihoods[row]
         if weight == 1.0 and likelihood > TINY:
             together *= likelihood
             if together < SMALL:
                 total += np.log(together)
                 together = 1.0
         elif weight > 0.0:
-            total += weight * np.log(likelihood) if likelihood > 0.0 else -np.inf
-        if power != 0:
-            total += weight * power * LOG_TINY
-        scale(block, at, weight / likelihood if likelihood > 0.0 else 0.0, step)
+            total += weight * np.log(likelihood)
+        if row_powers[row] != 0:
+            total += weight * row_powers[row] * LOG_TINY
     return total + np.log(together)
 
 
 @njit(nogil=True, error_model="numpy")
 def pivot(
     op, up, exponents, mass, base, slot_base, card, step, low, high, firsts, prior_at, theta, weights,
-    row_logs, keep_logs, backward, scaled, block, powers, prior, state_powers, row_powers, counts,
+    row_logs, keep_logs, backward, scaled, block, likelihoods, powers, prior, state_powers, row_powers, counts,
 ):  # fmt: skip
     """Run the last product block by block; return the log-likelihood of its patterns."""
     for state in range(step):
@@ -270,7 +309,7 @@ def pivot(
         )
         total += _finish_block(
             op, up, exponents, base, slot_base, card, step, low, high, firsts, first, n_rows, weights, row_logs,
-            keep_logs, scaled, block, powers, prior, row_powers,
+            keep_logs, scaled, block, likelihoods, powers, prior, row_powers,
         )  # fmt: skip
         if not backward:
             continue

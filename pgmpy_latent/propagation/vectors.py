@@ -158,61 +158,48 @@ def add_scaled(typing_context, target, at, factor, source, i, step):
     return types.void(target, types.intp, types.float64, source, types.intp, types.intp), generate
 
 
-@intrinsic
-def scale(typing_context, target, at, factor, step):
-    """Multiply one message by a number."""
+def _add_lanes(builder, message: _Message, step, length: int | None, total) -> None:
+    """Emit adding up a message, pairs first, into the variable ``total``."""
+    builder.store(ir.Constant(ir.DoubleType(), 0.0), total)
 
-    def generate(context, builder, signature, args):
-        out = _Message(context, builder, signature.args[0], args[0], args[1])
+    def part(width, offset):
+        lanes = message.load(width, offset)
+        parts = [builder.extract_element(lanes, ir.Constant(ir.IntType(32), k)) for k in range(width)]
+        while len(parts) > 1:
+            parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+        builder.store(builder.fadd(builder.load(total), parts[0]), total)
 
-        def part(width, offset):
-            out.store(builder.fmul(out.load(width, offset), _spread(builder, args[2], width)), width, offset)
-
-        _for_each_part(builder, args[3], part)
-        return context.get_dummy_value()
-
-    return types.void(target, types.intp, types.float64, types.intp), generate
+    _parts(builder, step, length, part)
 
 
 @intrinsic
 def add_up(typing_context, source, i, step):
-    """Return the sum of one message, pairs first."""
+    """Return the sum of one message."""
 
     def generate(context, builder, signature, args):
         x = _Message(context, builder, signature.args[0], args[0], args[1])
-        total = cgutils.alloca_once_value(builder, ir.Constant(ir.DoubleType(), 0.0))
-        builder.store(ir.Constant(ir.DoubleType(), 0.0), total)  # once is the beginning of the function
-
-        def part(width, offset):
-            lanes = x.load(width, offset)
-            parts = [builder.extract_element(lanes, ir.Constant(ir.IntType(32), k)) for k in range(width)]
-            while len(parts) > 1:
-                parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-            builder.store(builder.fadd(builder.load(total), parts[0]), total)
-
-        _for_each_part(builder, args[2], part)
+        total = cgutils.alloca_once(builder, ir.DoubleType())
+        _by_length(builder, args[2], lambda length: _add_lanes(builder, x, args[2], length, total))
         return builder.load(total)
 
     return types.float64(source, types.intp, types.intp), generate
 
 
-def _for_each_row(context, builder, signature, args, count, step, body) -> None:
-    """Emit ``body(width, offset, row, slot)`` for every part of every row.
-
-    ``args`` begin with the numbers of the slots and the position of the first of them; ``row`` and ``slot`` are the
-    distances at which a row and its slot begin.
-    """
-    numbers = context.make_array(signature.args[0])(context, builder, args[0]).data
+def _for_each_row(builder, count, step, body) -> None:
+    """Emit ``body(number, begin, length, size)`` for every row: its number, where it begins, and how long it is."""
 
     def emit(length):
         size = step if length is None else ir.Constant(step.type, length)
         with cgutils.for_range(builder, count) as loop:
-            number = builder.load(builder.gep(numbers, [builder.add(args[1], loop.index)]))
-            slot = builder.mul(builder.zext(number, step.type), size)
-            row = builder.mul(loop.index, size)
-            _parts(builder, step, length, lambda width, offset: body(width, offset, row, slot))
+            body(loop.index, builder.mul(loop.index, size), length, size)
 
     _by_length(builder, step, emit)
+
+
+def _slot(context, builder, array_type, array, position, size):
+    """Emit reading the number of a slot; return where the slot begins."""
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.mul(builder.zext(builder.load(builder.gep(data, [position])), size.type), size)
 
 
 @intrinsic
@@ -227,11 +214,17 @@ def gather_multiply(typing_context, numbers, first, target, at, left, i, source,
         out, x, y = (_Message(context, builder, kinds[k], args[k], args[k + 1]) for k in (2, 4, 6))
         nothing = ir.Constant(args[9].type, 0)
 
-        def part(width, offset, row, slot):
-            before = x.moved(builder.select(args[10], nothing, row)).load(width, offset)
-            out.moved(row).store(builder.fmul(before, y.moved(slot).load(width, offset)), width, offset)
+        def row(number, begin, length, size):
+            slot = y.moved(_slot(context, builder, kinds[0], args[0], builder.add(args[1], number), size))
+            before, after = x.moved(builder.select(args[10], nothing, begin)), out.moved(begin)
 
-        _for_each_row(context, builder, signature, args, args[8], args[9], part)
+            def part(width, offset):
+                product = builder.fmul(before.load(width, offset), slot.load(width, offset))
+                after.store(product, width, offset)
+
+            _parts(builder, args[9], length, part)
+
+        _for_each_row(builder, args[8], args[9], row)
         return context.get_dummy_value()
 
     place = types.intp
@@ -247,12 +240,60 @@ def scatter_add(typing_context, numbers, first, target, at, source, i, count, st
         kinds = signature.args
         out, x = (_Message(context, builder, kinds[k], args[k], args[k + 1]) for k in (2, 4))
 
-        def part(width, offset, row, slot):
-            there = out.moved(slot)
-            there.store(builder.fadd(there.load(width, offset), x.moved(row).load(width, offset)), width, offset)
+        def row(number, begin, length, size):
+            slot = out.moved(_slot(context, builder, kinds[0], args[0], builder.add(args[1], number), size))
+            added = x.moved(begin)
 
-        _for_each_row(context, builder, signature, args, args[6], args[7], part)
+            def part(width, offset):
+                total = builder.fadd(slot.load(width, offset), added.load(width, offset))
+                slot.store(total, width, offset)
+
+            _parts(builder, args[7], length, part)
+
+        _for_each_row(builder, args[6], args[7], row)
         return context.get_dummy_value()
 
     place = types.intp
     return types.void(numbers, place, target, place, source, place, place, place), generate
+
+
+@intrinsic
+def add_up_rows(typing_context, target, source, count, step):
+    """Set ``target[row]`` to the sum of the message ``source[row]``, for ``count`` rows."""
+
+    def generate(context, builder, signature, args):
+        x = _Message(context, builder, signature.args[1], args[1], ir.Constant(args[3].type, 0))
+        sums = context.make_array(signature.args[0])(context, builder, args[0]).data
+        total = cgutils.alloca_once(builder, ir.DoubleType())
+
+        def row(number, begin, length, size):
+            _add_lanes(builder, x.moved(begin), args[3], length, total)
+            builder.store(builder.load(total), builder.gep(sums, [number]))
+
+        _for_each_row(builder, args[2], args[3], row)
+        return context.get_dummy_value()
+
+    return types.void(target, source, types.intp, types.intp), generate
+
+
+@intrinsic
+def scale_rows(typing_context, target, factors, count, step):
+    """Multiply the messages ``target[row]`` by the numbers ``factors[row]``, for ``count`` rows."""
+
+    def generate(context, builder, signature, args):
+        out = _Message(context, builder, signature.args[0], args[0], ir.Constant(args[3].type, 0))
+        numbers = context.make_array(signature.args[1])(context, builder, args[1]).data
+
+        def row(number, begin, length, size):
+            factor, message = builder.load(builder.gep(numbers, [number])), out.moved(begin)
+
+            def part(width, offset):
+                product = builder.fmul(message.load(width, offset), _spread(builder, factor, width))
+                message.store(product, width, offset)
+
+            _parts(builder, args[3], length, part)
+
+        _for_each_row(builder, args[2], args[3], row)
+        return context.get_dummy_value()
+
+    return types.void(target, factors, types.intp, types.intp), generate

@@ -138,8 +138,7 @@ class RowWalk:
         if place in self._row_slots:
             return self._row_slots[place]
         if place[1] == -1:
-            patterns = self.plan.row_patterns[self._component[place[0]]]
-            found = np.arange(self.plan.n_rows) if patterns is None else patterns
+            found = self.plan.row_patterns[self._component[place[0]]]
         else:
             at = self._user[place]
             step = self.plan.steps[at]
