@@ -13,11 +13,9 @@ import numpy as np
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.propagation.layout import Layout
 
-#: Iterations of plain EM before anything is extrapolated or given up: early steps point anywhere.
+#: Iterations of plain EM before anything is extrapolated: early steps point anywhere.
 WARM_UP = 15
-#: A start is given up when even this many times its extrapolated remaining gain would not lift it to the best.
-PATIENCE = 10.0
-#: Cycles of two iterations between two looks at which starts can still win.
+#: Cycles of two iterations between two looks at what is left to gain.
 CYCLES_PER_LOOK = 4
 #: Share of the tolerance to which the best start is polished once all others have ended.
 POLISH = 0.05
@@ -221,7 +219,7 @@ class Fit:
     best_start : int
         Number of the best start.
     final_objectives : array, shape (n_starts,)
-        Where every start ended; one that was given up ended where it was left.
+        Where every start ended; one that was narrowed out ended where it was left.
     n_best : int
         In how many starts the best value was reached.
     interrupted : bool
@@ -353,15 +351,12 @@ class _Climb:
         self.look_value, self.look_gain = self.value, gain
 
     def retire(self) -> None:
-        """Leave out the starts that have little left to gain, remembering the best, or can no longer win."""
+        """Leave out the starts that have little left to gain, remembering the best."""
         self._estimate_remaining()
         converged = self.remaining <= self.atol if self.atol > 0 else np.zeros(len(self.numbers), bool)
         for at in np.flatnonzero(converged):
             self._remember(int(at), converged=True)
-        # not compared with starts that were left behind: rounding can put one of them a bit above the best
-        best = max(np.max(self.value), -np.inf if self.best is None else self.best[1])
-        hopeless = self.value + PATIENCE * self.remaining < best
-        self.keep(np.flatnonzero(~(converged | hopeless)))
+        self.keep(np.flatnonzero(~converged))
 
     def _remember(self, at: int, converged: bool) -> None:
         if self.best is None or self.value[at] >= self.best[1]:
@@ -422,7 +417,7 @@ def fit(
     The objective, ``log-likelihood + sum(prior * log(tables))``, never falls along a start. After some plain
     iterations each second step is a leap in the direction of the last two (SQUAREM), taken only where it does
     not lower the objective. A start ends when the gain that is left, extrapolated from the size of the last steps
-    and the rate at which they shrink, is below ``atol``; one that cannot catch up with the best any more is given up.
+    and the rate at which they shrink, is below ``atol``; the best one is then polished to a twentieth of that.
 
     Parameters
     ----------
@@ -439,8 +434,8 @@ def fit(
     atol : float
         Remaining gain at which a start ends; 0 runs ``max_iter`` iterations.
     narrowing : float, optional
-        Keep only the best ``1/narrowing`` of the starts after 1, 3, 7, 15, ... iterations. By default a start is
-        given up only when it can no longer win.
+        Keep only the best ``1/narrowing`` of the starts after 1, 3, 7, 15, ... iterations. By default every start
+        goes on to its end.
     accelerate : bool
         Whether to leap. Without, this is textbook EM.
     n_threads : int
