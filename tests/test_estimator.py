@@ -1,5 +1,9 @@
 """TreeEM as pgmpy's users meet it."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -369,3 +373,28 @@ def test_settings_are_stored_as_given_and_cloned():
     estimator = TreeEM(**settings_)
     assert {name: estimator.get_params()[name] for name in settings_} == settings_
     assert estimator.clone().get_params() == estimator.get_params()
+
+
+def test_the_answer_does_not_depend_on_the_order_of_hashes():
+    code = (
+        "import numpy as np, pandas as pd\n"
+        "from pgmpy.models import DiscreteBayesianNetwork\n"
+        "from pgmpy_latent import TreeEM\n"
+        "data = pd.DataFrame(np.random.default_rng(0).integers(0, 3, size=(200, 6)), columns=list('abcdef'))\n"
+        "edges = [('H', 'J'), ('H', 'a'), ('H', 'b'), ('J', 'c'), ('J', 'd'), ('c', 'e')]\n"
+        "model = DiscreteBayesianNetwork(edges, latents={'H', 'J'})\n"
+        "model.add_node('f')\n"
+        "tree = TreeEM(seed=1, latent_card={'H': 3, 'J': 2}).fit(model, data).tree_\n"
+        "print(tree.names, [table.tobytes().hex() for table in tree.tables])\n"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
