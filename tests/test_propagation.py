@@ -106,6 +106,23 @@ def test_beliefs_equal_enumeration(problem):
         np.testing.assert_allclose(belief, expected, **TOLERANCE)
 
 
+@given(problems())
+def test_rows_posteriors_and_pairs_of_many_starts_at_once(problem):
+    tree, _, _, engine, tables = problem
+    uniform = engine.layout.pack([np.full(shape, 1 / shape[1]) for shape in engine.layout.shapes])
+    both, nodes, pairs = np.stack([tables, uniform]), range(tree.n_nodes), [(0, tree.n_nodes - 1)]
+    logs, beliefs, counts = (
+        engine.row_log_likelihoods(both),
+        engine.beliefs(both, nodes),
+        engine.pair_counts(both, pairs),
+    )
+    for at, alone in enumerate(both):
+        np.testing.assert_array_equal(logs[at], engine.row_log_likelihoods(alone))
+        for together, one in zip(beliefs, engine.beliefs(alone, nodes), strict=True):
+            np.testing.assert_array_equal(together[at], one)
+        np.testing.assert_array_equal(counts[0][at], engine.pair_counts(alone, pairs)[0])
+
+
 @given(problems(min_nodes=2), st.data())
 def test_beliefs_without_an_edge(problem, data):
     tree, rows, _, engine, tables = problem

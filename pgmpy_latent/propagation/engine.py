@@ -190,16 +190,21 @@ class TreeEngine:
         return rows if tables.ndim == 2 else rows[0]
 
     def beliefs(self, tables: np.ndarray, nodes: Sequence[int], without: Iterable[int] = ()) -> list[np.ndarray]:
-        """Return P(node | row) for each of the nodes, as arrays of shape (n_rows, states).
+        """Return P(node | row) for each of the nodes: (n_rows, states), or (n_starts, n_rows, states).
 
         ``without`` names nodes whose edge to their parent is cut: each side then knows only of itself.
         Rows of probability zero give NaN.
         """
+        if tables.ndim == 2:
+            without = tuple(without)
+            return [np.stack(found) for found in zip(*(self.beliefs(t, nodes, without) for t in tables), strict=True)]
         walk = self._walk(tables, without)
         return [walk.belief(node) for node in nodes]
 
     def pair_counts(self, tables: np.ndarray, pairs: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-        """Return the expected joint counts of pairs of nodes, adjacent or not."""
+        """Return the expected joint counts of pairs of nodes, adjacent or not; starts, if any, come first."""
+        if tables.ndim == 2:
+            return [np.stack(found) for found in zip(*(self.pair_counts(t, pairs) for t in tables), strict=True)]
         walk = self._walk(tables)
         return [walk.pair_count(left, right, self.weights) for left, right in pairs]
 
