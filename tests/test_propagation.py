@@ -266,6 +266,21 @@ def test_no_underflow_with_thousands_of_leaves(shape, n_leaves):
     np.testing.assert_allclose(engine.layout.unpack(counts)[0][0], belief.sum(axis=0), rtol=0, atol=1e-8)
 
 
+def test_a_tree_deeper_than_python_recurses():
+    depth = 3_000
+    rng = np.random.default_rng(0)
+    parent = np.concatenate([[-1], np.arange(depth - 1), [depth - 1]])  # a chain of hidden nodes with one leaf
+    tables = [rng.dirichlet(np.ones(2), size=1 if above < 0 else 2) for above in parent]
+    plan = compile_plan(parent, {depth: Evidence(np.array([0, 1]), 2)}, pivots={depth - 1})
+    engine = TreeEngine(plan, [2] * (depth + 1))
+    flat = engine.layout.pack(tables)
+    found, _ = reference.log_beliefs(parent, tables, np.array([[0], [1]]), [depth], 0)
+    np.testing.assert_allclose(engine.beliefs(flat, [0])[0], found, rtol=0, atol=1e-10)
+    assert engine.draw(flat, rng).shape == (2, depth + 1)
+    counts = engine.pair_counts(flat, [(0, depth - 1)])[0]
+    np.testing.assert_allclose(counts.sum(), 2.0, rtol=1e-9)
+
+
 def test_two_halves_that_contradict_each_other_are_not_lost():
     """The first half of the leaves rules state 1 out by 10^-1500, the second half state 0."""
     n_leaves = 2_000

@@ -133,23 +133,34 @@ class RowWalk:
         step = self.plan.steps[at]
         return self.plan.patterns_of_factors(step) + np.array(step.factors, dtype=np.int64)[:, None]
 
+    def _above(self, place: tuple[int, int]) -> tuple[int, tuple[int, int]]:
+        """Return the step that uses a place, and the place that it fills."""
+        at = self._user[place]
+        step = self.plan.steps[at]
+        return at, (step.site, -1 if step.kind == PIVOT else step.slot)
+
+    def _way_down(self, place: tuple[int, int], known: dict) -> list[tuple[int, int]]:
+        """Return the places from the pivot, or from the last one that is known, down to a place."""
+        way = []
+        while place not in known:
+            way.append(place)
+            if place[1] == -1:
+                break
+            _, place = self._above(place)
+        return way[::-1]
+
     def _pattern_of_rows(self, place: tuple[int, int]) -> np.ndarray:
         """Return the pattern that each row has at a place, counted from the first slot of the place."""
-        if place in self._row_slots:
-            return self._row_slots[place]
-        if place[1] == -1:
-            found = self.plan.row_patterns[self._component[place[0]]]
-        else:
-            at = self._user[place]
-            step = self.plan.steps[at]
-            if step.kind == EDGE:
-                found = self._pattern_of_rows((step.site, step.slot))
-            else:
-                above = (step.site, -1 if step.kind == PIVOT else step.slot)
-                slots = self._factor_patterns(at)[step.factors.index(place[1])]
-                found = slots[self._pattern_of_rows(above)] - place[1]
-        self._row_slots[place] = found
-        return found
+        for here in self._way_down(place, self._row_slots):  # not by recursion: trees can be deep
+            if here[1] == -1:
+                self._row_slots[here] = self.plan.row_patterns[self._component[here[0]]]
+                continue
+            at, above = self._above(here)
+            step, patterns = self.plan.steps[at], self._row_slots[above]
+            if step.kind != EDGE:
+                patterns = self._factor_patterns(at)[step.factors.index(here[1])][patterns] - here[1]
+            self._row_slots[here] = patterns
+        return self._row_slots[place]
 
     def _edge(self, step) -> np.ndarray:
         """Return the factor of an edge [state of sender, state of receiver], the sender's prior included."""
@@ -161,21 +172,16 @@ class RowWalk:
 
     def _known_outside(self, place: tuple[int, int]) -> np.ndarray:
         """Return what each row knows outside a place: (rows, states), scaled to a largest entry of one."""
-        if place in self._outside:
-            return self._outside[place]
-        if place[1] == -1:
-            site = self.plan.sites[place[0]]
-            card = self.engine.site_card[place[0]]
-            prior = self.tables[site.node][0] if site.has_prior else np.ones(card)
-            found = np.broadcast_to(prior, (self.plan.n_rows, card))
-        else:
-            at = self._user[place]
-            step = self.plan.steps[at]
-            if step.kind == EDGE:
-                found = self._through(step)
+        for here in self._way_down(place, self._outside):
+            if here[1] == -1:
+                site, card = self.plan.sites[here[0]], self.engine.site_card[here[0]]
+                prior = self.tables[site.node][0] if site.has_prior else np.ones(card)
+                found = np.broadcast_to(prior, (self.plan.n_rows, card))
             else:
-                found = self._other_factors(at, place[1])
-        self._outside[place] = _scaled_to_one(found)
+                at, _ = self._above(here)
+                step = self.plan.steps[at]
+                found = self._through(step) if step.kind == EDGE else self._other_factors(at, here[1])
+            self._outside[here] = _scaled_to_one(found)
         return self._outside[place]
 
     def _through(self, step) -> np.ndarray:
