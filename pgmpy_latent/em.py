@@ -260,7 +260,7 @@ class _Climb:
         self.traces: list[list[float]] = [[] for _ in starts]
         self.best: tuple | None = None
         self.before = starts
-        self.best_value = -np.inf  # before polishing
+        self.best_value, self.reached = -np.inf, False  # what the best start had, before polishing
         self._evaluate_first(starts)
 
     def _evaluate_first(self, starts: np.ndarray) -> None:
@@ -274,6 +274,8 @@ class _Climb:
         self.value = values
         self._forget_history(len(starts))
         self._note(logs)
+        if not np.isfinite(values).all():  # an impossible start has nowhere to go
+            self.keep(np.flatnonzero(np.isfinite(values)))
 
     def _forget_history(self, n_starts: int) -> None:
         self.longest = np.ones(n_starts)
@@ -367,7 +369,7 @@ class _Climb:
         """Take the best start up again, to go on to a finer tolerance."""
         if len(self.numbers):
             self._remember(int(np.argmax(self.value)), converged=False)
-        self.best_value = self.best[1]
+        self.best_value, self.reached = self.best[1], self.best[3]
         if self.atol == 0 or self.done_iterating:
             return
         self.atol *= POLISH
@@ -390,7 +392,7 @@ class _Climb:
             objective=value,
             log_likelihoods=trace,
             n_iter=len(trace),
-            converged=converged,
+            converged=converged or self.reached,
             remaining_gain=remaining,
             best_start=number,
             final_objectives=self.final,

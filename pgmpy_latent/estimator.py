@@ -285,9 +285,10 @@ class TreeEM(DiscreteParameterEstimator):
                 "interrupted: this is the best model so far, not a converged one", ConvergenceWarning, stacklevel=3
             )
         elif not found.converged and self.atol > 0:
+            left = f"about {found.remaining_gain:.3g}" if np.isfinite(found.remaining_gain) else "an unknown number of"
             warnings.warn(
-                f"EM stopped after max_iter={self.max_iter} iterations with about {found.remaining_gain:.3g} nats of "
-                f"log-likelihood left to gain (atol={self.atol}). Raise max_iter, or accept a larger atol.",
+                f"EM stopped after max_iter={self.max_iter} iterations with {left} nats of log-likelihood left to gain "
+                f"(atol={self.atol}). Raise max_iter, or accept a larger atol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -216,6 +216,30 @@ def test_impossible_start_is_refused():
         em.fit(TreeEngine(plan, [2]), np.array([1.0, 0.0]))
 
 
+def test_an_impossible_start_among_others_is_left_behind():
+    engine, _ = latent_class(card=2)
+    starts = many_starts(engine, 3)
+    engine.layout.unpack(starts)[1][1] = [[1.0, 0.0]] * 3
+    found = em.fit(engine, starts)
+    assert found.converged
+    assert found.final_objectives[1] == -np.inf
+    assert np.isfinite(found.final_objectives[[0, 2]]).all()
+
+
+def test_converged_means_the_tolerance_that_was_asked_for():
+    """Polishing to a finer tolerance may run out of iterations without making the fit less converged."""
+    engine, _ = latent_class()
+    start = many_starts(engine, 1)
+    full = em.fit(engine, start)
+    for max_iter in range(full.n_iter - 20, full.n_iter):
+        found = em.fit(engine, start, max_iter=max_iter)
+        if found.n_iter == max_iter and found.converged:
+            assert found.objective >= full.objective - 1e-3
+            break
+    else:
+        pytest.fail("no number of iterations ends within polishing")
+
+
 def test_zeros_stay_zeros():
     """A structural zero in the start is a constraint that EM keeps; a leap must not break it."""
     engine, _ = latent_class(card=2)
