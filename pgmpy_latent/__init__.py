@@ -24,7 +24,8 @@ _HOME = {
 }
 _MODULES = ("datasets", "exceptions", "scores", "testing")
 
-__all__ = ["__version__", *_HOME, *_MODULES]
+#: ``testing`` is left out: a star import must not need hypothesis.
+__all__ = ["__version__", *_HOME, *(name for name in _MODULES if name != "testing")]
 
 
 def __getattr__(name: str):
@@ -36,4 +37,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_MODULES})

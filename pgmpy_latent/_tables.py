@@ -172,16 +172,20 @@ def _check_known(frame: pd.DataFrame, names: Sequence[str], option: str) -> None
 
 
 def _weights(column: pd.Series) -> pd.Series:
+    import numpy as np
     import pandas as pd
 
     weights = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
-    if weights.isna().any():
-        row = int(weights.isna().to_numpy().argmax())
+    good = np.isfinite(weights.to_numpy()) & (weights.to_numpy() >= 0)
+    if not good.all():
+        row = int((~good).argmax())
         cell = column.iloc[row]
-        what = "is missing" if pd.isna(cell) else f"is {cell!r}, not a number"
+        what = "is missing" if pd.isna(cell) else f"is {str(cell)!r}, not a finite number of at least 0"
         raise BadInputError(
             f"--weights: in row {row + 1} of the table, {column.name!r} {what}; mend it or leave the row out"
         )
+    if not weights.any():
+        raise BadInputError(f"--weights: all weights in {column.name!r} are zero; choose another column")
     return weights
 
 

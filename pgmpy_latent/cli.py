@@ -32,6 +32,8 @@ WIDTH = 100
 NARROW, WIDE = 30, 40
 #: Most columns of the table that the class profile lists.
 PROFILED = 30
+#: Most parameters for which it is checked whether they are identified; beyond, that takes more than a moment.
+MOST_PARAMETERS = 500
 #: A column with more categories than this is worth a remark.
 MANY_CATEGORIES = 50
 #: Categories that often mean a missing cell; they are pointed out, not touched.
@@ -172,7 +174,13 @@ def fit_candidates(hidden: str, data: CategoricalData, sizes: Sequence[int], arg
         print("the first run compiles, which takes a while; later ones do not", file=sys.stderr, flush=True)
     candidates = []
     for n_classes in tqdm(sizes, desc="classes", disable=not terminal or len(sizes) == 1, leave=False):
-        found = _fit(network, hidden, data, n_classes, args, show_progress=terminal and len(sizes) == 1)
+        try:
+            found = _fit(network, hidden, data, n_classes, args, show_progress=terminal and len(sizes) == 1)
+        except KeyboardInterrupt:
+            if not candidates:
+                raise
+            print("interrupted; going on with what is there", file=sys.stderr, flush=True)
+            break
         candidates.append(found)
         if not terminal:
             print(f"{_counted(n_classes, 'class', 'es')}: BIC {found.bic:.2f}", file=sys.stderr, flush=True)
@@ -254,6 +262,7 @@ def describe_model(best: Candidate, hidden: str, data: CategoricalData) -> list[
     if not fit.converged_:
         lines.append(f"note: EM had not converged after {fit.n_iter_} iterations")
     lines += [f"note: {words}; fewer classes would fit as well" for words in fit.degenerate_states_]
+    lines += _identification(best)
     marks = _marks(tree, hidden)
     lines += ["", "What marks each class: per column one category, its share of the class, and (of all rows)"]
     sizes = [f"{share:.1%} ({share * data.total_weight:,.0f})" for share in tree.table(hidden)[0]]
@@ -263,6 +272,22 @@ def describe_model(best: Candidate, hidden: str, data: CategoricalData) -> list[
     if len(marks) > PROFILED:
         lines.append(f"... and {len(marks) - PROFILED:,} columns that tell the classes apart less well")
     return lines
+
+
+def _identification(best: Candidate) -> list[str]:
+    """Return a note if infinitely many parameters fit as well as those that were found."""
+    from pgmpy_latent.scores import effective_dimension
+
+    if best.n_parameters > MOST_PARAMETERS:
+        return []
+    dimension = effective_dimension(best.estimator.tree_)
+    if dimension == best.n_parameters:
+        return []
+    words = (
+        f"note: not identified: the {best.n_parameters} parameters fill only {dimension} dimensions, so that other "
+        "class profiles fit exactly as well; use fewer classes, or more columns"
+    )
+    return textwrap.wrap(words, WIDTH)
 
 
 def _marks(tree: LatentTree, hidden: str) -> list[tuple[str, list[str]]]:
@@ -343,8 +368,8 @@ def write_model(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
         lines.append(f"Written: {bif}")
     if losses:
         kinds = "; ".join(loss.partition(": ")[0] for loss in losses)
-        words = f"In a BIF file {kinds}." + ("" if force_bif else " Say --bif to have one all the same.")
-        lines += textwrap.wrap(words, WIDTH)
+        words = f"What BIF, another format, would lose: {kinds}."
+        lines += textwrap.wrap(words + ("" if force_bif else " Say --bif to have it all the same."), WIDTH)
     return lines
 
 

@@ -123,6 +123,8 @@ def check_one_parent(name: Hashable, parents: list[Hashable]) -> None:
 
 def nodes_of(model: LatentTree | DiscreteBayesianNetwork) -> list[Node]:
     """Return the nodes of a model, in its order; the tables of a tree are its own, those of a network copies."""
+    if not isinstance(model, (LatentTree, DiscreteBayesianNetwork)):
+        raise TypeError(f"expected a LatentTree or a pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
     return _nodes_of_tree(model) if isinstance(model, LatentTree) else _nodes_of_network(model)
 
 

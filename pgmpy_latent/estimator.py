@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
+from numbers import Real
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -141,7 +142,7 @@ class TreeEM(DiscreteParameterEstimator):
         data : DataFrame, array or CategoricalData
             One column per observed variable; others are left aside. Missing cells are fine.
         sample_weight : array, shape (n_rows,), optional
-            Weights of the rows.
+            Weights of the rows, by position: the index of a Series is not looked at.
 
         Returns
         -------
@@ -149,6 +150,7 @@ class TreeEM(DiscreteParameterEstimator):
         """
         self._check_settings()
         names, parents, hidden = _structure(model)
+        self._check_state_names(names)
         encoded = _encode(data, names, hidden, self.state_names, sample_weight)
         state_names = self._all_state_names(names, hidden, encoded)
         cards = np.array([len(states) for states in state_names])
@@ -174,8 +176,12 @@ class TreeEM(DiscreteParameterEstimator):
             value = getattr(self, name)
             if name == "prior" and value is None:
                 continue
-            if not np.isscalar(value) or not np.isfinite(value) or value < 0:
+            if not isinstance(value, Real) or not np.isfinite(value) or value < 0:
                 raise ValueError(f"{name} is {value!r}; give a number of at least 0")
+        if self.seed is not None and (not isinstance(self.seed, (int, np.integer)) or self.seed < 0):
+            raise ValueError(f"seed is {self.seed!r}; give a whole number of at least 0, or None")
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs is 0; give the number of threads, -1 for all cores, or None for one")
         if isinstance(self.init_cpds, str):
             if self.init_cpds not in ("memberships", "random", "uniform"):
                 raise ValueError(
@@ -185,6 +191,18 @@ class TreeEM(DiscreteParameterEstimator):
             raise ValueError(
                 f"init_cpds is a {type(self.init_cpds).__name__}; give a dict of CPDs by variable, or a word"
             )
+
+    def _check_state_names(self, names: list) -> None:
+        """Raise for names of variables that the model does not have, such as typing errors."""
+        for argument in ("state_names", "init_cpds"):
+            given = getattr(self, argument)
+            strangers = [name for name in given if name not in names] if isinstance(given, Mapping) else []
+            if strangers:
+                raise StateNameError(f"{argument} names {strangers}, which the model does not have; leave them out")
+        if isinstance(self.init_cpds, Mapping):
+            for name, cpd in self.init_cpds.items():
+                if not isinstance(cpd, TabularCPD):
+                    raise StateNameError(f"init_cpds of {name!r} is a {type(cpd).__name__}; give a TabularCPD")
 
     def _all_state_names(self, names: list, hidden: set, encoded: CategoricalData) -> list[tuple]:
         """Return the states of every node; hidden ones are numbered unless they are named."""
@@ -347,8 +365,6 @@ def _given_tables(
     states = dict(zip(names, state_names, strict=True))
     tables = {}
     for name, cpd in cpds.items():
-        if name not in states:
-            raise StateNameError(f"init_cpds names {name!r}, which is no node of the model; leave it out")
         above = parents[names.index(name)]
         expected = [name] if above < 0 else [name, names[above]]
         if list(cpd.variables) != expected:

@@ -26,8 +26,26 @@ def encode_for(tree: LatentTree, X, *, sample_weight=None, unseen: str = "missin
     >>> encode_for(tree, pd.DataFrame({"x": ["b", None, "b"]})).weights.tolist()
     [1.0, 2.0]
     """
+    check_is_tree(tree)
     states = dict(zip(tree.names, tree.state_names, strict=True))
     return encode(X, sample_weight=sample_weight, columns=list(tree.observed_names), state_names=states, unseen=unseen)
+
+
+def check_is_tree(tree) -> None:
+    """Raise TypeError, with the remedy, if something else was given in place of a tree.
+
+    Examples
+    --------
+    >>> check_is_tree("camps.json")
+    Traceback (most recent call last):
+    TypeError: expected a LatentTree as the first argument, got str; a fitted estimator has one as tree_, and \
+from_pgmpy(network) makes one of a pgmpy network
+    """
+    if not isinstance(tree, LatentTree):
+        raise TypeError(
+            f"expected a LatentTree as the first argument, got {type(tree).__name__}; a fitted estimator has one as "
+            "tree_, and from_pgmpy(network) makes one of a pgmpy network"
+        )
 
 
 def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Evidence]:
@@ -158,16 +176,18 @@ def most_likely(
     """
     engine, tables, data = _ask(tree, X, None, unseen)
     names = list(tree.latent_names if nodes is None else nodes)
-    found = {}
+    found: dict[Hashable, pd.Series] = {}
     for name, belief in zip(names, engine.beliefs(tables, [tree.index(name) for name in names]), strict=True):
         impossible = np.isnan(belief).any(axis=1)
         codes = np.where(impossible, -1, np.argmax(np.nan_to_num(belief), axis=1))
-        found[name] = decode(codes[data.row_index], tree.state_names[tree.index(name)]).to_numpy()
+        found[name] = decode(codes[data.row_index], tree.state_names[tree.index(name)])
         _warn_of_impossible(impossible[data.row_index], X, data)
-    return pd.DataFrame(found, index=_index_of(X, data), columns=names)
+    return _frame(found, _index_of(X, data))
 
 
-def impute(tree: LatentTree, X, *, method: str = "most_likely", random_state=None) -> pd.DataFrame:
+def impute(
+    tree: LatentTree, X, *, method: str = "most_likely", random_state=None, unseen: str = "missing"
+) -> pd.DataFrame:
     """Return the table with its gaps filled.
 
     Parameters
@@ -175,17 +195,19 @@ def impute(tree: LatentTree, X, *, method: str = "most_likely", random_state=Non
     tree : LatentTree
         The model.
     X : DataFrame, array or CategoricalData
-        The table. Categories that the model does not know are filled as well, with a warning.
+        The table.
     method : {"most_likely", "draw"}
         The most likely state of each missing cell given the row's other cells; or a draw of all missing cells of a row
         from their joint posterior.
     random_state : int or Generator, optional
         For draws.
+    unseen : {"missing", "error"}
+        What becomes of categories that the model does not know: filled as gaps are, with a warning, or refused.
 
     Returns
     -------
     DataFrame
-        The columns of the model, in its order, under the table's index.
+        The columns of the model, in its order, under the table's index. Rows of probability zero keep their gaps.
 
     Examples
     --------
@@ -196,9 +218,10 @@ def impute(tree: LatentTree, X, *, method: str = "most_likely", random_state=Non
     """
     if method not in ("most_likely", "draw"):
         raise ValueError(f"method is {method!r}; give 'most_likely' or 'draw'")
+    check_is_tree(tree)
     if method == "most_likely":
-        return most_likely(tree, X, tree.observed_names)
-    data = encode_for(tree, X)
+        return most_likely(tree, X, tree.observed_names, unseen=unseen)
+    data = encode_for(tree, X, unseen=unseen)
     # every row draws for itself, also where rows are equal
     rows = CategoricalData(
         data.columns, data.state_names, data.codes[data.row_index], np.ones(data.n_rows), np.arange(data.n_rows)
@@ -233,8 +256,9 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
     >>> sample(tree, 2, random_state=0)["x"].tolist()
     ['b', 'b']
     """
-    if n < 0:
-        raise ValueError(f"n is {n}; a number of rows is at least 0")
+    check_is_tree(tree)
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
     rng = np.random.default_rng(random_state)
     codes = np.zeros((n, tree.n_nodes), dtype=np.int32)
     for node in tree.order:
@@ -262,18 +286,21 @@ def _index_of(X, data: CategoricalData) -> pd.Index:
 
 def _frame_of_codes(tree: LatentTree, codes: np.ndarray, shown: np.ndarray, index: pd.Index) -> pd.DataFrame:
     nodes = np.flatnonzero(shown)
-    names = [tree.names[node] for node in nodes]
-    columns = {
-        name: decode(codes[:, node], tree.state_names[node]).to_numpy() for name, node in zip(names, nodes, strict=True)
-    }
-    return pd.DataFrame(columns, index=index, columns=names)
+    return _frame({tree.names[node]: decode(codes[:, node], tree.state_names[node]) for node in nodes}, index)
+
+
+def _frame(columns: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame:
+    frame = pd.DataFrame(dict(enumerate(columns.values())), index=pd.RangeIndex(len(index)))
+    frame.columns = pd.Index(list(columns), tupleize_cols=False)  # a name may be a tuple
+    frame.index = index
+    return frame
 
 
 def _warn_of_impossible(impossible: np.ndarray, X, data: CategoricalData) -> None:
     if impossible.any():
         first = _index_of(X, data)[np.flatnonzero(impossible)[:3]].tolist()
         warnings.warn(
-            f"{int(impossible.sum())} rows (the first: {first}) have probability zero under the model, so their "
+            f"rows of probability zero under the model: {int(impossible.sum())} (the first: {first}); their "
             "posterior is undefined (NaN). Fit with a prior, e.g. prior=0.01, to rule nothing out.",
             stacklevel=3,
         )

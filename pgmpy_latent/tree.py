@@ -30,8 +30,8 @@ def child_lists(parent: np.ndarray) -> list[list[int]]:
     return children
 
 
-def parents_first(parent: np.ndarray) -> np.ndarray:
-    """Return the node indices so that every parent precedes its children.
+def parents_first(parent: np.ndarray, names: Sequence[Hashable] | None = None) -> np.ndarray:
+    """Return the node indices so that every parent precedes its children; names are for the error message.
 
     Raises
     ------
@@ -49,7 +49,8 @@ def parents_first(parent: np.ndarray) -> np.ndarray:
         order.extend(children[node])
     if len(order) < len(parent):
         inside = sorted(set(range(len(parent))) - set(order))
-        raise NotATreeError(f"the parents of nodes {inside} form a cycle; a forest has none. Remove an edge.")
+        called = inside if names is None else [names[node] for node in inside]
+        raise NotATreeError(f"following the parents of {called} runs in a circle; a forest has none. Remove an edge.")
     return np.array(order, dtype=np.int64)
 
 
@@ -254,7 +255,7 @@ def _check_parents(tree: LatentTree) -> None:
     for node, above in enumerate(tree.parent):
         if not -1 <= above < len(tree.names) or above == node:
             raise InvalidTreeError(f"node {tree.names[node]!r} has parent {above}; give another node or -1")
-    parents_first(tree.parent)
+    parents_first(tree.parent, tree.names)
 
 
 def _check_table(name: Hashable, table: np.ndarray, shape: tuple[int, int]) -> None:

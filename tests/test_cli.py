@@ -193,10 +193,17 @@ def test_a_column_of_many_categories_is_remarked(capsys, answers):
     assert "note: column 'e' has 100 categories" in out
 
 
+def test_a_model_that_is_not_identified_says_so(capsys, answers_csv):
+    _, out, _ = run(capsys, answers_csv, "--classes", "2", "--columns", "a,b", "--output", "m")
+    assert "not identified: the 5 parameters fill only 3 dimensions" in " ".join(out.split())
+    _, out, _ = run(capsys, answers_csv, "--classes", "2", "--output", "m")
+    assert "not identified" not in out
+
+
 def test_bif_on_request(capsys, answers_csv):
     _, out, _ = run(capsys, answers_csv, "--classes", "2", "--output", "m")
-    assert "In a BIF file hidden nodes come back as observed" in " ".join(out.split())
-    assert "Say --bif to have one all the same." in " ".join(out.split())
+    assert "would lose: hidden nodes come back as observed" in " ".join(out.split())
+    assert "Say --bif to have it all the same." in " ".join(out.split())
     assert not Path("m.bif").exists()
     _, out, _ = run(capsys, answers_csv, "--classes", "2", "--output", "m", "--bif")
     assert "Written: m.bif" in out
@@ -315,7 +322,7 @@ def test_unknown_ending(capsys):
         (["--drop", "Q"], "--drop: there is no column 'Q'"),
         (["--drop", "a,b,c,d"], "no column is left; drop fewer"),
         (["--weights", "w"], "--weights: there is no column 'w'"),
-        (["--weights", "a"], "--weights: in row 1 of the table, 'a' is 'no', not a number"),
+        (["--weights", "a"], "--weights: in row 1 of the table, 'a' is 'no', not a finite number of at least 0"),
         (["--weights", "b", "--columns", "a,b"], "column 'b' is among --columns and also --weights"),
         (["--columns", "a", "--drop", "b"], "argument --drop: not allowed with argument --columns"),
         (["--classes", "0"], "argument --classes: '0' is not a whole number of at least 1"),
@@ -341,9 +348,9 @@ def test_options_that_cannot_be_meant(capsys, answers_csv, options, message):
     ("weights", "message"),
     [
         (["1", ""], "--weights: in row 2 of the table, 'w' is missing"),
-        (["1", "-2"], "sample_weight holds -2.0 in row 1; weights must be finite and not negative"),
-        (["1", "inf"], "sample_weight holds inf in row 1"),
-        (["0", "0"], "sample_weight is zero in every row"),
+        (["1", "-2"], "--weights: in row 2 of the table, 'w' is '-2', not a finite number"),
+        (["1", "inf"], "--weights: in row 2 of the table, 'w' is 'inf', not a finite number"),
+        (["0", "0"], "--weights: all weights in 'w' are zero"),
     ],
 )
 def test_weights_that_are_none(capsys, weights, message):

@@ -222,7 +222,7 @@ def test_importing_the_package_loads_nothing_heavy():
 def test_public_names_exist():
     for name in pgmpy_latent.__all__:
         assert getattr(pgmpy_latent, name) is not None
-    assert dir(pgmpy_latent) == sorted(pgmpy_latent.__all__)
+    assert dir(pgmpy_latent) == sorted([*pgmpy_latent.__all__, "testing"])  # which a star import leaves out
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = pgmpy_latent.nothing
 

@@ -119,8 +119,9 @@ def test_categories_never_seen():
     with pytest.warns(UnseenCategoryWarning) as caught:
         assert log_likelihood(tree, frame) == pytest.approx(np.log(0.25))
     assert len(caught) == 1
-    with pytest.raises(UnseenCategoryError, match="'x'"):
-        log_likelihood(tree, frame, unseen="error")
+    for ask in (log_likelihood, impute):
+        with pytest.raises(UnseenCategoryError, match="'x'"):
+            ask(tree, frame, unseen="error")
 
 
 def test_impossible_rows_say_so():
@@ -133,7 +134,7 @@ def test_impossible_rows_say_so():
     )
     frame = pd.DataFrame({"x": ["a", "a"], "y": ["a", "b"]}, index=["fine", "odd"])
     assert row_log_likelihoods(tree, frame)["odd"] == -np.inf
-    with pytest.warns(UserWarning, match=r"1 rows \(the first: \['odd'\]\).*probability zero.*prior"):
+    with pytest.warns(UserWarning, match=r"probability zero under the model: 1 \(the first: \['odd'\]\).*prior"):
         found = posterior(tree, frame)
     assert found.loc["odd"].isna().all()
     assert found.loc["fine"].tolist() == [1.0, 0.0]
@@ -184,3 +185,22 @@ def test_a_negative_number_of_rows():
     tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
     with pytest.raises(ValueError, match="n is -1"):
         sample(tree, -1)
+    with pytest.raises(ValueError, match=r"n is 2\.5"):
+        sample(tree, 2.5)
+
+
+def test_something_else_than_a_tree():
+    for ask in (log_likelihood, posterior, most_likely, impute):
+        with pytest.raises(TypeError, match=r"expected a LatentTree as the first argument, got DataFrame.*tree_"):
+            ask(pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [1]}))
+    with pytest.raises(TypeError, match="got list"):
+        sample([], 3)
+
+
+def test_states_keep_their_types_beside_impossible_rows():
+    table = [[1.0, 0.0], [0.0, 1.0]]
+    tree = LatentTree(["H", "x", "y"], [[0, 1]] * 3, [-1, 0, 0], [True, False, False], [[[0.5, 0.5]], table, table])
+    with pytest.warns(UserWarning, match="probability zero"):
+        found = most_likely(tree, pd.DataFrame({"x": [0, 1], "y": [0, 0]}))
+    assert found["H"].tolist() == [0, pd.NA]
+    assert isinstance(found["H"].iloc[0], (int, np.integer))

@@ -36,7 +36,7 @@ def parts(**changes):
         ({"state_names": [[0, 0], ["a", "b", "c"]]}, InvalidTreeError, "'H' names a state twice"),
         ({"parent": [-1, 5]}, InvalidTreeError, "'x' has parent 5"),
         ({"parent": [-1, 1]}, InvalidTreeError, "'x' has parent 1"),
-        ({"parent": [1, 0]}, NotATreeError, "form a cycle"),
+        ({"parent": [1, 0]}, NotATreeError, r"parents of \['H', 'x'\] runs in a circle"),
         ({"tables": [[[0.5, 0.5]], [[0.2, 0.3, 0.5]]]}, InvalidTreeError, r"shape \(1, 3\).*ask for \(2, 3\)"),
         ({"tables": [[[0.5, 0.4]], [[0.2, 0.3, 0.5]] * 2]}, InvalidTreeError, "'H': row 0 sums to 0.9"),
         ({"tables": [[[1.5, -0.5]], [[0.2, 0.3, 0.5]] * 2]}, InvalidTreeError, "negative number, NaN or inf"),
