@@ -246,6 +246,7 @@ def page(run: runner.Runner) -> str:
         "## EM",
         "",
         "Written by `python -m benchmarks.em`. One thread; median of repeats that alternate between the methods.",
+        "StepMix's fit is run once, after ours.",
         f"Versions: {run.find(LC, 'ours')['versions']}.",
         "",
         "| work | against | ours | theirs | result | target |",

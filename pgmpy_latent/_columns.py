@@ -307,10 +307,10 @@ def given_states(state_names, names: tuple) -> dict[Hashable, list]:
         return {}
     if not isinstance(state_names, Mapping):
         raise StateNameError("state_names must be a dict of column to list of states")
-    return {name: _checked_states(name, state_names[name]) for name in names if name in state_names}
+    return {name: checked_states(name, state_names[name]) for name in names if name in state_names}
 
 
-def _checked_states(name: Hashable, states) -> list:
+def checked_states(name: Hashable, states) -> list:
     if isinstance(states, (str, bytes)) or not isinstance(states, Iterable):
         raise StateNameError(f"state_names of column {name!r} is {states!r}; give a list of states")
     states = [plain(state) for state in states]

@@ -128,6 +128,3 @@ def _gap_entropy(tree: LatentTree, gap: list[int], around: list[int], codes, row
     flat = engine.layout.pack(tables)
     total, counts = engine.expected_counts(flat)
     return float(total - xlogy(counts, flat).sum())
-
-
-# Marginal likelihood

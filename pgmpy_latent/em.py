@@ -251,7 +251,7 @@ class _Climb:
 
     def __init__(self, problem: Problem, starts: np.ndarray, atol: float, max_iter: int, report):
         self.problem = problem
-        self.atol = atol
+        self.asked = self.atol = atol
         self.max_iter = max_iter
         self.report = report
         self.n_iter = 0
@@ -259,6 +259,7 @@ class _Climb:
         self.final = np.full(len(starts), -np.inf)
         self.traces: list[list[float]] = [[] for _ in starts]
         self.best: tuple | None = None
+        self.underway = (self.numbers, starts)  # which starts are where: always in order, also after an interrupt
         self.before = starts
         self.best_value, self.reached = -np.inf, False  # what the best start had, before polishing
         self._evaluate_first(starts)
@@ -304,6 +305,7 @@ class _Climb:
         logs, values, new = step(self.problem, self.at)
         self.n_iter += 1
         self.before, self.at, self.value = self.at, new, values
+        self.underway = (self.numbers, self.before)
         self._note(logs)
         return values
 
@@ -335,6 +337,7 @@ class _Climb:
         self.value = np.where(good, values, self.value)
         longer = np.where(length >= self.limit, self.limit * 4, self.limit)
         self.limit = np.where(good, longer, np.maximum(4, self.limit / 4))
+        self.underway = (self.numbers, self.before)
         last = np.array([self.traces[number][-1] for number in self.numbers])
         self._note(np.where(good, logs, last))
 
@@ -342,6 +345,7 @@ class _Climb:
         """Go on with some of the starts only."""
         for name in _Climb.PER_START:
             setattr(self, name, getattr(self, name)[which])
+        self.underway = (self.numbers, self.before)
 
     def _estimate_remaining(self) -> None:
         """Extrapolate the gain that is left, from single steps and from one look to the next; keep the larger."""
@@ -377,15 +381,22 @@ class _Climb:
         _, self.value, self.at = step(self.problem, self.before)
         self._forget_history(1)
 
+    def _recover(self) -> None:
+        """Return to a consistent state after an interrupt, which may have come in the middle of an update."""
+        self.numbers, self.before = self.underway
+        if len(self.numbers):
+            _, self.value, self.at = step(self.problem, self.before)
+        self._forget_history(len(self.numbers))
+
     def finish(self, interrupted: bool) -> Fit:
         """Return the best of all starts, at the tables whose value is known."""
-        if interrupted:  # perhaps in the middle of an update
-            _, self.value, _ = step(self.problem, self.before)
+        if interrupted:
+            self._recover()
         if len(self.numbers):
             self._remember(int(np.argmax(self.value)), converged=False)
         number, value, tables, converged, remaining = self.best
         trace = np.array(self.traces[number])
-        same = SAME_VALUE * max(self.atol / POLISH, 1e-4) + 1e-10 * abs(value)
+        same = SAME_VALUE * max(self.asked, 1e-4) + 1e-10 * abs(value)
         return Fit(
             tables=tables,
             log_likelihood=float(value - log_prior(tables, self.problem.prior)),
@@ -462,6 +473,11 @@ def fit(
     if free is None or np.all(free):
         problem, frozen = Problem(engine, prior, None, n_threads), None
     else:
+        frozen_entries = ~np.asarray(free)[engine.layout.table_of_entry]
+        if (starts[:, frozen_entries] != starts[0, frozen_entries]).any():
+            raise ValueError("the starts differ in tables that are not free; give all of them the same")
+        if not np.any(free):
+            raise ValueError("no table is free; there is nothing to fit")
         frozen = engine.freeze(starts[0], np.asarray(free))
         starts, whole = frozen.narrow(starts), starts
         problem = Problem(frozen.engine, frozen.narrow_prior(prior), frozen.free, n_threads)
@@ -483,6 +499,7 @@ def fit(
 def _climb_to_the_top(climb: _Climb, accelerate: bool) -> None:
     while climb.n_iter <= WARM_UP and not climb.done:
         climb.advance()
+    climb.look_value = climb.value
     while not climb.done:
         for _ in range(CYCLES_PER_LOOK):
             if not climb.done:

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from numbers import Real
 
 import numpy as np
+import pandas as pd
 from joblib import effective_n_jobs
 from pgmpy.base import DAG
 from pgmpy.factors.discrete import TabularCPD
@@ -15,9 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from pgmpy_latent import em
+from pgmpy_latent._columns import checked_states
+from pgmpy_latent._json import table_problem
 from pgmpy_latent.convert import aligned_table, check_one_parent, to_cpds
 from pgmpy_latent.data import CategoricalData, encode
-from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, StateNameError
+from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, InvalidTreeError, StateNameError
 from pgmpy_latent.operators import canonical_states, marginals
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import compile_plan
@@ -25,8 +28,8 @@ from pgmpy_latent.queries import tree_evidence
 from pgmpy_latent.starts import random_memberships, random_tables, uniform_tables
 from pgmpy_latent.tree import LatentTree
 
-#: A hidden state that fewer rows than this belong to, in expectation, is empty.
-EMPTY = 1e-3
+#: A hidden state with a smaller share of the rows than this is empty.
+EMPTY = 1e-6
 #: Two hidden states whose children's tables differ by no more than this are the same.
 SAME = 1e-4
 #: Seconds before a progress bar appears.
@@ -160,9 +163,9 @@ class TreeEM(DiscreteParameterEstimator):
         tree = LatentTree(
             names, state_names, parents, [name in hidden for name in names], engine.layout.unpack(found.tables)
         )
-        if not self._names_all_tables(names):
-            tree = canonical_states(tree)
-        self._set_fitted(model, data, sample_weight, tree, found, encoded)
+        named = self.init_cpds if isinstance(self.init_cpds, Mapping) else ()
+        tree = canonical_states(tree, [name for name in tree.latent_names if name not in named])
+        self._set_fitted(model, data, sample_weight, tree, found)
         self._warn(found)
         return self
 
@@ -235,7 +238,7 @@ class TreeEM(DiscreteParameterEstimator):
         if isinstance(self.init_cpds, Mapping) and name in self.init_cpds:
             said["init_cpds"] = tuple(self.init_cpds[name].state_names[name])
         if self.state_names is not None and name in self.state_names:
-            said["state_names"] = tuple(self.state_names[name])
+            said["state_names"] = tuple(checked_states(name, self.state_names[name]))
         if len({len(states) for states in said.values()}) > 1:
             sizes = ", ".join(f"{source} gives {len(states)}" for source, states in said.items())
             raise StateNameError(f"the number of states of {name!r} is contradictory: {sizes}. Make them agree.")
@@ -283,7 +286,7 @@ class TreeEM(DiscreteParameterEstimator):
                 report=report,
             )
 
-    def _set_fitted(self, model, data, sample_weight, tree: LatentTree, found: em.Fit, encoded) -> None:
+    def _set_fitted(self, model, data, sample_weight, tree: LatentTree, found: em.Fit) -> None:
         self._model, self._data, self._sample_weight = model, data, sample_weight
         self.tree_ = tree
         self.state_names_ = {name: list(states) for name, states in zip(tree.names, tree.state_names, strict=True)}
@@ -295,7 +298,7 @@ class TreeEM(DiscreteParameterEstimator):
         self.n_best_ = found.n_best
         self.interrupted_ = found.interrupted
         self.start_objectives_ = found.final_objectives
-        self.degenerate_states_ = _degenerate_states(tree, encoded.total_weight)
+        self.degenerate_states_ = _degenerate_states(tree)
 
     def _warn(self, found: em.Fit) -> None:
         if found.interrupted:
@@ -339,7 +342,7 @@ def _encode(data, names: list, hidden: set, state_names: dict | None, sample_wei
     observed = [name for name in names if name not in hidden]
     if not observed:
         raise DataError("all nodes of the model are hidden; at least one must be a column of the data")
-    columns = list(data.columns) if hasattr(data, "columns") else None
+    columns = list(data.columns) if isinstance(data, (pd.DataFrame, CategoricalData)) else None
     absent = [name for name in observed if columns is not None and name not in columns]
     if absent:
         raise DataError(
@@ -370,10 +373,12 @@ def _given_tables(
         if list(cpd.variables) != expected:
             raise StateNameError(f"init_cpds of {name!r} is over {list(cpd.variables)}, the model needs {expected}")
         tables[name] = aligned_table(cpd, states)
+        if problem := table_problem(tables[name]):
+            raise InvalidTreeError(f"init_cpds of {name!r}: {problem}")
     return tables
 
 
-def _degenerate_states(tree: LatentTree, total_weight: float) -> list[str]:
+def _degenerate_states(tree: LatentTree) -> list[str]:
     """Say which hidden states are empty, or equal to another one."""
     found = []
     shares = marginals(tree)
@@ -381,12 +386,12 @@ def _degenerate_states(tree: LatentTree, total_weight: float) -> list[str]:
         name, states = tree.names[node], tree.state_names[node]
         below = [tree.tables[child] for child in np.flatnonzero(tree.parent == node)]
         for state, share in enumerate(shares[node]):
-            if share * total_weight < EMPTY and len(states) > 1:
+            if share < EMPTY and len(states) > 1:
                 found.append(f"state {states[state]!r} of {name!r} is empty")
                 continue
             for other in range(state):
                 same = below and max(np.abs(t[state] - t[other]).max() for t in below) < SAME
-                if same and shares[node][other] * total_weight >= EMPTY:
+                if same and shares[node][other] >= EMPTY:
                     found.append(f"states {states[other]!r} and {states[state]!r} of {name!r} are the same")
                     break
     return found

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent.data import CategoricalData, decode, encode
+from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
 from pgmpy_latent.tree import LatentTree
@@ -117,7 +118,7 @@ def row_log_likelihoods(tree: LatentTree, X, *, unseen: str = "missing") -> pd.S
     [-0.2877, 0.0]
     """
     engine, tables, data = _ask(tree, X, None, unseen)
-    values = engine.row_log_likelihoods(tables)[data.row_index]
+    values = engine.row_log_likelihoods(tables)[_distinct_rows(data)]
     return pd.Series(values, index=_index_of(X, data), name="log_likelihood")
 
 
@@ -157,7 +158,7 @@ def posterior(tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, u
     columns = pd.MultiIndex.from_tuples(
         [(name, state) for name in names for state in tree.state_names[tree.index(name)]], names=["node", "state"]
     )
-    values = np.concatenate([*beliefs, np.empty((data.n_distinct, 0))], axis=1)[data.row_index]
+    values = np.concatenate([*beliefs, np.empty((data.n_distinct, 0))], axis=1)[_distinct_rows(data)]
     _warn_of_impossible(np.isnan(values).any(axis=1), X, data)
     return pd.DataFrame(values, index=_index_of(X, data), columns=columns)
 
@@ -176,12 +177,13 @@ def most_likely(
     """
     engine, tables, data = _ask(tree, X, None, unseen)
     names = list(tree.latent_names if nodes is None else nodes)
+    rows = _distinct_rows(data)
     found: dict[Hashable, pd.Series] = {}
     for name, belief in zip(names, engine.beliefs(tables, [tree.index(name) for name in names]), strict=True):
         impossible = np.isnan(belief).any(axis=1)
         codes = np.where(impossible, -1, np.argmax(np.nan_to_num(belief), axis=1))
-        found[name] = decode(codes[data.row_index], tree.state_names[tree.index(name)])
-        _warn_of_impossible(impossible[data.row_index], X, data)
+        found[name] = decode(codes[rows], tree.state_names[tree.index(name)])
+        _warn_of_impossible(impossible[rows], X, data)
     return _frame(found, _index_of(X, data))
 
 
@@ -224,7 +226,7 @@ def impute(
     data = encode_for(tree, X, unseen=unseen)
     # every row draws for itself, also where rows are equal
     rows = CategoricalData(
-        data.columns, data.state_names, data.codes[data.row_index], np.ones(data.n_rows), np.arange(data.n_rows)
+        data.columns, data.state_names, data.codes[_distinct_rows(data)], np.ones(data.n_rows), np.arange(data.n_rows)
     )
     engine = engine_for(tree, rows)
     drawn = engine.draw(engine.layout.pack(tree.tables), np.random.default_rng(random_state))
@@ -278,6 +280,17 @@ def _ask(tree: LatentTree, X, sample_weight, unseen: str) -> tuple[TreeEngine, n
     data = encode_for(tree, X, sample_weight=sample_weight, unseen=unseen)
     engine = engine_for(tree, data)
     return engine, engine.layout.pack(tree.tables), data
+
+
+def _distinct_rows(data: CategoricalData) -> np.ndarray:
+    """Return the distinct row of every row; raise if some rows left the data with weight zero."""
+    lost = np.flatnonzero(data.row_index < 0)
+    if len(lost):
+        raise DataError(
+            f"rows {lost[:5].tolist()} of this CategoricalData were left out because their weight is zero, so nothing "
+            "is known of them; ask with the table itself"
+        )
+    return data.row_index
 
 
 def _index_of(X, data: CategoricalData) -> pd.Index:

@@ -15,19 +15,19 @@ from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
 ROW_SUM_TOLERANCE = 1e-8
 
 
-def child_lists(parent: np.ndarray) -> list[list[int]]:
+def child_lists(parent: np.ndarray) -> tuple[tuple[int, ...], ...]:
     """Return the children of every node, in node order.
 
     Examples
     --------
     >>> child_lists(np.array([2, 2, -1]))
-    [[], [], [0, 1]]
+    ((), (), (0, 1))
     """
     children: list[list[int]] = [[] for _ in parent]
     for node, above in enumerate(parent):
         if above >= 0:
             children[above].append(node)
-    return children
+    return tuple(map(tuple, children))
 
 
 def parents_first(parent: np.ndarray, names: Sequence[Hashable] | None = None) -> np.ndarray:
@@ -126,7 +126,7 @@ class LatentTree:
         return read_only(parents_first(self.parent), np.int64)
 
     @cached_property
-    def child_lists(self) -> list[list[int]]:
+    def child_lists(self) -> tuple[tuple[int, ...], ...]:
         """Indices of the children of every node."""
         return child_lists(self.parent)
 

@@ -266,6 +266,45 @@ def test_ctrl_c_returns_the_best_so_far():
     assert found.log_likelihood > engine.log_likelihood(starts).max()
 
 
+def test_an_interrupt_at_any_moment_leaves_a_model(monkeypatch):
+    engine, _ = latent_class(n_rows=60)
+    starts = many_starts(engine, 3)
+    step, calls = em.step, 0
+
+    def counting(*arguments):
+        nonlocal calls
+        calls += 1
+        if calls == last:
+            raise KeyboardInterrupt
+        return step(*arguments)
+
+    monkeypatch.setattr(em, "step", counting)
+    last = 0
+    em.fit(engine, starts)
+    total = calls
+    for moment in range(2, total + 1):
+        calls, last = 0, moment
+        found = em.fit(engine, starts)
+        assert found.interrupted
+        assert found.log_likelihood == pytest.approx(engine.log_likelihood(found.tables), rel=1e-10)
+
+
+def test_the_best_is_counted_with_the_tolerance_asked_for_also_without_polishing():
+    engine, _ = latent_class()
+    found = em.fit(engine, many_starts(engine, 6), max_iter=24)
+    assert found.n_best == (found.final_objectives >= found.objective - 0.01 - 1e-6).sum()
+
+
+def test_frozen_tables_must_agree_and_something_must_be_free():
+    engine, _ = latent_class()
+    starts = many_starts(engine, 2)
+    free = np.array([True] + [False] * 5)
+    with pytest.raises(ValueError, match="differ in tables that are not free"):
+        em.fit(engine, starts, free=free)
+    with pytest.raises(ValueError, match="no table is free"):
+        em.fit(engine, starts[0], free=np.zeros(6, dtype=bool))
+
+
 def test_priors_give_the_posterior_mode_on_complete_data():
     plan = compile_plan([-1], {0: Evidence(np.array([0, 0, 0, 1]), 3)})
     found = em.fit(TreeEngine(plan, [3]), np.full(3, 1 / 3), prior=2.0)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from pgmpy_latent.exceptions import (
     DataError,
     DegenerateStateWarning,
     ImpossibleRowError,
+    InvalidTreeError,
     NotATreeError,
     StateNameError,
     UnseenCategoryError,
@@ -221,6 +223,32 @@ def test_given_tables_are_where_it_begins():
     assert some.log_likelihood_ == pytest.approx(truth.log_likelihood_, abs=1e-3)
 
 
+def test_hidden_states_that_a_start_names_keep_their_order():
+    data = survey(gaps=0.0)
+    truth = TreeEM(seed=0).fit(star("abcd"), data)
+    small_first = {"H": TabularCPD("H", 2, [[0.1], [0.9]], state_names={"H": ["ill", "well"]})}
+    start = truth.tree_.table("a")[::-1]
+    small_first["a"] = TabularCPD("a", 2, start.T, ["H"], [2], {"a": ["no", "yes"], "H": ["ill", "well"]})
+    found = TreeEM(init_cpds=small_first, seed=0, n_init=1).fit(star("abcd"), data)
+    assert found.state_names_["H"] == ["ill", "well"]
+    np.testing.assert_allclose(found.tree_.table("a"), truth.tree_.table("a")[::-1], atol=0.02)
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "arrow"])
+def test_other_frames(kind):
+    polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    data = survey()
+    frame = {
+        "polars": lambda: polars.DataFrame(data.to_dict("list")),
+        "lazy": lambda: polars.LazyFrame(data.to_dict("list")),
+        "arrow": lambda: arrow.Table.from_pydict(data.to_dict("list")),
+    }[kind]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", getattr(polars.exceptions, "PerformanceWarning", UserWarning))
+        found = TreeEM(seed=0).fit(star("abcd"), frame)
+    assert found.tree_ == TreeEM(seed=0).fit(star("abcd"), data).tree_
+
+
 @pytest.mark.parametrize("init", ["memberships", "random"])
 def test_kinds_of_random_starts(init):
     estimator = TreeEM(init_cpds=init, seed=0).fit(star("abcd"), survey())
@@ -280,6 +308,10 @@ def test_not_a_network():
         ({"init_cpds": {"q": TabularCPD("q", 1, [[1]])}}, StateNameError, r"init_cpds names \['q'\], which"),
         ({"init_cpds": {"a": 1}}, StateNameError, "init_cpds of 'a' is a int"),
         ({"state_names": {"aa": [1]}}, StateNameError, r"state_names names \['aa'\], which the model does not have"),
+        ({"state_names": {"H": ["x", "x"]}}, StateNameError, "'H'"),
+        ({"state_names": {"H": []}}, StateNameError, "'H'"),
+        ({"state_names": {"H": "ab"}}, StateNameError, "'H'"),
+        ({"init_cpds": {"H": TabularCPD("H", 2, [[0.2], [0.2]])}}, InvalidTreeError, "init_cpds of 'H': row 0"),
         ({"prior": "a"}, ValueError, "prior is 'a'"),
         ({"seed": -1}, ValueError, "seed is -1"),
         ({"seed": "x"}, ValueError, "seed is 'x'"),

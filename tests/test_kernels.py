@@ -151,7 +151,7 @@ def test_a_state_that_is_ruled_out_among_many_factors():
     parent = np.array([-1] + [0] * n_leaves)
     tables = [np.array([[0.3, 0.0, 0.7]])] + [rng.dirichlet([1, 1], size=3) for _ in range(n_leaves)]
     tables[7] = np.array([[1.0, 0.0], [0.5, 0.5], [0.2, 0.8]])
-    tables[200] = np.array([[0.5, 0.5], [0.5, 0.5], [1e-300, 1.0]])
+    tables[200] = np.array([[0.5, 0.5], [0.5, 0.5], [1e-200, 1.0]])
     codes = rng.integers(0, 2, size=(40, n_leaves))
     evidence = {at + 1: Evidence(codes[:, at], 2) for at in range(n_leaves)}
     engine = TreeEngine(compile_plan(parent, evidence), [3] + [2] * n_leaves)

@@ -9,6 +9,7 @@ from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.patterns import distinct_combinations, distinct_pairs
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
 from pgmpy_latent.propagation.walk import multiply_scaled, region_of
+from pgmpy_latent.starts import random_tables
 from pgmpy_latent.testing import codes_for, latent_trees, weights_for
 from tests import reference
 
@@ -342,3 +343,66 @@ def test_the_type_of_codes_does_not_matter(dtype):
     _, expected = reference.log_beliefs(parent, tables, codes[:3], np.arange(1, 301), 0)
     found = engine.row_log_likelihoods(engine.layout.pack(tables))
     np.testing.assert_allclose(found[:3], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_leaves", [50, 200, 300, 1000, 2000, 5000])
+def test_many_rows_of_many_leaves_neither_vanish_nor_overflow(n_leaves):
+    rng = np.random.default_rng(n_leaves)
+    codes = rng.integers(0, 2, size=(40, n_leaves))
+    evidence = {at + 1: Evidence(codes[:, at], 2) for at in range(n_leaves)}
+    engine = TreeEngine(compile_plan([-1] + [0] * n_leaves, evidence), [2] * (n_leaves + 1))
+    tables = random_tables(engine.layout, rng)
+    prior, *items = engine.layout.unpack(tables)
+    logs = np.log(prior[0]) + sum(np.log(item[:, codes[:, at]]).T for at, item in enumerate(items))
+    expected = np.logaddexp(logs[:, 0], logs[:, 1])
+    np.testing.assert_allclose(engine.row_log_likelihoods(tables), expected, rtol=1e-11)
+    np.testing.assert_allclose(engine.log_likelihood(tables), expected.sum(), rtol=1e-11)
+    heavier = engine.reweighted(np.full(40, 1.5))
+    np.testing.assert_allclose(heavier.log_likelihood(tables), 1.5 * expected.sum(), rtol=1e-11)
+    share = np.exp(logs[:, 0] - expected).sum()
+    np.testing.assert_allclose(engine.expected_counts(tables)[1][0], share, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n_hidden", "n_leaves"), [(6, 200), (12, 250), (3, 700)])
+@pytest.mark.parametrize("pivots", [{0}, {1}])
+def test_hidden_nodes_with_many_leaves_each(n_hidden, n_leaves, pivots):
+    rng = np.random.default_rng(n_hidden)
+    parent = np.array([-1] + [0] * n_hidden + [1 + at // n_leaves for at in range(n_hidden * n_leaves)])
+    columns = np.arange(1 + n_hidden, len(parent))
+    codes = rng.integers(-1, 2, size=(30, len(columns)))
+    evidence = {int(c): Evidence(codes[:, at], 2) for at, c in enumerate(columns)}
+    engine = TreeEngine(compile_plan(parent, evidence, pivots=pivots), [2] * len(parent))
+    tables = random_tables(engine.layout, rng)
+    belief, logs = reference.log_beliefs(parent, engine.layout.unpack(tables), codes[:4], columns, 0)
+    np.testing.assert_allclose(engine.row_log_likelihoods(tables)[:4], logs, rtol=1e-11)
+    np.testing.assert_allclose(engine.beliefs(tables, [0])[0][:4], belief, rtol=0, atol=1e-9)
+    total, counts = engine.expected_counts(tables)
+    assert total == pytest.approx(engine.row_log_likelihoods(tables).sum(), rel=1e-12)
+    for table in engine.layout.unpack(counts):
+        assert table.sum() == pytest.approx(30, rel=1e-9)
+    # a part of it, with all these exponents in its evidence
+    free = np.zeros(len(parent), dtype=bool)
+    free[[1, 2]] = True
+    frozen = engine.freeze(tables, free)
+    assert frozen.engine.log_likelihood(frozen.narrow(tables)) == pytest.approx(total, rel=1e-11)
+    again = frozen.engine.freeze(frozen.narrow(tables), np.array([False, True] + [False] * (len(frozen.nodes) - 2)))
+    assert again.engine.log_likelihood(again.narrow(frozen.narrow(tables))) == pytest.approx(total, rel=1e-11)
+
+
+def test_near_certain_leaves_that_contradict_each_other():
+    tables = [np.array([[0.3, 0.7]])] + [np.array([[1 - 1e-12, 1e-12], [1e-12, 1 - 1e-12]])] * 64
+    codes = np.repeat([[0, 1]], 32, axis=1)
+    evidence = {at + 1: Evidence(codes[:, at], 2) for at in range(64)}
+    engine = TreeEngine(compile_plan([-1] + [0] * 64, evidence), [2] * 65)
+    flat = engine.layout.pack(tables)
+    assert engine.log_likelihood(flat) == pytest.approx(32 * np.log(1e-12), rel=1e-9)
+    np.testing.assert_allclose(engine.beliefs(flat, [0])[0], [[0.3, 0.7]], rtol=1e-9)
+
+
+def test_soft_evidence_far_above_one():
+    messages = np.array([[1e200, 2e200], [3.0, 1.0]])
+    evidence = {0: tuple(Evidence(np.array([0, 1]), 2, messages) for _ in range(5))}
+    engine = TreeEngine(compile_plan([-1], evidence), [2])
+    found = engine.row_log_likelihoods(np.array([0.5, 0.5]))
+    expected = [5 * 200 * np.log(10) + np.log((1 + 32) / 2), np.log((3**5 + 1) / 2)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

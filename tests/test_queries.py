@@ -142,6 +142,15 @@ def test_impossible_rows_say_so():
         assert most_likely(tree, frame)["H"].isna().tolist() == [False, True]
 
 
+def test_rows_that_were_left_out_with_weight_zero():
+    tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    data = encode(pd.DataFrame({"x": ["a", "b", "b"]}), sample_weight=[1, 0, 1])
+    assert log_likelihood(tree, data) == pytest.approx(np.log(0.25) + np.log(0.75))
+    for ask in (row_log_likelihoods, posterior, most_likely, impute):
+        with pytest.raises(DataError, match=r"rows \[1\] of this CategoricalData were left out"):
+            ask(tree, data)
+
+
 def test_missing_columns_are_named():
     tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
     with pytest.raises(DataError, match="x"):

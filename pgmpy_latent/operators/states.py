@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -61,12 +61,13 @@ def permute_states(tree: LatentTree, node: Hashable, order: Sequence[int]) -> La
     return LatentTree(tree.names, states, tree.parent, tree.latent, tables)
 
 
-def canonical_states(tree: LatentTree) -> LatentTree:
+def canonical_states(tree: LatentTree, nodes: Iterable[Hashable] | None = None) -> LatentTree:
     """Return the same distribution over observed variables with the hidden states in a canonical order.
 
     The states of a hidden variable are sorted by falling probability; equal ones by the tables of observed children,
     in node order. State names stay where they are, since the states of a fitted hidden variable have no meaning of
-    their own. Two fits that found the same optimum look the same afterwards.
+    their own. Two fits that found the same optimum look the same afterwards. ``nodes`` names hidden variables to sort;
+    all by default.
 
     Examples
     --------
@@ -77,7 +78,8 @@ def canonical_states(tree: LatentTree) -> LatentTree:
     """
     sorted_tree = tree
     shares = marginals(tree)
-    for node in np.flatnonzero(tree.latent):
+    chosen = tree.latent_names if nodes is None else nodes
+    for node in (tree.index(name) for name in chosen):
         # tables of hidden children would not do: they depend on the order of those children's own states
         observed = np.flatnonzero((tree.parent == node) & ~tree.latent)
         keys = np.concatenate([shares[node][:, None], *(tree.tables[child] for child in observed)], axis=1)

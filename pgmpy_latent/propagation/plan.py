@@ -32,7 +32,7 @@ ROWS_PER_PATTERN = 32
 INTERLEAVED = 8
 #: Most neighbours in a group. A stored product has one exponent for all states, so it must not be so long that
 #: a state falls out of the range of numbers that the other groups would have brought back.
-MOST_FACTORS = 32
+MOST_FACTORS = 12
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,14 @@ class Evidence:
         if self.messages is not None:
             return len(self.messages)
         return self.n_states + int((self.index < 0).any())
+
+    def scaled(self) -> Evidence:
+        """Return the same evidence with no message above one, so that products of many cannot overflow."""
+        if self.messages is None or not self.messages.size or self.messages.max() <= 1:
+            return self
+        largest = np.maximum(self.messages.max(axis=1), 1.0)
+        logs = np.log(largest) + (0.0 if self.log_scales is None else self.log_scales)
+        return Evidence(self.index, self.n_states, self.messages / largest[:, None], logs)
 
     def patterns(self) -> np.ndarray:
         """Return the pattern of each row; a missing cell is the pattern after the last state."""
@@ -208,7 +216,10 @@ def compile_plan(
     (3, 3)
     """
     parents = np.asarray(parents, dtype=np.int64)
-    pieces = {node: (one,) if isinstance(one, Evidence) else tuple(one) for node, one in evidence.items()}
+    pieces = {
+        node: tuple(piece.scaled() for piece in ((one,) if isinstance(one, Evidence) else one))
+        for node, one in evidence.items()
+    }
     n_rows = len(next(iter(pieces.values()))[0].index) if pieces else len(row_constants)
     for node_pieces in pieces.values():
         assert all(len(piece.index) == n_rows for piece in node_pieces)

@@ -36,10 +36,13 @@ HUGE = 2.0**512
 LOG_TINY = -512 * np.log(2.0)
 #: A product whose largest entry is smaller than this is computed again with one exponent per state.
 SMALL = 1e-200
+#: Likelihoods are multiplied before their logarithm is taken if they lie between this and its reciprocal; so no product
+#: of one more leaves the range of numbers. Only soft evidence can make a likelihood exceed one.
+LARGE = 1e100
 #: Products of more factors than this are rescaled on the way, after as many factors each time.
-LONG = 16
-#: What rescaling on the way keeps clear of, and the size from which on it happens.
-VANISHING, ROOT_TINY = 2.0**-960, 2.0**-256
+LONG = 8
+#: What rescaling on the way keeps clear of. It happens below TINY, so that messages never exceed one.
+VANISHING = 2.0**-1000
 #: Exponent of a state that a factor of zero rules out.
 RULED_OUT = 2**40
 #: Numbers that are multiplied together, factor by factor: few enough to stay in the nearest cache, many enough that
@@ -138,7 +141,7 @@ def _rescale_block(
         for state in range(card):
             at = row * step + state
             value = out[begin + at]
-            if value < ROOT_TINY and state_powers[at] < RULED_OUT:
+            if value < TINY and state_powers[at] < RULED_OUT:
                 if value >= VANISHING:
                     out[begin + at] = value * HUGE
                     state_powers[at] += 1
@@ -280,9 +283,9 @@ def _weighted_logs(likelihoods, row_powers, weights, place, n_rows):
     together = 1.0  # the likelihoods of rows of weight one: the logarithm of their product costs one, not many
     for row in range(n_rows):
         weight, likelihood = weights[place + row], likelihoods[row]
-        if weight == 1.0 and likelihood > TINY:
+        if weight == 1.0 and 1 / LARGE < likelihood < LARGE:
             together *= likelihood
-            if together < SMALL:
+            if together < SMALL or together > LARGE:
                 total += np.log(together)
                 together = 1.0
         elif weight > 0.0:
