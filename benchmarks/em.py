@@ -88,7 +88,7 @@ def against_stepmix(run: runner.Runner) -> None:
             seconds.append(time.perf_counter() - begin)
         return {"seconds": (seconds[1] - seconds[0]) / 20}
 
-    run.compare(LC, {"ours": iterate(engine, 50), "StepMix": theirs}, repeats=9)
+    run.compare(LC, {"ours": iterate(engine, 50), "StepMix": theirs}, repeats=21)
     frame = pd.DataFrame(items, columns=[f"x{at}" for at in range(20)])
     model = DiscreteBayesianNetwork([("H", column) for column in frame], latents={"H"})
 
