@@ -37,9 +37,21 @@ class FileFormatError(PgmpyLatentError):
     """A file is not a model that :func:`pgmpy_latent.save` wrote. Save the model anew."""
 
 
+class UnsplittableStateError(PgmpyLatentError):
+    """Both halves of a state would have to equal it. Split another state, or introduce a new one."""
+
+
+class SkeletonError(PgmpyLatentError):
+    """A skeleton does not fit the table. Its observed nodes must be exactly the columns."""
+
+
 class UnseenCategoryWarning(UserWarning):
     """Cells held categories that the model does not know and were treated as missing."""
 
 
 class DegenerateStateWarning(UserWarning):
     """A fitted hidden variable has empty or duplicate states. Fewer states would fit as well."""
+
+
+class RegularityWarning(UserWarning):
+    """A hidden variable has more states than its neighbours can tell apart. Ask for fewer."""

@@ -179,3 +179,123 @@ def _rank_modulo(matrix, prime):
         below %= prime
         rank += 1
     return rank
+
+
+def joint_array(tree):
+    """Return P(all variables) as an array with one axis per node, in node order."""
+    joint = np.ones(tree.cards)
+    for node, table in enumerate(tree.tables):
+        above, shape = tree.parent[node], [1] * tree.n_nodes
+        shape[node] = table.shape[1]
+        if above >= 0:
+            shape[above] = table.shape[0]
+        joint = joint * (table.T if above > node else table).reshape(shape)
+    return joint
+
+
+def distribution(tree, names):
+    """Return P(the named variables), one axis per name, with the states of each in the order of their texts.
+
+    Two trees can be compared by it, whatever the order of their nodes and states.
+    """
+    axes = [tree.index(name) for name in names]
+    joint = joint_array(tree).sum(axis=tuple(set(range(tree.n_nodes)) - set(axes)))
+    joint = joint.transpose(np.argsort(np.argsort(axes)))
+    for axis, node in enumerate(axes):
+        states = tree.state_names[node]
+        joint = joint.take(sorted(range(len(states)), key=lambda state, states=states: str(states[state])), axis=axis)
+    return joint
+
+
+def observed_distribution(tree):
+    """Return P(observed variables), with the variables in the order of their names."""
+    return distribution(tree, sorted(tree.observed_names))
+
+
+def branches(tree, node):
+    """Return the other nodes by the neighbour through which they are reached; None for those that are not reached."""
+    at = tree.index(node)
+    adjacent = {other: set() for other in range(tree.n_nodes)}
+    for below, above in enumerate(tree.parent.tolist()):
+        if above >= 0:
+            adjacent[below].add(above)
+            adjacent[above].add(below)
+    found, seen = {}, {at}
+    for start in sorted(adjacent[at]):
+        reached = [start]
+        for other in reached:
+            reached += [more for more in sorted(adjacent[other]) if more != at and more not in reached]
+        found[tree.names[start]] = reached
+        seen.update(reached)
+    apart = [other for other in range(tree.n_nodes) if other not in seen]
+    return {**found, None: apart} if apart else found
+
+
+def _over(joint, axes):
+    """Return the marginal of some axes; the other axes stay, with length one."""
+    return joint.sum(axis=tuple(axis for axis in range(joint.ndim) if axis not in axes), keepdims=True)
+
+
+def merged_joint(tree, node, states):
+    """Return the joint after merging states: given the merged state, what each neighbour leads to is independent."""
+    at, joint = tree.index(node), joint_array(tree)
+    positions = [tree.state_names[at].index(state) for state in states]
+    inside = joint.take(positions, axis=at)
+    share = inside.sum()
+    product = np.full([1] * joint.ndim, share)
+    for nodes in branches(tree, node).values():
+        product = product * (_over(inside, nodes) / share if share > 0 else 0.0)
+    joint = np.moveaxis(joint.copy(), at, 0)
+    joint[positions[0]] = np.moveaxis(product, at, 0)[0]
+    return np.moveaxis(np.delete(joint, positions[1:], axis=0), 0, at)
+
+
+def split_joint(tree, node, state, direction):
+    """Return the joint after splitting a state by vectors that need no scaling; the second half comes last."""
+    at, joint = tree.index(node), joint_array(tree)
+    position = tree.state_names[at].index(state)
+    inside = joint.take([position], axis=at)
+    share = inside.sum()
+    halves = []
+    for sign in (1, -1):
+        half = np.full([1] * joint.ndim, share / 2)
+        for neighbour, nodes in branches(tree, node).items():
+            row = _over(inside, nodes) / share if share > 0 else _over(inside, nodes)
+            if neighbour is not None:
+                axis = tree.index(neighbour)
+                old = _over(row, [axis])
+                shift = np.reshape(direction.get(neighbour, np.zeros(old.size)), old.shape)
+                row = row * np.divide(old + sign * shift, old, out=np.zeros_like(old), where=old > 0)
+            half = half * row
+        halves.append(half)
+    kept = np.moveaxis(joint.copy(), at, 0)
+    first, second = (np.moveaxis(half, at, 0)[0] for half in halves)
+    kept[position] = first
+    return np.moveaxis(np.concatenate([kept, second[None]]), 0, at)
+
+
+def removed_joint(tree, node, state):
+    """Return the joint given that a node is in another state."""
+    at, joint = tree.index(node), joint_array(tree)
+    rest = np.delete(joint, tree.state_names[at].index(state), axis=at)
+    return rest / rest.sum()
+
+
+def root_of(tree, node):
+    """Return the name of the root of a node's component."""
+    at = tree.index(node)
+    while tree.parent[at] >= 0:
+        at = tree.parent[at]
+    return tree.names[at]
+
+
+def assert_same_tables(before, after, atol=1e-12):
+    """Raise unless two trees agree, except in the rows of states that have probability zero."""
+    assert after.names == before.names
+    assert after.state_names == before.state_names
+    assert after.parent.tolist() == before.parent.tolist()
+    assert after.latent.tolist() == before.latent.tolist()
+    joint = joint_array(before)
+    for node, above in enumerate(before.parent.tolist()):
+        rows = _over(joint, [above]).ravel() > 0 if above >= 0 else [True]
+        np.testing.assert_allclose(after.tables[node][rows], before.tables[node][rows], rtol=0, atol=atol)

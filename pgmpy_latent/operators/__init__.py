@@ -1,5 +1,51 @@
 """Pure operators on trees: a tree goes in, a new tree comes out; no data, no fitting."""
 
-from pgmpy_latent.operators.states import canonical_states, marginals, permute_states
+from pgmpy_latent.operators.nodes import delete_node, introduce_node, relocate_node
+from pgmpy_latent.operators.regularity import (
+    bound_from_cards,
+    equivalent,
+    irregular_nodes,
+    is_regular,
+    make_regular,
+    marginally_equivalent,
+    regular_bound,
+)
+from pgmpy_latent.operators.root import root_walk
+from pgmpy_latent.operators.states import (
+    can_split,
+    canonical_states,
+    introduce_state,
+    marginals,
+    merge_states,
+    neighbour_rows,
+    permute_states,
+    random_direction,
+    remove_state,
+    split_state,
+    thesis_direction,
+)
 
-__all__ = ["canonical_states", "marginals", "permute_states"]
+__all__ = [
+    "bound_from_cards",
+    "can_split",
+    "canonical_states",
+    "delete_node",
+    "equivalent",
+    "introduce_node",
+    "introduce_state",
+    "irregular_nodes",
+    "is_regular",
+    "make_regular",
+    "marginally_equivalent",
+    "marginals",
+    "merge_states",
+    "neighbour_rows",
+    "permute_states",
+    "random_direction",
+    "regular_bound",
+    "relocate_node",
+    "remove_state",
+    "root_walk",
+    "split_state",
+    "thesis_direction",
+]

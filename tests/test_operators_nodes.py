@@ -1,0 +1,250 @@
+"""Introducing, deleting and relocating nodes."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from pgmpy_latent import LatentTree
+from pgmpy_latent.operators import (
+    delete_node,
+    introduce_node,
+    marginals,
+    merge_states,
+    permute_states,
+    relocate_node,
+)
+from pgmpy_latent.testing import assert_valid, latent_trees
+from tests import reference
+from tests.reference import assert_same_tables
+
+trees = latent_trees(min_nodes=3, max_nodes=6, max_card=3, zeros=None)
+
+
+def neighbours(tree, node):
+    return [name for name in reference.branches(tree, node) if name is not None]
+
+
+@st.composite
+def introductions(draw):
+    """Return a tree, a node of it, and two or more of its neighbours."""
+    tree = draw(trees)
+    inner = [name for name in tree.names if len(neighbours(tree, name)) > 1]
+    assume(inner)
+    node = draw(st.sampled_from(inner))
+    around = draw(st.permutations(neighbours(tree, node)))
+    return tree, node, around[: draw(st.integers(2, len(around)))]
+
+
+@st.composite
+def deletions(draw):
+    """Return a tree, a hidden node of it, and one of its neighbours."""
+    tree = draw(trees)
+    linked = [name for name in tree.latent_names if neighbours(tree, name)]
+    assume(linked)
+    node = draw(st.sampled_from(linked))
+    return tree, node, draw(st.sampled_from(neighbours(tree, node)))
+
+
+@st.composite
+def relocations(draw):
+    """Return a tree, the two ends of an edge of it, and a node on the side of the second."""
+    tree = draw(trees)
+    linked = [name for name in tree.names if neighbours(tree, name)]
+    assume(linked)
+    neighbour = draw(st.sampled_from(linked))
+    old = draw(st.sampled_from(neighbours(tree, neighbour)))
+    new = draw(st.sampled_from(reference.branches(tree, neighbour)[old]))
+    return tree, neighbour, old, tree.names[new]
+
+
+def a_chain(*tables, latent=None):
+    """Return a chain a, b, c, ... whose first node is the root."""
+    n_nodes = len(tables)
+    return LatentTree(
+        "abcdef"[:n_nodes],
+        [range(np.shape(table)[1]) for table in tables],
+        range(-1, n_nodes - 1),
+        latent or [True] * (n_nodes - 1) + [False],
+        tables,
+    )
+
+
+def a_star(n_leaves=4):
+    """Return a hidden root with binary leaves."""
+    leaves = "wxyz"[:n_leaves]
+    return LatentTree(
+        ["H", *leaves],
+        [[0, 1], *["ab"] * n_leaves],
+        [-1] + [0] * n_leaves,
+        [True] + [False] * n_leaves,
+        [[[0.4, 0.6]], *[[[0.9, 0.1], [0.2, 0.8]]] * n_leaves],
+    )
+
+
+# introducing
+
+
+@given(introductions())
+def test_a_new_node_keeps_the_distribution_of_the_old_ones(drawn):
+    tree, node, chosen = drawn
+    larger = introduce_node(tree, node, chosen, "new")
+    assert_valid(larger)
+    assert larger.names == (*tree.names, "new")
+    assert larger.state_names == (*tree.state_names, tuple(range(tree.cards[tree.index(node)])))
+    assert larger.latent[-1]
+    assert sorted(neighbours(larger, "new")) == sorted([node, *chosen])
+    assert reference.root_of(larger, node) == reference.root_of(tree, node)
+    before, after = reference.distribution(tree, tree.names), reference.distribution(larger, tree.names)
+    np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-15)
+    marginal = marginals(tree)[tree.index(node)]
+    pair = reference.joint_array(larger).sum(axis=tuple(set(range(tree.n_nodes)) - {tree.index(node)}))
+    np.testing.assert_allclose(pair, np.diag(marginal), rtol=1e-9, atol=1e-15)  # a copy
+
+
+@given(introductions())
+def test_deleting_undoes_introducing(drawn):
+    tree, node, chosen = drawn
+    assert_same_tables(tree, delete_node(introduce_node(tree, node, chosen, "new"), "new", node))
+
+
+def test_a_smaller_new_node_by_merging():
+    larger = introduce_node(a_star(), "H", ["w", "x"], "G")
+    smaller = merge_states(larger, "G", [0, 1])
+    assert smaller.state_names[-1] == (0,)
+    assert smaller.children("G") == ("w", "x")
+
+
+# deleting
+
+
+@given(deletions())
+def test_deleting_keeps_what_its_docstring_says(drawn):
+    tree, node, into = drawn
+    smaller = delete_node(tree, node, into)
+    assert_valid(smaller)
+    assert smaller.names == tuple(name for name in tree.names if name != node)
+    root = reference.root_of(tree, node)
+    assert reference.root_of(smaller, into) == (into if root == node else root)
+    assert set(neighbours(smaller, into)) == {*neighbours(tree, into), *neighbours(tree, node)} - {node, into}
+    sides = reference.branches(tree, node)
+    kept = sides[into]
+    for other, nodes in sides.items():
+        names = [tree.names[at] for at in (kept if other == into else [*kept, *nodes])]
+        before, after = reference.distribution(tree, names), reference.distribution(smaller, names)
+        np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-15)
+    if len(neighbours(tree, node)) <= 2:
+        before, after = (reference.distribution(one, smaller.names) for one in (tree, smaller))
+        np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-15)
+
+
+def test_an_isolated_node_is_dropped():
+    tree = LatentTree(
+        ["x", "H", "y"], ["ab", [0, 1], "ab"], [-1, -1, 0], [False, True, False],
+        [[[0.5, 0.5]], [[0.3, 0.7]], [[1, 0], [0, 1]]],
+    )  # fmt: skip
+    smaller = delete_node(tree, "H")
+    assert smaller.names == ("x", "y")
+    assert smaller.parent.tolist() == [-1, 0]
+
+
+# relocating
+
+
+@given(relocations())
+def test_relocating_keeps_the_pair_and_both_sides(drawn):
+    tree, neighbour, old, new = drawn
+    moved = relocate_node(tree, neighbour, old, new)
+    assert_valid(moved)
+    assert new in neighbours(moved, neighbour)
+    assert (old in neighbours(moved, neighbour)) == (old == new)
+    for root in tree.roots:
+        assert moved.parent[root] == -1
+    their_side = [tree.names[at] for at in reference.branches(tree, neighbour)[old]]
+    own_side = [name for name in tree.names if name not in their_side]
+    for names in (their_side, own_side, [neighbour, new]):
+        before, after = reference.distribution(tree, names), reference.distribution(moved, names)
+        np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-15)
+
+
+@given(introductions())
+def test_relocating_to_a_copy_keeps_everything(drawn):
+    tree, node, chosen = drawn
+    larger = introduce_node(tree, node, chosen, "new")
+    left = [name for name in neighbours(larger, node) if name != "new"]
+    moves = [(chosen[0], "new", node), *((name, node, "new") for name in left[:1])]
+    for neighbour, old, new in moves:
+        moved = relocate_node(larger, neighbour, old, new)
+        before, after = reference.joint_array(larger), reference.joint_array(moved)
+        np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-15)
+
+
+def test_relocating_to_where_it_is_changes_nothing():
+    tree = a_star()
+    assert relocate_node(tree, "x", "H", "H") is tree
+
+
+@pytest.mark.parametrize("change", [lambda tree: relocate_node(tree, "f", "e", "a"), lambda tree: _shrunk(tree)])
+def test_row_sums_that_are_slightly_off_do_not_add_up_along_a_path(change):
+    off = [[0.5 + 9e-9, 0.5], [0.5, 0.5 + 9e-9]]
+    assert_valid(change(a_chain(off[:1], off, off, off, off, off)))
+
+
+def _shrunk(tree):
+    for name in "bcde":
+        tree = delete_node(tree, name, "a")
+    return tree
+
+
+# names of states carry the meaning
+
+
+@given(introductions(), relocations(), deletions(), st.integers(0, 2**32 - 1))
+def test_relabelling_commutes_with_operators_on_nodes(introduced, relocated, deleted, seed):
+    rng = np.random.default_rng(seed)
+    for operator, (tree, *arguments) in (
+        (lambda tree, node, chosen: introduce_node(tree, node, chosen, "new"), introduced),
+        (relocate_node, relocated),
+        (delete_node, deleted),
+    ):
+        relabelled = tree
+        for name in tree.names:
+            relabelled = permute_states(relabelled, name, rng.permutation(tree.cards[tree.index(name)]))
+        first, second = operator(tree, *arguments), operator(relabelled, *arguments)
+        assert first.names == second.names
+        names = [name for name in first.names if name != "new"]  # whose states are named by their position
+        np.testing.assert_allclose(
+            reference.distribution(second, names), reference.distribution(first, names), rtol=1e-9, atol=1e-14
+        )
+
+
+# mistakes
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tree: introduce_node(tree, "H", ["x", "y"], "z"), "a node is called 'z' already; choose another name"),
+        (lambda tree: introduce_node(tree, "H", ["x"], "G"), "'G' would stand between 'H' and 1 neighbours; give two"),
+        (lambda tree: introduce_node(tree, "H", ["x", "x"], "G"), r"neighbour of 'H' is named twice: \['x', 'x'\]"),
+        (lambda tree: introduce_node(tree, "x", ["y", "z"], "G"), "'y' is not a neighbour of 'x'; choose among"),
+        (lambda tree: delete_node(tree, "x", "H"), "'x' is observed; only hidden"),
+        (lambda tree: delete_node(tree, "H", "H"), "'H' is not a neighbour of 'H'"),
+        (lambda tree: delete_node(tree, "H"), "'H' has neighbours; say into which of .* it shall be deleted"),
+        (lambda tree: delete_node(LatentTree("H", ["ab"], [-1], [True], [[[1, 0]]]), "H"), "'H' is the only node"),
+        (lambda tree: relocate_node(tree, "x", "y", "H"), "'x' is not a neighbour of 'y'"),
+        (lambda tree: relocate_node(tree, "x", "H", "x"), "'x' is not on the side of 'H' when the edge to 'x' is cut"),
+        (lambda tree: relocate_node(tree, "H", "x", "y"), "'y' is not on the side of 'x' when the edge to 'H' is cut"),
+    ],
+)
+def test_mistakes_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        change(a_star())
+
+
+def test_a_node_of_another_component_is_not_on_the_side():
+    tree = LatentTree(
+        ["x", "y", "z"], ["ab"] * 3, [-1, 0, -1], [False] * 3, [[[0.5, 0.5]], [[1, 0], [0, 1]], [[0.5, 0.5]]]
+    )
+    with pytest.raises(ValueError, match="'z' is not on the side of 'x'"):
+        relocate_node(tree, "y", "x", "z")
