@@ -92,8 +92,9 @@ class TreeEngine:
         Compiled message passing.
     cards : sequence of int
         Number of states of each node.
-    weights : array, shape (n_rows,), optional
-        Weight of each row; one by default.
+    weights : array, shape (n_rows,) or (n_weightings, n_rows), optional
+        Weight of each row; one by default. If there are several weightings, every start of ``expected_counts`` and
+        ``log_likelihood`` names the one it uses.
 
     Examples
     --------
@@ -112,11 +113,12 @@ class TreeEngine:
         rows = np.where(plan.parents < 0, 1, self.cards[plan.parents])
         self.layout = Layout(np.stack([rows, self.cards], axis=1))
         self.weights = np.ones(plan.n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
-        assert self.weights.shape == (plan.n_rows,)
-        self.pattern_weights = self._sum_over_patterns(self.weights)
-        self.constant = 0.0
+        assert self.weights.shape[-1] == plan.n_rows
+        weightings = np.atleast_2d(self.weights)
+        self.pattern_weights = np.stack([self._sum_over_patterns(weights) for weights in weightings])
+        self.constants = np.zeros(len(weightings))
         if plan.row_constants is not None:
-            self.constant = float(self.weights @ plan.row_constants)
+            self.constants = weightings @ plan.row_constants
         self._ops = np.array([step.row for step in plan.steps], dtype=np.int64)
         self._place_sites()
         self._nothing_muted = np.zeros(len(self._ops), dtype=np.int8)
@@ -149,7 +151,9 @@ class TreeEngine:
         """Return an engine for the same rows with other weights."""
         return TreeEngine(self.plan, self.cards, weights)
 
-    def expected_counts(self, tables: np.ndarray, free: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def expected_counts(
+        self, tables: np.ndarray, free: np.ndarray | None = None, weightings: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-likelihood and the expected count of every entry of every table.
 
         Parameters
@@ -158,22 +162,24 @@ class TreeEngine:
             Parameters.
         free : bool array, shape (n_tables,), optional
             Tables whose counts are wanted; the counts of others are zero.
+        weightings : int array, shape (n_starts,), optional
+            Which of the engine's weightings each start uses; the first by default.
 
         Returns
         -------
         log_likelihood : float, or array of shape (n_starts,)
         counts : array like ``tables``
         """
-        log_likelihoods, counts, _ = self._run(tables, backward=True, wanted=self._wanted(free))
+        log_likelihoods, counts, _ = self._run(tables, backward=True, wanted=self._wanted(free), weightings=weightings)
         if free is not None:
             counts *= np.asarray(free)[self.layout.table_of_entry]
         if tables.ndim == 1:
             return log_likelihoods[0], counts[0]
         return log_likelihoods, counts
 
-    def log_likelihood(self, tables: np.ndarray) -> np.ndarray:
+    def log_likelihood(self, tables: np.ndarray, weightings: np.ndarray | None = None) -> np.ndarray:
         """Return the log-likelihood alone: a float, or one per start."""
-        log_likelihoods, _, _ = self._run(tables)
+        log_likelihoods, _, _ = self._run(tables, weightings=weightings)
         return log_likelihoods if tables.ndim == 2 else log_likelihoods[0]
 
     def row_log_likelihoods(self, tables: np.ndarray) -> np.ndarray:
@@ -296,7 +302,9 @@ class TreeEngine:
             entries, slots = int(self.site_base[-1]), int(self.plan.site_slots[-1])
             return _aligned(entries), _aligned(entries), np.empty(slots, dtype=np.int32)
 
-    def _run(self, tables, *, backward=False, keep_logs=False, wanted=None, muted=None, workspace=None):
+    def _run(
+        self, tables, *, backward=False, keep_logs=False, wanted=None, muted=None, workspace=None, weightings=None
+    ):
         """Run the plan; return log-likelihoods, counts and the patterns' log-likelihoods."""
         from pgmpy_latent.propagation.kernels import run  # the compiler loads at first use
 
@@ -305,16 +313,17 @@ class TreeEngine:
         starts = len(tables)
         counts = np.empty((starts, self.layout.size if backward else 0))
         log_likelihoods = np.empty(starts)
-        pattern_logs = np.empty((starts if keep_logs else 1, len(self.pattern_weights) if keep_logs else 0))
+        pattern_logs = np.empty((starts if keep_logs else 1, self.pattern_weights.shape[1] if keep_logs else 0))
+        weightings = np.zeros(starts, np.int64) if weightings is None else np.asarray(weightings, np.int64)
         own = self._workspace() if workspace is None else workspace
         run(
             self._ops, self.plan.low, self.plan.high, self.plan.firsts, self.site_card, self.site_step,
             self.site_base, self.plan.site_slots, self.site_prior, self.layout.offsets, self.plan.soft,
-            self.pattern_weights, tables,
+            self.pattern_weights, weightings, tables,
             self._everything_wanted if wanted is None else wanted,
             self._nothing_muted if muted is None else muted,
             counts, log_likelihoods, pattern_logs, keep_logs, backward, *own,
         )  # fmt: skip
         if workspace is None:
             self._spare_workspaces.append(own)
-        return log_likelihoods + self.constant, counts, pattern_logs
+        return log_likelihoods + self.constants[weightings], counts, pattern_logs

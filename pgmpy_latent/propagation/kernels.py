@@ -250,7 +250,7 @@ def _downward(
 
 def run(
     ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights,
-    tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, up, mass, exponents,
+    weightings, tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, up, mass, exponents,
 ):  # fmt: skip
     """Run a plan for every start.
 
@@ -270,8 +270,10 @@ def run(
         First entry of each table.
     soft : float64
         Given messages.
-    weights : float64 (n_patterns,)
-        Weight of every pattern at the pivots.
+    weights : float64 (n_weightings, n_patterns)
+        Weight of every pattern at the pivots, in one way or several.
+    weightings : int64 (starts,)
+        Which of these each start uses.
     tables : float64 (starts, size)
         Parameters.
     wanted, muted : int8 (n_ops,)
@@ -308,8 +310,9 @@ def run(
             counts[start] = 0.0
         log_likelihoods[start] = _upward(
             ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft,
-            weights, tables[start], muted, counts[start], row_logs[start if keep_logs else 0], keep_logs, backward,
-            up, mass, exponents, scaled, block, powers, edge, prior, ones, state_powers, row_powers, likelihoods,
+            weights[weightings[start]], tables[start], muted, counts[start], row_logs[start if keep_logs else 0],
+            keep_logs, backward, up, mass, exponents, scaled, block, powers, edge, prior, ones, state_powers,
+            row_powers, likelihoods,
         )  # fmt: skip
         if backward:
             _downward(
@@ -328,7 +331,7 @@ def _digest() -> str:
 _SIGNATURE = void(
         _in(int64, 2), _in(uint16, 1), _in(uint16, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
         _in(int64, 1), _in(int64, 1),
-        _in(int64, 1), _in(int64, 1), _in(float64, 1), _in(float64, 1), _in(float64, 2), _in(int8, 1),
+        _in(int64, 1), _in(int64, 1), _in(float64, 1), _in(float64, 2), _in(int64, 1), _in(float64, 2), _in(int8, 1),
         _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, float64[::1],
         float64[::1], int32[::1],
     )  # fmt: skip
