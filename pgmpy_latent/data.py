@@ -145,6 +145,15 @@ class CategoricalData:
         """
         return encode(self, columns=columns)
 
+    def codes_of(self, names: Sequence[Hashable]) -> np.ndarray:
+        """Return the codes of the distinct rows for the given names, -1 throughout for names that are no columns."""
+        codes = np.full((self.n_distinct, len(names)), -1, dtype=self.codes.dtype)
+        column = {name: at for at, name in enumerate(self.columns)}
+        for node, name in enumerate(names):
+            if name in column:
+                codes[:, node] = self.codes[:, column[name]]
+        return codes
+
     def __repr__(self) -> str:
         text = f"{self.n_rows} rows, {self.n_distinct} distinct, {len(self.columns)} columns"
         missing = int(self.has_missing.sum())

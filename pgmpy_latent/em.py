@@ -66,7 +66,7 @@ def log_prior(tables: np.ndarray, prior: float | np.ndarray) -> np.ndarray | flo
     >>> log_prior(np.array([0.5, 0.5]), 1.0)
     -1.386294...
     """
-    if np.ndim(prior) == 0 and prior == 0:
+    if isinstance(prior, float) and prior == 0.0:
         return 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(np.asarray(prior) > 0, prior * np.log(tables), 0.0)
@@ -166,6 +166,53 @@ def narrowing_stages(n_starts: int, q: float) -> list[tuple[int, int]]:
     return stages
 
 
+def narrowed_in_groups(
+    engine, starts: np.ndarray, groups: np.ndarray, stages: Sequence[tuple[int, int]], prior: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Take many starts of several problems that differ in their weights through a few iterations of plain EM.
+
+    Parameters
+    ----------
+    engine : engine
+        With one weighting per problem.
+    starts : array, shape (n_starts, size)
+        Flat tables to begin with.
+    groups : int array, shape (n_starts,)
+        The problem, and so the weighting, of each start.
+    stages : list of (iterations, number of starts kept in each group)
+        See :func:`narrowing_stages`.
+    prior : float
+        Dirichlet pseudo-count.
+
+    Returns
+    -------
+    tables : array, shape (n_left, size)
+    log_likelihoods : array, shape (n_left,)
+        At these tables.
+    groups : int array, shape (n_left,)
+        Of these starts, in ascending order; starts that are impossible from the outset are left out.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.propagation.engine import TreeEngine
+    >>> from pgmpy_latent.propagation.plan import Evidence, compile_plan
+    >>> plan = compile_plan([-1], {0: Evidence(np.array([0, 1]), 2)})
+    >>> engine = TreeEngine(plan, [2], np.array([[1.0, 1.0], [1.0, 3.0]]))
+    >>> narrowed_in_groups(engine, np.full((2, 2), 0.5), np.array([0, 1]), [(1, 1)])[0].tolist()
+    [[0.5, 0.5], [0.25, 0.75]]
+    """
+    values = np.zeros(len(starts))
+    for iterations, kept in stages:
+        for _ in range(iterations):
+            values, counts = engine.expected_counts(starts, None, groups)
+            starts = m_step(counts, engine.layout, prior, starts, None)
+        best_first = np.lexsort((-values, groups))
+        rank = np.arange(len(starts)) - np.searchsorted(groups[best_first], groups[best_first])
+        chosen = best_first[(rank < kept) & np.isfinite(values[best_first])]
+        starts, groups = starts[chosen], groups[chosen]
+    return starts, engine.log_likelihood(starts, groups), groups
+
+
 class Runner(Protocol):
     """Several starts that can be taken further and thinned out."""
 
@@ -246,18 +293,21 @@ class _Climb:
     """
 
     PER_START = (
-        "numbers", "before", "at", "value", "longest", "limit", "step_gain", "remaining", "look_value", "look_gain",
+        "numbers", "before", "at", "value", "logs", "longest", "limit", "step_gain", "remaining", "look_value",
+        "look_gain",
     )  # fmt: skip
 
-    def __init__(self, problem: Problem, starts: np.ndarray, atol: float, max_iter: int, report):
+    def __init__(self, problem: Problem, starts: np.ndarray, atol: float, max_iter: int, stop: str, report):
         self.problem = problem
+        self.stop = stop
         self.asked = self.atol = atol
         self.max_iter = max_iter
         self.report = report
         self.n_iter = 0
         self.numbers = np.arange(len(starts))
         self.final = np.full(len(starts), -np.inf)
-        self.traces: list[list[float]] = [[] for _ in starts]
+        self.trace: list[tuple[np.ndarray, np.ndarray]] = []  # which starts had which log-likelihoods
+        self.highest = -np.inf
         self.best: tuple | None = None
         self.underway = (self.numbers, starts)  # which starts are where: always in order, also after an interrupt
         self.before = starts
@@ -295,10 +345,11 @@ class _Climb:
         return self.done_iterating or not len(self.numbers)
 
     def _note(self, logs: np.ndarray) -> None:
-        for number, log, value in zip(self.numbers, logs, self.value, strict=True):
-            self.traces[number].append(float(log))
-            self.final[number] = value
-        self.report(self.n_iter, float(np.max(self.final)))
+        self.logs = logs
+        self.trace.append((self.numbers, logs))
+        self.final[self.numbers] = self.value
+        self.highest = max(self.highest, float(self.value.max()))
+        self.report(self.n_iter, self.highest)
 
     def advance(self) -> np.ndarray:
         """Take one plain EM iteration with every start; return the objectives."""
@@ -338,8 +389,7 @@ class _Climb:
         longer = np.where(length >= self.limit, self.limit * 4, self.limit)
         self.limit = np.where(good, longer, np.maximum(4, self.limit / 4))
         self.underway = (self.numbers, self.before)
-        last = np.array([self.traces[number][-1] for number in self.numbers])
-        self._note(np.where(good, logs, last))
+        self._note(np.where(good, logs, self.logs))
 
     def keep(self, which: np.ndarray) -> None:
         """Go on with some of the starts only."""
@@ -349,6 +399,9 @@ class _Climb:
 
     def _estimate_remaining(self) -> None:
         """Extrapolate the gain that is left, from single steps and from one look to the next; keep the larger."""
+        if self.stop == "last_step":
+            self.remaining = self.step_gain
+            return
         gain = self.value - self.look_value
         with np.errstate(invalid="ignore"):
             rate = np.clip(gain / np.maximum(self.look_gain, 1e-300), 0.5, 0.9)
@@ -374,18 +427,18 @@ class _Climb:
         if len(self.numbers):
             self._remember(int(np.argmax(self.value)), converged=False)
         self.best_value, self.reached = self.best[1], self.best[3]
-        if self.atol == 0 or self.done_iterating:
+        if self.atol == 0 or self.done_iterating or self.stop == "last_step":
             return
         self.atol *= POLISH
         self.numbers, self.before = np.array([self.best[0]]), self.best[2][None]
-        _, self.value, self.at = step(self.problem, self.before)
+        self.logs, self.value, self.at = step(self.problem, self.before)
         self._forget_history(1)
 
     def _recover(self) -> None:
         """Return to a consistent state after an interrupt, which may have come in the middle of an update."""
         self.numbers, self.before = self.underway
         if len(self.numbers):
-            _, self.value, self.at = step(self.problem, self.before)
+            self.logs, self.value, self.at = step(self.problem, self.before)
         self._forget_history(len(self.numbers))
 
     def finish(self, interrupted: bool) -> Fit:
@@ -395,7 +448,7 @@ class _Climb:
         if len(self.numbers):
             self._remember(int(np.argmax(self.value)), converged=False)
         number, value, tables, converged, remaining = self.best
-        trace = np.array(self.traces[number])
+        trace = np.array([logs[numbers == number][0] for numbers, logs in self.trace if (numbers == number).any()])
         same = SAME_VALUE * max(self.asked, 1e-4) + 1e-10 * abs(value)
         return Fit(
             tables=tables,
@@ -422,6 +475,7 @@ def fit(
     atol: float = 1e-3,
     narrowing: float | None = None,
     accelerate: bool = True,
+    stop: str = "remaining",
     n_threads: int = 1,
     report: Callable[[int, float], None] = lambda iteration, value: None,
 ) -> Fit:
@@ -451,6 +505,9 @@ def fit(
         goes on to its end.
     accelerate : bool
         Whether to leap. Without, this is textbook EM.
+    stop : {"remaining", "last_step"}
+        What ``atol`` bounds: the gain that is left, by extrapolation, or the gain of the last iteration, as papers do,
+        which stops early where EM crawls.
     n_threads : int
         Threads that share the starts; the result does not depend on it.
     report : callable
@@ -482,7 +539,7 @@ def fit(
         starts, whole = frozen.narrow(starts), starts
         problem = Problem(frozen.engine, frozen.narrow_prior(prior), frozen.free, n_threads)
     with problem.threads():
-        climb = _Climb(problem, starts, atol, max_iter, report)
+        climb = _Climb(problem, starts, atol, max_iter, stop, report)
         interrupted = False
         try:
             if narrowing is not None:
@@ -497,11 +554,12 @@ def fit(
 
 
 def _climb_to_the_top(climb: _Climb, accelerate: bool) -> None:
-    while climb.n_iter <= WARM_UP and not climb.done:
+    every_step = climb.stop == "last_step"
+    while climb.n_iter <= WARM_UP and not climb.done and not every_step:
         climb.advance()
     climb.look_value = climb.value
     while not climb.done:
-        for _ in range(CYCLES_PER_LOOK):
+        for _ in range(1 if every_step else CYCLES_PER_LOOK):
             if not climb.done:
                 climb.cycle(leap=accelerate)
         climb.retire()

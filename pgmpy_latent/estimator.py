@@ -258,7 +258,7 @@ class TreeEM(DiscreteParameterEstimator):
         seeds = [np.random.SeedSequence(entropy, spawn_key=(start,)) for start in range(n_starts)]
         if self.init_cpds == "random":
             return np.stack([random_tables(layout, np.random.default_rng(seed)) for seed in seeds])
-        codes = _codes_of_all_nodes(names, encoded)
+        codes = encoded.codes_of(names)
         starts = np.stack(
             [random_memberships(parents, cards, codes, encoded.weights, encoded.row_keys, seed) for seed in seeds]
         )
@@ -350,15 +350,6 @@ def _encode(data, names: list, hidden: set, state_names: dict | None, sample_wei
             "hidden: model.latents = {...}."
         )
     return encode(data, sample_weight=sample_weight, state_names=state_names, columns=observed, hidden=hidden)
-
-
-def _codes_of_all_nodes(names: list, encoded: CategoricalData) -> np.ndarray:
-    codes = np.full((encoded.n_distinct, len(names)), -1, dtype=encoded.codes.dtype)
-    column = {name: at for at, name in enumerate(encoded.columns)}
-    for node, name in enumerate(names):
-        if name in column:
-            codes[:, node] = encoded.codes[:, column[name]]
-    return codes
 
 
 def _given_tables(

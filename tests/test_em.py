@@ -312,6 +312,131 @@ def test_priors_give_the_posterior_mode_on_complete_data():
     assert found.objective == pytest.approx(found.log_likelihood + 2 * np.log(found.tables).sum(), rel=1e-12)
 
 
+# stopping at a small last step, as papers do
+
+
+def textbook(engine, start, n_iter, prior=0.0):
+    """Return tables, log-likelihoods and objectives of plain EM, one entry per iteration."""
+    tables, logs, objectives = [start], [], []
+    for _ in range(n_iter):
+        log, objective, new = em.step(em.Problem(engine, prior), tables[-1][None])
+        logs.append(log[0])
+        objectives.append(objective[0])
+        tables.append(new[0])
+    return tables[:-1], np.array(logs), np.array(objectives)
+
+
+def first_small_step(objectives, atol, after=1):
+    """Return the number of the first iteration, beyond some, that gained no more than the tolerance."""
+    gains = np.diff(objectives)
+    return next(at + 2 for at, gain in enumerate(gains) if gain <= atol and at + 2 > after)
+
+
+@given(problems(max_nodes=5, max_card=3), st.sampled_from([0.0, 0.5]), st.integers(1, 5))
+def test_without_leaps_the_trace_is_the_one_of_the_definition(problem, prior, max_iter):
+    tree, rows, weights, engine, flat = problem
+    found = em.fit(engine, flat, prior=prior, max_iter=max_iter, atol=0, accelerate=False, stop="last_step")
+    tables, expected = tree.tables, []
+    for _ in range(max_iter):
+        reached = tables
+        expected.append(weights @ reference.log_likelihoods(tree.parent, tables, rows))
+        tables = reference_step(tree.parent, tables, rows, weights, prior)
+    np.testing.assert_allclose(found.log_likelihoods, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.tables, engine.layout.pack(reached), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("prior", [0.0, 0.7])
+@pytest.mark.parametrize("atol", [30.0, 1.0, 1e-2, 1e-4])  # the first ends before a warm-up would
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_small_step_is_the_last(seed, atol, prior):
+    engine, _ = latent_class()
+    start = random_tables(engine.layout, np.random.default_rng(seed))
+    found = em.fit(engine, start, prior=prior, atol=atol, accelerate=False, stop="last_step")
+    tables, logs, objectives = textbook(engine, start, 2000, prior)
+    n_iter = first_small_step(objectives, atol)
+    assert found.n_iter == n_iter
+    assert found.converged
+    np.testing.assert_allclose(found.log_likelihoods, logs[:n_iter], rtol=1e-12)
+    np.testing.assert_allclose(found.tables, tables[n_iter - 1], rtol=1e-9, atol=1e-15)
+    assert found.objective == pytest.approx(objectives[n_iter - 1], rel=1e-12)
+    assert found.remaining_gain == pytest.approx(objectives[n_iter - 1] - objectives[n_iter - 2], rel=1e-6)
+
+
+def test_every_start_ends_at_its_own_first_small_step():
+    engine, _ = latent_class()
+    starts = many_starts(engine, 6)
+    found = em.fit(engine, starts, atol=1e-2, accelerate=False, stop="last_step")
+    courses = [textbook(engine, start, 2000) for start in starts]
+    ends = [first_small_step(objectives, 1e-2) for _, _, objectives in courses]
+    assert len(set(ends)) > 1
+    finals = [objectives[end - 1] for (_, _, objectives), end in zip(courses, ends, strict=True)]
+    np.testing.assert_allclose(found.final_objectives, finals, rtol=1e-12)
+    assert found.best_start == np.argmax(finals)
+    assert found.n_iter == ends[found.best_start]
+
+
+@pytest.mark.parametrize("atol", [30.0, 1.0, 1e-2, 1e-4])
+def test_the_first_small_step_after_narrowing_is_the_last(atol):
+    engine, _ = latent_class()
+    starts = many_starts(engine, 8)
+    courses = [textbook(engine, start, 2000) for start in starts]
+    left, n_iter = np.arange(8), 1
+    for iterations, kept in em.narrowing_stages(8, 2):
+        n_iter += iterations
+        values = np.array([courses[number][2][n_iter - 1] for number in left])
+        left = np.sort(left[np.argsort(-values, kind="stable")[:kept]])
+    found = em.fit(engine, starts, atol=atol, narrowing=2, accelerate=False, stop="last_step")
+    assert [found.best_start] == left.tolist()
+    tables, logs, objectives = courses[found.best_start]
+    assert found.n_iter == first_small_step(objectives, atol, after=n_iter)
+    assert found.converged
+    np.testing.assert_allclose(found.log_likelihoods, logs[: found.n_iter], rtol=1e-12)
+    np.testing.assert_allclose(found.tables, tables[found.n_iter - 1], rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("accelerate", [False, True])
+@pytest.mark.parametrize("narrowing", [None, 2])
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 8, 9, 20])
+def test_a_run_to_a_small_step_takes_no_more_iterations_than_allowed(monkeypatch, max_iter, narrowing, accelerate):
+    engine, _ = latent_class()
+    starts = many_starts(engine, 8)
+    step, calls = em.step, []
+
+    def counting(*arguments):
+        calls.append(arguments)
+        return step(*arguments)
+
+    monkeypatch.setattr(em, "step", counting)
+    found = em.fit(
+        engine, starts, max_iter=max_iter, atol=1e-9, narrowing=narrowing, accelerate=accelerate, stop="last_step"
+    )
+    assert len(calls) == found.n_iter == len(found.log_likelihoods) == max_iter
+    assert not found.converged
+    monkeypatch.undo()
+    assert found.log_likelihood == pytest.approx(engine.log_likelihood(found.tables), rel=1e-10)
+    if not accelerate:
+        tables, logs, _ = textbook(engine, starts[found.best_start], max_iter)
+        np.testing.assert_allclose(found.log_likelihoods, logs, rtol=1e-12)
+        np.testing.assert_allclose(found.tables, tables[-1], rtol=1e-9, atol=1e-15)
+
+
+def test_nothing_is_polished_after_a_small_step(monkeypatch):
+    engine, _ = latent_class()
+    step, calls = em.step, []
+
+    def counting(*arguments):
+        calls.append(arguments)
+        return step(*arguments)
+
+    monkeypatch.setattr(em, "step", counting)
+    found = em.fit(engine, many_starts(engine, 1), atol=1e-2, accelerate=False, stop="last_step")
+    assert found.converged
+    assert len(calls) == found.n_iter
+
+
+# starts
+
+
 @settings(max_examples=30)
 @given(latent_trees(min_nodes=2, latents_are_inner=True), st.data(), st.integers(0, 1000))
 def test_membership_starts_are_tables_and_do_not_depend_on_the_order_of_rows(tree, data, seed):
