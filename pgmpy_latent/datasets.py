@@ -1,8 +1,12 @@
-"""Tables to try things on."""
+"""Tables to try things on, and models to draw tables from."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pgmpy_latent.tree import LatentTree
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +59,18 @@ _BANDS = {
     "income": ((11, 15, 18, 21), ("Below $15k", "$15k-$25k", "$25k-$40k", "$40k-$60k", "$60k and over")),
 }
 
+#: Number of observed variables -> (parents and numbers of states of the hidden ones, breadth first; parents of the
+#: observed ones): figures 7.1 to 7.3 of the thesis.
+_HLC = {
+    7: ((-1, 0, 0), (3, 3, 3), (1, 1, 1, 0, 2, 2, 2)),
+    12: ((-1, 0, 0, 1, 1, 2, 2), (2,) * 3 + (3,) * 4, tuple(np.repeat(range(3, 7), 3).tolist())),
+    18: ((-1, 0, 0, 0, 1, 1, 2, 2, 3, 3), (2,) * 4 + (3,) * 6, tuple(np.repeat(range(4, 10), 3).tolist())),
+}
+#: States of the observed variables of these models.
+_HLC_STATES = 3
+#: What the largest entry of every row must reach in a strong model.
+_STRONG = 0.6
+
 
 def load_anes96() -> pd.DataFrame:
     """Return answers of 944 voters to the American National Election Study of 1996.
@@ -92,7 +108,6 @@ def load_anes96() -> pd.DataFrame:
     >>> table["age"].cat.categories.tolist()
     ['18-29', '30-44', '45-59', '60 and over']
     """
-    import numpy as np
     import pandas as pd
     from statsmodels.datasets import anes96  # loads slowly, so only when asked for
 
@@ -109,3 +124,88 @@ def load_anes96() -> pd.DataFrame:
             continue
         columns[name] = pd.Categorical.from_codes(codes, list(labels), ordered=True)
     return pd.DataFrame(columns)
+
+
+def hlc_model(n_variables: int, *, random_state=None, strong: bool = True) -> LatentTree:
+    """Return a random hierarchical latent class model with 7, 12 or 18 observed variables.
+
+    These are the models from which Karčiauskas' thesis draws tables (section 7.3.2), after Zhang (2004) and Zhang and
+    Kočka (2004). Observed variables have three states each.
+
+    - 7: the root H1 has the children H2 (over D1 to D3), H3 (over D5 to D7) and D4; all have three states.
+    - 12: a root of two states, two children of two states, two children of three states of each of these, and three
+      observed variables below each of the four. The root is redundant, having two neighbours and no more states than
+      these: tables cannot tell the model from one in which H2 and H3 are linked directly.
+    - 18: the same with three children of the root, which is then not redundant.
+
+    Parameters
+    ----------
+    n_variables : {7, 12, 18}
+        Number of observed variables, called D1, D2 and so on; their states are 0, 1 and 2. Hidden variables are
+        called H1, H2 and so on, breadth first, and come first in node order.
+    random_state : int, numpy.random.Generator or None
+        Source of randomness. The same number gives the same model.
+    strong : bool
+        False: every row of every table is uniform on the simplex, as in the thesis' first model of seven variables.
+        True: rows and tables that are too weak are drawn again, as in all of its other models; see the notes.
+
+    Returns
+    -------
+    LatentTree
+        Draw tables from it with :func:`pgmpy_latent.sample`.
+
+    Notes
+    -----
+    The thesis has two rules for strong models.
+
+    1. Each conditional distribution has an entry of at least 0.6. Here each row of each table is drawn until it does.
+       The root's distribution is not a conditional one, and is drawn once.
+    2. In each conditional table, it says, look up the parent's state at which each state of the child has its largest
+       entry: these must not all be the same. By the letter that excludes nothing. If all were the same, this row of the
+       table would be larger than another one in every column, and yet both sum to one. The sensible rule is the one
+       with child and parent exchanged: look up the child's state at which each state of the parent has its largest
+       entry, and these must not all be the same. Here a table whose rows all have their maximum in the same column is
+       drawn again. The letter then holds as well.
+
+    What remains is uniform among the tables that satisfy both.
+
+    References
+    ----------
+    G. Karčiauskas, thesis on learning with hidden variables by parameter reusing, section 7.3.2.
+
+    Examples
+    --------
+    >>> tree = hlc_model(7, random_state=0)
+    >>> tree.children("H1"), tree.children("H3")
+    (('H2', 'H3', 'D4'), ('D5', 'D6', 'D7'))
+    >>> bool(tree.table("D1").max(axis=1).min() >= 0.6)
+    True
+    >>> hlc_model(18, random_state=0)
+    LatentTree(28 nodes, 10 latent, 139 parameters)
+    >>> from pgmpy_latent import sample
+    >>> sample(tree, 1000, random_state=0).shape
+    (1000, 7)
+    """
+    if n_variables not in _HLC:
+        raise ValueError(f"there is no model with {n_variables!r} observed variables; n_variables is 7, 12 or 18")
+    rng = np.random.default_rng(random_state)
+    above, cards, below = _HLC[n_variables]
+    parent, n_hidden = (*above, *below), len(above)
+    cards = (*cards, *[_HLC_STATES] * n_variables)
+    names = [f"H{node + 1}" for node in range(n_hidden)] + [f"D{node + 1}" for node in range(n_variables)]
+    latent = [node < n_hidden for node in range(len(parent))]
+    tables = [
+        rng.dirichlet(np.ones(card), size=1) if up < 0 else _hlc_table(rng, cards[up], card, strong)
+        for up, card in zip(parent, cards, strict=True)
+    ]
+    return LatentTree(names, [range(card) for card in cards], parent, latent, tables)
+
+
+def _hlc_table(rng: np.random.Generator, n_rows: int, card: int, strong: bool) -> np.ndarray:
+    """Draw rows uniformly from the simplex; in a strong table, until both rules of :func:`hlc_model` hold."""
+    while True:
+        table = rng.dirichlet(np.ones(card), size=n_rows)
+        while strong and (weak := table.max(axis=1) < _STRONG).any():
+            table[weak] = rng.dirichlet(np.ones(card), size=int(weak.sum()))
+        if not strong or len(set(table.argmax(axis=1).tolist())) > 1:
+            return table

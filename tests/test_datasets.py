@@ -1,4 +1,4 @@
-"""The tables that the package offers, against the raw numbers that statsmodels ships."""
+"""What there is to try: tables, against the raw numbers that statsmodels ships; models, by their rules."""
 
 import subprocess
 import sys
@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from pgmpy_latent import datasets, encode
-from pgmpy_latent.datasets import load_anes96
+from pgmpy_latent.datasets import hlc_model, load_anes96
+from pgmpy_latent.operators import is_regular
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +105,90 @@ def test_statsmodels_loads_at_first_use():
 
 def test_public_name():
     assert datasets.load_anes96 is load_anes96
+    assert datasets.hlc_model is hlc_model
+
+
+#: Number of observed variables -> children of every hidden variable, as in the figures 7.1 to 7.3 of the thesis.
+FIGURES = {
+    7: {"H1": "H2 H3 D4", "H2": "D1 D2 D3", "H3": "D5 D6 D7"},
+    12: {
+        "H1": "H2 H3", "H2": "H4 H5", "H3": "H6 H7",
+        "H4": "D1 D2 D3", "H5": "D4 D5 D6", "H6": "D7 D8 D9", "H7": "D10 D11 D12",
+    },
+    18: {
+        "H1": "H2 H3 H4", "H2": "H5 H6", "H3": "H7 H8", "H4": "H9 H10",
+        "H5": "D1 D2 D3", "H6": "D4 D5 D6", "H7": "D7 D8 D9",
+        "H8": "D10 D11 D12", "H9": "D13 D14 D15", "H10": "D16 D17 D18",
+    },
+}  # fmt: skip
+HIDDEN_CARDS = {7: [3] * 3, 12: [2] * 3 + [3] * 4, 18: [2] * 4 + [3] * 6}
+
+
+@pytest.mark.parametrize("n_variables", [7, 12, 18])
+@pytest.mark.parametrize("strong", [False, True])
+def test_structure_of_the_models(n_variables, strong):
+    tree = hlc_model(n_variables, random_state=0, strong=strong)
+    assert tree.latent_names == tuple(FIGURES[n_variables])
+    assert tree.observed_names == tuple(f"D{at}" for at in range(1, n_variables + 1))
+    assert {name: " ".join(tree.children(name)) for name in tree.latent_names} == FIGURES[n_variables]
+    assert [tree.names[root] for root in tree.roots] == ["H1"]
+    assert tree.cards.tolist() == HIDDEN_CARDS[n_variables] + [3] * n_variables
+    assert all(states == tuple(range(len(states))) for states in tree.state_names)
+    assert is_regular(tree) == (n_variables != 12)  # two binary neighbours leave a binary root nothing to do
+
+
+def conditional_tables(tree):
+    return [table for table, above in zip(tree.tables, tree.parent, strict=True) if above >= 0]
+
+
+@pytest.mark.parametrize("n_variables", [7, 12, 18])
+@pytest.mark.parametrize("seed", range(50))
+def test_strong_models_keep_both_rules(n_variables, seed):
+    for table in conditional_tables(hlc_model(n_variables, random_state=seed)):
+        assert table.max(axis=1).min() >= 0.6
+        assert len(set(table.argmax(axis=1))) > 1
+        assert len(set(table.argmax(axis=0))) > 1  # what the thesis says by the letter, which follows
+
+
+def test_weak_models_keep_neither_rule():
+    tables = [
+        table for seed in range(50) for table in conditional_tables(hlc_model(7, random_state=seed, strong=False))
+    ]
+    rows = np.concatenate(tables)
+    assert len(rows) == 50 * 9 * 3
+    # of the rows that are uniform on the simplex, 3 * 0.4² = 48 % have an entry of at least 0.6; by symmetry, a ninth
+    # of the tables have all maxima in one column
+    assert (rows.max(axis=1) >= 0.6).mean() == pytest.approx(0.48, abs=4 * np.sqrt(0.48 * 0.52 / len(rows)))
+    together = np.mean([len(set(table.argmax(axis=1))) == 1 for table in tables])
+    assert together == pytest.approx(1 / 9, abs=4 * np.sqrt(8 / 81 / len(tables)))
+    assert all(len(set(table.argmax(axis=0))) > 1 for table in tables)  # the letter holds for any table
+
+
+def test_roots_are_drawn_without_rules():
+    largest = [hlc_model(7, random_state=seed).table("H1").max() for seed in range(200)]
+    assert np.mean(np.array(largest) >= 0.6) == pytest.approx(0.48, abs=4 * np.sqrt(0.48 * 0.52 / 200))
+
+
+def test_strong_rows_are_uniform_where_they_may_be():
+    rows = np.concatenate([hlc_model(7, random_state=seed).table("D1") for seed in range(200)])
+    assert (rows.argmax(axis=1)[:, None] == np.arange(3)).mean(axis=0) == pytest.approx(1 / 3, abs=0.08)
+    # uniform on the corner where the largest entry is at least 0.6: the mass beyond has the density 2x / 0.4²
+    assert (1 - rows.max(axis=1)).mean() == pytest.approx(2 / 3 * 0.4, abs=4 * 0.4 / np.sqrt(18 * len(rows)))
+
+
+def test_seeds_fix_the_model():
+    for strong in (False, True):
+        assert hlc_model(12, random_state=3, strong=strong) == hlc_model(12, random_state=3, strong=strong)
+        assert hlc_model(12, random_state=3, strong=strong) != hlc_model(12, random_state=4, strong=strong)
+    rng = np.random.default_rng(3)
+    assert hlc_model(12, random_state=rng) == hlc_model(12, random_state=3)
+    assert hlc_model(12, random_state=rng) != hlc_model(12, random_state=3)  # the generator has moved on
+    assert hlc_model(7) != hlc_model(7)
+
+
+@pytest.mark.parametrize("n_variables", [0, 8, "7", None])
+def test_other_numbers_of_variables_are_refused(n_variables):
+    with pytest.raises(
+        ValueError, match=f"no model with {n_variables!r} observed variables; n_variables is 7, 12 or 18"
+    ):
+        hlc_model(n_variables)
