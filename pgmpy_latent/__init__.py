@@ -10,6 +10,9 @@ _HOME = {
     "encode": "pgmpy_latent.data",
     "LatentTree": "pgmpy_latent.tree",
     "TreeEM": "pgmpy_latent.estimator",
+    "SplitMerge": "pgmpy_latent.learners.split_merge",
+    "RandomStarts": "pgmpy_latent.learners.random_starts",
+    "compare_classes": "pgmpy_latent.learners.compare",
     "from_pgmpy": "pgmpy_latent.convert",
     "to_pgmpy": "pgmpy_latent.convert",
     "save": "pgmpy_latent.convert",
@@ -22,7 +25,7 @@ _HOME = {
     "impute": "pgmpy_latent.queries",
     "sample": "pgmpy_latent.queries",
 }
-_MODULES = ("datasets", "exceptions", "scores", "testing")
+_MODULES = ("datasets", "exceptions", "operators", "scores", "testing")
 
 #: ``testing`` is left out: a star import must not need hypothesis.
 __all__ = ["__version__", *_HOME, *(name for name in _MODULES if name != "testing")]

@@ -1,0 +1,1 @@
+"""Learners: one algorithm per file, search policy only."""

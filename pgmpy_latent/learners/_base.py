@@ -1,0 +1,197 @@
+"""The surface of all learners: fit, and what it leaves behind. What can then be asked stands in ``_fitted``."""
+
+from __future__ import annotations
+
+import warnings
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from pgmpy.causal_discovery._base import _BaseCausalDiscovery
+from pgmpy.models import DiscreteBayesianNetwork
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from pgmpy_latent import scores
+from pgmpy_latent.convert import to_pgmpy
+from pgmpy_latent.data import CategoricalData, encode
+from pgmpy_latent.estimator import TreeEM
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.learners._fitted import FittedTree, checked_array, is_array
+from pgmpy_latent.learners._search import Outcome
+from pgmpy_latent.learners._skeleton import fresh_latent_name
+from pgmpy_latent.operators import canonical_states
+from pgmpy_latent.tree import LatentTree
+
+#: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
+HISTORY = {
+    "step": "int64",
+    "operator": object,
+    "target": object,
+    "score": "float64",
+    "log_likelihood": "float64",
+    "n_parameters": "int64",
+    "seconds": "float64",
+}
+#: Why a search stopped early, and what to do about it.
+STOPPED = {
+    "time_limit": "the time limit stopped the search; raise time_limit, or set it to None",
+    "interrupted": "Ctrl-C stopped the search; fit again to let it run to its end",
+}
+
+
+class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
+    """Base of the learners of latent trees: a pgmpy structure learner and a scikit-learn estimator.
+
+    A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns
+    an :class:`~pgmpy_latent.learners._search.Outcome`: a tree whose observed nodes are the columns of ``data``, in
+    their order, with the score and log-likelihood it has there. It may extend ``_check_settings()``, which runs before
+    any work. This class reads one keyword: ``unseen``, what becomes of categories that the model does not know when it
+    is asked about new rows (``"missing"``, the default, or ``"error"``).
+
+    Tables are DataFrames, arrays or :class:`~pgmpy_latent.CategoricalData`, missing cells included. New frames are read
+    by the names of their columns, and further columns are ignored; arrays are read by position.
+
+    Attributes
+    ----------
+    tree_ : LatentTree
+        The learned model. Hidden states are numbered from 0, the largest first.
+    model_, causal_graph_ : pgmpy.models.DiscreteBayesianNetwork
+        The same as a pgmpy network, one object under two names, with the hidden variables as its ``latents``.
+    adjacency_matrix_ : DataFrame
+        1 where the row's variable is the parent of the column's.
+    latents_ : list
+        Names of the hidden variables.
+    not_needed_ : list
+        Those of them that ended with a single state.
+    log_likelihood_ : float
+        Of the data (natural logarithm); larger is better.
+    n_parameters_ : int
+        Number of free parameters.
+    bic_ : float
+        ``log_likelihood_ - n_parameters_ / 2 * ln(sum of weights)``; larger is better.
+    score_ : float
+        What the search maximised (``scoring_method``), at the learned model; larger is better.
+    history_ : DataFrame
+        A row per accepted step: step, operator, target, score, log_likelihood, n_parameters, seconds.
+    stopped_ : {None, "time_limit", "interrupted"}
+        What ended the search before its time; None if it ended by itself.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray
+        Their names, if all are text.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"x": list("aaabbbab"), "y": list("cccdddcd"), "z": list("eeefffef")})
+    >>> learner = TwoClasses().fit(frame)
+    >>> learner.model_.check_model(), learner.latents_, round(learner.log_likelihood_, 3)
+    (True, ['H'], -5.545)
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = False
+        return tags
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn a latent tree.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            A row per observation; missing cells are fine. See :func:`pgmpy_latent.encode`.
+        y : ignored
+            For scikit-learn.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows, by position.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> TwoClasses().fit(frame, sample_weight=[1, 2, 3, 4]).tree_.table("H").round(4)
+        array([[0.7, 0.3]])
+        """
+        self._check_settings()
+        return self._fit(self._check_fit_data(X, sample_weight))
+
+    def _check_settings(self) -> None:
+        """Raise for settings that cannot be meant, before any work; subclasses extend it."""
+        unseen = self._unseen
+        if unseen not in ("missing", "error"):
+            raise ValueError(f"unseen is {unseen!r}; give 'missing' or 'error'")
+
+    def _check_fit_data(self, X, sample_weight=None) -> CategoricalData:
+        """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
+        if is_array(X):
+            X = checked_array(X)
+        data = encode(X, sample_weight=sample_weight, state_names=self._known_states())
+        if data.n_rows < 2:
+            raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
+        if None in data.columns:
+            raise DataError("a column is called None, which pgmpy does not allow; rename it")
+        return data
+
+    def _known_states(self) -> dict | None:
+        """Return the states of columns that are known before the data are read; subclasses may have some."""
+        return None
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        raise NotImplementedError(f"{type(self).__name__} does not say how it learns: implement _learn(data)")
+
+    def _fit(self, X: CategoricalData):
+        """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
+        outcome = self._learn(X)
+        tree = _numbered_states(canonical_states(outcome.tree))
+        self._columns = X.columns
+        self.n_features_in_ = len(X.columns)
+        vars(self).pop("feature_names_in_", None)  # of an earlier fit
+        if all(isinstance(name, str) for name in X.columns):
+            self.feature_names_in_ = np.array(X.columns, dtype=object)
+        self.tree_ = tree
+        self.model_ = self.causal_graph_ = to_pgmpy(tree)
+        self.latents_ = list(tree.latent_names)
+        self.not_needed_ = [name for name in self.latents_ if tree.cards[tree.index(name)] == 1]
+        self.log_likelihood_ = float(outcome.log_likelihood)
+        self.n_parameters_ = scores.n_parameters(tree)
+        self.bic_ = scores.bic(tree, X)
+        self.score_ = float(outcome.score)
+        self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY)).astype(HISTORY)
+        self.stopped_ = outcome.stopped
+        if outcome.stopped is not None:
+            warnings.warn(
+                f"{STOPPED[outcome.stopped]}. What is fitted is the best model so far.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    @property
+    def adjacency_matrix_(self) -> pd.DataFrame:
+        """1 where the row's variable is the parent of the column's; made when asked for, as it can be large."""
+        check_is_fitted(self)
+        return nx.to_pandas_adjacency(self.causal_graph_, weight=1, dtype="int")
+
+
+class TwoClasses(LatentTreeLearner):
+    """The smallest learner, for examples: one hidden variable with two states, parent of all columns."""
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        hidden = fresh_latent_name(data.columns)
+        network = DiscreteBayesianNetwork([(hidden, column) for column in data.columns], latents={hidden})
+        found = TreeEM(seed=0, show_progress=False).fit(network, data)
+        return Outcome(found.tree_, scores.bic(found.tree_, data), found.log_likelihood_, history=[])
+
+
+def _numbered_states(tree: LatentTree) -> LatentTree:
+    """Return the tree with the states of hidden variables called 0, 1, 2 and so on."""
+    states = [
+        tuple(range(len(own))) if hidden else own for own, hidden in zip(tree.state_names, tree.latent, strict=True)
+    ]
+    return LatentTree(tree.names, states, tree.parent, tree.latent, tree.tables)

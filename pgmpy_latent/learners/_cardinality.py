@@ -1,0 +1,304 @@
+"""Learners of how many states hidden variables have: the phases of growing, shrinking and adjusting (Procedure 6.1)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from numbers import Real
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from pgmpy_latent import scores
+from pgmpy_latent.convert import from_pgmpy
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
+from pgmpy_latent.learners._base import LatentTreeLearner
+from pgmpy_latent.learners._search import Outcome, Search, Settings, State, Step
+from pgmpy_latent.learners._skeleton import one_state_tree
+from pgmpy_latent.learners._workshop import Workshop
+from pgmpy_latent.operators import make_regular
+from pgmpy_latent.operators.regularity import bound_from_cards
+from pgmpy_latent.tree import LatentTree
+
+#: A score must rise by more than rounding to count as risen.
+ROUNDING = 1e-9
+
+
+@dataclass(eq=False)
+class Model:
+    """A fitted model during a search, with room for what was found out about it."""
+
+    tree: LatentTree
+    log_likelihood: float
+    score: float
+    key: tuple[int, ...]
+    notes: dict = field(default_factory=dict)
+
+
+class Policy:
+    """Grow until the score no longer rises, shrink likewise, adjust; and again as long as anything helps.
+
+    A subclass says what growing, shrinking and adjusting are: each yields or returns models, best first.
+
+    Parameters
+    ----------
+    workshop : Workshop
+        Fits trees.
+    score : callable
+        Tree and log-likelihood -> score.
+    delta : float
+        What an adjustment must gain.
+    shrink, adjust : bool
+        Whether to do so.
+    patience : int or None
+        How often growing may fail before the search goes on; None never gives up.
+    """
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        score: Callable[[LatentTree, float], float],
+        *,
+        delta: float,
+        shrink: bool = True,
+        adjust: bool = True,
+        patience: int | None = 1,
+    ):
+        self.workshop = workshop
+        self.search = workshop.search
+        self.score = score
+        self.delta = delta
+        self.shrink = shrink
+        self.adjust = adjust
+        self.patience = patience
+        self._latest: Model | None = None
+
+    def grown(self, model: Model) -> tuple[str, Hashable, Model] | None:
+        """Return (operator, target, model) with one hidden state more."""
+        raise NotImplementedError
+
+    def shrunk(self, model: Model) -> tuple[str, Hashable, Model] | None:
+        """Return (operator, target, model) with one hidden state less."""
+        raise NotImplementedError
+
+    def adjusted(self, model: Model) -> Iterator[tuple[str, Hashable, Model]]:
+        """Yield (operator, target, model) with as many hidden states."""
+        raise NotImplementedError
+
+    def model(self, tree: LatentTree, log_likelihood: float, key: tuple[int, ...]) -> Model:
+        """Return a scored model."""
+        return Model(tree, log_likelihood, self.score(tree, log_likelihood), key)
+
+    def start(self, tree: LatentTree, **options) -> State:
+        """Return the state of a search that begins with a tree, after EM."""
+        tree, found = self.workshop.fit([tree], first=True, **options)
+        model = self.model(tree, found.log_likelihood, ())
+        memory = {**self._all_phases(), "failed": 0}
+        return State(tree, model.score, model.log_likelihood, memory=memory)
+
+    def _all_phases(self) -> dict[str, bool]:
+        return {"grow": True, "shrink": self.shrink, "adjust": self.adjust}
+
+    def _current(self, state: State) -> Model:
+        key = (state.step, state.memory["failed"])
+        if self._latest is None or self._latest.tree is not state.tree or self._latest.key != key:
+            self._latest = Model(state.tree, state.log_likelihood, state.score, key)
+        return self._latest
+
+    def advance(self, state: State) -> Step:
+        """Take the next step of Procedure 6.1."""
+        model, memory = self._current(state), state.memory
+        if memory["grow"]:
+            return self._try_to_grow(state, model)
+        if memory["shrink"]:
+            found = self.shrunk(model)
+            if self._better(found, state, ROUNDING):
+                return self._accept(state, found, {**memory, "grow": True, "adjust": self.adjust})
+            return Step(replace(state, memory={**memory, "shrink": False}))
+        if memory["adjust"]:
+            for found in self.adjusted(model):
+                if self._better(found, state, self.delta):
+                    return self._accept(state, found, {**memory, **self._all_phases()})
+        return self._finished(state)
+
+    def _try_to_grow(self, state: State, model: Model) -> Step:
+        memory = state.memory
+        found = self.grown(model)
+        if self._better(found, state, ROUNDING):
+            return self._accept(state, found, {**memory, **self._all_phases(), "failed": 0})
+        failed = memory["failed"] + 1
+        go_on = self.patience is None or failed < self.patience
+        return Step(replace(state, memory={**memory, "grow": go_on, "failed": failed}))
+
+    def _better(self, found, state: State, by: float) -> bool:
+        return found is not None and found[2].score > state.score + by
+
+    def _accept(self, state: State, found: tuple[str, Hashable, Model], memory: dict) -> Step:
+        operator, target, model = found
+        new = State(model.tree, model.score, model.log_likelihood, state.step + 1, memory)
+        return Step(new, operator, target)
+
+    def _finished(self, state: State) -> Step:
+        """Fit the last model to the end."""
+        settings = self.search.settings
+        tree, found = self.workshop.fit([state.tree], atol=settings.tol, max_iter=settings.max_iter)
+        model = self.model(tree, found.log_likelihood, ())
+        if model.score <= state.score + ROUNDING:
+            return Step(replace(state, finished=True))
+        return Step(State(tree, model.score, model.log_likelihood, state.step + 1, state.memory, True), "fit", None)
+
+
+class CardinalityLearner(LatentTreeLearner):
+    """What :class:`SplitMerge` and :class:`RandomStarts` share: skeletons, starts, scores, settings, the run."""
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if not (callable(self.scoring_method) or self.scoring_method in ("bic", "aic", "cs")):
+            raise ValueError(
+                f"scoring_method is {self.scoring_method!r}; give 'bic', 'aic', 'cs' or a function of tree and data"
+            )
+        at_least = {"tol": 0, "search_tol": 0, "delta": 0, "prior": 0, "max_iter": 1, "search_iter": 1, "narrowing": 1}
+        for name, least in at_least.items():
+            self._check_number(name, least, none=name == "prior")
+        self._check_number("time_limit", 0, none=True)
+        if self.time_limit is not None and self.time_limit == 0:
+            raise ValueError("time_limit is 0 seconds, in which nothing can be learned; give more, or None")
+        for name in ("max_states",):
+            self._check_number(name, 1, none=True)
+        if self.narrowing == 1:
+            raise ValueError("narrowing is 1, which keeps all starts for ever; give more than 1, as 2")
+        if self.stop not in ("remaining", "last_step"):
+            raise ValueError(f"stop is {self.stop!r}; give 'remaining' or 'last_step'")
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs is 0; give the number of threads, -1 for all cores, or None for one")
+
+    def _check_number(self, name: str, least: float, none: bool = False, whole: bool = False) -> None:
+        value = getattr(self, name)
+        if value is None and none:
+            return
+        kinds = (int, np.integer) if whole else Real
+        if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least:
+            words = "a whole number" if whole else "a number"
+            raise ValueError(f"{name} is {value!r}; give {words} of at least {least}{', or None' if none else ''}")
+
+    def _search(self) -> Search:
+        return Search(
+            Settings(
+                0.0 if self.prior is None else float(self.prior),
+                float(self.tol),
+                float(self.search_tol),
+                int(self.max_iter),
+                int(self.search_iter),
+                self.stop,
+                bool(self.accelerate),
+            ),
+            random_state=_whole_seed(self.random_state),
+            time_limit=self.time_limit,
+            n_threads=effective_n_jobs(self.n_jobs),
+            show_progress=self.show_progress,
+            title=type(self).__name__,
+        )
+
+    def _scorer(self, data: CategoricalData) -> Callable[[LatentTree, float], float]:
+        if self.scoring_method == "bic":
+            penalty = np.log(data.total_weight) / 2
+            return lambda tree, log_likelihood: log_likelihood - penalty * scores.n_parameters(tree)
+        if self.scoring_method == "aic":
+            return lambda tree, log_likelihood: log_likelihood - scores.n_parameters(tree)
+        function = scores.cheeseman_stutz if self.scoring_method == "cs" else self.scoring_method
+        return lambda tree, log_likelihood: float(function(tree, data))
+
+    def _given_start(self) -> LatentTree | None:
+        """Return the model to improve, from whatever holds one."""
+        start = getattr(self, "start", None)
+        if start is None or isinstance(start, LatentTree):
+            return start
+        return start.tree_ if hasattr(start, "tree_") else from_pgmpy(start)
+
+    def _known_states(self) -> dict | None:
+        start = self._given_start()
+        if start is None:
+            return None
+        return {name: start.state_names[start.index(name)] for name in start.observed_names}
+
+    def _first_tree(self, data: CategoricalData) -> LatentTree:
+        """Return the tree to begin with: the one given, or one state for every hidden variable."""
+        start = self._given_start()
+        if start is None:
+            return one_state_tree(self.skeleton, data)
+        if self.skeleton is not None:
+            raise SkeletonError("give a skeleton or a model to start with, not both: the model has a skeleton")
+        shape = one_state_tree(start, data)  # checks the columns
+        order = [start.index(name) for name in shape.names]
+        states = [start.state_names[at] for at in order]
+        return LatentTree(shape.names, states, shape.parent, shape.latent, [start.tables[at] for at in order])
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        search = self._search()
+        tree = self._first_tree(data)
+        workshop = Workshop(data, tree, search)
+        policy = self._policy(workshop, self._scorer(data))
+        outcome = search.run(self._first_state(policy, tree), policy.advance)
+        return self._regular(outcome, policy) if self.regular else outcome
+
+    def _policy(self, workshop: Workshop, score) -> Policy:
+        raise NotImplementedError
+
+    def _first_state(self, policy: Policy, tree: LatentTree) -> State:
+        return policy.start(tree)
+
+    def _regular(self, outcome: Outcome, policy: Policy) -> Outcome:
+        """Leave out hidden variables that carry nothing: the likelihood stays, and parameters become fewer."""
+        tree = make_regular(outcome.tree)
+        if tree.names == outcome.tree.names and (tree.cards == outcome.tree.cards).all():
+            return outcome
+        score = policy.score(tree, outcome.log_likelihood)
+        if score < outcome.score:
+            return outcome
+        last = outcome.history[-1]
+        entry = {**last, "step": last["step"] + 1, "operator": "make regular", "target": None, "score": score}
+        entry["n_parameters"] = scores.n_parameters(tree)
+        return replace(outcome, tree=tree, score=score, history=[*outcome.history, entry])
+
+
+def most_useful_states(tree: LatentTree, at: int) -> int:
+    """Return how many states a hidden node can use, given its neighbours' numbers of states.
+
+    One more than a regular node may have if it stands between two others: with as many states as the smaller of them
+    it is not needed, but its skeleton may want it.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x", "y"], [[0], [0, 1], [0, 1, 2]], [-1, 0, 0], [True, False, False],
+    ...                   [[[1.0]], [[0.5, 0.5]], [[0.2, 0.3, 0.5]]])
+    >>> most_useful_states(tree, 0)
+    2
+    """
+    around = [int(tree.cards[child]) for child in tree.child_lists[at]]
+    if tree.parent[at] >= 0:
+        around.append(int(tree.cards[tree.parent[at]]))
+    return min(around) if len(around) == 2 else max(1, bound_from_cards(around))
+
+
+def warn_of_irregular(name: Hashable, wanted: int, bound: int) -> None:
+    """Warn that a hidden variable was asked to have more states than its neighbours can tell apart."""
+    warnings.warn(
+        f"{wanted} states of {name!r} are more than the {bound} that its neighbours can tell apart (the bound of "
+        "regularity: the product of their numbers of states, divided by the largest); further states cannot describe "
+        f"the table better. Ask for at most {bound}.",
+        RegularityWarning,
+        stacklevel=2,
+    )
+
+
+def _whole_seed(random_state) -> int | None:
+    """Return a seed that a SeedSequence takes, from what scikit-learn allows."""
+    if random_state is None or isinstance(random_state, (int, np.integer)):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63 - 1))
+    raise ValueError(f"random_state is {random_state!r}; give a whole number of at least 0, or None")

@@ -1,0 +1,302 @@
+"""What can be asked of a learned tree: likelihoods, posteriors, features, gaps filled, new rows, profiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pgmpy_latent import queries, scores
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.learners._profiles import profiles
+
+
+class FittedTree(TransformerMixin):
+    """The methods of a learner once it has a ``tree_``; each puts a question to :mod:`pgmpy_latent.queries`.
+
+    Needs ``tree_``, ``n_features_in_`` and ``_columns``, the columns of ``fit``, and a next class that has pgmpy's
+    ``score``. New frames are read by the names of their columns, and further columns are ignored; arrays are read by
+    position.
+    """
+
+    @property
+    def _unseen(self) -> str:
+        return getattr(self, "unseen", "missing")
+
+    def _table(self, X):
+        """Return a table whose columns can be found by name; the columns of an array are those of ``fit``."""
+        check_is_fitted(self)
+        if not is_array(X):
+            return X
+        X = checked_array(X)
+        if X.shape[1] != self.n_features_in_:
+            raise DataError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                "as input"
+            )
+        return pd.DataFrame(X, columns=pd.Index(self._columns, tupleize_cols=False))
+
+    def _ask(self, query, X, **options):
+        """Put one of :mod:`pgmpy_latent.queries` to the learned model."""
+        X = self._table(X)
+        return query(self.tree_, X, unseen=self._unseen, **options)
+
+    def score_samples(self, X) -> np.ndarray:
+        """Return the log-likelihood of each row (natural logarithm); larger is better.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            The rows; missing cells are summed out.
+
+        Returns
+        -------
+        array, shape (n_rows,)
+            Minus infinity for rows that the model rules out.
+
+        Examples
+        --------
+        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> TwoClasses().fit(frame).score_samples(frame.head(2)).round(4)
+        array([-0.6931, -0.6931])
+        """
+        return self._ask(queries.row_log_likelihoods, X).to_numpy()
+
+    def score(self, X=None, y=None, *, true_graph=None, metric=None, sample_weight=None):
+        """Return the mean log-likelihood of the rows, or compare the learned graph with a true one.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData, optional
+            The rows; missing cells are summed out.
+        y : ignored
+            For scikit-learn.
+        true_graph : pgmpy.base.DAG, optional
+            A graph to compare with, in place of ``X``.
+        metric : str or pgmpy metric, optional
+            What to use instead of the log-likelihood or, with ``true_graph``, of the structural Hamming distance. Those
+            of pgmpy want all nodes, and so the hidden variables, in ``true_graph`` or among the columns of ``X``.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows of ``X``.
+
+        Returns
+        -------
+        float
+            Natural logarithm, larger is better; or what the metric says.
+
+        Examples
+        --------
+        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> learner = TwoClasses().fit(frame)
+        >>> round(learner.score(frame), 4), learner.score(true_graph=learner.model_)
+        (-0.6931, 0)
+        """
+        check_is_fitted(self)
+        if (X is None) == (true_graph is None):
+            raise ValueError("give either X, for the mean log-likelihood, or true_graph, to compare the graphs")
+        if true_graph is not None or metric is not None:
+            if sample_weight is not None:
+                raise ValueError("pgmpy's metrics take no weights; leave sample_weight out")
+            if X is not None and hasattr(metric, "evaluate"):
+                return metric.evaluate(X, self.causal_graph_)  # pgmpy's own way would refuse missing cells first
+            return super().score(X, true_graph, metric)
+        data = self._ask(queries.encode_for, X, sample_weight=sample_weight)
+        return scores.log_likelihood(self.tree_, data) / data.total_weight
+
+    def predict_proba(self, X) -> pd.DataFrame:
+        """Return the posterior distribution of each hidden variable given each row.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            The rows.
+
+        Returns
+        -------
+        DataFrame
+            Columns are pairs (latent, state), rows those of ``X`` under its index. Rows that the model rules out are
+            NaN, with a warning.
+
+        Examples
+        --------
+        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> TwoClasses().fit(frame, sample_weight=[1, 2, 3, 4]).predict_proba(frame.tail(1)).round(2)
+        node     H
+        state    0    1
+        3      1.0  0.0
+        """
+        return self._ask(queries.posterior, X)
+
+    def predict(self, X) -> pd.DataFrame:
+        """Return the most likely state of each hidden variable given each row, each variable by itself.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            The rows.
+
+        Returns
+        -------
+        DataFrame
+            A column per hidden variable, rows those of ``X`` under its index.
+
+        Examples
+        --------
+        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> TwoClasses().fit(frame, sample_weight=[1, 2, 3, 4]).predict(frame)["H"].tolist()
+        [1, 1, 0, 0]
+        """
+        return self._ask(queries.most_likely, X)
+
+    def transform(self, X):
+        """Return the posteriors of the hidden variables as features. See :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            The rows.
+
+        Returns
+        -------
+        array, shape (n_rows, n_hidden_states)
+            Or a DataFrame, as ``set_output`` says; its columns are :meth:`get_feature_names_out`.
+
+        Examples
+        --------
+        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> TwoClasses().set_output(transform="pandas").fit_transform(frame).columns.tolist()
+        ['H=0', 'H=1']
+        """
+        return self.predict_proba(X).to_numpy()
+
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """Return the names of the features that :meth:`transform` makes, such as ``"H=0"``.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            If given, must be the names of the columns of ``fit``; as many as there were, if these had none.
+
+        Returns
+        -------
+        array of str
+
+        Examples
+        --------
+        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> TwoClasses().fit(frame).get_feature_names_out()
+        array(['H=0', 'H=1'], dtype=object)
+        """
+        check_is_fitted(self)
+        if input_features is not None:
+            if len(input_features) != self.n_features_in_:
+                raise ValueError(f"input_features should have length equal to number of columns: {self.n_features_in_}")
+            known = getattr(self, "feature_names_in_", None)
+            if known is not None and list(input_features) != list(known):
+                raise ValueError(f"input_features is not equal to feature_names_in_: {list(known)}")
+        tree = self.tree_
+        names = [f"{name}={state}" for name in tree.latent_names for state in tree.state_names[tree.index(name)]]
+        return np.array(names, dtype=object)
+
+    def impute(self, X, method: str = "most_likely", random_state=None) -> pd.DataFrame:
+        """Return the table with its gaps filled. See :func:`pgmpy_latent.impute`.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            The rows.
+        method : {"most_likely", "draw"}
+            The most likely state of each missing cell given the row's other cells; or a draw of all missing cells of a
+            row from their joint posterior.
+        random_state : int or Generator, optional
+            For draws.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``fit``, rows those of ``X`` under its index.
+
+        Examples
+        --------
+        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> TwoClasses().fit(frame).impute(pd.DataFrame({"x": ["a"], "y": [None], "z": ["e"]})).loc[0].tolist()
+        ['a', 'c', 'e']
+        """
+        return self._ask(queries.impute, X, method=method, random_state=random_state)
+
+    def sample(self, n: int = 1, *, latents: bool = False, random_state=None) -> pd.DataFrame:
+        """Draw new rows from the learned model.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+        latents : bool
+            Whether the hidden variables are among the columns.
+        random_state : int or Generator, optional
+            For repeatable draws.
+
+        Returns
+        -------
+        DataFrame
+
+        Examples
+        --------
+        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> TwoClasses().fit(frame).sample(5, random_state=0).shape
+        (5, 3)
+        """
+        check_is_fitted(self)
+        return queries.sample(self.tree_, n, latents=latents, random_state=random_state)
+
+    def profiles(self) -> pd.DataFrame:
+        """Return what the hidden states look like: their shares, and the observed variables given each of them.
+
+        Returns
+        -------
+        DataFrame
+            Columns are pairs (latent, state). The first row, ``("share", "")``, holds P(state). The others are pairs
+            (variable, category) of all observed variables, with P(variable = category | state): also of variables that
+            hang on other hidden variables, through the tree. Where truth values and numbers meet among the categories,
+            truth values are written as text, as pandas cannot tell True from 1 in an index.
+
+        Examples
+        --------
+        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> TwoClasses().fit(frame, sample_weight=[1, 2, 3, 4]).profiles().round(2).loc[["share", "x"]]
+        latent               H
+        state                0    1
+        variable category
+        share               0.7  0.3
+        x        a          0.0  1.0
+                 b          1.0  0.0
+        """
+        check_is_fitted(self)
+        return profiles(self.tree_)
+
+
+def is_array(X) -> bool:
+    """Tell whether the columns of a table have positions only."""
+    return isinstance(X, (np.ndarray, list, tuple)) or (hasattr(X, "__array__") and not hasattr(X, "columns"))
+
+
+def checked_array(X) -> np.ndarray:
+    """Return the array or list of rows as a two-dimensional array."""
+    # Lists as objects: np.asarray([["a", 1]]) would turn the 1 into "1". Masked arrays stay masked.
+    X = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else np.asanyarray(X)
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: a row per observation, also for a "
+            "single one, as in X.reshape(1, -1)"
+        )
+    return X

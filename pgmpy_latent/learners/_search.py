@@ -1,0 +1,263 @@
+"""The search driver, once for all learners: history, clock, progress, Ctrl-C, seeds by step and candidate, checkpoints.
+
+A search is a sequence of states. A policy turns a state into the next one, by a function of the state, the data and the
+seed alone; the driver calls it until the search ends by itself, the time is up, or somebody presses Ctrl-C. What a
+policy wants to remember from one step to the next lies in the state, as plain numbers and words, so that a state can be
+written to a file and taken up again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from pgmpy_latent import em
+from pgmpy_latent.scores import n_parameters
+from pgmpy_latent.tree import LatentTree
+
+#: Seconds before a progress bar appears.
+PROGRESS_DELAY = 2.0
+
+
+class TimeUp(KeyboardInterrupt):
+    """The time limit was reached; EM returns its best tables, as it does after Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a search stands.
+
+    Attributes
+    ----------
+    tree : LatentTree
+        The current model.
+    score, log_likelihood : float
+        Of the current model; larger is better.
+    step : int
+        Number of models accepted so far; seeds depend on it.
+    memory : dict
+        What the policy wants to know later: plain numbers, words, lists and dicts of them.
+    finished : bool
+        Whether the search has ended by itself.
+    """
+
+    tree: LatentTree
+    score: float
+    log_likelihood: float
+    step: int = 0
+    memory: dict = field(default_factory=dict)
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a search found.
+
+    Attributes
+    ----------
+    tree : LatentTree
+        The best model.
+    score, log_likelihood : float
+        Of the best model; larger is better.
+    history : list of dict
+        One entry per accepted step: step, operator, target, score, log_likelihood, n_parameters, seconds.
+    stopped : str or None
+        ``"time_limit"``, ``"interrupted"``, or None if the search ended by itself.
+    """
+
+    tree: LatentTree
+    score: float
+    log_likelihood: float
+    history: list[dict]
+    stopped: str | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How EM runs in a search; see :func:`pgmpy_latent.em.fit`.
+
+    Attributes
+    ----------
+    prior : float
+        Dirichlet pseudo-count of every table entry.
+    tol, search_tol : float
+        Where EM stops: for the final model, and for candidates.
+    max_iter, search_iter : int
+        Most iterations of a start: for the final model, and for candidates.
+    stop : {"remaining", "last_step"}
+        What the tolerances bound.
+    accelerate : bool
+        Whether EM leaps.
+    """
+
+    prior: float = 0.0
+    tol: float = 1e-3
+    search_tol: float = 0.1
+    max_iter: int = 10_000
+    search_iter: int = 300
+    stop: str = "remaining"
+    accelerate: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a policy did: the next state, and the operator and target if a new model was accepted."""
+
+    state: State
+    operator: str | None = None
+    target: Hashable = None
+
+
+class Search:
+    """The driver of a search.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of EM.
+    random_state : int, optional
+        Seeds are keyed by step and candidate, never counted: ``seed(step, candidate)`` gives the same whatever was
+        drawn before, by however many threads.
+    time_limit : float, optional
+        Seconds.
+    n_threads : int
+        Threads that share candidates and starts; results do not depend on it.
+    show_progress : bool
+        Whether searches of more than two seconds show a bar.
+    title : str
+        Written before the bar.
+    checkpoint : callable, optional
+        Called with every new state and the history so far.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])
+    >>> def advance(state):
+    ...     return Step(replace(state, finished=True, score=-1.0), "toss", "x")
+    >>> outcome = Search(Settings()).run(State(tree, -2.0, -2.0), advance)
+    >>> outcome.score, [entry["operator"] for entry in outcome.history]
+    (-1.0, ['start', 'toss'])
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        random_state: int | None = None,
+        time_limit: float | None = None,
+        n_threads: int = 1,
+        show_progress: bool = False,
+        title: str = "search",
+        checkpoint: Callable[[State, list[dict]], None] | None = None,
+    ):
+        self.settings = settings
+        self.entropy = np.random.SeedSequence(random_state).entropy
+        self.n_threads = n_threads
+        self.show_progress = show_progress
+        self.title = title
+        self.checkpoint = checkpoint
+        self.began = time.perf_counter()
+        self.ends = np.inf if time_limit is None else self.began + time_limit
+        self.stopped: str | None = None
+        self._bar = tqdm(disable=True)
+
+    def seed(self, *key: int) -> np.random.SeedSequence:
+        """Return the seed of a step, a candidate, and whatever else tells draws apart."""
+        return np.random.SeedSequence(self.entropy, spawn_key=key)
+
+    def tick(self, iteration: int = 0, value: float = 0.0) -> None:
+        """Raise TimeUp when the time is up; EM calls this after every iteration."""
+        if time.perf_counter() > self.ends:
+            raise TimeUp
+
+    def fit(self, engine, starts: np.ndarray, *, first: bool = False, **options) -> em.Fit:
+        """Run EM with the settings of this search: those for candidates, unless options say otherwise.
+
+        An interrupt goes on to the driver, unless this is the ``first`` fit: there is nothing better to return than
+        what it found.
+        """
+        settings = self.settings
+        options = {
+            "prior": settings.prior,
+            "atol": max(settings.search_tol, settings.tol),
+            "max_iter": min(settings.search_iter, settings.max_iter),
+            "stop": settings.stop,
+            "accelerate": settings.accelerate,
+            "n_threads": 1,
+            **options,
+        }
+        found = em.fit(engine, starts, report=self.tick, **options)
+        if found.interrupted:
+            self.stopped = self._reason()
+            if not first:
+                raise KeyboardInterrupt
+        return found
+
+    def map(self, function: Callable, items: Sequence) -> list:
+        """Apply a function to independent candidates; the threads share them, the order stays."""
+        if self.n_threads <= 1 or len(items) <= 1:
+            return [function(item) for item in items]
+        with ThreadPoolExecutor(min(self.n_threads, len(items))) as pool:
+            return list(pool.map(function, items))
+
+    def run(self, state: State, advance: Callable[[State], Step], history: list[dict] | None = None) -> Outcome:
+        """Advance until the search ends, and return the best model.
+
+        Parameters
+        ----------
+        state : State
+            Where to begin; a state read from a checkpoint goes on where it was.
+        advance : callable
+            The policy: takes a state, returns a :class:`Step`.
+        history : list of dict, optional
+            What happened before.
+        """
+        fresh = history is None
+        history = [] if fresh else list(history)
+        if fresh:
+            history.append(self._entry(state, "start", None))
+        with tqdm(
+            disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" steps", desc=self.title, leave=False
+        ) as self._bar:
+            try:
+                while not state.finished and self.stopped is None:
+                    self._save(state, history)
+                    taken = advance(state)
+                    state = taken.state
+                    if taken.operator is not None:
+                        history.append(self._entry(state, taken.operator, taken.target))
+                        self._show(history[-1], state)
+            except KeyboardInterrupt:
+                self.stopped = self._reason()
+        self._save(state, history)
+        return Outcome(state.tree, state.score, state.log_likelihood, history, self.stopped)
+
+    def _reason(self) -> str:
+        return "time_limit" if time.perf_counter() > self.ends else "interrupted"
+
+    def _save(self, state: State, history: list[dict]) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint(state, history)
+
+    def _entry(self, state: State, operator: str, target: Hashable) -> dict:
+        return {
+            "step": state.step,
+            "operator": operator,
+            "target": target,
+            "score": state.score,
+            "log_likelihood": state.log_likelihood,
+            "n_parameters": n_parameters(state.tree),
+            "seconds": time.perf_counter() - self.began,
+        }
+
+    def _show(self, entry: dict, state: State) -> None:
+        states = state.tree.cards[state.tree.latent].tolist()
+        sizes = states[0] if len(states) == 1 else states if len(states) <= 12 else f"{sum(states)} in {len(states)}"
+        self._bar.set_postfix_str(f"{entry['operator']}: score {entry['score']:.1f}, states {sizes}", refresh=False)
+        self._bar.update()

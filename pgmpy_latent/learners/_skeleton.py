@@ -1,0 +1,147 @@
+"""Which variables are hidden, and who is whose parent: skeletons given as trees, networks or graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import count
+
+import networkx as nx
+import numpy as np
+
+from pgmpy_latent.convert import check_one_parent
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.exceptions import NotATreeError, SkeletonError
+from pgmpy_latent.tree import LatentTree
+
+
+def fresh_latent_name(columns, wanted: str = "H") -> str:
+    """Return a name for a hidden variable that no column has: the wanted one, or with a number behind it.
+
+    Examples
+    --------
+    >>> fresh_latent_name(["H", "x", "H_1"])
+    'H_2'
+    """
+    taken = set(columns)
+    names = (wanted if number == 0 else f"{wanted}_{number}" for number in count())
+    return next(name for name in names if name not in taken)
+
+
+def one_state_tree(skeleton, data: CategoricalData) -> LatentTree:
+    """Return a tree of the skeleton's shape in which each hidden variable has a single state.
+
+    Parameters
+    ----------
+    skeleton : None, LatentTree, pgmpy network or DAG, or networkx graph
+        None stands for one hidden variable above all columns. The hidden variables of a pgmpy network are its latents;
+        those of a plain graph are the nodes that are no columns. An undirected graph is rooted at its first hidden
+        variable.
+    data : CategoricalData
+        The table, whose columns must be exactly the observed variables.
+
+    Returns
+    -------
+    LatentTree
+        Hidden variables first, then the columns in their order; tables are uniform.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy_latent.data import encode
+    >>> data = encode(pd.DataFrame({"x": ["a", "b"], "y": ["a", "b"]}))
+    >>> one_state_tree(None, data).names
+    ('H', 'x', 'y')
+    >>> one_state_tree(nx.Graph([("K", "x"), ("K", "z")]), data)
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.SkeletonError: the skeleton lacks the columns ['y'], and its node 'z' is a leaf that is \
+no column; a hidden variable needs neighbours. Every leaf must be a column, and every column a node.
+    """
+    if skeleton is None:
+        hidden = fresh_latent_name(data.columns)
+        parents: dict[Hashable, Hashable | None] = {hidden: None, **dict.fromkeys(data.columns, hidden)}
+        latents = [hidden]
+    else:
+        parents, latents = _parents_and_latents(skeleton, data.columns)
+        _check_columns(parents, latents, data.columns, given=_says_what_is_hidden(skeleton))
+    names = [*latents, *data.columns]
+    position = {name: at for at, name in enumerate(names)}
+    states = [(0,)] * len(latents) + list(data.state_names)
+    parent = [-1 if parents[name] is None else position[parents[name]] for name in names]
+    tables = []
+    for at, above in zip(range(len(names)), parent, strict=True):
+        rows = 1 if above < 0 else len(states[above])
+        tables.append(np.full((rows, len(states[at])), 1 / len(states[at])))
+    return LatentTree(names, states, parent, [name in set(latents) for name in names], tables)
+
+
+def _says_what_is_hidden(skeleton) -> bool:
+    return isinstance(skeleton, LatentTree) or hasattr(skeleton, "latents")
+
+
+def _parents_and_latents(skeleton, columns: Sequence[Hashable]) -> tuple[dict, list]:
+    """Return the parent of each node, and the hidden nodes in the skeleton's order."""
+    if isinstance(skeleton, LatentTree):
+        parents = {
+            name: None if above < 0 else skeleton.names[above]
+            for name, above in zip(skeleton.names, skeleton.parent, strict=True)
+        }
+        return parents, list(skeleton.latent_names)
+    if not isinstance(skeleton, nx.Graph):
+        raise SkeletonError(
+            f"skeleton is a {type(skeleton).__name__}; give a LatentTree, a pgmpy network or DAG, or a networkx graph"
+        )
+    known = set(columns)
+    if _says_what_is_hidden(skeleton):
+        latents = [node for node in skeleton.nodes if node in set(skeleton.latents)]
+    else:
+        latents = [node for node in skeleton.nodes if node not in known]
+    if skeleton.is_directed():
+        parents = {}
+        for node in skeleton.nodes:
+            above = list(skeleton.predecessors(node))
+            check_one_parent(node, above)
+            parents[node] = above[0] if above else None
+        if not nx.is_directed_acyclic_graph(skeleton):
+            raise NotATreeError("the skeleton's edges run in a circle; remove one of them")
+        return parents, latents
+    return _rooted(skeleton, latents), latents
+
+
+def _rooted(graph: nx.Graph, latents: list) -> dict:
+    """Return the parent of each node of an undirected forest, rooted at hidden nodes."""
+    if graph.number_of_edges() and not nx.is_forest(graph):
+        raise NotATreeError("the skeleton's edges run in a circle; remove one of them")
+    parents: dict[Hashable, Hashable | None] = {}
+    for root in [*latents, *graph.nodes]:
+        if root not in parents:
+            parents[root] = None
+            parents.update({child: above for above, child in nx.bfs_edges(graph, root)})
+    return parents
+
+
+def _check_columns(parents: dict, latents: list, columns: Sequence[Hashable], given: bool) -> None:
+    """Raise unless the observed nodes are exactly the columns."""
+    hidden = set(latents)
+    problems = []
+    missing = [column for column in columns if column not in parents]
+    if missing:
+        problems.append(f"the skeleton lacks the columns {missing}")
+    both = [column for column in columns if column in hidden]
+    if both:
+        problems.append(f"it hides {both}, which are columns")
+    extra = [node for node in parents if node not in hidden and node not in set(columns)]
+    if extra:
+        problems.append(f"it has the observed nodes {extra}, which are no columns")
+    if not given:
+        degree = dict.fromkeys(parents, 0)
+        for node, above in parents.items():
+            if above is not None:
+                degree[node] += 1
+                degree[above] += 1
+        problems += [
+            f"its node {node!r} is a leaf that is no column; a hidden variable needs neighbours"
+            for node in latents
+            if degree[node] < 2
+        ]
+    if problems:
+        raise SkeletonError(f"{', and '.join(problems)}. Every leaf must be a column, and every column a node.")
