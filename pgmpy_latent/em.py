@@ -19,6 +19,8 @@ WARM_UP = 15
 CYCLES_PER_LOOK = 4
 #: Share of the tolerance to which the best start is polished once all others have ended.
 POLISH = 0.05
+#: How many times the gain that is left, by extrapolation, must fall short of a target for a start to be given up.
+HOPE = 10.0
 #: Two starts reached the same value if they differ by no more than this, relative to the tolerance.
 SAME_VALUE = 10.0
 
@@ -206,6 +208,8 @@ def narrowed_in_groups(
         for _ in range(iterations):
             values, counts = engine.expected_counts(starts, None, groups)
             starts = m_step(counts, engine.layout, prior, starts, None)
+        if not iterations:
+            values = engine.log_likelihood(starts, groups)
         best_first = np.lexsort((-values, groups))
         rank = np.arange(len(starts)) - np.searchsorted(groups[best_first], groups[best_first])
         chosen = best_first[(rank < kept) & np.isfinite(values[best_first])]
@@ -297,9 +301,12 @@ class _Climb:
         "look_gain",
     )  # fmt: skip
 
-    def __init__(self, problem: Problem, starts: np.ndarray, atol: float, max_iter: int, stop: str, report):
+    def __init__(
+        self, problem: Problem, starts: np.ndarray, atol: float, max_iter: int, stop: str, target: float, report
+    ):
         self.problem = problem
         self.stop = stop
+        self.target = target
         self.asked = self.atol = atol
         self.max_iter = max_iter
         self.report = report
@@ -311,7 +318,7 @@ class _Climb:
         self.best: tuple | None = None
         self.underway = (self.numbers, starts)  # which starts are where: always in order, also after an interrupt
         self.before = starts
-        self.best_value, self.reached = -np.inf, False  # what the best start had, before polishing
+        self.polished, self.best_value, self.reached = False, -np.inf, False  # what the best start had before that
         self._evaluate_first(starts)
 
     def _evaluate_first(self, starts: np.ndarray) -> None:
@@ -349,7 +356,8 @@ class _Climb:
         self.trace.append((self.numbers, logs))
         self.final[self.numbers] = self.value
         self.highest = max(self.highest, float(self.value.max()))
-        self.report(self.n_iter, self.highest)
+        if self.n_iter > 1:  # an interrupt must not keep this object from being made; see fit
+            self.report(self.n_iter, self.highest)
 
     def advance(self) -> np.ndarray:
         """Take one plain EM iteration with every start; return the objectives."""
@@ -413,9 +421,10 @@ class _Climb:
         """Leave out the starts that have little left to gain, remembering the best."""
         self._estimate_remaining()
         converged = self.remaining <= self.atol if self.atol > 0 else np.zeros(len(self.numbers), bool)
-        for at in np.flatnonzero(converged):
-            self._remember(int(at), converged=True)
-        self.keep(np.flatnonzero(~converged))
+        hopeless = ~converged & (self.value + HOPE * self.remaining < self.target)
+        for at in np.flatnonzero(converged | hopeless):
+            self._remember(int(at), converged=bool(converged[at]))
+        self.keep(np.flatnonzero(~(converged | hopeless)))
 
     def _remember(self, at: int, converged: bool) -> None:
         if self.best is None or self.value[at] >= self.best[1]:
@@ -426,7 +435,7 @@ class _Climb:
         """Take the best start up again, to go on to a finer tolerance."""
         if len(self.numbers):
             self._remember(int(np.argmax(self.value)), converged=False)
-        self.best_value, self.reached = self.best[1], self.best[3]
+        self.polished, self.best_value, self.reached = True, self.best[1], self.best[3]
         if self.atol == 0 or self.done_iterating or self.stop == "last_step":
             return
         self.atol *= POLISH
@@ -460,7 +469,7 @@ class _Climb:
             remaining_gain=remaining,
             best_start=number,
             final_objectives=self.final,
-            n_best=int((self.final >= min(self.best_value, value) - same).sum()),
+            n_best=int((self.final >= (min(self.best_value, value) if self.polished else value) - same).sum()),
             interrupted=interrupted,
         )
 
@@ -476,6 +485,8 @@ def fit(
     narrowing: float | None = None,
     accelerate: bool = True,
     stop: str = "remaining",
+    polish: bool = True,
+    target: float = -np.inf,
     n_threads: int = 1,
     report: Callable[[int, float], None] = lambda iteration, value: None,
 ) -> Fit:
@@ -508,6 +519,11 @@ def fit(
     stop : {"remaining", "last_step"}
         What ``atol`` bounds: the gain that is left, by extrapolation, or the gain of the last iteration, as papers do,
         which stops early where EM crawls.
+    polish : bool
+        Whether the best start goes on to a twentieth of ``atol``.
+    target : float
+        Objective that is wanted. A start that would not reach it with ten times the gain that is left, by
+        extrapolation, ends.
     n_threads : int
         Threads that share the starts; the result does not depend on it.
     report : callable
@@ -526,6 +542,8 @@ def fit(
     >>> found.tables.round(4).tolist(), round(found.log_likelihood, 4)
     ([1.0, 0.3333, 0.6667], -1.9095)
     """
+    if stop not in ("remaining", "last_step"):
+        raise ValueError(f"stop is {stop!r}; give 'remaining' or 'last_step'")
     starts = np.atleast_2d(np.asarray(starts, dtype=np.float64))
     if free is None or np.all(free):
         problem, frozen = Problem(engine, prior, None, n_threads), None
@@ -539,14 +557,16 @@ def fit(
         starts, whole = frozen.narrow(starts), starts
         problem = Problem(frozen.engine, frozen.narrow_prior(prior), frozen.free, n_threads)
     with problem.threads():
-        climb = _Climb(problem, starts, atol, max_iter, stop, report)
+        climb = _Climb(problem, starts, atol, max_iter, stop, target, report)
         interrupted = False
         try:
+            report(climb.n_iter, climb.highest)
             if narrowing is not None:
                 race(climb, narrowing_stages(len(starts), narrowing))
             _climb_to_the_top(climb, accelerate)
-            climb.polish()
-            _climb_to_the_top(climb, accelerate)
+            if polish:
+                climb.polish()
+                _climb_to_the_top(climb, accelerate)
         except KeyboardInterrupt:
             interrupted = True
         found = climb.finish(interrupted)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
@@ -81,3 +82,43 @@ def assert_same_network(left, right):
             assert types_of(tuple(a.state_names[variable])) == types_of(tuple(b.state_names[variable]))
         assert a.values.shape == b.values.shape
         assert a.values.tobytes() == b.values.tobytes()
+
+
+def latent_class(n_states, cards, seed=0, concentration=0.3):
+    """A hidden variable C above columns x0, x1, ..., whose rows are far apart if the concentration is low."""
+    rng = np.random.default_rng([seed, n_states])
+    tables = [rng.dirichlet(np.full(n_states, 5.0))[None]]
+    tables += [rng.dirichlet(np.full(card, concentration), size=n_states) for card in cards]
+    names = ["C", *(f"x{at}" for at in range(len(cards)))]
+    parent = [-1] + [0] * len(cards)
+    return LatentTree(names, [range(t.shape[1]) for t in tables], parent, [n == "C" for n in names], tables)
+
+
+def two_classes_of_columns():
+    """Two hidden variables, one below the other, above three columns each."""
+    rng = np.random.default_rng(5)
+    names, parent = ["A", "B", "a1", "a2", "a3", "b1", "b2", "b3"], [-1, 0, 0, 0, 0, 1, 1, 1]
+    cards = [2, 2, 3, 2, 2, 3, 2, 2]
+    tables = [np.array([[0.6, 0.4]]), np.array([[0.8, 0.2], [0.3, 0.7]])]
+    tables += [rng.dirichlet(np.full(card, 0.3), size=2) for card in cards[2:]]
+    return LatentTree(names, [range(card) for card in cards], parent, [name in "AB" for name in names], tables)
+
+
+#: Tables of the thesis -> (file, columns that are no variables, categorical columns, the best BIC of table 6.13).
+THESIS_TABLES = {
+    "voting": ("voting.csv", ["class"], "all", -3085.6),
+    "pima": ("pima.csv", ["class"], [], -3995.6),
+    "yeast": ("yeast.csv", ["class"], ["erl"], -6213.5),
+    "heart": ("heart_cleveland.csv", ["num"], ["sex"], -2388.1),
+    "wisconsin": ("wisconsin.csv", ["Id", "class"], [], -2560.7),
+}
+
+
+def thesis_table(folder, name):
+    """Return a table prepared as the thesis had it: numbers become whether they exceed the median, gaps stay."""
+    file, dropped, categorical, _ = THESIS_TABLES[name]
+    frame = pd.read_csv(folder / file).drop(columns=dropped)
+    if categorical == "all":
+        return frame
+    high = frame.gt(frame.median(numeric_only=True)).astype(float).where(frame.notna())
+    return high.assign(**{column: frame[column] for column in categorical})

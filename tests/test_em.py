@@ -434,6 +434,103 @@ def test_nothing_is_polished_after_a_small_step(monkeypatch):
     assert len(calls) == found.n_iter
 
 
+# many starts of several problems at once
+
+
+def grouped(n_groups=3, per_group=5, seed=0):
+    """Return an engine with a weighting per group, starts and the group of each, in no order."""
+    engine, _ = latent_class(n_rows=60, card=2)
+    rng = np.random.default_rng(seed)
+    weights = rng.gamma(1.0, size=(n_groups, 60)) * (rng.random((n_groups, 60)) < 0.8)
+    groups = rng.permutation(np.repeat(np.arange(n_groups), per_group))
+    return engine.reweighted(weights), many_starts(engine, len(groups), seed), groups
+
+
+def narrowed_alone(engine, starts, stages, prior):
+    """Take the starts of one problem through the stages, one iteration and one start at a time."""
+    starts = [start[None] for start in starts]
+    for iterations, kept in stages:
+        values = np.full(len(starts), -np.inf)
+        for _ in range(iterations):
+            steps = [em.step(em.Problem(engine, prior), start) for start in starts]
+            values = np.array([log_likelihoods[0] for log_likelihoods, _, _ in steps])
+            starts = [new for _, _, new in steps]
+        starts = [starts[at] for at in np.argsort(-values, kind="stable")[:kept] if np.isfinite(values[at])]
+    return np.concatenate(starts) if starts else np.empty((0, engine.layout.size))
+
+
+@pytest.mark.parametrize("prior", [0.0, 0.5])
+@pytest.mark.parametrize("stages", [[(1, 1)], [(3, 4), (2, 2)], [(4, 3), (8, 2), (16, 1)]])
+def test_groups_are_narrowed_as_each_would_be_alone(prior, stages):
+    engine, starts, groups = grouped()
+    tables, values, left = em.narrowed_in_groups(engine, starts, groups, stages, prior)
+    assert left.tolist() == np.repeat([0, 1, 2], stages[-1][1]).tolist()
+    for group in range(3):
+        alone = engine.reweighted(engine.weights[group])
+        expected = narrowed_alone(alone, starts[groups == group], stages, prior)
+        np.testing.assert_allclose(tables[left == group], expected, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(values[left == group], alone.log_likelihood(expected), rtol=1e-10)
+
+
+def test_impossible_starts_of_a_group_are_left_out():
+    engine, starts, groups = grouped()
+    layout = engine.layout
+    first = np.flatnonzero(groups == 1)
+    for at in first[:3]:
+        layout.unpack(starts[at])[1][:] = [[1.0, 0.0]] * 3  # a column that is always the same
+    tables, values, left = em.narrowed_in_groups(engine, starts, groups, [(2, 4)])
+    assert left.tolist() == [0] * 4 + [1] * 2 + [2] * 4
+    assert np.isfinite(values).all()
+    assert np.isfinite(tables).all()
+    for at in first:
+        layout.unpack(starts[at])[1][:] = [[1.0, 0.0]] * 3
+    tables, values, left = em.narrowed_in_groups(engine, starts, groups, [(2, 2), (1, 1)])
+    assert left.tolist() == [0, 2]
+    starts[:] = starts[first[0]]
+    assert [len(found) for found in em.narrowed_in_groups(engine, starts, groups, [(1, 2), (1, 1)])] == [0, 0, 0]
+
+
+def test_without_iterations_the_best_start_is_kept():
+    engine, starts, groups = grouped()
+    tables, values, left = em.narrowed_in_groups(engine, starts, groups, [(0, 1)])
+    assert left.tolist() == [0, 1, 2]
+    for group in range(3):
+        own = starts[groups == group]
+        best = np.argmax(engine.reweighted(engine.weights[group]).log_likelihood(own))
+        np.testing.assert_array_equal(tables[group], own[best])
+    np.testing.assert_allclose(values, engine.log_likelihood(tables, left), rtol=1e-12)
+
+
+@given(problems(max_nodes=5), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_several_weightings_equal_separate_engines(problem, n_weightings, seed):
+    _, rows, _, engine, _ = problem
+    rng = np.random.default_rng(seed)
+    weights = rng.gamma(1.0, size=(n_weightings, len(rows)))
+    which = rng.integers(n_weightings, size=5)
+    starts = np.stack([random_tables(engine.layout, rng) for _ in which])
+    together = engine.reweighted(weights)
+    logs, counts = together.expected_counts(starts, None, which)
+    np.testing.assert_allclose(together.log_likelihood(starts, which), logs, rtol=1e-12, atol=1e-12)
+    for at, weighting in enumerate(which):
+        alone = engine.reweighted(weights[weighting])
+        log, count = alone.expected_counts(starts[at])
+        assert logs[at] == pytest.approx(log, rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(counts[at], count, rtol=1e-12, atol=1e-15)
+
+
+def test_an_interrupt_after_the_first_iteration_leaves_a_model():
+    engine, _ = latent_class()
+    starts = many_starts(engine, 3)
+
+    def stop(iteration, value):
+        raise KeyboardInterrupt
+
+    found = em.fit(engine, starts, report=stop)
+    assert found.interrupted
+    assert found.n_iter == 1
+    assert found.log_likelihood == pytest.approx(engine.log_likelihood(starts).max(), rel=1e-12)
+
+
 # starts
 
 

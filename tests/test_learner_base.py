@@ -22,7 +22,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
 
 import pgmpy_latent
-from pgmpy_latent import em, encode, queries, scores
+from pgmpy_latent import RandomStarts, SplitMerge, em, encode, queries, scores
 from pgmpy_latent.exceptions import (
     DataError,
     PgmpyLatentError,
@@ -93,7 +93,12 @@ class Given(LatentTreeLearner):
 
 
 #: Every learner goes through the contract below; quick settings, please.
-LEARNERS = [LatentClass(), LatentClass(n_states=1)]
+LEARNERS = [
+    LatentClass(),
+    LatentClass(n_states=1),
+    SplitMerge(adjust=False, random_state=0, show_progress=False),
+    RandomStarts(n_states=2, n_init=4, random_state=0, show_progress=False),
+]
 every_learner = pytest.mark.parametrize("learner", [clone(one) for one in LEARNERS], ids=repr)
 
 

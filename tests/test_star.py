@@ -12,6 +12,7 @@ from pgmpy_latent.operators.star import (
     centred,
     introduce,
     merge,
+    merge_pairs,
     remove,
     scaled_down,
     split,
@@ -359,3 +360,12 @@ def test_states_are_called_as_asked():
     assert larger.state_names[1] == ("low", "high")
     assert larger.parent.tolist() == [-1, 0]
     np.testing.assert_allclose(larger.table("H"), [[0.75, 0.25], [0.25, 0.75]])
+
+
+@given(stars(min_states=2))
+def test_merging_pairs_at_once_equals_merging_one_after_the_other(drawn):
+    star, _ = drawn
+    states = range(star.n_states)
+    pairs = [(a, b) for a in states for b in states if a != b]
+    for pair, together in zip(pairs, merge_pairs(star, pairs), strict=True):
+        assert_same(together, merge(star, pair))

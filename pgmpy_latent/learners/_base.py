@@ -63,7 +63,7 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
     latents_ : list
         Names of the hidden variables.
     not_needed_ : list
-        Those of them that ended with a single state.
+        Hidden variables that ended with a single state, or were left out because they carried nothing.
     log_likelihood_ : float
         Of the data (natural logarithm); larger is better.
     n_parameters_ : int
@@ -157,12 +157,14 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
         self.tree_ = tree
         self.model_ = self.causal_graph_ = to_pgmpy(tree)
         self.latents_ = list(tree.latent_names)
-        self.not_needed_ = [name for name in self.latents_ if tree.cards[tree.index(name)] == 1]
+        single = [name for name in self.latents_ if tree.cards[tree.index(name)] == 1]
+        self.not_needed_ = [*outcome.not_needed, *single]
         self.log_likelihood_ = float(outcome.log_likelihood)
         self.n_parameters_ = scores.n_parameters(tree)
         self.bic_ = scores.bic(tree, X)
         self.score_ = float(outcome.score)
-        self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY)).astype(HISTORY)
+        self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)
+        self.n_iter_ = max(1, len(outcome.history))
         self.stopped_ = outcome.stopped
         if outcome.stopped is not None:
             warnings.warn(

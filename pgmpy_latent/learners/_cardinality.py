@@ -95,14 +95,14 @@ class Policy:
         """Return the state of a search that begins with a tree, after EM."""
         tree, found = self.workshop.fit([tree], first=True, **options)
         model = self.model(tree, found.log_likelihood, ())
-        memory = {**self._all_phases(), "failed": 0}
+        memory = {**self._all_phases(), "tries": 0}
         return State(tree, model.score, model.log_likelihood, memory=memory)
 
     def _all_phases(self) -> dict[str, bool]:
-        return {"grow": True, "shrink": self.shrink, "adjust": self.adjust}
+        return {"grow": True, "shrink": self.shrink, "adjust": self.adjust, "settled": False}
 
     def _current(self, state: State) -> Model:
-        key = (state.step, state.memory["failed"])
+        key = (state.step, state.memory["tries"])
         if self._latest is None or self._latest.tree is not state.tree or self._latest.key != key:
             self._latest = Model(state.tree, state.log_likelihood, state.score, key)
         return self._latest
@@ -115,22 +115,34 @@ class Policy:
         if memory["shrink"]:
             found = self.shrunk(model)
             if self._better(found, state, ROUNDING):
-                return self._accept(state, found, {**memory, "grow": True, "adjust": self.adjust})
+                return self._accept(state, found, {**memory, **self._all_phases()})
             return Step(replace(state, memory={**memory, "shrink": False}))
+        if not memory["settled"]:
+            return self._settle(state)
         if memory["adjust"]:
             for found in self.adjusted(model):
                 if self._better(found, state, self.delta):
                     return self._accept(state, found, {**memory, **self._all_phases()})
-        return self._finished(state)
+        return Step(replace(state, finished=True))
 
     def _try_to_grow(self, state: State, model: Model) -> Step:
         memory = state.memory
         found = self.grown(model)
         if self._better(found, state, ROUNDING):
-            return self._accept(state, found, {**memory, **self._all_phases(), "failed": 0})
-        failed = memory["failed"] + 1
-        go_on = self.patience is None or failed < self.patience
-        return Step(replace(state, memory={**memory, "grow": go_on, "failed": failed}))
+            return self._accept(state, found, {**memory, **self._all_phases(), "tries": 0})
+        if self.patience is None or memory["tries"] + 1 < self.patience:
+            return Step(replace(state, memory={**memory, "tries": memory["tries"] + 1}))
+        return Step(replace(state, memory={**memory, "grow": False}))
+
+    def _settle(self, state: State) -> Step:
+        """Fit the current model to the end, so that no adjustment is credited with what EM would have gained anyway."""
+        settings = self.search.settings
+        memory = {**state.memory, "settled": True}
+        tree, found = self.workshop.fit([state.tree], atol=settings.tol, max_iter=settings.max_iter, polish=True)
+        model = self.model(tree, found.log_likelihood, ())
+        if model.score <= state.score + ROUNDING:
+            return Step(replace(state, memory=memory))
+        return Step(State(tree, model.score, model.log_likelihood, state.step + 1, memory), "fit", None)
 
     def _better(self, found, state: State, by: float) -> bool:
         return found is not None and found[2].score > state.score + by
@@ -139,15 +151,6 @@ class Policy:
         operator, target, model = found
         new = State(model.tree, model.score, model.log_likelihood, state.step + 1, memory)
         return Step(new, operator, target)
-
-    def _finished(self, state: State) -> Step:
-        """Fit the last model to the end."""
-        settings = self.search.settings
-        tree, found = self.workshop.fit([state.tree], atol=settings.tol, max_iter=settings.max_iter)
-        model = self.model(tree, found.log_likelihood, ())
-        if model.score <= state.score + ROUNDING:
-            return Step(replace(state, finished=True))
-        return Step(State(tree, model.score, model.log_likelihood, state.step + 1, state.memory, True), "fit", None)
 
 
 class CardinalityLearner(LatentTreeLearner):
@@ -159,7 +162,7 @@ class CardinalityLearner(LatentTreeLearner):
             raise ValueError(
                 f"scoring_method is {self.scoring_method!r}; give 'bic', 'aic', 'cs' or a function of tree and data"
             )
-        at_least = {"tol": 0, "search_tol": 0, "delta": 0, "prior": 0, "max_iter": 1, "search_iter": 1, "narrowing": 1}
+        at_least = {"tol": 0, "search_tol": 0, "delta": 0, "prior": 0, "max_iter": 1, "search_iter": 1}
         for name, least in at_least.items():
             self._check_number(name, least, none=name == "prior")
         self._check_number("time_limit", 0, none=True)
@@ -260,7 +263,8 @@ class CardinalityLearner(LatentTreeLearner):
         last = outcome.history[-1]
         entry = {**last, "step": last["step"] + 1, "operator": "make regular", "target": None, "score": score}
         entry["n_parameters"] = scores.n_parameters(tree)
-        return replace(outcome, tree=tree, score=score, history=[*outcome.history, entry])
+        gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
+        return replace(outcome, tree=tree, score=score, history=[*outcome.history, entry], not_needed=gone)
 
 
 def most_useful_states(tree: LatentTree, at: int) -> int:
@@ -289,7 +293,7 @@ def warn_of_irregular(name: Hashable, wanted: int, bound: int) -> None:
         "regularity: the product of their numbers of states, divided by the largest); further states cannot describe "
         f"the table better. Ask for at most {bound}.",
         RegularityWarning,
-        stacklevel=2,
+        stacklevel=7,  # the line that calls fit
     )
 
 

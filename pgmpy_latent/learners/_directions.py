@@ -5,18 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from pgmpy_latent.operators.star import Star, centred, scaled_down, tilted
+from pgmpy_latent.starts import CORRECTIONS, ROWS_PER_STATE, SMOOTHING
 
 #: Most rows that a direction is computed from; more are sampled.
 MOST_ROWS = 2000
 #: Rows whose weight is below this share of the largest say nothing about a state.
 NEGLIGIBLE = 1e-4
+#: Covariances of at most this size are decomposed as a whole.
+SMALL = 80
 #: Rounds of power iteration; directions are starts for EM, which corrects them.
 ROUNDS = 8
 #: Root mean square of the relative changes over the neighbours, and the largest one: large enough to leave the saddle
 #: point between equal halves at once, small enough to rule nothing out.
 TYPICAL, LARGEST = 0.5, 0.7
-#: Probabilities below this have no say in how far the others can go.
-RARE = 1e-3
+#: Added to probabilities by which indicators are standardised, so that states that hardly occur do not lead.
+DAMPING = 0.02
 
 
 def data_directions(
@@ -57,14 +60,15 @@ def data_directions(
     >>> bool(shifts[0][0] * shifts[0][2] > 0)
     True
     """
-    signals, weights = _signals(star, state, messages, weights, rng)
-    found = [_greedy(star, state, signals, weights)] if n > 1 else []
-    found += list(_leading(signals, weights, n - len(found), rng))
-    return [_sized(star, state, vector) for vector in found]
+    deviations, weights = _deviations(star, state, messages, weights, rng)
+    signals = deviations / np.sqrt(star.rows[state] + DAMPING)
+    along = [_greedy(star, state, signals, weights)] if n > 1 else []
+    along += [signals @ vector for vector in _leading(signals, weights, n - len(along), rng)]
+    return [_shift_along(star, state, deviations, weights, positions) for positions in along]
 
 
-def _signals(star: Star, state: int, messages, weights, rng) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for the rows that belong to a state, the standardised posterior of each neighbour's states."""
+def _deviations(star: Star, state: int, messages, weights, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Return, for the rows that belong to a state, what they say of the neighbours' states beyond what it says."""
     chosen = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
     weights = weights[chosen]
     if len(chosen) > MOST_ROWS:
@@ -72,16 +76,18 @@ def _signals(star: Star, state: int, messages, weights, rng) -> tuple[np.ndarray
         sampled = np.sort(np.argpartition(clock, MOST_ROWS)[:MOST_ROWS])
         chosen, weights = chosen[sampled], np.ones(MOST_ROWS)
     row = star.rows[state]
-    messages = messages[chosen]
-    expected = star.per_neighbour(messages * row)
-    ratio = np.divide(messages, expected, out=np.ones_like(messages), where=expected > 0)
-    return (ratio - 1) * np.sqrt(row), weights / weights.sum()
+    seen = messages[chosen] * row
+    total = star.per_neighbour(seen)
+    seen = np.divide(seen, total, out=np.broadcast_to(row, seen.shape).copy(), where=total > 0)
+    return seen - row, weights / weights.sum()
 
 
 def _leading(signals: np.ndarray, weights: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the leading eigenvectors of the signals' covariance, by power iteration."""
+    """Return the leading eigenvectors of the signals' covariance; of a large one by power iteration."""
     size = signals.shape[1]
     weighted = signals * np.sqrt(weights)[:, None]
+    if size <= SMALL:
+        return np.linalg.eigh(weighted.T @ weighted)[1][:, ::-1][:, :n].T
     basis = np.linalg.qr(rng.standard_normal((size, min(size, n + 2))))[0]
     for _ in range(ROUNDS):
         basis = np.linalg.qr(weighted.T @ (weighted @ basis))[0]
@@ -91,40 +97,36 @@ def _leading(signals: np.ndarray, weights: np.ndarray, n: int, rng: np.random.Ge
 
 
 def _greedy(star: Star, state: int, signals: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return a direction in which each neighbour goes along with those decided before it."""
+    """Return positions of the rows along a direction in which each neighbour goes with those decided before it."""
     row = star.rows[state]
     uncertain = np.add.reduceat(-row * np.log(np.maximum(row, 1e-300)), star.starts)
-    direction = np.zeros(len(row))
     along = np.zeros(len(signals))
     for item in np.argsort(-uncertain, kind="stable"):
         own = slice(star.starts[item], star.starts[item] + star.cards[item])
         block = signals[:, own]
-        if direction.any():
+        if along.any():
             vector = block.T @ (weights * along)
         else:  # its likeliest state against the others
-            vector = -row[own] * row[own].max()
-            vector[np.argmax(row[own])] += row[own].max()
-            vector = np.divide(vector, np.sqrt(row[own]), out=np.zeros_like(vector), where=row[own] > 0)
+            vector = np.where(np.arange(star.cards[item]) == np.argmax(row[own]), 1.0, 0.0)
         length = np.linalg.norm(vector)
         if length > 0:
-            direction[own] = vector / length
-            along += block @ direction[own]
-    return direction
+            along += block @ (vector / length)
+    return along
 
 
-def _sized(star: Star, state: int, vector: np.ndarray) -> np.ndarray:
-    """Turn a direction among standardised indicators into a shift of typical size."""
+def _shift_along(star: Star, state: int, deviations, weights, positions: np.ndarray) -> np.ndarray:
+    """Return the shift that tells rows on one side of a direction from those on the other."""
+    spread = np.sqrt(weights @ positions**2)
+    if spread == 0:
+        return np.zeros(deviations.shape[1])
+    side = np.tanh(positions / spread)  # rows far out should not decide alone
+    shift = (weights * side) @ deviations
     row = star.rows[state]
-    vector = np.where(row > 0, vector, 0.0)
-    largest = np.abs(vector).max()
-    if largest == 0:
-        return np.zeros_like(vector)
-    vector = vector / largest  # so that squares neither overflow nor vanish
-    typical = np.linalg.norm(vector) / np.sqrt(len(star.cards))
-    shift = np.sqrt(row) * (vector * (TYPICAL / typical))
-    # one factor per neighbour must not shrink all of it for the sake of a state that hardly occurs
-    rare = row < RARE
-    shift = np.where(rare, np.clip(shift, -LARGEST * row, LARGEST * row), shift)
+    relative = np.divide(shift, row, out=np.zeros_like(shift), where=row > 0)
+    typical = np.sqrt((row * relative**2).sum() / len(star.cards))
+    if typical == 0:
+        return np.zeros_like(shift)
+    shift = row * np.clip(relative * (TYPICAL / typical), -LARGEST, LARGEST)
     return scaled_down(centred(shift, row, star), LARGEST * row, star)
 
 
@@ -138,3 +140,35 @@ def random_directions(star: Star, state: int, n: int, size: float, rng: np.rando
     array([0.05, 0.05, 0.  , 0.  ])
     """
     return [tilted(star, state, rng.uniform(-1, 1, star.rows.shape[1]), size) for _ in range(n)]
+
+
+def random_star(star: Star, n_states: int, messages: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> Star:
+    """Return a star made from random memberships of some rows, as a fresh start for EM.
+
+    The memberships are drawn, and corrected twice by what the neighbours say: :func:`random_memberships` for a star.
+
+    Examples
+    --------
+    >>> star = Star(np.ones(1), np.full((1, 4), 0.5), np.array([2, 2]))
+    >>> rows = np.array([[1.0, 0, 1, 0], [0, 1, 0, 1]])
+    >>> random_star(star, 2, rows, np.ones(2), np.random.default_rng(0)).rows.shape
+    (2, 4)
+    """
+    usual = star.share @ star.rows
+    clock = rng.standard_exponential(len(weights)) / weights
+    chosen = np.argsort(clock, kind="stable")[: ROWS_PER_STATE * n_states]
+    weights = np.minimum(weights[chosen], 10 * np.median(weights[chosen]))
+    seen = usual * messages[chosen]
+    seen = seen / star.per_neighbour(seen)
+    belongs = rng.standard_exponential((len(chosen), n_states))
+    for _ in range(CORRECTIONS + 1):
+        belongs = belongs / belongs.sum(axis=1, keepdims=True)
+        counts = (belongs * weights[:, None]).T @ seen + SMOOTHING * weights.sum() * usual / n_states
+        rows = counts / star.per_neighbour(counts)
+        share = weights @ belongs / weights.sum()
+        logs = np.broadcast_to(np.log(share + 1e-12), belongs.shape)
+        for first, card in zip(star.starts, star.cards, strict=True):
+            own = slice(first, first + card)
+            logs = logs + np.log(messages[chosen][:, own] @ rows[:, own].T + 1e-300)
+        belongs = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return Star(share / share.sum(), rows, star.cards)

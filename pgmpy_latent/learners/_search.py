@@ -68,6 +68,8 @@ class Outcome:
         One entry per accepted step: step, operator, target, score, log_likelihood, n_parameters, seconds.
     stopped : str or None
         ``"time_limit"``, ``"interrupted"``, or None if the search ended by itself.
+    not_needed : tuple
+        Hidden variables that were left out in the end, because they carried nothing.
     """
 
     tree: LatentTree
@@ -75,6 +77,7 @@ class Outcome:
     log_likelihood: float
     history: list[dict]
     stopped: str | None = None
+    not_needed: tuple[Hashable, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -189,6 +192,7 @@ class Search:
             "max_iter": min(settings.search_iter, settings.max_iter),
             "stop": settings.stop,
             "accelerate": settings.accelerate,
+            "polish": False,
             "n_threads": 1,
             **options,
         }
@@ -222,12 +226,15 @@ class Search:
         history = [] if fresh else list(history)
         if fresh:
             history.append(self._entry(state, "start", None))
+        elif history:
+            self.began -= history[-1]["seconds"]  # the clock goes on where it was; the time limit is that of this run
         with tqdm(
             disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" steps", desc=self.title, leave=False
         ) as self._bar:
             try:
                 while not state.finished and self.stopped is None:
                     self._save(state, history)
+                    self.tick()  # a policy that has nothing left to try does no EM
                     taken = advance(state)
                     state = taken.state
                     if taken.operator is not None:

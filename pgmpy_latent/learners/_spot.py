@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from pgmpy_latent.em import narrowed_in_groups, narrowing_stages
-from pgmpy_latent.learners._directions import data_directions, random_directions
+from pgmpy_latent.learners._directions import data_directions, random_directions, random_star
 from pgmpy_latent.learners._workshop import Neighbourhood, Workshop
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.star import Star
@@ -23,6 +23,8 @@ BATCH = 256
 PARTIAL_STAGES = [(4, 3), (8, 2), (16, 1)]
 #: Most weights (rows times states) of partial EM at once.
 MOST_WEIGHTS = 4_000_000
+#: Random starts of a restart, and how often what they found is improved at most.
+RESTARTS, IMPROVEMENTS = 64, 3
 #: A state that fewer rows than this belong to is not split: there is nothing to tell its halves apart.
 FEWEST_ROWS = 1.5
 
@@ -80,6 +82,8 @@ class Spot:
         The model; or
     around : (LatentTree, Neighbourhood, Star), optional
         an older model of which only the star has changed.
+    origin : Spot, optional
+        The model that is to be improved upon, if this is not it.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class Spot:
         *,
         tree: LatentTree | None = None,
         around: tuple[LatentTree, Neighbourhood, Star] | None = None,
+        origin: Spot | None = None,
     ):
         self.workshop = workshop
         self.search = workshop.search
@@ -101,6 +106,7 @@ class Spot:
         self.key = key
         self._tree = tree
         self._around = around
+        self.origin = self if origin is None else origin
 
     @cached_property
     def tree(self) -> LatentTree:
@@ -149,12 +155,17 @@ class Spot:
         options = {"n_threads": self.search.n_threads, **options}
         if self.options.local or self.workshop.is_star:
             engine = self.neighbourhood.engine(n_states)
+            if self.workshop.is_star and n_states == self.origin.n_states and not self.search.settings.prior:
+                options.setdefault("target", self.origin.log_likelihood)
             found = self.search.fit(engine, self.neighbourhood.flat(candidates), **options)
             around = (self.tree, self.neighbourhood, self.neighbourhood.star(found.tables, n_states))
-            return Spot(self.workshop, self.options, self.node, found.log_likelihood, key, around=around)
+            return self._next(found.log_likelihood, key, around=around)
         trees = [self._with(self.tree, star) for star in candidates]
         tree, found = self.workshop.fit(trees, **options)
-        return Spot(self.workshop, self.options, self.node, found.log_likelihood, key, tree=tree)
+        return self._next(found.log_likelihood, key, tree=tree)
+
+    def _next(self, log_likelihood: float, key: tuple[int, ...], **model) -> Spot:
+        return Spot(self.workshop, self.options, self.node, log_likelihood, key, origin=self.origin, **model)
 
     # -- one state more -------------------------------------------------------------------------------------------
 
@@ -271,7 +282,7 @@ class Spot:
     def merges(self) -> list[Merge]:
         """Merges of two states, the least harmful first."""
         pairs = self._pairs_to_merge()
-        merged = [stars.merge(self.star, pair) for pair in pairs]
+        merged = stars.merge_pairs(self.star, pairs)
         losses = self.log_likelihood - self._log_likelihoods(merged)
         order = np.argsort(losses, kind="stable")
         return [Merge(float(losses[at]), pairs[at]) for at in order]
@@ -342,6 +353,39 @@ class Spot:
             if found is not None:
                 yield name, found
 
+    def restarted(self, number: int) -> Spot | None:
+        """Return a model with as many states from random starts, improved by splitting and merging."""
+        if self.n_states < 2:
+            return None
+        here = self.neighbourhood
+        rng = np.random.default_rng(self.search.seed(*self.key, 5, number))
+        fresh = [random_star(self.star, self.n_states, here.messages, here.weights, rng) for _ in range(RESTARTS)]
+        spot = self._from_now_on(self.fitted(fresh, 5 + number, narrowing=self.options.narrowing, target=-np.inf))
+        for _ in range(IMPROVEMENTS):
+            if spot.log_likelihood < self.log_likelihood - self.worth:
+                break  # too far below to catch up
+            found = max(
+                (found for _, found in (*spot.there_and_back(1), *spot.exchanged())),
+                key=lambda found: found.log_likelihood,
+                default=spot,
+            )
+            if found.log_likelihood <= spot.log_likelihood + self.search.settings.search_tol:
+                break
+            spot = self._from_now_on(found)
+        return spot
+
+    @property
+    def worth(self) -> float:
+        """What a state of this node costs, as BIC counts: half the logarithm of the number of rows per parameter."""
+        per_state = self.star.rows.shape[1] - len(self.star.cards) + 1
+        return float(np.log(self.neighbourhood.weights.sum()) / 2 * per_state)
+
+    @staticmethod
+    def _from_now_on(spot: Spot) -> Spot:
+        """Measure improvements against this model."""
+        spot.origin = spot
+        return spot
+
     def _swaps(self, n: int | None) -> list[Star]:
         """Return stars in which one state is split and two others are merged."""
         options = [
@@ -362,7 +406,7 @@ class Spot:
         for split in self.splits:
             larger = stars.substitute(self.star, split.state, split.halves)
             for half in (split.state, self.n_states):
-                others = (state for state in range(self.n_states) if state != split.state)
-                candidates += [stars.merge(larger, (state, half)) for state in others]
+                others = [state for state in range(self.n_states) if state != split.state]
+                candidates += stars.merge_pairs(larger, [(state, half) for state in others])
         values = self._log_likelihoods(candidates)
         return [candidates[at] for at in np.argsort(-values, kind="stable")[:n]]

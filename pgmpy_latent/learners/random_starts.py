@@ -54,18 +54,17 @@ class RandomStartsPolicy(Policy):
         """Fit a tree with the given numbers of states from random starts."""
         shape = with_cards(tree, cards)
         engine = self.workshop.engine(shape)
-        seeds = [self.search.seed(*key, number) for number in range(n)]
-        if self.starts == "random":
-            flat = np.stack([random_tables(engine.layout, np.random.default_rng(seed)) for seed in seeds])
-        else:
-            data = self.workshop.data
-            codes = data.codes_of(shape.names)
-            flat = np.stack(
-                [
-                    random_memberships(shape.parent, shape.cards, codes, data.weights, data.row_keys, seed)
-                    for seed in seeds
-                ]
-            )
+        data = self.workshop.data
+        codes = data.codes_of(shape.names)
+        flat = np.empty((n, engine.layout.size))
+        for number in range(n):
+            if not options.get("first"):
+                self.search.tick()
+            seed = self.search.seed(*key, number)
+            if self.starts == "random":
+                flat[number] = random_tables(engine.layout, np.random.default_rng(seed))
+            else:
+                flat[number] = random_memberships(shape.parent, shape.cards, codes, data.weights, data.row_keys, seed)
         options = {"narrowing": self.narrowing, "n_threads": self.search.n_threads, **options}
         found = self.search.fit(engine, flat, **options)
         return self.model(shape.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood, key)
@@ -118,7 +117,8 @@ class FixedPolicy(RandomStartsPolicy):
         """Take a round with twice as many starts, or finish."""
         rounds = state.memory["rounds"]
         if self.n_rounds is not None and rounds >= self.n_rounds:
-            return self._finished(state)
+            settled = self._settle(state)
+            return replace(settled, state=replace(settled.state, finished=True))
         model = self.random_model(state.tree, state.tree.cards, (rounds,), self.n_init * 2**rounds)
         memory = {"rounds": rounds + 1}
         if model.score > state.score:
@@ -245,6 +245,7 @@ class RandomStarts(CardinalityLearner):
     def _check_settings(self) -> None:
         super()._check_settings()
         self._check_number("n_init", 1, whole=True)
+        self._check_number("narrowing", 1, none=True)
         self._check_number("n_rounds", 1, none=True, whole=True)
         self._check_number("patience", 1, none=True, whole=True)
         if self.starts not in ("memberships", "random"):

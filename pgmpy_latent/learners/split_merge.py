@@ -25,11 +25,13 @@ class SplitMergePolicy(Policy):
         max_states: int | None,
         regular: bool,
         depth: int,
+        n_restarts: int,
         **phases,
     ):
         super().__init__(workshop, score, **phases)
         self.options = options
         self.depth = depth
+        self.n_restarts = n_restarts
         self.max_states = max_states
         self.regular = regular
 
@@ -42,12 +44,16 @@ class SplitMergePolicy(Policy):
             ]
         return model.notes["spots"]
 
-    def _may_grow(self, model: Model, node: Hashable) -> bool:
+    def _allowed(self, model: Model, node: Hashable, n_states: int) -> bool:
         at = model.tree.index(node)
-        n_states = int(model.tree.cards[at])
-        if self.max_states is not None and n_states >= self.max_states:
+        if n_states <= model.tree.cards[at]:
+            return True
+        if self.max_states is not None and n_states > self.max_states:
             return False
-        return not self.regular or n_states < most_useful_states(model.tree, at)
+        return not self.regular or n_states <= most_useful_states(model.tree, at)
+
+    def _may_grow(self, model: Model, node: Hashable) -> bool:
+        return self._allowed(model, node, int(model.tree.cards[model.tree.index(node)]) + 1)
 
     def grown(self, model: Model) -> tuple[str, Hashable, Model] | None:
         """Return the best model with one state split."""
@@ -63,10 +69,15 @@ class SplitMergePolicy(Policy):
         for depth in range(1, self.depth + 1):
             for spot in self._spots(model):
                 for operator, found in spot.there_and_back(depth):
+                    if not self._allowed(model, spot.node, found.n_states):
+                        continue
                     yield self._best([found], operator)
                 if depth == 1:
                     for operator, found in spot.exchanged():
                         yield self._best([found], operator)
+        for number in range(self.n_restarts):
+            for spot in self._spots(model):
+                yield self._best([spot.restarted(number)], "restart")
 
     def _best(self, found: list[Spot | None], operator: str) -> tuple[str, Hashable, Model] | None:
         """Return the model with the best score among changes of different nodes, after EM on the whole."""
@@ -139,6 +150,8 @@ class SplitMerge(CardinalityLearner):
         Of the candidates, the best ``1/narrowing`` are kept after 1, 3, 7, 15, ... iterations.
     depth : int
         How many states an adjustment may go up and down again, or down and up again.
+    n_restarts : int
+        How often an adjustment tries random starts, improved by splitting and merging, where nothing else helps.
     delta : float
         What an adjustment must gain.
     patience : int or None
@@ -211,6 +224,7 @@ class SplitMerge(CardinalityLearner):
         "narrowing": 2.0,
         "merge_narrowing": 10.0,
         "depth": 1,
+        "n_restarts": 0,
         "delta": 1.0,
         "regular": False,
         "local": False,
@@ -244,7 +258,8 @@ class SplitMerge(CardinalityLearner):
         merge_narrowing=2.0,
         delta=0.1,
         patience=1,
-        depth=5,
+        depth=3,
+        n_restarts=3,
         max_states=None,
         regular=True,
         tol=1e-3,
@@ -279,6 +294,7 @@ class SplitMerge(CardinalityLearner):
         self.delta = delta
         self.patience = patience
         self.depth = depth
+        self.n_restarts = n_restarts
         self.max_states = max_states
         self.regular = regular
         self.tol = tol
@@ -297,13 +313,14 @@ class SplitMerge(CardinalityLearner):
         super()._check_settings()
         for name in ("n_candidates", "n_merge_candidates", "n_screened", "patience"):
             self._check_number(name, 1, none=True, whole=True)
-        for name in ("n_splits", "depth"):
-            self._check_number(name, 1, whole=True)
+        for name, least in (("n_splits", 1), ("depth", 1), ("n_restarts", 0)):
+            self._check_number(name, least, whole=True)
         if self.directions not in ("data", "random", "thesis"):
             raise ValueError(f"directions is {self.directions!r}; give 'data', 'random' or 'thesis'")
         self._check_number("perturbation", 0)
         if not 0 < self.perturbation <= 1:
             raise ValueError(f"perturbation is {self.perturbation!r}; give a number above 0 and at most 1")
+        self._check_number("narrowing", 1)
         self._check_number("merge_narrowing", 1)
         if self.merge_narrowing == 1:
             raise ValueError("merge_narrowing is 1, which keeps all candidates for ever; give more than 1, as 2")
@@ -331,6 +348,7 @@ class SplitMerge(CardinalityLearner):
             max_states=self.max_states,
             regular=self.regular,
             depth=self.depth,
+            n_restarts=self.n_restarts,
             delta=self.delta,
             shrink=self.merge,
             adjust=self.adjust and self.merge,

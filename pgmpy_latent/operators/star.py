@@ -141,6 +141,31 @@ def merge(star: Star, states: Sequence[int]) -> Star:
     return Star(np.delete(share, states[1:]), np.delete(rows, states[1:], axis=0), star.cards)
 
 
+def merge_pairs(star: Star, pairs: Sequence[tuple[int, int]]) -> list[Star]:
+    """Return the star with two states merged, for many pairs at once. See :func:`merge`.
+
+    Examples
+    --------
+    >>> star = Star(np.array([0.5, 0.25, 0.25]), np.eye(3), np.array([3]))
+    >>> [merged.share.tolist() for merged in merge_pairs(star, [(0, 1), (2, 1)])]
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
+    if not pairs:
+        return []
+    into, gone = np.array(pairs).T
+    both = star.share[into] + star.share[gone]
+    weight = np.divide(star.share[into], both, out=np.full(len(both), 0.5), where=both > 0)[:, None]
+    share = np.repeat(star.share[None], len(pairs), axis=0)
+    rows = np.repeat(star.rows[None], len(pairs), axis=0)
+    every = np.arange(len(pairs))
+    share[every, into] = both
+    rows[every, into] = weight * star.rows[into] + (1 - weight) * star.rows[gone]
+    kept = np.arange(star.n_states) != gone[:, None]
+    share = share[kept].reshape(len(pairs), -1)
+    rows = rows[kept].reshape(len(pairs), star.n_states - 1, -1)
+    return [Star(*own, star.cards) for own in zip(share, rows, strict=True)]
+
+
 def introduce(star: Star, share: float, row: np.ndarray) -> Star:
     """Add a last state of the given share; the others keep their rows and proportions.
 
