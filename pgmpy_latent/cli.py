@@ -129,34 +129,6 @@ class Candidate:
     bic: float
 
 
-def free_name(taken: Sequence[str]) -> str:
-    """Return a name for the hidden variable that no column has.
-
-    Examples
-    --------
-    >>> free_name(["a", "b"]), free_name(["H", "H1"])
-    ('H', 'H2')
-    """
-    names = ("H", *(f"H{number}" for number in range(1, len(taken) + 2)))
-    return next(name for name in names if name not in taken)
-
-
-def star(hidden: str, data: CategoricalData) -> LatentTree:
-    """Return a tree in which one hidden variable is the parent of every column, with uniform tables."""
-    import numpy as np
-
-    from pgmpy_latent.tree import LatentTree
-
-    states = [(0,), *data.state_names]
-    return LatentTree(
-        names=[hidden, *data.columns],
-        state_names=states,
-        parent=[-1] + [0] * len(data.columns),
-        latent=[True] + [False] * len(data.columns),
-        tables=[np.full((1, len(own)), 1 / len(own)) for own in states],
-    )
-
-
 def needs_compiling(package: Path) -> bool:
     """Tell whether the kernels are probably not compiled yet: numba keeps its results beside them where it can."""
     return not any((package / "propagation" / "__pycache__").glob("kernels*.nbi"))
@@ -167,8 +139,9 @@ def fit_candidates(hidden: str, data: CategoricalData, sizes: Sequence[int], arg
     from tqdm import tqdm
 
     from pgmpy_latent import to_pgmpy
+    from pgmpy_latent.learners._skeleton import one_state_tree
 
-    network = to_pgmpy(star(hidden, data))
+    network = to_pgmpy(one_state_tree(None, data))
     terminal = sys.stderr.isatty()
     if needs_compiling(Path(__file__).parent):
         print("the first run compiles, which takes a while; later ones do not", file=sys.stderr, flush=True)
@@ -393,9 +366,10 @@ def learn(args: argparse.Namespace) -> None:
     table = choose_columns(_table(args), args.columns, args.drop, args.weights)
 
     from pgmpy_latent.data import encode
+    from pgmpy_latent.learners._skeleton import fresh_latent_name
 
     data = encode(table.frame, sample_weight=None if table.weights is None else table.weights.to_numpy())
-    hidden = free_name(list(data.columns))
+    hidden = fresh_latent_name(data.columns)
     _say(describe_table(table, data))
     sizes = [args.classes] if args.classes else range(1, args.max_classes + 1)
     candidates = fit_candidates(hidden, data, sizes, args)

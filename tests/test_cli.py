@@ -15,7 +15,7 @@ import pytest
 
 from pgmpy_latent import LatentTree, em, load, log_likelihood, sample, scores
 from pgmpy_latent._tables import read_table
-from pgmpy_latent.cli import WIDTH, free_name, main, needs_compiling
+from pgmpy_latent.cli import WIDTH, main, needs_compiling
 
 QUICK = ["--starts", "2", "--max-classes", "3"]
 
@@ -141,11 +141,10 @@ def test_dropped_columns_are_left_out(capsys, answers_csv):
 
 
 def test_a_column_called_h(capsys, answers):
-    answers.rename(columns={"a": "H", "b": "H1"}).to_csv("t.csv", index=False)
+    answers.rename(columns={"a": "H", "b": "H_1"}).to_csv("t.csv", index=False)
     code, out, _ = run(capsys, "t.csv", "--classes", "2")
     assert code == 0
-    assert "the hidden variable 'H2'" in out
-    assert free_name(["x"]) == "H"
+    assert "the hidden variable 'H_2'" in out
 
 
 def test_missing_cells_are_counted_and_kept(capsys, answers):

@@ -8,18 +8,15 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 from pgmpy.causal_discovery._base import _BaseCausalDiscovery
-from pgmpy.models import DiscreteBayesianNetwork
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import scores
 from pgmpy_latent.convert import to_pgmpy
 from pgmpy_latent.data import CategoricalData, encode
-from pgmpy_latent.estimator import TreeEM
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._fitted import FittedTree, checked_array, is_array
 from pgmpy_latent.learners._search import Outcome
-from pgmpy_latent.learners._skeleton import fresh_latent_name
 from pgmpy_latent.operators import canonical_states
 from pgmpy_latent.tree import LatentTree
 
@@ -83,8 +80,9 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
 
     Examples
     --------
+    >>> from pgmpy_latent import RandomStarts
     >>> frame = pd.DataFrame({"x": list("aaabbbab"), "y": list("cccdddcd"), "z": list("eeefffef")})
-    >>> learner = TwoClasses().fit(frame)
+    >>> learner = RandomStarts(n_states=2).fit(frame)
     >>> learner.model_.check_model(), learner.latents_, round(learner.log_likelihood_, 3)
     (True, ['H'], -5.545)
     """
@@ -114,8 +112,9 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
 
         Examples
         --------
+        >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-        >>> TwoClasses().fit(frame, sample_weight=[1, 2, 3, 4]).tree_.table("H").round(4)
+        >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).tree_.table("H").round(4)
         array([[0.7, 0.3]])
         """
         self._check_settings()
@@ -179,16 +178,6 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
         """1 where the row's variable is the parent of the column's; made when asked for, as it can be large."""
         check_is_fitted(self)
         return nx.to_pandas_adjacency(self.causal_graph_, weight=1, dtype="int")
-
-
-class TwoClasses(LatentTreeLearner):
-    """The smallest learner, for examples: one hidden variable with two states, parent of all columns."""
-
-    def _learn(self, data: CategoricalData) -> Outcome:
-        hidden = fresh_latent_name(data.columns)
-        network = DiscreteBayesianNetwork([(hidden, column) for column in data.columns], latents={hidden})
-        found = TreeEM(seed=0, show_progress=False).fit(network, data)
-        return Outcome(found.tree_, scores.bic(found.tree_, data), found.log_likelihood_, history=[])
 
 
 def _numbered_states(tree: LatentTree) -> LatentTree:

@@ -57,9 +57,9 @@ class FittedTree(TransformerMixin):
 
         Examples
         --------
-        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-        >>> TwoClasses().fit(frame).score_samples(frame.head(2)).round(4)
+        >>> RandomStarts(n_states=2).fit(frame).score_samples(frame.head(2)).round(4)
         array([-0.6931, -0.6931])
         """
         return self._ask(queries.row_log_likelihoods, X).to_numpy()
@@ -88,9 +88,9 @@ class FittedTree(TransformerMixin):
 
         Examples
         --------
-        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-        >>> learner = TwoClasses().fit(frame)
+        >>> learner = RandomStarts(n_states=2).fit(frame)
         >>> round(learner.score(frame), 4), learner.score(true_graph=learner.model_)
         (-0.6931, 0)
         """
@@ -122,9 +122,9 @@ class FittedTree(TransformerMixin):
 
         Examples
         --------
-        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-        >>> TwoClasses().fit(frame, sample_weight=[1, 2, 3, 4]).predict_proba(frame.tail(1)).round(2)
+        >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).predict_proba(frame.tail(1)).round(2)
         node     H
         state    0    1
         3      1.0  0.0
@@ -146,9 +146,9 @@ class FittedTree(TransformerMixin):
 
         Examples
         --------
-        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-        >>> TwoClasses().fit(frame, sample_weight=[1, 2, 3, 4]).predict(frame)["H"].tolist()
+        >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).predict(frame)["H"].tolist()
         [1, 1, 0, 0]
         """
         return self._ask(queries.most_likely, X)
@@ -168,9 +168,9 @@ class FittedTree(TransformerMixin):
 
         Examples
         --------
-        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-        >>> TwoClasses().set_output(transform="pandas").fit_transform(frame).columns.tolist()
+        >>> RandomStarts(n_states=2).set_output(transform="pandas").fit_transform(frame).columns.tolist()
         ['H=0', 'H=1']
         """
         return self.predict_proba(X).to_numpy()
@@ -189,9 +189,9 @@ class FittedTree(TransformerMixin):
 
         Examples
         --------
-        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-        >>> TwoClasses().fit(frame).get_feature_names_out()
+        >>> RandomStarts(n_states=2).fit(frame).get_feature_names_out()
         array(['H=0', 'H=1'], dtype=object)
         """
         check_is_fitted(self)
@@ -225,9 +225,10 @@ class FittedTree(TransformerMixin):
 
         Examples
         --------
-        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-        >>> TwoClasses().fit(frame).impute(pd.DataFrame({"x": ["a"], "y": [None], "z": ["e"]})).loc[0].tolist()
+        >>> gap = pd.DataFrame({"x": ["a"], "y": [None], "z": ["e"]})
+        >>> RandomStarts(n_states=2).fit(frame).impute(gap).loc[0].tolist()
         ['a', 'c', 'e']
         """
         return self._ask(queries.impute, X, method=method, random_state=random_state)
@@ -250,9 +251,9 @@ class FittedTree(TransformerMixin):
 
         Examples
         --------
-        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-        >>> TwoClasses().fit(frame).sample(5, random_state=0).shape
+        >>> RandomStarts(n_states=2).fit(frame).sample(5, random_state=0).shape
         (5, 3)
         """
         check_is_fitted(self)
@@ -271,9 +272,9 @@ class FittedTree(TransformerMixin):
 
         Examples
         --------
-        >>> from pgmpy_latent.learners._base import TwoClasses
+        >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-        >>> TwoClasses().fit(frame, sample_weight=[1, 2, 3, 4]).profiles().round(2).loc[["share", "x"]]
+        >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).profiles().round(2).loc[["share", "x"]]
         latent               H
         state                0    1
         variable category
