@@ -117,7 +117,7 @@ def test_stars_survive_the_way_through_flat_tables(here, n_states, seed):
 @given(situations())
 def test_messages_and_star_give_the_likelihood_of_a_row(here):
     """Up to a factor of each row: what is evidence may be scaled at will."""
-    star, messages = here.star, here.neighbourhood.messages
+    star, messages = here.star, here.neighbourhood.messages[:]
     assert messages.shape == (here.data.n_distinct, int(star.cards.sum()))
     products = np.ones((len(messages), star.n_states))
     for rows, message in zip(star.parts(star.rows), star.parts(messages), strict=True):

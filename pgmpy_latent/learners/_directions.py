@@ -39,7 +39,7 @@ def data_directions(
         The node and its neighbours.
     state : int
         The state to split.
-    messages : array, shape (rows, columns of the star)
+    messages : array of shape (rows, columns of the star), or what makes rows of it
         What each row says about each neighbour.
     weights : array, shape (rows,)
         Of each row, times the probability that the row belongs to the state.
@@ -158,7 +158,8 @@ def random_star(star: Star, n_states: int, messages: np.ndarray, weights: np.nda
     clock = rng.standard_exponential(len(weights)) / weights
     chosen = np.argsort(clock, kind="stable")[: ROWS_PER_STATE * n_states]
     weights = np.minimum(weights[chosen], 10 * np.median(weights[chosen]))
-    seen = usual * messages[chosen]
+    messages = messages[chosen]
+    seen = usual * messages
     seen = seen / star.per_neighbour(seen)
     belongs = rng.standard_exponential((len(chosen), n_states))
     for _ in range(CORRECTIONS + 1):
@@ -169,6 +170,6 @@ def random_star(star: Star, n_states: int, messages: np.ndarray, weights: np.nda
         logs = np.broadcast_to(np.log(share + 1e-12), belongs.shape)
         for first, card in zip(star.starts, star.cards, strict=True):
             own = slice(first, first + card)
-            logs = logs + np.log(messages[chosen][:, own] @ rows[:, own].T + 1e-300)
+            logs = logs + np.log(messages[:, own] @ rows[:, own].T + 1e-300)
         belongs = np.exp(logs - logs.max(axis=1, keepdims=True))
     return Star(share / share.sum(), rows, star.cards)

@@ -269,8 +269,8 @@ class Spot:
         worst = np.argsort(-lacking, kind="stable")[: self.options.n_candidates or 8]
         usual = self.star.share @ self.star.rows
         new = []
-        for row in worst:
-            seen = usual * self.neighbourhood.messages[row]
+        for row, message in zip(worst, self.neighbourhood.messages[worst], strict=True):
+            seen = usual * message
             seen = seen / self.star.per_neighbour(seen)
             share = float(np.clip(weights[row] / weights.sum(), 0.01, 0.5))
             new.append(stars.introduce(self.star, share, (seen + usual) / 2))
@@ -358,8 +358,11 @@ class Spot:
         if self.n_states < 2:
             return None
         here = self.neighbourhood
-        rng = np.random.default_rng(self.search.seed(*self.key, 5, number))
-        fresh = [random_star(self.star, self.n_states, here.messages, here.weights, rng) for _ in range(RESTARTS)]
+        rng = np.random.default_rng(self.search.seed(*self.key, 0, number, 0))  # no model below has such a key
+        fresh = []
+        for _ in range(RESTARTS):
+            self.search.tick()
+            fresh.append(random_star(self.star, self.n_states, here.messages, here.weights, rng))
         spot = self._from_now_on(self.fitted(fresh, 5 + number, narrowing=self.options.narrowing, target=-np.inf))
         for _ in range(IMPROVEMENTS):
             if spot.log_likelihood < self.log_likelihood - self.worth:

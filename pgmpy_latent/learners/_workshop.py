@@ -8,7 +8,6 @@ of states; its log-likelihood is the one of the whole tree.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from pgmpy_latent.learners._search import Search
 from pgmpy_latent.operators import root_walk
 from pgmpy_latent.operators.star import Star, star_of
 from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.plan import Plan, compile_plan
+from pgmpy_latent.propagation.plan import Evidence, Plan, compile_plan
 from pgmpy_latent.queries import tree_evidence
 from pgmpy_latent.tree import LatentTree
 
@@ -83,19 +82,36 @@ class Neighbourhood:
         """Return the log-likelihood of the whole tree under each star."""
         return self.engine(stars[0].n_states).log_likelihood(self.flat(stars))
 
-    @cached_property
-    def messages(self) -> np.ndarray:
-        """What each row says about each neighbour: (rows, sum of the neighbours' states), scaled at will."""
-        columns = [self._message(node, int(card)) for node, card in zip(self.neighbours, self.cards, strict=True)]
+    @property
+    def messages(self) -> Messages:
+        """What each row says about each neighbour."""
+        return Messages(self)
+
+
+class Messages:
+    """What rows say about the neighbours, side by side and scaled at will; made for the rows that are asked for.
+
+    ``messages[rows]`` is an array of shape (rows, sum of the neighbours' states).
+    """
+
+    def __init__(self, neighbourhood: Neighbourhood):
+        self.neighbourhood = neighbourhood
+
+    def __getitem__(self, rows: np.ndarray | slice) -> np.ndarray:
+        here = self.neighbourhood
+        columns = [
+            self._of(here.plan.evidence.get(node, ()), int(card), rows)
+            for node, card in zip(here.neighbours, here.cards, strict=True)
+        ]
         return np.concatenate(columns, axis=1)
 
-    def _message(self, node: int, card: int) -> np.ndarray:
-        product = np.ones((self.plan.n_rows, card))
-        for piece in self.plan.evidence.get(node, ()):
+    def _of(self, pieces: Sequence[Evidence], card: int, rows: np.ndarray | slice) -> np.ndarray:
+        product = np.ones((len(self.neighbourhood.weights[rows]), card))
+        for piece in pieces:
             patterns = piece.messages
-            if patterns is None:  # the states themselves, and ones where a cell is missing
+            if patterns is None:  # the states themselves, and, in the last row, ones where a cell is missing (-1)
                 patterns = np.vstack([np.eye(card), np.ones(card)])
-            product = product * patterns[piece.patterns()]
+            product = product * patterns[piece.index[rows]]
             largest = product.max(axis=1, keepdims=True)
             product = np.divide(product, largest, out=product, where=largest > 0)
         return product
