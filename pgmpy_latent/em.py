@@ -169,7 +169,12 @@ def narrowing_stages(n_starts: int, q: float) -> list[tuple[int, int]]:
 
 
 def narrowed_in_groups(
-    engine, starts: np.ndarray, groups: np.ndarray, stages: Sequence[tuple[int, int]], prior: float = 0.0
+    engine,
+    starts: np.ndarray,
+    groups: np.ndarray,
+    stages: Sequence[tuple[int, int]],
+    prior: float = 0.0,
+    report: Callable[[], None] = lambda: None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Take many starts of several problems that differ in their weights through a few iterations of plain EM.
 
@@ -185,6 +190,8 @@ def narrowed_in_groups(
         See :func:`narrowing_stages`.
     prior : float
         Dirichlet pseudo-count.
+    report : callable
+        Called after every iteration.
 
     Returns
     -------
@@ -208,6 +215,7 @@ def narrowed_in_groups(
         for _ in range(iterations):
             values, counts = engine.expected_counts(starts, None, groups)
             starts = m_step(counts, engine.layout, prior, starts, None)
+            report()
         if not iterations:
             values = engine.log_likelihood(starts, groups)
         best_first = np.lexsort((-values, groups))

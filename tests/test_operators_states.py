@@ -302,8 +302,9 @@ def test_tiny_probabilities_can_be_split():
 @pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-300])
 def test_directions_of_a_size_next_to_nothing(size):
     tree = root_walk(a_class_model(), "x")
+    with pytest.raises(ValueError, match="or rounding undoes it"):
+        random_direction(tree, "H", 0, np.random.default_rng(0), size)
     for direction in (
-        random_direction(tree, "H", 0, np.random.default_rng(0), size),
         thesis_direction(tree, "H", 0, np.random.default_rng(0), size),
         {"y": [size, -size]},
     ):
@@ -524,8 +525,11 @@ def test_theorem_4_2_a_small_split_raises_the_likelihood(seed, n_items, card):
         (lambda tree: split_state(tree, "H", 0, direction={"x": [0.0]}), r"'x' has shape \(1,\); its states ask for"),
         (lambda tree: split_state(tree, "H", 0, direction={"x": [0.1, 0]}), "'x' sums to 0.1; .*subtract its mean"),
         (lambda tree: split_state(tree, "H", 0, direction={"x": [np.nan, 0]}), "'x' holds NaN or infinity"),
-        (lambda tree: random_direction(tree, "H", 0, None, size=0), "size is 0; it must be above 0 and at most 1"),
-        (lambda tree: random_direction(tree, "H", 0, None, size=2), "size is 2; it must be above 0 and at most 1"),
+        (lambda tree: random_direction(tree, "H", 0, None, size=0), "size is 0; it must be at least 1e-12"),
+        (
+            lambda tree: random_direction(tree, "H", 0, None, size=2),
+            "size is 2; it must be at least 1e-12, .* at most 1",
+        ),
         (lambda tree: thesis_direction(tree, "H", 0, None, size=0), "size is 0; it must be above 0"),
         (lambda tree: thesis_direction(tree, "H", 0, None, edge=0.5), "edge is 0.5; it must be at least 0 and below"),
         (lambda tree: merge_states(tree, "H", [0]), "1 states of 'H' are to be merged; give two or more"),

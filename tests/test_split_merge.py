@@ -8,9 +8,21 @@ from pgmpy.base import DAG
 from pgmpy.models import DiscreteBayesianNetwork
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import LatentTree, SplitMerge, TreeEM, datasets, encode, log_likelihood, sample, scores, to_pgmpy
+from pgmpy_latent import (
+    LatentTree,
+    RandomStarts,
+    SplitMerge,
+    TreeEM,
+    datasets,
+    encode,
+    log_likelihood,
+    sample,
+    scores,
+    to_pgmpy,
+)
 from pgmpy_latent.exceptions import ImpossibleRowError, NotATreeError, SkeletonError, UnseenCategoryError
 from pgmpy_latent.learners._search import Search
+from pgmpy_latent.learners.split_merge import SplitMergePolicy
 from tests.samples import THESIS_TABLES, assert_same_tree, latent_class, thesis_table, two_classes_of_columns
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -465,8 +477,8 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch, three_classes, moment, n_job
         ({"search_tol": "small"}, "search_tol is 'small'; give a number of at least 0"),
         ({"delta": np.nan}, "delta is nan; give a number of at least 0"),
         ({"prior": -0.5}, "prior is -0.5; give a number of at least 0, or None"),
-        ({"max_iter": 0}, "max_iter is 0; give a number of at least 1"),
-        ({"search_iter": 0}, "search_iter is 0; give a number of at least 1"),
+        ({"max_iter": 0}, "max_iter is 0; give a whole number of at least 1"),
+        ({"search_iter": 0}, "search_iter is 0; give a whole number of at least 1"),
         ({"narrowing": 1}, "narrowing is 1, which keeps all starts for ever; give more than 1"),
         ({"narrowing": 0.5}, "narrowing is 0.5; give a number of at least 1"),
         ({"merge_narrowing": 1}, "merge_narrowing is 1, which keeps all candidates for ever; give more than 1"),
@@ -493,3 +505,53 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch, three_classes, moment, n_job
 def test_settings_that_cannot_be_meant(three_classes, settings, message):
     with pytest.raises(ValueError, match=message):
         SplitMerge(**{"show_progress": False, **settings}).fit(three_classes)
+
+
+def moves_of(learner, table, monkeypatch):
+    """Fit, and return the phases and adjustments in the order in which they were tried."""
+    tried = []
+    for name in ("grown", "shrunk"):
+        original = getattr(SplitMergePolicy, name)
+
+        def recorded(self, model, name=name, original=original):
+            found = original(self, model)
+            tried.append((name, found is not None and found[2].score > model.score))
+            return found
+
+        monkeypatch.setattr(SplitMergePolicy, name, recorded)
+    original_adjusted = SplitMergePolicy.adjusted
+
+    def adjusted(self, model):
+        for found in original_adjusted(self, model):
+            tried.append((found[0], found[2].score > model.score + self.delta))
+            yield found
+
+    monkeypatch.setattr(SplitMergePolicy, "adjusted", adjusted)
+    learner.fit(table)
+    return tried
+
+
+def test_the_thesis_phases_follow_procedure_6_1_and_6_4(three_classes, monkeypatch):
+    tried = moves_of(SplitMerge(**QUIET, **SplitMerge.THESIS), three_classes, monkeypatch)
+    assert tried == [
+        ("grown", True), ("grown", True), ("grown", False),
+        ("shrunk", False),
+        ("merge 1, split 1", False), ("reassign", False),
+    ]  # fmt: skip
+
+
+def test_merging_goes_on_until_nothing_helps(three_classes, monkeypatch):
+    start = RandomStarts(n_states=6, n_init=4, random_state=0, show_progress=False).fit(three_classes)
+    learner = SplitMerge(start=start, adjust=False, random_state=0, show_progress=False)
+    tried = moves_of(learner, three_classes, monkeypatch)
+    assert tried[:5] == [("grown", False), *[("shrunk", True)] * 3, ("shrunk", False)]
+    assert tried[5] == ("grown", False)
+
+
+def test_splitting_of_chapter_4(three_classes):
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        learner = SplitMerge(**SplitMerge.SPLITTING, time_limit=1.5, random_state=0, show_progress=False).fit(
+            three_classes
+        )
+    assert learner.tree_.cards[0] == 3
+    assert set(learner.history_["operator"]) == {"start", "split"}

@@ -84,7 +84,7 @@ class Policy:
         raise NotImplementedError
 
     def adjusted(self, model: Model) -> Iterator[tuple[str, Hashable, Model]]:
-        """Yield (operator, target, model) with as many hidden states."""
+        """Yield (operator, target, model) from other ways to change the model, which may be worse in between."""
         raise NotImplementedError
 
     def model(self, tree: LatentTree, log_likelihood: float, key: tuple[int, ...]) -> Model:
@@ -99,7 +99,7 @@ class Policy:
         return State(tree, model.score, model.log_likelihood, memory=memory)
 
     def _all_phases(self) -> dict[str, bool]:
-        return {"grow": True, "shrink": self.shrink, "adjust": self.adjust, "settled": False}
+        return {"grow": True, "shrink": self.shrink, "adjust": self.adjust, "settled": False, "shrank": False}
 
     def _current(self, state: State) -> Model:
         key = (state.step, state.memory["tries"])
@@ -115,8 +115,9 @@ class Policy:
         if memory["shrink"]:
             found = self.shrunk(model)
             if self._better(found, state, ROUNDING):
-                return self._accept(state, found, {**memory, **self._all_phases()})
-            return Step(replace(state, memory={**memory, "shrink": False}))
+                return self._accept(state, found, {**memory, **self._all_phases(), "grow": False, "shrank": True})
+            memory = {**memory, "shrink": False, "grow": memory["shrank"], "shrank": False}
+            return Step(replace(state, memory=memory))
         if not memory["settled"]:
             return self._settle(state)
         if memory["adjust"]:
@@ -138,6 +139,8 @@ class Policy:
         """Fit the current model to the end, so that no adjustment is credited with what EM would have gained anyway."""
         settings = self.search.settings
         memory = {**state.memory, "settled": True}
+        if settings.search_tol <= settings.tol and settings.stop == "last_step":
+            return Step(replace(state, memory=memory))  # candidates were fitted to the end, by the rule of papers
         tree, found = self.workshop.fit([state.tree], atol=settings.tol, max_iter=settings.max_iter, polish=True)
         model = self.model(tree, found.log_likelihood, ())
         if model.score <= state.score + ROUNDING:
@@ -162,14 +165,12 @@ class CardinalityLearner(LatentTreeLearner):
             raise ValueError(
                 f"scoring_method is {self.scoring_method!r}; give 'bic', 'aic', 'cs' or a function of tree and data"
             )
-        at_least = {"tol": 0, "search_tol": 0, "delta": 0, "prior": 0, "max_iter": 1, "search_iter": 1}
-        for name, least in at_least.items():
-            self._check_number(name, least, none=name == "prior")
-        self._check_number("time_limit", 0, none=True)
+        for name in ("tol", "search_tol", "delta", "prior", "time_limit"):
+            self._check_number(name, 0, none=name in ("prior", "time_limit"))
+        for name in ("max_iter", "search_iter", "max_states"):
+            self._check_number(name, 1, none=name == "max_states", whole=True)
         if self.time_limit is not None and self.time_limit == 0:
             raise ValueError("time_limit is 0 seconds, in which nothing can be learned; give more, or None")
-        for name in ("max_states",):
-            self._check_number(name, 1, none=True)
         if self.narrowing == 1:
             raise ValueError("narrowing is 1, which keeps all starts for ever; give more than 1, as 2")
         if self.stop not in ("remaining", "last_step"):
@@ -211,14 +212,27 @@ class CardinalityLearner(LatentTreeLearner):
         if self.scoring_method == "aic":
             return lambda tree, log_likelihood: log_likelihood - scores.n_parameters(tree)
         function = scores.cheeseman_stutz if self.scoring_method == "cs" else self.scoring_method
-        return lambda tree, log_likelihood: float(function(tree, data))
+
+        def score(tree: LatentTree, log_likelihood: float) -> float:
+            value = float(function(tree, data))
+            if np.isnan(value):
+                raise ValueError("scoring_method returned NaN; it must return a number, larger for better models")
+            return value
+
+        return score
 
     def _given_start(self) -> LatentTree | None:
         """Return the model to improve, from whatever holds one."""
         start = getattr(self, "start", None)
         if start is None or isinstance(start, LatentTree):
             return start
-        return start.tree_ if hasattr(start, "tree_") else from_pgmpy(start)
+        if hasattr(start, "tree_"):
+            return start.tree_
+        if not hasattr(start, "cpds"):
+            raise TypeError(
+                f"start is a {type(start).__name__}; give a LatentTree, a pgmpy network with CPDs or a fitted learner"
+            )
+        return from_pgmpy(start)
 
     def _known_states(self) -> dict | None:
         start = self._given_start()
@@ -299,7 +313,7 @@ def warn_of_irregular(name: Hashable, wanted: int, bound: int) -> None:
 
 def _whole_seed(random_state) -> int | None:
     """Return a seed that a SeedSequence takes, from what scikit-learn allows."""
-    if random_state is None or isinstance(random_state, (int, np.integer)):
+    if random_state is None or (isinstance(random_state, (int, np.integer)) and random_state >= 0):
         return random_state
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))

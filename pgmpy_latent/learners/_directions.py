@@ -28,8 +28,8 @@ def data_directions(
     """Return shifts along which the data of a state vary most: greedy sign search first, then leading eigenvectors.
 
     Two halves ``P ± r`` gain in log-likelihood, to second order, what ``Σ_i r_i(x_i) / P_i(x_i)`` varies in the data of
-    the state beyond what independent neighbours would give. So the best small splits are leading eigenvectors of the
-    covariance of the neighbours' standardised indicators: direction 3 of section 4.4.2 for variables of any
+    the state beyond what independent neighbours would give. So the best small splits are, nearly, leading eigenvectors
+    of the covariance of the neighbours' standardised indicators: direction 3 of section 4.4.2 for variables of any
     cardinality, and what EM itself converges to from a tiny random split. The greedy search is direction 2: neighbours
     from the least to the most certain, each shifted the way in which it goes together with those before it.
 
@@ -72,9 +72,8 @@ def _deviations(star: Star, state: int, messages, weights, rng) -> tuple[np.ndar
     chosen = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
     weights = weights[chosen]
     if len(chosen) > MOST_ROWS:
-        clock = rng.standard_exponential(len(chosen)) / weights
-        sampled = np.sort(np.argpartition(clock, MOST_ROWS)[:MOST_ROWS])
-        chosen, weights = chosen[sampled], np.ones(MOST_ROWS)
+        drawn = rng.multinomial(MOST_ROWS, weights / weights.sum())
+        chosen, weights = chosen[drawn > 0], drawn[drawn > 0].astype(np.float64)
     row = star.rows[state]
     seen = messages[chosen] * row
     total = star.per_neighbour(seen)

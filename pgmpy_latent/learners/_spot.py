@@ -9,11 +9,12 @@ from itertools import combinations
 
 import numpy as np
 
-from pgmpy_latent.em import narrowed_in_groups, narrowing_stages
-from pgmpy_latent.learners._directions import data_directions, random_directions, random_star
+from pgmpy_latent.em import narrowed_in_groups
+from pgmpy_latent.learners._directions import NEGLIGIBLE, data_directions, random_directions, random_star
 from pgmpy_latent.learners._workshop import Neighbourhood, Workshop
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.star import Star
+from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.tree import LatentTree
 
 #: Most candidates whose log-likelihood is computed at once.
@@ -25,8 +26,6 @@ PARTIAL_STAGES = [(4, 3), (8, 2), (16, 1)]
 MOST_WEIGHTS = 4_000_000
 #: Random starts of a restart, and how often what they found is improved at most.
 RESTARTS, IMPROVEMENTS = 64, 3
-#: A state that fewer rows than this belong to is not split: there is nothing to tell its halves apart.
-FEWEST_ROWS = 1.5
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,7 @@ class Options:
     partial: bool = True
     local: bool = True
     introduce: bool = False
+    adjustments: str = "all"
     n_candidates: int | None = 8
     n_merge_candidates: int | None = 8
     n_screened: int | None = 64
@@ -155,7 +155,7 @@ class Spot:
         options = {"n_threads": self.search.n_threads, **options}
         if self.options.local or self.workshop.is_star:
             engine = self.neighbourhood.engine(n_states)
-            if self.workshop.is_star and n_states == self.origin.n_states and not self.search.settings.prior:
+            if self._may_give_up(n_states):
                 options.setdefault("target", self.origin.log_likelihood)
             found = self.search.fit(engine, self.neighbourhood.flat(candidates), **options)
             around = (self.tree, self.neighbourhood, self.neighbourhood.star(found.tables, n_states))
@@ -163,6 +163,12 @@ class Spot:
         trees = [self._with(self.tree, star) for star in candidates]
         tree, found = self.workshop.fit(trees, **options)
         return self._next(found.log_likelihood, key, tree=tree)
+
+    def _may_give_up(self, n_states: int) -> bool:
+        """Tell whether only candidates that beat the origin are of use, and log-likelihoods say which do."""
+        settings = self.search.settings
+        comparable = self.workshop.is_star and n_states == self.origin.n_states
+        return comparable and not settings.prior and settings.stop == "remaining"
 
     def _next(self, log_likelihood: float, key: tuple[int, ...], **model) -> Spot:
         return Spot(self.workshop, self.options, self.node, log_likelihood, key, origin=self.origin, **model)
@@ -180,9 +186,7 @@ class Spot:
 
     def _states_to_split(self) -> list[int]:
         """Return the states whose data differ most from what the state says (chapter 8 of the thesis)."""
-        belongs = self.neighbourhood.weights @ self.posterior
-        several = [self._can_split(state) for state in range(self.n_states)]
-        states = np.flatnonzero((belongs >= FEWEST_ROWS) & several)
+        states = np.array([state for state in range(self.n_states) if self._can_split(state)], dtype=np.int64)
         limit = self.options.n_screened
         if limit is None or len(states) <= limit:
             return states.tolist()
@@ -190,6 +194,10 @@ class Spot:
         return np.sort(states[np.argsort(-surprise, kind="stable")[:limit]]).tolist()
 
     def _can_split(self, state: int) -> bool:
+        """Tell whether a state allows different rows, and different rows belong to it."""
+        weights = self.neighbourhood.weights * self.posterior[:, state]
+        if (weights > NEGLIGIBLE * weights.max()).sum() < 2:
+            return False
         possible = (self.star.rows[state] > 0).astype(np.int64)
         return bool((self.star.per_neighbour(possible) > 1).any())
 
@@ -235,21 +243,30 @@ class Spot:
         unsplit = np.searchsorted(groups, np.unique(groups))
         before = dict(zip(groups[unsplit].tolist(), engine.log_likelihood(flat[unsplit], groups[unsplit]), strict=True))
         flat, groups = np.delete(flat, unsplit, axis=0), np.delete(groups, unsplit)
-        stages = self._partial_stages() if self.options.partial else [(0, 1)]
-        tables, values, groups = narrowed_in_groups(engine, flat, groups, stages, self.search.settings.prior)
+        tables, values, groups = self._partial_em(engine, flat, groups)
         self.search.tick()
         return [
             Split(float(value - before[group]), states[group], here.star(own, 2))
             for own, value, group in zip(tables, values, groups.tolist(), strict=True)
         ]
 
-    def _partial_stages(self) -> list[tuple[int, int]]:
-        if self.options.directions != "thesis":
-            return PARTIAL_STAGES
-        # tiny perturbations need long to leave the saddle point between two equal halves
-        stages = narrowing_stages(self.options.n_splits, self.options.narrowing)
-        taken = sum(iterations for iterations, _ in stages)
-        return [*stages, (max(0, self.search.settings.search_iter - taken), 1)]
+    def _partial_em(self, engine: TreeEngine, flat: np.ndarray, groups: np.ndarray):
+        """Return the best split of each group, with its log-likelihood: (tables, values, groups)."""
+        settings = self.search.settings
+        if not self.options.partial:
+            return narrowed_in_groups(engine, flat, groups, [(0, 1)])
+        if settings.stop == "remaining" and self.options.directions != "thesis":
+            return narrowed_in_groups(engine, flat, groups, PARTIAL_STAGES, settings.prior, self.search.tick)
+        # to the end: the tiny perturbations of the thesis need long to leave the saddle point between two equal halves
+        found = [
+            self.search.fit(
+                TreeEngine(engine.plan, engine.cards, engine.weights[group]),
+                flat[groups == group],
+                narrowing=self.options.narrowing,
+            )
+            for group in np.unique(groups)
+        ]
+        return np.stack([fit.tables for fit in found]), [fit.log_likelihood for fit in found], np.unique(groups)
 
     @cached_property
     def grown(self) -> Spot | None:
@@ -335,7 +352,8 @@ class Spot:
     def there_and_back(self, depth: int) -> Iterator[tuple[str, Spot]]:
         """Yield models on the way back from ``depth`` states more, and from as many less (Definition 6.1 has one)."""
         names = {"grown": "split", "shrunk": "merge"}
-        for there, back in (("shrunk", "grown"), ("grown", "shrunk")):
+        ways = (("shrunk", "grown"), ("grown", "shrunk"))
+        for there, back in ways if self.options.adjustments == "all" else ways[:1]:
             spot: Spot | None = self
             for number in range(2 * depth):
                 spot = getattr(spot, there if number < depth else back)
@@ -348,8 +366,9 @@ class Spot:
         """Yield models in which one state is split and two are merged at the same time."""
         most = self.options.n_merge_candidates
         n = None if most is None else 4 * most
-        for label, name, candidates in ((3, "swap", self._swaps(n)), (4, "reassign", self._reassignments(n))):
-            found = self.fitted(candidates, label, narrowing=self.options.merge_narrowing)
+        ways = ((3, "swap", self._swaps), (4, "reassign", self._reassignments))
+        for label, name, candidates in ways if self.options.adjustments == "all" else ways[1:]:
+            found = self.fitted(candidates(n), label, narrowing=self.options.merge_narrowing)
             if found is not None:
                 yield name, found
 
@@ -405,11 +424,12 @@ class Spot:
 
     def _reassignments(self, n: int | None) -> list[Star]:
         """Return stars in which a half of a state joined another state (Procedure 6.4, second part)."""
-        candidates = []
+        best: list[tuple[float, Star]] = []
         for split in self.splits:
             larger = stars.substitute(self.star, split.state, split.halves)
-            for half in (split.state, self.n_states):
-                others = [state for state in range(self.n_states) if state != split.state]
-                candidates += stars.merge_pairs(larger, [(state, half) for state in others])
-        values = self._log_likelihoods(candidates)
-        return [candidates[at] for at in np.argsort(-values, kind="stable")[:n]]
+            others = [state for state in range(self.n_states) if state != split.state]
+            pairs = [(state, half) for half in (split.state, self.n_states) for state in others]
+            candidates = stars.merge_pairs(larger, pairs)
+            best += zip(self._log_likelihoods(candidates).tolist(), candidates, strict=True)
+            best = sorted(best, key=lambda option: -option[0])[:n]
+        return [star for _, star in best]

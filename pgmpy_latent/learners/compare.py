@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from pgmpy_latent import scores
 from pgmpy_latent.data import CategoricalData, encode
+from pgmpy_latent.exceptions import RegularityWarning
 from pgmpy_latent.learners._search import PROGRESS_DELAY
 from pgmpy_latent.learners.random_starts import RandomStarts
 from pgmpy_latent.learners.split_merge import SplitMerge
-from pgmpy_latent.operators import marginals
+from pgmpy_latent.operators import bound_from_cards, marginals, split_state
 from pgmpy_latent.tree import LatentTree
 
 
@@ -86,18 +89,60 @@ def compare_classes(
     smaller: LatentTree | None = None
     for size in tqdm(sizes, desc="classes", disable=not show_progress, delay=PROGRESS_DELAY, leave=False):
         began = time.perf_counter()
-        found: dict[str, LatentTree] = {}
-        if method != "split":
-            found["random starts"] = RandomStarts(n_states=size, n_init=n_init, **shared).fit(data).tree_
-        if method != "random":
-            found["splits"] = _split_up_to(size, smaller, data, shared)
+        found, interrupted = _fitted(size, smaller, data, method, n_init, shared)
         values = {name: scores.log_likelihood(tree, data) for name, tree in found.items()}
         chosen = max(values, key=values.get)
         smaller = models[size] = found[chosen]
         rows.append(_row(size, smaller, data, chosen, time.perf_counter() - began))
+        if interrupted:
+            warnings.warn(
+                f"Ctrl-C stopped the comparison; the table ends with {size} classes", ConvergenceWarning, stacklevel=2
+            )
+            break
+    _warn_of_too_many(list(models), data)
     table = pd.DataFrame(rows).set_index("n_classes")
     table.insert(0, "best", table["bic"] == table["bic"].max())
     return (table, models) if return_models else table
+
+
+def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, method: str, n_init: int, shared: dict):
+    """Return the models of one size by how they were found, and whether somebody pressed Ctrl-C."""
+    learners = {}
+    if method != "split":
+        learners["random starts"] = RandomStarts(n_states=size, n_init=n_init, **shared)
+    if method != "random":  # split classes until there are as many as wanted, whatever the penalty would say
+        learners["splits"] = SplitMerge(
+            start=smaller, max_states=size, scoring_method=scores.log_likelihood, merge=False, regular=False, **shared
+        )
+    found, interrupted = {}, False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RegularityWarning)  # one for all sizes comes at the end
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for name, learner in learners.items():
+            if not interrupted:
+                learner.fit(data)
+                found[name] = _with_classes(learner.tree_, size)
+                interrupted = learner.stopped_ is not None
+    return found, interrupted
+
+
+def _with_classes(tree: LatentTree, size: int) -> LatentTree:
+    """Return the tree with as many classes as wanted: where no split helped, a class is there twice."""
+    hidden = tree.latent_names[0]
+    while tree.cards[tree.index(hidden)] < size:
+        tree = split_state(tree, hidden, tree.state_names[tree.index(hidden)][0], direction={})
+    return tree
+
+
+def _warn_of_too_many(sizes: list[int], data: CategoricalData) -> None:
+    bound = bound_from_cards(data.cards.tolist())
+    if max(sizes) > max(bound, 1):
+        warnings.warn(
+            f"more than {bound} classes cannot describe these columns any better (the bound of regularity: the product "
+            f"of their numbers of states, divided by the largest); compare at most {bound}",
+            RegularityWarning,
+            stacklevel=3,
+        )
 
 
 def _checked_sizes(n_classes: Iterable[int]) -> list[int]:
@@ -108,14 +153,6 @@ def _checked_sizes(n_classes: Iterable[int]) -> list[int]:
         if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
             raise ValueError(f"n_classes holds {size!r}; give whole numbers of at least 1")
     return sorted({int(size) for size in sizes})
-
-
-def _split_up_to(size: int, smaller: LatentTree | None, data: CategoricalData, shared: dict) -> LatentTree:
-    """Split classes until there are as many as wanted, whatever the penalty would say."""
-    learner = SplitMerge(
-        start=smaller, max_states=size, scoring_method=scores.log_likelihood, merge=False, regular=False, **shared
-    )
-    return learner.fit(data).tree_
 
 
 def _row(size: int, tree: LatentTree, data: CategoricalData, found_by: str, seconds: float) -> dict:

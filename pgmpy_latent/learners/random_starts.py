@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -186,6 +187,21 @@ class RandomStarts(CardinalityLearner):
     >>> learner.tree_.cards[0], learner.latents_
     (np.int64(2), ['H'])
     """
+
+    #: The settings of the thesis, sections 4.5.2 and 6.3.1, for *Standard3*; *StandardFixed* begins with ``n_init=16``.
+    THESIS: ClassVar[dict] = {
+        "starts": "random",
+        "n_init": 64,
+        "narrowing": 2.0,
+        "delta": 1.0,
+        "regular": False,
+        "tol": 0.01,
+        "search_tol": 0.01,
+        "max_iter": 200,
+        "search_iter": 200,
+        "stop": "last_step",
+        "accelerate": False,
+    }
 
     def __init__(
         self,

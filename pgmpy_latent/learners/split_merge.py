@@ -125,14 +125,17 @@ class SplitMerge(CardinalityLearner):
     prior : float, optional
         Dirichlet pseudo-count of every table entry (MAP); None is maximum likelihood.
     merge, adjust : bool
-        Whether to shrink, and whether to adjust. Without both this is *Splitting*; with ``patience=None`` and a time
-        limit, its anytime form.
+        Whether to shrink, and whether to adjust, which needs merges too. With ``merge=False`` this is *Splitting*; with
+        ``patience=None`` and a time limit as well, its anytime form.
     partial : bool
         Whether splits of a state are tried by EM with the two new states only, on the data that belong to it.
     local : bool
         Whether candidates around a node are compared by EM on its neighbourhood alone. Matters for skeletons only.
     introduce : bool
         Whether new states for badly described rows, and removals of states, are candidates too.
+    adjustments : {"all", "thesis"}
+        Which adjustments are tried: all of them, or those of Procedure 6.4: merge then split, and half of a state
+        joined to another.
     directions : {"data", "random", "thesis"}
         How states are split: along what varies most in their data (two thirds, and at random), at random in proportion
         to probabilities, or as the thesis does, which cannot split states with probabilities near 0 or 1.
@@ -196,6 +199,7 @@ class SplitMerge(CardinalityLearner):
     -----
     ``SplitMerge(**SplitMerge.THESIS)`` follows sections 4.5.2 and 6.3.1 of the thesis: 16 random splits of size 0.001,
     q = 2 and 10, δ = 1, EM until a step gains less than 0.01 or for 200 iterations.
+    ``SplitMerge(**SplitMerge.SPLITTING, time_limit=60)`` is *Splitting* with the settings of chapter 4.
 
     References
     ----------
@@ -215,6 +219,7 @@ class SplitMerge(CardinalityLearner):
 
     #: The settings of the thesis, sections 4.5.2 and 6.3.1.
     THESIS: ClassVar[dict] = {
+        "adjustments": "thesis",
         "directions": "thesis",
         "perturbation": 0.001,
         "n_splits": 16,
@@ -235,6 +240,18 @@ class SplitMerge(CardinalityLearner):
         "stop": "last_step",
         "accelerate": False,
     }
+    #: *Splitting* as in chapter 4: one split of every state, Cheeseman-Stutz, MAP; add a time limit.
+    SPLITTING: ClassVar[dict] = {
+        **THESIS,
+        "scoring_method": "cs",
+        "prior": 1.0,
+        "merge": False,
+        "partial": False,
+        "perturbation": 0.1,
+        "n_splits": 1,
+        "n_candidates": None,
+        "patience": None,
+    }
 
     def __init__(
         self,
@@ -248,6 +265,7 @@ class SplitMerge(CardinalityLearner):
         partial=True,
         local=True,
         introduce=False,
+        adjustments="all",
         directions="data",
         n_splits=9,
         perturbation=0.5,
@@ -283,6 +301,7 @@ class SplitMerge(CardinalityLearner):
         self.partial = partial
         self.local = local
         self.introduce = introduce
+        self.adjustments = adjustments
         self.directions = directions
         self.n_splits = n_splits
         self.perturbation = perturbation
@@ -315,6 +334,8 @@ class SplitMerge(CardinalityLearner):
             self._check_number(name, 1, none=True, whole=True)
         for name, least in (("n_splits", 1), ("depth", 1), ("n_restarts", 0)):
             self._check_number(name, least, whole=True)
+        if self.adjustments not in ("all", "thesis"):
+            raise ValueError(f"adjustments is {self.adjustments!r}; give 'all' or 'thesis'")
         if self.directions not in ("data", "random", "thesis"):
             raise ValueError(f"directions is {self.directions!r}; give 'data', 'random' or 'thesis'")
         self._check_number("perturbation", 0)
@@ -335,6 +356,7 @@ class SplitMerge(CardinalityLearner):
             partial=self.partial,
             local=self.local,
             introduce=self.introduce,
+            adjustments=self.adjustments,
             n_candidates=self.n_candidates,
             n_merge_candidates=self.n_merge_candidates,
             n_screened=self.n_screened,

@@ -17,6 +17,8 @@ from pgmpy_latent.tree import ROW_SUM_TOLERANCE, LatentTree
 DECIMALS = 6
 #: How far from zero the sum of a direction may be, relative to its largest entry.
 DIRECTION_TOLERANCE = 1e-9
+#: Smallest relative change of a random split; rounding would undo a smaller one.
+SMALLEST_SIZE = 1e-12
 
 
 def marginals(tree: LatentTree) -> list[np.ndarray]:
@@ -179,8 +181,8 @@ def random_direction(
     >>> abs(direction["x"]).round(6)
     array([0.05, 0.05, 0.  ])
     """
-    if not 0 < size <= 1:
-        raise ValueError(f"size is {size}; it must be above 0 and at most 1")
+    if not SMALLEST_SIZE <= size <= 1:
+        raise ValueError(f"size is {size}; it must be at least {SMALLEST_SIZE}, or rounding undoes it, and at most 1")
     at = require_hidden(tree, node)
     position = _state_index(tree, node, state, at)
     star = star_of(tree, at)
