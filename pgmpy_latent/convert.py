@@ -105,7 +105,8 @@ def _remedy(error: InvalidTreeError) -> str:
 
 def _check_network(network) -> None:
     if not isinstance(network, DiscreteBayesianNetwork):
-        raise TypeError(f"expected a pgmpy DiscreteBayesianNetwork, got {type(network).__name__}")
+        hint = "; a fitted learner has one as model_" if hasattr(network, "fit") else ""
+        raise TypeError(f"expected a pgmpy DiscreteBayesianNetwork, got {type(network).__name__}{hint}")
 
 
 def check_one_parent(name: Hashable, parents: list[Hashable]) -> None:

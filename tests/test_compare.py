@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import LatentTree, compare_classes, encode, sample, scores
+from pgmpy_latent import LatentTree, RandomStarts, compare_classes, encode, sample, scores
 from pgmpy_latent.operators import marginals
 from tests.samples import latent_class
 
@@ -130,3 +131,25 @@ def test_more_classes_than_can_be_told_apart(survey):
 def test_questions_that_cannot_be_meant(survey, n_classes, options, message):
     with pytest.raises(ValueError, match=message):
         compare_classes(survey, n_classes, **{**QUIET, **options})
+
+
+def test_ctrl_c_keeps_the_sizes_that_were_finished(monkeypatch, survey):
+    original, calls = RandomStarts.fit, []
+
+    def fit(self, X, y=None, sample_weight=None):
+        calls.append(self.n_states)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return original(self, X, y, sample_weight)
+
+    monkeypatch.setattr(RandomStarts, "fit", fit)
+    with pytest.warns(ConvergenceWarning, match="stopped the comparison at 3 classes; the table holds 1, 2"):
+        table = compare_classes(survey, range(1, 5), method="random", n_init=2, show_progress=False)
+    assert table.index.tolist() == [1, 2]
+
+
+def test_a_row_has_as_many_classes_as_it_says():
+    pair = pd.DataFrame({"x": list("aabb") * 5, "y": list("aabb") * 5, "z": list("aabb") * 5})
+    table, models = compare_classes(pair, [1, 3, 4], method="split", show_progress=False, return_models=True)
+    assert [int(models[size].cards[0]) for size in table.index] == [1, 3, 4]
+    assert table["log_likelihood"].diff().dropna().min() >= -1e-8

@@ -309,7 +309,7 @@ def test_starts_that_do_not_fit(three_classes):
     tree = latent_class(2, [2, 3, 2, 3, 2])
     with pytest.raises(SkeletonError, match="a skeleton or a model to start with, not both"):
         SplitMerge(tree, start=tree, **QUICK).fit(three_classes)
-    with pytest.raises(SkeletonError, match=r"observed nodes \['x4'\], which are no columns"):
+    with pytest.raises(SkeletonError, match=r"its nodes \['x4'\] are neither columns nor declared as latents"):
         SplitMerge(start=tree, **QUICK).fit(three_classes.drop(columns="x4"))
     with pytest.raises(SkeletonError, match=r"lacks the columns \['more'\]"):
         SplitMerge(start=tree, **QUICK).fit(three_classes.assign(more=0))
@@ -400,10 +400,10 @@ def test_hidden_variables_that_carry_nothing_are_reported(two_levels):
         (
             DAG([("K", "x"), ("K", "y"), ("K", "z"), ("K", "w")], latents={"K"}),
             SkeletonError,
-            r"it has the observed nodes \['w'\], which are no columns",
+            r"its nodes \['w'\] are neither columns nor declared as latents",
         ),
         (nx.Graph([("K", "x"), ("K", "y"), ("K", "z"), ("K", "w")]), SkeletonError, "'w' is a leaf that is no column"),
-        (DAG([("x", "y"), ("x", "z")], latents={"x"}), SkeletonError, r"it hides \['x'\], which are columns"),
+        (DAG([("x", "y"), ("x", "z")], latents={"x"}), SkeletonError, r"the skeleton hides \['x'\], which are columns"),
         (nx.Graph([("K", "x"), ("K", "y"), ("K", "z"), ("x", "y")]), NotATreeError, "edges run in a circle"),
         (nx.DiGraph([("K", "x"), ("x", "y"), ("y", "K"), ("K", "z")]), NotATreeError, "circle"),
         (nx.DiGraph([("K", "x"), ("L", "x"), ("K", "y"), ("L", "z")]), NotATreeError, "'x' has"),
@@ -482,8 +482,8 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch, three_classes, moment, n_job
         ({"narrowing": 1}, "narrowing is 1, which keeps all starts for ever; give more than 1"),
         ({"narrowing": 0.5}, "narrowing is 0.5; give a number of at least 1"),
         ({"merge_narrowing": 1}, "merge_narrowing is 1, which keeps all candidates for ever; give more than 1"),
-        ({"time_limit": 0}, "time_limit is 0 seconds, in which nothing can be learned; give more, or None"),
-        ({"time_limit": -1}, "time_limit is -1; give a number of at least 0, or None"),
+        ({"time_limit": 0}, "time_limit is 0 seconds, in which nothing can be learned; give more than 0, or None"),
+        ({"time_limit": -1}, "time_limit is -1 seconds, in which nothing can be learned"),
         ({"max_states": 0}, "max_states is 0; give a (whole )?number of at least 1, or None"),
         ({"stop": "never"}, "stop is 'never'; give 'remaining' or 'last_step'"),
         ({"n_jobs": 0}, "n_jobs is 0; give the number of threads, -1 for all cores, or None for one"),

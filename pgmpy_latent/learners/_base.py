@@ -32,8 +32,8 @@ HISTORY = {
 }
 #: Why a search stopped early, and what to do about it.
 STOPPED = {
-    "time_limit": "the time limit stopped the search; raise time_limit, or set it to None",
-    "interrupted": "Ctrl-C stopped the search; fit again to let it run to its end",
+    "time_limit": "the time limit stopped the search; raise time_limit, or go on with start=",
+    "interrupted": "Ctrl-C stopped the search; fit again to let it run to its end, or go on with start=",
 }
 
 
@@ -58,7 +58,9 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
     adjacency_matrix_ : DataFrame
         1 where the row's variable is the parent of the column's.
     latents_ : list
-        Names of the hidden variables.
+        Names of the hidden variables; empty if none is needed.
+    n_states_ : dict
+        How many states each of them has.
     not_needed_ : list
         Hidden variables that ended with a single state, or were left out because they carried nothing.
     log_likelihood_ : float
@@ -156,6 +158,7 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
         self.tree_ = tree
         self.model_ = self.causal_graph_ = to_pgmpy(tree)
         self.latents_ = list(tree.latent_names)
+        self.n_states_ = {name: int(tree.cards[tree.index(name)]) for name in self.latents_}
         single = [name for name in self.latents_ if tree.cards[tree.index(name)] == 1]
         self.not_needed_ = [*outcome.not_needed, *single]
         self.log_likelihood_ = float(outcome.log_likelihood)

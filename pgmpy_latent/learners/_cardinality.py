@@ -165,18 +165,22 @@ class CardinalityLearner(LatentTreeLearner):
             raise ValueError(
                 f"scoring_method is {self.scoring_method!r}; give 'bic', 'aic', 'cs' or a function of tree and data"
             )
-        for name in ("tol", "search_tol", "delta", "prior", "time_limit"):
-            self._check_number(name, 0, none=name in ("prior", "time_limit"))
+        for name in ("tol", "search_tol", "delta", "prior"):
+            self._check_number(name, 0, none=name == "prior")
+        if self.time_limit is not None and not (isinstance(self.time_limit, Real) and self.time_limit > 0):
+            raise ValueError(
+                f"time_limit is {self.time_limit!r} seconds, in which nothing can be learned; give more than 0, or None"
+            )
         for name in ("max_iter", "search_iter", "max_states"):
             self._check_number(name, 1, none=name == "max_states", whole=True)
-        if self.time_limit is not None and self.time_limit == 0:
-            raise ValueError("time_limit is 0 seconds, in which nothing can be learned; give more, or None")
         if self.narrowing == 1:
             raise ValueError("narrowing is 1, which keeps all starts for ever; give more than 1, as 2")
         if self.stop not in ("remaining", "last_step"):
             raise ValueError(f"stop is {self.stop!r}; give 'remaining' or 'last_step'")
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs is 0; give the number of threads, -1 for all cores, or None for one")
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, (int, np.integer)) or self.n_jobs == 0):
+            raise ValueError(
+                f"n_jobs is {self.n_jobs!r}; give the number of threads, -1 for all cores, or None for one"
+            )
 
     def _check_number(self, name: str, least: float, none: bool = False, whole: bool = False) -> None:
         value = getattr(self, name)
@@ -229,8 +233,10 @@ class CardinalityLearner(LatentTreeLearner):
         if hasattr(start, "tree_"):
             return start.tree_
         if not hasattr(start, "cpds"):
+            unfitted = " that is not fitted" if hasattr(start, "fit") else ""
             raise TypeError(
-                f"start is a {type(start).__name__}; give a LatentTree, a pgmpy network with CPDs or a fitted learner"
+                f"start is a {type(start).__name__}{unfitted}; give a LatentTree, a pgmpy network with CPDs, or "
+                "a fitted learner"
             )
         return from_pgmpy(start)
 

@@ -128,10 +128,10 @@ def _check_columns(parents: dict, latents: list, columns: Sequence[Hashable], gi
         problems.append(f"the skeleton lacks the columns {missing}")
     both = [column for column in columns if column in hidden]
     if both:
-        problems.append(f"it hides {both}, which are columns")
+        problems.append(f"the skeleton hides {both}, which are columns")
     extra = [node for node in parents if node not in hidden and node not in set(columns)]
     if extra:
-        problems.append(f"it has the observed nodes {extra}, which are no columns")
+        problems.append(f"its nodes {extra} are neither columns nor declared as latents")
     if not given:
         degree = dict.fromkeys(parents, 0)
         for node, above in parents.items():

@@ -89,14 +89,22 @@ def compare_classes(
     smaller: LatentTree | None = None
     for size in tqdm(sizes, desc="classes", disable=not show_progress, delay=PROGRESS_DELAY, leave=False):
         began = time.perf_counter()
-        found, interrupted = _fitted(size, smaller, data, method, n_init, shared)
-        values = {name: scores.log_likelihood(tree, data) for name, tree in found.items()}
-        chosen = max(values, key=values.get)
-        smaller = models[size] = found[chosen]
-        rows.append(_row(size, smaller, data, chosen, time.perf_counter() - began))
+        try:
+            found, interrupted = _fitted(size, smaller, data, method, n_init, shared)
+            if not (interrupted and rows):  # a size that was not finished is shown only if there is no other
+                values = {name: scores.log_likelihood(tree, data) for name, tree in found.items()}
+                chosen = max(values, key=values.get)
+                smaller = models[size] = found[chosen]
+                rows.append(_row(size, smaller, data, chosen, time.perf_counter() - began))
+        except KeyboardInterrupt:
+            interrupted = True
+            if not rows:
+                raise
         if interrupted:
             warnings.warn(
-                f"Ctrl-C stopped the comparison; the table ends with {size} classes", ConvergenceWarning, stacklevel=2
+                f"Ctrl-C stopped the comparison at {size} classes; the table holds {', '.join(map(str, models))}",
+                ConvergenceWarning,
+                stacklevel=2,
             )
             break
     _warn_of_too_many(list(models), data)
