@@ -23,6 +23,7 @@ from pgmpy_latent import (
 from pgmpy_latent.exceptions import ImpossibleRowError, NotATreeError, SkeletonError, UnseenCategoryError
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners.split_merge import SplitMergePolicy
+from pgmpy_latent.operators import make_regular
 from tests.samples import THESIS_TABLES, assert_same_tree, latent_class, thesis_table, two_classes_of_columns
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -555,3 +556,15 @@ def test_splitting_of_chapter_4(three_classes):
         )
     assert learner.tree_.cards[0] == 3
     assert set(learner.history_["operator"]) == {"start", "split"}
+
+
+@pytest.mark.slow
+def test_two_hidden_variables_that_help_only_together():
+    """With one state each, neither H1 nor H2 of this model raises BIC alone."""
+    true = datasets.hlc_model(12, random_state=4)
+    table = sample(true, 10_000, random_state=104)
+    learner = SplitMerge(true, random_state=4, show_progress=False).fit(table)
+    assert "split two" in learner.history_["operator"].tolist()
+    oracle = TreeEM(init_cpds={cpd.variable: cpd for cpd in to_pgmpy(make_regular(true)).cpds}, show_progress=False)
+    oracle.fit(to_pgmpy(make_regular(true)), table)
+    assert learner.bic_ >= scores.bic(oracle.tree_, table) - 0.5

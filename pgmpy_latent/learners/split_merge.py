@@ -8,6 +8,7 @@ from typing import ClassVar
 from pgmpy_latent.learners._cardinality import CardinalityLearner, Model, Policy, most_useful_states
 from pgmpy_latent.learners._spot import Options, Spot
 from pgmpy_latent.learners._workshop import Workshop
+from pgmpy_latent.operators._edges import neighbours_of
 
 #: How many nodes' changes are fitted as whole models before one is chosen.
 FINALISTS = 2
@@ -75,9 +76,27 @@ class SplitMergePolicy(Policy):
                 if depth == 1:
                     for operator, found in spot.exchanged():
                         yield self._best([found], operator)
+        yield from self._grown_together(model)
         for number in range(self.n_restarts):
             for spot in self._spots(model):
                 yield self._best([spot.restarted(number)], "restart")
+
+    def _grown_together(self, model: Model) -> Iterator[tuple[str, Hashable, Model]]:
+        """Yield models in which a node of one state and a hidden neighbour both got a state more.
+
+        Where two such nodes stand between variables that depend on each other, neither helps without the other.
+        """
+        if self.options.adjustments != "all":
+            return
+        for number, spot in enumerate(self._spots(model)):
+            if spot.n_states > 1 or not self._may_grow(model, spot.node) or spot.grown is None:
+                continue
+            larger = self._whole(spot.grown)
+            larger.key = (*model.key, 2, number)
+            around = {larger.tree.names[other] for other in neighbours_of(larger.tree, larger.tree.index(spot.node))}
+            for other in self._spots(larger):
+                if other.node in around and self._may_grow(larger, other.node) and other.grown is not None:
+                    yield self._best([other.grown], "split two")
 
     def _best(self, found: list[Spot | None], operator: str) -> tuple[str, Hashable, Model] | None:
         """Return the model with the best score among changes of different nodes, after EM on the whole."""
