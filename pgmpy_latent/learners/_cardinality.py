@@ -19,6 +19,7 @@ from pgmpy_latent.learners._search import Outcome, Search, Settings, State, Step
 from pgmpy_latent.learners._skeleton import one_state_tree
 from pgmpy_latent.learners._workshop import Workshop
 from pgmpy_latent.operators import make_regular
+from pgmpy_latent.operators._edges import neighbours_of
 from pgmpy_latent.operators.regularity import bound_from_cards
 from pgmpy_latent.tree import LatentTree
 
@@ -99,7 +100,7 @@ class Policy:
         return State(tree, model.score, model.log_likelihood, memory=memory)
 
     def _all_phases(self) -> dict[str, bool]:
-        return {"grow": True, "shrink": self.shrink, "adjust": self.adjust, "settled": False, "shrank": False}
+        return {"grow": True, "shrink": self.shrink, "settled": False, "shrank": False}
 
     def _current(self, state: State) -> Model:
         key = (state.step, state.memory["tries"])
@@ -120,7 +121,7 @@ class Policy:
             return Step(replace(state, memory=memory))
         if not memory["settled"]:
             return self._settle(state)
-        if memory["adjust"]:
+        if self.adjust:
             for found in self.adjusted(model):
                 if self._better(found, state, self.delta):
                     return self._accept(state, found, {**memory, **self._all_phases()})
@@ -300,9 +301,7 @@ def most_useful_states(tree: LatentTree, at: int) -> int:
     >>> most_useful_states(tree, 0)
     2
     """
-    around = [int(tree.cards[child]) for child in tree.child_lists[at]]
-    if tree.parent[at] >= 0:
-        around.append(int(tree.cards[tree.parent[at]]))
+    around = [int(tree.cards[other]) for other in neighbours_of(tree, at)]
     return min(around) if len(around) == 2 else max(1, bound_from_cards(around))
 
 

@@ -198,8 +198,7 @@ class Spot:
         weights = self.neighbourhood.weights * self.posterior[:, state]
         if (weights > NEGLIGIBLE * weights.max()).sum() < 2:
             return False
-        possible = (self.star.rows[state] > 0).astype(np.int64)
-        return bool((self.star.per_neighbour(possible) > 1).any())
+        return bool(stars.several_possible(self.star, state).any())
 
     def _surprise(self) -> np.ndarray:
         """Return, for each state, weight times KL(data of the state, the state): what any split of it can gain."""

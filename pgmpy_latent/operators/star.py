@@ -208,6 +208,18 @@ def scaled_down(shift: np.ndarray, room: np.ndarray, star: Star) -> np.ndarray:
     return np.where(factor < 1, smaller, shift)
 
 
+def several_possible(star: Star, state: int) -> np.ndarray:
+    """Tell for each column whether a state allows more than one state of that neighbour: only there can halves differ.
+
+    Examples
+    --------
+    >>> star = Star(np.array([1.0]), np.array([[0.9, 0.1, 1.0, 0.0]]), np.array([2, 2]))
+    >>> several_possible(star, 0)
+    array([ True,  True, False, False])
+    """
+    return star.per_neighbour((star.rows[state] > 0).astype(np.int64)) > 1
+
+
 def tilted(star: Star, state: int, tilt: np.ndarray, size: float) -> np.ndarray:
     """Return a shift in proportion to the rows of a state: zeros stay zero, and both halves are distributions.
 

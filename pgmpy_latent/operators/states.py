@@ -10,7 +10,7 @@ import numpy as np
 from pgmpy_latent.exceptions import UnsplittableStateError
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators._edges import neighbours_of, require_hidden, require_neighbours
-from pgmpy_latent.operators.star import Star, star_of, with_star
+from pgmpy_latent.operators.star import Star, several_possible, star_of, with_star
 from pgmpy_latent.tree import ROW_SUM_TOLERANCE, LatentTree
 
 #: Probabilities that agree to this many decimals count as equal when states are put in order.
@@ -443,8 +443,7 @@ def _changeable(tree: LatentTree, at: int, star: Star, state: int) -> np.ndarray
     More than one state of its neighbour must be possible, and the model must hold the row: what the parent's state is
     given a state of probability zero is no part of it.
     """
-    possible = (star.rows[state] > 0).astype(np.int64)
-    changeable = star.per_neighbour(possible) > 1
+    changeable = several_possible(star, state)
     if star.share[state] == 0 and tree.parent[at] >= 0:
         changeable &= star.neighbour_of_column != neighbours_of(tree, at).index(tree.parent[at])
     return changeable
