@@ -28,6 +28,7 @@ LAYERS = [
     ["propagation.kernels"],
     ["propagation.walk"],
     ["propagation.engine"],
+    ["iteration"],
     ["starts", "em"],
     ["queries"],
     ["completion", "dimension"],
