@@ -1,5 +1,6 @@
 """Message passing against enumeration."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -141,6 +142,27 @@ def test_beliefs_without_an_edge(problem, data):
     for node, belief in zip(outside, found, strict=True):
         expected = reference.beliefs(tree.parent, tree.tables, silent, node)
         np.testing.assert_allclose(belief, expected, **TOLERANCE)
+
+
+@given(problems(), st.data())
+def test_likelihoods_of_a_node_away_from_a_neighbour_equal_enumeration(problem, data):
+    tree, rows, _, engine, tables = problem
+    node = data.draw(st.integers(0, tree.n_nodes - 1))
+    graph = nx.from_edgelist((int(above), at) for at, above in enumerate(tree.parent) if above >= 0)
+    graph.add_nodes_from(range(tree.n_nodes))
+    away_from = data.draw(st.sampled_from([None, *graph[node]]))
+    if away_from is not None:
+        graph.remove_edge(node, away_from)
+    own_side = nx.node_connected_component(graph, node)
+    evidence = engine.walk(tables).likelihood(node, away_from)
+    messages = np.vstack([np.eye(evidence.n_states), np.ones(evidence.n_states)])  # of states, and of a missing cell
+    if evidence.messages is not None:
+        messages = evidence.messages
+    prior = reference.beliefs(tree.parent, tree.tables, [{}], node)
+    found = messages[evidence.index] * prior
+    heard = [{other: seen for other, seen in row.items() if other in own_side} for row in rows]
+    expected = reference.beliefs(tree.parent, tree.tables, heard, node)
+    np.testing.assert_allclose(found / found.sum(axis=1, keepdims=True), expected, **TOLERANCE)
 
 
 @given(problems(), st.data())

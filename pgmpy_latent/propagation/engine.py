@@ -204,19 +204,19 @@ class TreeEngine:
         if tables.ndim == 2:
             without = tuple(without)
             return [np.stack(found) for found in zip(*(self.beliefs(t, nodes, without) for t in tables), strict=True)]
-        walk = self._walk(tables, without)
+        walk = self.walk(tables, without)
         return [walk.belief(node) for node in nodes]
 
     def pair_counts(self, tables: np.ndarray, pairs: Sequence[tuple[int, int]]) -> list[np.ndarray]:
         """Return the expected joint counts of pairs of nodes, adjacent or not; starts, if any, come first."""
         if tables.ndim == 2:
             return [np.stack(found) for found in zip(*(self.pair_counts(t, pairs) for t in tables), strict=True)]
-        walk = self._walk(tables)
+        walk = self.walk(tables)
         return [walk.pair_count(left, right, self.weights) for left, right in pairs]
 
     def draw(self, tables: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw the states of all nodes from their joint posterior, for each row: (n_rows, n_nodes)."""
-        return self._walk(tables).draw(rng)
+        return self.walk(tables).draw(rng)
 
     def freeze(self, tables: np.ndarray, free: np.ndarray) -> Frozen:
         """Return a smaller engine in which all that no free table can change has become evidence.
@@ -243,7 +243,7 @@ class TreeEngine:
                 row_constants=self.plan.given_constants,
             )
             inner = TreeEngine(plan, self.cards, self.weights)
-        evidence, constants = inner._walk(tables).surroundings(nodes)
+        evidence, constants = inner.walk(tables).surroundings(nodes)
         position = {int(node): at for at, node in enumerate(nodes)}
         parents = [position.get(int(self.plan.parents[node]), -1) for node in nodes]
         plan = compile_plan(
@@ -253,8 +253,8 @@ class TreeEngine:
         lost = (np.array(parents) < 0) & (self.plan.parents[nodes] >= 0)
         return Frozen(engine, nodes, lost, np.asarray(free)[nodes], self.layout)
 
-    def _walk(self, tables: np.ndarray, without: Iterable[int] = ()) -> RowWalk:
-        """Send all messages up, and return what can walk along them row by row."""
+    def walk(self, tables: np.ndarray, without: Iterable[int] = ()) -> RowWalk:
+        """Send all messages up, and return what can walk along them row by row. ``without`` is that of ``beliefs``."""
         muted = self._nothing_muted
         cut = set(without)
         if cut:

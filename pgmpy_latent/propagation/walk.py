@@ -346,7 +346,73 @@ class RowWalk:
         unknown = drawn[:, node] < 0
         drawn[unknown, node] = states[unknown]
 
-    # What surrounds a region
+    # What surrounds a node or a region
+
+    def likelihood(self, node: int, away_from: int | None = None) -> Evidence:
+        """Return how likely the rows are given each state of a node: what it is told by all its neighbours but one.
+
+        Only the ratios within a row keep their meaning: whatever factor a row has is left out.
+
+        Parameters
+        ----------
+        node : int
+            The node.
+        away_from : int, optional
+            A neighbour whose side of the tree is left aside.
+
+        Returns
+        -------
+        Evidence
+            On the node. A node that is known in every row has no more to say than its own state.
+        """
+        own = self.plan.evidence.get(node, ())
+        if any(piece.complete for piece in own):
+            return own[0]
+        if away_from is None:
+            return self._everything_received(node)
+        if node not in self._final:  # a leaf, which hears of others through this neighbour alone
+            return own[0]
+        site, slot = self._final[node]
+        if slot != -1 and self.plan.sites[self.plan.steps[self._user[(site, slot)]].site].node == away_from:
+            count = self.plan.steps[self._maker[(site, slot)]].count
+            index, messages = self._pattern_of_rows((site, slot)), self._slots(site, slot, count)
+            has_prior = self.plan.parents[away_from] == node and self.plan.parents[node] >= 0
+        else:
+            index, messages = np.arange(self.plan.n_rows), self._known_outside(self._arrival(site, away_from))
+            has_prior = self.plan.parents[away_from] == node
+        return self._without_prior(node, index, messages, has_prior)
+
+    def _everything_received(self, node: int) -> Evidence:
+        site, slot = self._final.get(node, (-1, 0))
+        if slot != -1:
+            return self._without_prior(node, np.arange(self.plan.n_rows), self.belief(node), True)
+        messages = self._all_slots(site)
+        factors = self._factor_patterns(self._maker[(site, -1)])
+        found = multiply_scaled(messages[factors[0]], (messages[row] for row in factors[1:]))
+        return self._without_prior(node, self._pattern_of_rows((site, -1)), found, self.plan.parents[node] >= 0)
+
+    def _arrival(self, site: int, sender: int) -> tuple[int, int]:
+        """Return the place where a site receives the message of a neighbour."""
+        senders = {
+            self.plan.sites[step.a].node if step.kind == EDGE else step.leaf: step.slot
+            for step in self.plan.steps
+            if step.site == site and step.kind in (EDGE, LEAF_ABOVE, LEAF_BELOW)
+        }
+        return site, senders[sender]
+
+    def _without_prior(self, node: int, index: np.ndarray, messages: np.ndarray, has_prior: bool) -> Evidence:
+        if has_prior:  # where a state is impossible, anything may stand
+            prior = self._marginals[node]
+            messages = np.divide(messages, prior, out=np.zeros_like(messages), where=prior > 0)
+        return Evidence(index, messages.shape[1], _scaled_to_one(messages))
+
+    @cached_property
+    def _marginals(self) -> list[np.ndarray]:
+        found: list[np.ndarray] = [np.empty(0)] * len(self.plan.parents)
+        for node in parents_first(self.plan.parents):
+            above = self.plan.parents[node]
+            found[node] = self.tables[node][0] if above < 0 else found[above] @ self.tables[node]
+        return found
 
     def surroundings(self, nodes: np.ndarray) -> tuple[dict[int, tuple[Evidence, ...]], np.ndarray]:
         """Return evidence that replaces everything outside a connected region that holds the pivot.
