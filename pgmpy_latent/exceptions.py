@@ -55,3 +55,7 @@ class DegenerateStateWarning(UserWarning):
 
 class RegularityWarning(UserWarning):
     """A hidden variable has more states than its neighbours can tell apart. Ask for fewer."""
+
+
+class NoOverlapWarning(UserWarning):
+    """Two columns are never filled in the same row. Add rows that have both, or drop one of the two."""

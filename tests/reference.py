@@ -299,3 +299,57 @@ def assert_same_tables(before, after, atol=1e-12):
     for node, above in enumerate(before.parent.tolist()):
         rows = _over(joint, [above]).ravel() > 0 if above >= 0 else [True]
         np.testing.assert_allclose(after.tables[node][rows], before.tables[node][rows], rtol=0, atol=atol)
+
+
+def mutual_information_of_counts(counts):
+    """Return the mutual information of a table of joint counts in nats, cell by cell; 0 if it is empty."""
+    counts = np.asarray(counts, dtype=float)
+    total = counts.sum()
+    found = 0.0
+    for i, j in product(*map(range, counts.shape)):
+        if counts[i, j] > 0:
+            found += counts[i, j] / total * np.log(counts[i, j] * total / (counts[i].sum() * counts[:, j].sum()))
+    return found
+
+
+def mutual_information_by_definition(codes, weights):
+    """Return the mutual information of all pairs of columns, each from the rows that have both; -1 is missing."""
+    n_columns = codes.shape[1]
+    found = np.zeros((n_columns, n_columns))
+    for left, right in product(range(n_columns), repeat=2):
+        counts = np.zeros((codes[:, left].max() + 1, codes[:, right].max() + 1))
+        for row, weight in zip(codes, weights, strict=True):
+            if row[left] >= 0 and row[right] >= 0:
+                counts[row[left], row[right]] += weight
+        found[left, right] = mutual_information_of_counts(counts)
+    return found
+
+
+def tree_log_likelihood(codes, weights, edges):
+    """Return the largest log-likelihood of a tree over complete columns: P(pairs on edges) / P(nodes) per degree."""
+    found = 0.0
+    degree = np.zeros(codes.shape[1], dtype=int)
+    for edge in edges:
+        degree[list(edge)] += 1
+        found += _log_frequencies(codes[:, list(edge)], weights)
+    for column, links in enumerate(degree):
+        found -= (links - 1) * _log_frequencies(codes[:, [column]], weights)
+    return found
+
+
+def _log_frequencies(codes, weights):
+    """Return the sum over rows of the log of the row's share."""
+    total = 0.0
+    for row, weight in zip(codes, weights, strict=True):
+        total += weight * np.log(weights[(codes == row).all(axis=1)].sum() / weights.sum())
+    return total
+
+
+def all_trees(n_nodes):
+    """Return the edges of every tree on labelled nodes, each once, from Prüfer sequences."""
+    import networkx as nx
+
+    if n_nodes == 2:
+        return [[(0, 1)]]
+    sequences = product(range(n_nodes), repeat=n_nodes - 2)
+    return [list(nx.from_prufer_sequence(list(sequence)).edges()) for sequence in sequences]
