@@ -333,13 +333,14 @@ def place(column: Column, given: list | None) -> tuple[list, np.ndarray | None]:
         return given, np.array([*(position.get(identity(level), -1) for level in column.levels), -1])
     if column.settled:
         return column.levels, None
-    order = sorted(range(len(column.levels)), key=lambda i: _sort_key(column.levels[i]))
+    order = sorted(range(len(column.levels)), key=lambda i: sort_key(column.levels[i]))
     if order == list(range(len(order))):
         return column.levels, None
     return [column.levels[i] for i in order], np.append(np.argsort(order), -1)
 
 
-def _sort_key(value) -> tuple:
+def sort_key(value) -> tuple:
+    """Return what puts names or states in order, whatever their types."""
     kind, value = identity(value)
     return kind, value if kind in ("bool", "bytes", "int", "str") else repr(value)
 
@@ -352,7 +353,7 @@ def find_strangers(name, column: Column, lookup: np.ndarray, states: list, copie
     rows = None if copies is None else copies[present]
     counts = np.bincount(column.codes[present], rows, minlength=len(column.levels))
     found = np.flatnonzero((lookup[:-1] < 0) & (counts > 0))
-    values = sorted(((column.levels[i], int(counts[i])) for i in found), key=lambda pair: _sort_key(pair[0]))
+    values = sorted(((column.levels[i], int(counts[i])) for i in found), key=lambda pair: sort_key(pair[0]))
     return [(name, *zip(*values, strict=True), states)] if values else []
 
 

@@ -24,6 +24,7 @@ from pgmpy_latent._columns import (
     place,
     plain,
     report_strangers,
+    sort_key,
     wanted_columns,
 )
 from pgmpy_latent.exceptions import DataError, WeightError
@@ -144,6 +145,17 @@ class CategoricalData:
         [2.0, 1.0]
         """
         return encode(self, columns=columns)
+
+    def in_order_of_names(self) -> CategoricalData:
+        """Return the data with the columns in the order of their names, so that nothing depends on the table's order.
+
+        Examples
+        --------
+        >>> encode(pd.DataFrame({"y": [1], "x": [2]})).in_order_of_names().columns
+        ('x', 'y')
+        """
+        columns = sorted(self.columns, key=sort_key)
+        return self if tuple(columns) == self.columns else self.select(columns)
 
     def codes_of(self, names: Sequence[Hashable]) -> np.ndarray:
         """Return the codes of the distinct rows for the given names, -1 throughout for names that are no columns."""

@@ -71,6 +71,14 @@ _HLC_STATES = 3
 #: What the largest entry of every row must reach in a strong model.
 _STRONG = 0.6
 
+#: Table of coins -> for every column, the coins that make its state, as the digits of a binary number.
+_COINS = {
+    "binary_forest": ((0, 1), (0, 2), (3, 4), (3, 5, 6), (3, 5, 7)),
+    "three_level_binary": ((0, 1, 2), (0, 1, 3), (0, 4, 5), (0, 4, 6)),
+    "three_coins": ((0, 1), (1, 2), (2, 0)),
+    "six_coins": ((4, 2, 0), (4, 2, 1), (5, 3, 0), (5, 3, 1)),
+}
+
 
 def load_anes96() -> pd.DataFrame:
     """Return answers of 944 voters to the American National Election Study of 1996.
@@ -209,3 +217,74 @@ def _hlc_table(rng: np.random.Generator, n_rows: int, card: int, strong: bool) -
             table[weak] = rng.dirichlet(np.ones(card), size=int(weak.sum()))
         if not strong or len(set(table.argmax(axis=1).tolist())) > 1:
             return table
+
+
+def coins(name: str, n: int = 1000, *, random_state=None) -> pd.DataFrame:
+    """Return one of four tables made of fair coins, in which it is known what columns share.
+
+    The toy tables of Harmeling and Williams. In the first two, a coin is flipped at every node of a binary tree, and
+    the state of a node is its parent's state with its own coin appended; only the leaves are columns.
+
+    - ``"binary_forest"``: two trees. In the first, a root has the leaves ``x1`` and ``x2`` (two bits each); in the
+      second, a root has the leaf ``x3`` (two bits) and a node with the leaves ``x4`` and ``x5`` (three bits each). A
+      row holds 8 bits, the columns by themselves 12.
+    - ``"three_level_binary"``: a root, two nodes below it, and two leaves below each: four columns of three bits. A row
+      holds 7 bits, the columns by themselves 12.
+    - ``"three_coins"``: the columns are the pairs ``(a1, a2)``, ``(a2, a3)`` and ``(a3, a1)`` of three coins. Each pair
+      of columns shares one bit, which no binary tree can describe. A row holds 3 bits, the columns by themselves 6.
+    - ``"six_coins"``: ``x1 = a1 + 2 a3 + 4 a5``, ``x2 = a2 + 2 a3 + 4 a5``, ``x3 = a1 + 2 a4 + 4 a6`` and
+      ``x4 = a2 + 2 a4 + 4 a6``. ``x1`` and ``x2`` share two bits, as do ``x3`` and ``x4``; the other pairs share one or
+      none. A row holds 6 bits, the columns by themselves 12.
+
+    Parameters
+    ----------
+    name : {"binary_forest", "three_level_binary", "three_coins", "six_coins"}
+        Which one.
+    n : int
+        Number of rows.
+    random_state : int, numpy.random.Generator or None
+        Source of randomness. The same number gives the same table.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``x1``, ``x2`` and so on, all ordered Categoricals of the numbers from 0, so that states are known even
+        if a small table does not show them. The coins are the binary digits of a state, the root's coin first.
+
+    References
+    ----------
+    S. Harmeling and C. K. I. Williams (2010). Greedy learning of binary latent trees. IEEE Transactions on Pattern
+    Analysis and Machine Intelligence, published online, section 3.3.
+
+    Examples
+    --------
+    >>> table = coins("three_coins", 3, random_state=1)
+    >>> table
+      x1 x2 x3
+    0  1  3  2
+    1  2  0  1
+    2  3  2  1
+    >>> table["x1"].cat.categories.tolist()
+    [0, 1, 2, 3]
+    """
+    if name not in _COINS:
+        raise ValueError(f"there are no coins called {name!r}; name is one of {', '.join(map(repr, _COINS))}")
+    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 0:
+        raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
+    flips = np.random.default_rng(random_state).integers(0, 2, size=(n, _n_coins(name)))
+    return _table_of_coins(name, flips)
+
+
+def _n_coins(name: str) -> int:
+    return 1 + max(coin for digits in _COINS[name] for coin in digits)
+
+
+def _table_of_coins(name: str, flips: np.ndarray) -> pd.DataFrame:
+    """Return the table that the flips make; a row of zeros and ones, one per coin, for every row."""
+    import pandas as pd
+
+    columns = {}
+    for number, digits in enumerate(_COINS[name], start=1):
+        codes = flips[:, digits] @ (1 << np.arange(len(digits))[::-1])
+        columns[f"x{number}"] = pd.Categorical.from_codes(codes, range(2 ** len(digits)), ordered=True)
+    return pd.DataFrame(columns)

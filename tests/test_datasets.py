@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from pgmpy_latent import datasets, encode
-from pgmpy_latent.datasets import hlc_model, load_anes96
+from pgmpy_latent.datasets import _n_coins, _table_of_coins, coins, hlc_model, load_anes96
 from pgmpy_latent.operators import is_regular
+from tests import reference
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +107,7 @@ def test_statsmodels_loads_at_first_use():
 def test_public_name():
     assert datasets.load_anes96 is load_anes96
     assert datasets.hlc_model is hlc_model
+    assert datasets.coins is coins
 
 
 #: Number of observed variables -> children of every hidden variable, as in the figures 7.1 to 7.3 of the thesis.
@@ -192,3 +194,96 @@ def test_other_numbers_of_variables_are_refused(n_variables):
         ValueError, match=f"no model with {n_variables!r} observed variables; n_variables is 7, 12 or 18"
     ):
         hlc_model(n_variables)
+
+
+#: Name -> (number of coins, bits of every column, bits that pairs of columns share).
+COINS = {
+    "binary_forest": (8, [2, 2, 2, 3, 3], {"x1 x2": 1, "x3 x4": 1, "x3 x5": 1, "x4 x5": 2}),
+    "three_level_binary": (
+        7,
+        [3, 3, 3, 3],
+        {"x1 x2": 2, "x3 x4": 2, "x1 x3": 1, "x1 x4": 1, "x2 x3": 1, "x2 x4": 1},
+    ),
+    "three_coins": (3, [2, 2, 2], {"x1 x2": 1, "x2 x3": 1, "x1 x3": 1}),
+    "six_coins": (6, [3, 3, 3, 3], {"x1 x2": 2, "x3 x4": 2, "x1 x3": 1, "x2 x4": 1}),
+}
+
+
+def bits(table):
+    """Return the entropy of equally likely rows."""
+    shares = table.value_counts(normalize=True).to_numpy()
+    shares = shares[shares > 0]
+    return -(shares * np.log2(shares)).sum()
+
+
+@pytest.mark.parametrize("name", COINS)
+def test_bits_of_all_flips_of_the_coins(name):
+    n_coins, of_columns, shared = COINS[name]
+    assert _n_coins(name) == n_coins
+    table = _table_of_coins(name, reference.joint_states([2] * n_coins))
+    assert len(table) == 2**n_coins
+    assert bits(table) == pytest.approx(n_coins)  # every flip can be told from the columns
+    assert [bits(table[[column]]) for column in table] == pytest.approx(of_columns)
+    for column in table:
+        assert (table[column].value_counts() == len(table) / len(table[column].cat.categories)).all()
+    for i, left in enumerate(table):
+        for right in list(table)[i + 1 :]:
+            common = bits(table[[left]]) + bits(table[[right]]) - bits(table[[left, right]])
+            assert common == pytest.approx(shared.get(f"{left} {right}", 0), abs=1e-12), (left, right)
+
+
+def test_six_coins_follow_their_formulas():
+    a = reference.joint_states([2] * 6)
+    a1, a2, a3, a4, a5, a6 = a.T
+    table = _table_of_coins("six_coins", a).astype(int)
+    np.testing.assert_array_equal(table["x1"], a1 + 2 * a3 + 4 * a5)
+    np.testing.assert_array_equal(table["x2"], a2 + 2 * a3 + 4 * a5)
+    np.testing.assert_array_equal(table["x3"], a1 + 2 * a4 + 4 * a6)
+    np.testing.assert_array_equal(table["x4"], a2 + 2 * a4 + 4 * a6)
+
+
+def test_leaves_carry_the_coins_on_their_path():
+    table = _table_of_coins("binary_forest", reference.joint_states([2] * 8)).astype(int)
+    assert (table["x1"] // 2 == table["x2"] // 2).all()  # the root's coin comes first
+    assert (table["x4"] // 2 == table["x5"] // 2).all()
+    assert (table["x3"] // 2 == table["x4"] // 4).all()
+    table = _table_of_coins("three_level_binary", reference.joint_states([2] * 7)).astype(int)
+    assert (table["x1"] // 2 == table["x2"] // 2).all()
+    assert (table["x3"] // 2 == table["x4"] // 2).all()
+    assert (table["x1"] // 4 == table["x3"] // 4).all()
+
+
+@pytest.mark.parametrize("name", COINS)
+def test_tables_of_coins(name):
+    _, of_columns, _ = COINS[name]
+    table = coins(name, 40, random_state=0)
+    assert table.shape == (40, len(of_columns))
+    assert list(table) == [f"x{at}" for at in range(1, len(of_columns) + 1)]
+    assert all(table[column].cat.ordered for column in table)
+    # all states are known, also of a table with few rows or none
+    for few in (coins(name, 2), coins(name, 0)):
+        assert [few[column].cat.categories.tolist() for column in few] == [list(range(2**bits)) for bits in of_columns]
+    assert encode(coins(name, 2)).cards.tolist() == [2**bits for bits in of_columns]
+    assert len(coins(name)) == 1000
+
+
+def test_coins_are_fair():
+    table = coins("three_coins", 40_000, random_state=1)
+    for column in table:
+        np.testing.assert_allclose(table[column].value_counts(normalize=True), 0.25, atol=0.01)
+    assert bits(table) == pytest.approx(3, abs=0.01)
+
+
+def test_seeds_fix_the_coins():
+    first = coins("six_coins", 30, random_state=5)
+    pd.testing.assert_frame_equal(first, coins("six_coins", 30, random_state=5))
+    pd.testing.assert_frame_equal(first, coins("six_coins", 30, random_state=np.random.default_rng(5)))
+    assert not first.equals(coins("six_coins", 30, random_state=6))
+
+
+def test_other_coins_are_refused():
+    with pytest.raises(ValueError, match="no coins called 'ten_coins'; name is one of 'binary_forest', 'three_level"):
+        coins("ten_coins")
+    for n in (-1, 2.0, True):
+        with pytest.raises(ValueError, match=f"n is {n!r}; give a whole number of rows"):
+            coins("six_coins", n)
