@@ -5,17 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
-from numbers import Real
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from pgmpy_latent import scores
 from pgmpy_latent.convert import from_pgmpy
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
-from pgmpy_latent.learners._base import LatentTreeLearner
-from pgmpy_latent.learners._search import Outcome, Search, Settings, State, Step
+from pgmpy_latent.learners._search import Outcome, State, Step
+from pgmpy_latent.learners._searching import SearchingLearner
 from pgmpy_latent.learners._skeleton import one_state_tree
 from pgmpy_latent.learners._workshop import Workshop
 from pgmpy_latent.operators import make_regular
@@ -157,58 +155,16 @@ class Policy:
         return Step(new, operator, target)
 
 
-class CardinalityLearner(LatentTreeLearner):
+class CardinalityLearner(SearchingLearner):
     """What :class:`SplitMerge` and :class:`RandomStarts` share: skeletons, starts, scores, settings, the run."""
 
     def _check_settings(self) -> None:
         super()._check_settings()
+        self._check_number("delta", 0)
         if not (callable(self.scoring_method) or self.scoring_method in ("bic", "aic", "cs")):
             raise ValueError(
                 f"scoring_method is {self.scoring_method!r}; give 'bic', 'aic', 'cs' or a function of tree and data"
             )
-        for name in ("tol", "search_tol", "delta", "prior"):
-            self._check_number(name, 0, none=name == "prior")
-        if self.time_limit is not None and not (isinstance(self.time_limit, Real) and self.time_limit > 0):
-            raise ValueError(
-                f"time_limit is {self.time_limit!r} seconds, in which nothing can be learned; give more than 0, or None"
-            )
-        for name in ("max_iter", "search_iter", "max_states"):
-            self._check_number(name, 1, none=name == "max_states", whole=True)
-        if self.narrowing == 1:
-            raise ValueError("narrowing is 1, which keeps all starts for ever; give more than 1, as 2")
-        if self.stop not in ("remaining", "last_step"):
-            raise ValueError(f"stop is {self.stop!r}; give 'remaining' or 'last_step'")
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, (int, np.integer)) or self.n_jobs == 0):
-            raise ValueError(
-                f"n_jobs is {self.n_jobs!r}; give the number of threads, -1 for all cores, or None for one"
-            )
-
-    def _check_number(self, name: str, least: float, none: bool = False, whole: bool = False) -> None:
-        value = getattr(self, name)
-        if value is None and none:
-            return
-        kinds = (int, np.integer) if whole else Real
-        if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least:
-            words = "a whole number" if whole else "a number"
-            raise ValueError(f"{name} is {value!r}; give {words} of at least {least}{', or None' if none else ''}")
-
-    def _search(self) -> Search:
-        return Search(
-            Settings(
-                0.0 if self.prior is None else float(self.prior),
-                float(self.tol),
-                float(self.search_tol),
-                int(self.max_iter),
-                int(self.search_iter),
-                self.stop,
-                bool(self.accelerate),
-            ),
-            random_state=_whole_seed(self.random_state),
-            time_limit=self.time_limit,
-            n_threads=effective_n_jobs(self.n_jobs),
-            show_progress=self.show_progress,
-            title=type(self).__name__,
-        )
 
     def _scorer(self, data: CategoricalData) -> Callable[[LatentTree, float], float]:
         if self.scoring_method == "bic":
@@ -314,14 +270,3 @@ def warn_of_irregular(name: Hashable, wanted: int, bound: int) -> None:
         RegularityWarning,
         stacklevel=7,  # the line that calls fit
     )
-
-
-def _whole_seed(random_state) -> int | None:
-    """Return a seed that a SeedSequence takes, from what scikit-learn allows."""
-    if random_state is None or (isinstance(random_state, (int, np.integer)) and random_state >= 0):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63 - 1))
-    raise ValueError(f"random_state is {random_state!r}; give a whole number of at least 0, or None")

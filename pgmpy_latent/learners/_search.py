@@ -109,11 +109,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class Step:
-    """What a policy did: the next state, and the operator and target if a new model was accepted."""
+    """What a policy did: the next state, and the operator and target if a new model was accepted.
+
+    A policy that accepts many models at once, because building a tree for each would take longer than finding them,
+    gives an entry of the history for each instead.
+    """
 
     state: State
     operator: str | None = None
     target: Hashable = None
+    entries: tuple[dict, ...] = ()
 
 
 class Search:
@@ -198,7 +203,7 @@ class Search:
         }
         found = em.fit(engine, starts, report=self.tick, **options)
         if found.interrupted:
-            self.stopped = self._reason()
+            self.note_interrupt()
             if not first:
                 raise KeyboardInterrupt
         return found
@@ -237,29 +242,36 @@ class Search:
                     self.tick()  # a policy that has nothing left to try does no EM
                     taken = advance(state)
                     state = taken.state
+                    history.extend(taken.entries)
                     if taken.operator is not None:
                         history.append(self._entry(state, taken.operator, taken.target))
+                    if taken.operator is not None or taken.entries:
                         self._show(history[-1], state)
             except KeyboardInterrupt:
-                self.stopped = self._reason()
+                self.note_interrupt()
         self._save(state, history)
         return Outcome(state.tree, state.score, state.log_likelihood, history, self.stopped)
 
-    def _reason(self) -> str:
-        return "time_limit" if time.perf_counter() > self.ends else "interrupted"
+    def note_interrupt(self) -> None:
+        """End the search after this step: the time is up, or Ctrl-C was pressed."""
+        self.stopped = "time_limit" if time.perf_counter() > self.ends else "interrupted"
 
     def _save(self, state: State, history: list[dict]) -> None:
         if self.checkpoint is not None:
             self.checkpoint(state, history)
 
     def _entry(self, state: State, operator: str, target: Hashable) -> dict:
+        return self.entry(state.step, operator, target, state.score, state.log_likelihood, n_parameters(state.tree))
+
+    def entry(self, step: int, operator: str, target: Hashable, score: float, log_likelihood: float, n: int) -> dict:
+        """Return an entry of the history, for a model with ``n`` parameters that was accepted now."""
         return {
-            "step": state.step,
+            "step": step,
             "operator": operator,
             "target": target,
-            "score": state.score,
-            "log_likelihood": state.log_likelihood,
-            "n_parameters": n_parameters(state.tree),
+            "score": score,
+            "log_likelihood": log_likelihood,
+            "n_parameters": n,
             "seconds": time.perf_counter() - self.began,
         }
 

@@ -1,0 +1,254 @@
+"""Binary latent forests from the bottom up: two roots at a time get a common parent, then EM fits the whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.information import pairwise_information, warn_of_no_overlap
+from pgmpy_latent.learners._frontier import Frontier, PairModel
+from pgmpy_latent.learners._pairs import Options, Pair
+from pgmpy_latent.learners._search import Outcome, Search, State, Step
+from pgmpy_latent.learners._searching import SearchingLearner
+from pgmpy_latent.queries import engine_for
+from pgmpy_latent.scores import n_parameters
+from pgmpy_latent.tree import LatentTree
+
+#: Seconds for which pairs are joined before a tree is made of the result; what is found does not depend on it.
+CHUNK_SECONDS = 1.0
+#: Rows from which on a column with a category of its own in each of them is taken for an identifier.
+MANY_ROWS = 100
+
+
+class Order(Protocol):
+    """Which roots are to be joined next."""
+
+    def pair(self, frontier: Frontier) -> tuple[int, int] | None:
+        """Return two slots of the frontier, or None if there is nothing left to join."""
+
+    def joined(self, slot: int) -> None:
+        """Learn that the last pair has got a parent, which is at this slot."""
+
+    def refused(self) -> None:
+        """Learn that the last pair has not."""
+
+
+class ForestPolicy:
+    """Join roots as long as there are pairs; fit the forest; make it simpler, if asked to.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table, columns in the order of their names.
+    information : array
+        Mutual information of the columns.
+    make_order : callable
+        Returns the :class:`Order` at its beginning.
+    options : Options
+        How pairs are modelled.
+    search : Search
+        Runs EM.
+    simplify : bool
+        Whether to leave out what the data do not need.
+    """
+
+    def __init__(
+        self,
+        data: CategoricalData,
+        information: np.ndarray,
+        make_order: Callable[[], Order],
+        options: Options,
+        search: Search,
+        simplify: bool,
+    ):
+        self.data = data
+        self.information = information
+        self.make_order = make_order
+        self.options = options
+        self.search = search
+        self.simplify = simplify
+        self._latest: tuple[State, Frontier, Order] | None = None
+
+    def start(self) -> State:
+        """Return the state in which all columns are independent."""
+        frontier = Frontier(self.data, self.information)
+        state = self._state(frontier, 0, {"phase": "join", "tried": []})
+        self._latest = (state, frontier, self.make_order())
+        return state
+
+    def advance(self, state: State) -> Step:
+        """Take the next step."""
+        phase = state.memory["phase"]
+        if phase == "join":
+            return self._join(state)
+        if phase == "fit":
+            return self._fit(state)
+        return self._simplify(state)
+
+    # -- joining --------------------------------------------------------------------------------------------------
+
+    def _join(self, state: State) -> Step:
+        frontier, order = self._where(state)
+        tried, entries, phase = list(state.memory["tried"]), [], "join"
+        ends = time.perf_counter() + CHUNK_SECONDS
+        while time.perf_counter() < ends:
+            pair = order.pair(frontier)
+            if pair is None:
+                phase, tried = "fit", []
+                break
+            try:
+                model = self._pair(frontier, pair, len(tried)).best()
+            except KeyboardInterrupt:
+                self.search.note_interrupt()  # what was joined so far is kept
+                break
+            self._tell(frontier, order, pair, model)
+            tried.append(None if model is None else model.as_lists())
+            if model is not None:
+                entries.append(self._entry(frontier, state.step + len(entries) + 1))
+        new = self._state(frontier, state.step + len(entries), {"phase": phase, "tried": tried})
+        self._latest = (new, frontier, order)
+        return Step(new, entries=tuple(entries))
+
+    def _pair(self, frontier: Frontier, pair: tuple[int, int], attempt: int) -> Pair:
+        left, right = (frontier.roots[slot] for slot in pair)
+        related = frontier.related(*pair, max(self.options.context, default=0))
+        return Pair(left, right, related, self.data.weights, self.search, (attempt,), self.options)
+
+    @staticmethod
+    def _tell(frontier: Frontier, order: Order, pair: tuple[int, int], model: PairModel | None) -> None:
+        if model is None:
+            order.refused()
+            return
+        frontier.join(*pair, model)
+        order.joined(min(pair))
+
+    def _where(self, state: State) -> tuple[Frontier, Order]:
+        """Return the frontier of a state; if it is not the latest, everything is joined again as it was."""
+        if self._latest is not None and self._latest[0] is state:
+            return self._latest[1:]
+        frontier, order = Frontier(self.data, self.information), self.make_order()
+        for model in state.memory["tried"]:
+            pair = order.pair(frontier)
+            self._tell(frontier, order, pair, None if model is None else PairModel.from_lists(model))
+        return frontier, order
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """Names for hidden variables that no column has: H1, H2 and so on."""
+        columns, stem = set(self.data.columns), "H"
+        while True:
+            names = [f"{stem}{number}" for number in range(1, len(columns))]
+            if columns.isdisjoint(names):
+                return names
+            stem += "_"
+
+    def _score(self, log_likelihood: float, parameters: int) -> float:
+        return log_likelihood - self.options.penalty * parameters
+
+    def _state(self, frontier: Frontier, step: int, memory: dict) -> State:
+        tree = frontier.tree(self._names[: frontier.n_hidden])
+        return State(
+            tree, self._score(frontier.log_likelihood, frontier.n_parameters), frontier.log_likelihood, step, memory
+        )
+
+    def _entry(self, frontier: Frontier, step: int) -> dict:
+        log_likelihood, parameters = frontier.log_likelihood, frontier.n_parameters
+        name = self._names[frontier.n_hidden - 1]
+        score = self._score(log_likelihood, parameters)
+        return self.search.entry(step, "join", name, score, log_likelihood, parameters)
+
+    # -- the whole forest -----------------------------------------------------------------------------------------
+
+    def _fit(self, state: State) -> Step:
+        """Run EM on all tables together."""
+        memory = {"phase": "simplify"}
+        if not state.tree.latent.any():
+            return Step(replace(state, memory=memory, finished=True))
+        settings = self.search.settings
+        engine = engine_for(state.tree, self.data)
+        found = self.search.fit(
+            engine,
+            engine.layout.pack(state.tree.tables),
+            first=True,  # whatever it reached when interrupted is better than nothing
+            atol=settings.tol,
+            max_iter=settings.max_iter,
+            polish=True,
+        )
+        tree = state.tree.with_tables(engine.layout.unpack(found.tables))
+        score = self._score(found.log_likelihood, n_parameters(tree))
+        new = State(tree, score, found.log_likelihood, state.step + 1, memory, finished=not self.simplify)
+        return Step(new, "fit", None)
+
+    def _simplify(self, state: State) -> Step:
+        raise NotImplementedError
+
+
+class ForestLearner(SearchingLearner):
+    """What :class:`BinG` and :class:`BinA` share: which tables they refuse, settings, the run."""
+
+    def _order(self, information: np.ndarray) -> Order:
+        raise NotImplementedError
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._check_number("max_states", 2, none=True, whole=True)
+        self._check_number("n_init", 1, whole=True)
+        self._check_number("narrowing", 1, none=True)
+        context = self.context
+        if not isinstance(context, Sequence) or not all(isinstance(n, (int, np.integer)) and n > 0 for n in context):
+            raise ValueError(f"context is {context!r}; give a tuple of whole numbers above 0, or () for none")
+
+    def _check_fit_data(self, X, sample_weight=None) -> CategoricalData:
+        data = super()._check_fit_data(X, sample_weight)
+        if not self.allow_many_states:
+            _refuse_identifiers(data)
+        return data
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        search = self._search()
+        ordered = data.in_order_of_names()
+        information, apart = pairwise_information(ordered)
+        warn_of_no_overlap(ordered.columns, apart, stacklevel=5)  # the line that calls fit
+        penalty = float(np.log(data.total_weight) / 2)
+        options = Options(self.max_states, self.n_init, self.narrowing, tuple(self.context), penalty)
+        policy = ForestPolicy(
+            ordered, information, lambda: self._order(information), options, search, bool(self.simplify)
+        )
+        outcome = search.run(policy.start(), policy.advance)
+        return replace(outcome, tree=_columns_in_order(outcome.tree, data.columns))
+
+
+def _refuse_identifiers(data: CategoricalData) -> None:
+    """Raise if a column has a category of its own in every row of a table that is not small."""
+    rows = np.ones(data.n_distinct)
+    if data.row_index is not None:
+        rows = np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct)
+    for name, codes in zip(data.columns, data.codes.T, strict=True):
+        filled = codes >= 0
+        if rows[filled].sum() > MANY_ROWS and len(np.unique(codes[filled])) == rows[filled].sum():
+            raise DataError(
+                f"column {name!r} has a category of its own in every row, as identifiers and exact measurements have; "
+                "drop it or bin it, or set allow_many_states=True if you mean it"
+            )
+
+
+def _columns_in_order(tree: LatentTree, columns: Sequence[Hashable]) -> LatentTree:
+    """Return the same tree with its observed nodes in another order, after the hidden ones."""
+    order = [tree.index(name) for name in (*tree.latent_names, *columns)]
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    above = tree.parent[order]
+    return LatentTree(
+        names=[tree.names[at] for at in order],
+        state_names=[tree.state_names[at] for at in order],
+        parent=np.where(above < 0, -1, position[above]),
+        latent=tree.latent[order],
+        tables=[tree.tables[at] for at in order],
+    )

@@ -1,0 +1,223 @@
+"""The roots of a growing forest: what the rows say about each of them, and how much they say about each other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.information import block_information
+from pgmpy_latent.propagation.engine import TreeEngine
+from pgmpy_latent.propagation.plan import Evidence, compile_plan
+from pgmpy_latent.queries import tree_evidence
+from pgmpy_latent.tree import LatentTree
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """A root of the forest.
+
+    Attributes
+    ----------
+    node : int
+        Its number in the forest: columns first, then hidden nodes as they came.
+    evidence : Evidence
+        How likely the cells below it are, given each of its states.
+    share : array, shape (states,)
+        Its distribution.
+    heard : bool array, shape (rows,), or None
+        Rows with a cell below it; None: all of them.
+    """
+
+    node: int
+    evidence: Evidence
+    share: np.ndarray
+    heard: np.ndarray | None
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return len(self.share)
+
+    def patterns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the posterior of each pattern of evidence, and the pattern of each row."""
+        messages = self.evidence.messages
+        if messages is None:  # the states themselves, and ones where a cell is missing
+            messages = np.vstack([np.eye(self.n_states), np.ones(self.n_states)])
+        joint = messages * self.share
+        return joint / joint.sum(axis=1, keepdims=True), self.evidence.index
+
+    def posterior(self) -> np.ndarray:
+        """Return P(state | cells below) of each row, zeros where there is no cell: (states, rows)."""
+        by_pattern, index = self.patterns()
+        found = np.ascontiguousarray(by_pattern.T)[:, index]
+        if self.heard is not None:
+            found[:, ~self.heard] = 0.0
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class PairModel:
+    """A latent class model of two roots.
+
+    Attributes
+    ----------
+    share : array, shape (states,)
+        Distribution of the hidden variable.
+    left, right : arrays, shape (states, states of the root)
+        The roots given it.
+    gain : float
+        By how much its log-likelihood exceeds that of two independent roots.
+    """
+
+    share: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    gain: float
+
+    @property
+    def n_parameters(self) -> int:
+        """How many parameters it has more than two independent roots."""
+        return (len(self.share) - 1) * (self.left.shape[1] + self.right.shape[1] - 1)
+
+    def as_lists(self) -> dict:
+        """Return it as plain numbers, which lose nothing."""
+        tables = {"share": self.share.tolist(), "left": self.left.tolist(), "right": self.right.tolist()}
+        return {**tables, "gain": self.gain}
+
+    @staticmethod
+    def from_lists(numbers: dict) -> PairModel:
+        """Return the model that was written by :meth:`as_lists`."""
+        share, left, right = (np.array(numbers[name]) for name in ("share", "left", "right"))
+        return PairModel(share, left, right, numbers["gain"])
+
+
+class Frontier:
+    """The working set: roots of a forest, by slot. A hidden root takes the slot of the first column below it.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table.
+    information : array, shape (columns, columns)
+        Mutual information of the columns.
+    """
+
+    def __init__(self, data: CategoricalData, information: np.ndarray):
+        self.data = data
+        self.parents = [-1] * len(data.columns)
+        self.tables: list[np.ndarray] = []
+        self.roots: list[Root | None] = []
+        self.log_likelihood = 0.0
+        self.n_parameters = 0
+        for column, evidence in tree_evidence(data, data.columns).items():
+            self._add_column(column, evidence)
+        self.information = information.copy()
+        np.fill_diagonal(self.information, -np.inf)
+        self.most = self.information.max(axis=1, initial=-np.inf)
+        self._lay_out()
+
+    def _add_column(self, column: int, evidence: Evidence) -> None:
+        heard = evidence.index >= 0
+        counts = np.bincount(evidence.index[heard], self.data.weights[heard], minlength=evidence.n_states)
+        share = counts / counts.sum() if counts.sum() > 0 else np.full(len(counts), 1 / len(counts))
+        self.tables.append(share[None])
+        self.roots.append(Root(column, evidence, share, None if heard.all() else heard))
+        seen = counts > 0
+        self.log_likelihood += float(counts[seen] @ np.log(share[seen]))
+        self.n_parameters += len(share) - 1
+
+    def _lay_out(self) -> None:
+        """Put the posteriors of all roots below each other, so that one product compares a root with all others."""
+        posteriors = {slot: root.posterior() for slot, root in enumerate(self.roots) if root is not None}
+        ends = np.cumsum([len(one) for one in posteriors.values()]).tolist()
+        self.first = dict(zip(posteriors, [0, *ends[:-1]], strict=True))
+        self.posteriors = np.concatenate(list(posteriors.values()))
+
+    @property
+    def n_roots(self) -> int:
+        """Number of roots."""
+        return sum(root is not None for root in self.roots)
+
+    @property
+    def n_hidden(self) -> int:
+        """Number of hidden nodes."""
+        return len(self.parents) - len(self.data.columns)
+
+    def closest(self) -> tuple[int, int] | None:
+        """Return the slots of the two roots with the highest mutual information, the first by name among equals."""
+        left = int(np.argmax(self.most))
+        if not np.isfinite(self.most[left]):
+            return None
+        return left, int(np.argmax(self.information[left]))
+
+    def related(self, left: int, right: int, n: int) -> list[Root]:
+        """Return the roots that say most about two others, best first; none that say nothing."""
+        together = self.information[left] + self.information[right]
+        together[[left, right]] = -np.inf
+        order = np.argsort(-together, kind="stable")[:n]
+        return [self.roots[slot] for slot in order if together[slot] > 0]
+
+    def join(self, left: int, right: int, model: PairModel) -> None:
+        """Put a hidden node above two roots."""
+        below = [self.roots[left], self.roots[right]]
+        plan = compile_plan([-1, 0, 0], {1: below[0].evidence, 2: below[1].evidence}, pivots=[0])
+        engine = TreeEngine(plan, [len(model.share), below[0].n_states, below[1].n_states], self.data.weights)
+        evidence = engine.walk(engine.layout.pack([model.share[None], model.left, model.right])).likelihood(0)
+        heard = None if any(root.heard is None for root in below) else below[0].heard | below[1].heard
+        node = len(self.parents)
+        self.parents.append(-1)
+        self.tables.append(model.share[None])
+        for root, table in zip(below, (model.left, model.right), strict=True):
+            self.parents[root.node], self.tables[root.node] = node, table
+        self.log_likelihood += model.gain
+        self.n_parameters += model.n_parameters
+        slot, gone = min(left, right), max(left, right)
+        self.roots[slot], self.roots[gone] = Root(node, evidence, model.share, heard), None
+        self._compare(slot, gone)
+
+    def _compare(self, slot: int, gone: int) -> None:
+        """Find the information that a new root shares with all others; nothing else is computed again."""
+        own = self.roots[slot].posterior()
+        self._write(slot, own)
+        self._write(gone, np.empty((0, own.shape[1])))
+        counts = (own * self.data.weights) @ self.posteriors.T
+        shared = block_information(counts, np.zeros(1, np.int64), list(self.first.values()))[0]
+        fresh = np.full(len(self.roots), -np.inf)
+        for other, value in zip(self.first, shared.tolist(), strict=True):
+            if self.roots[other] is not None and other != slot:
+                fresh[other] = value
+        information = self.information
+        # a row that was led by one of the two has to look for its largest entry again
+        led = (information[:, slot] >= self.most) | (information[:, gone] >= self.most)
+        information[gone] = information[:, gone] = -np.inf
+        information[slot] = information[:, slot] = fresh
+        self.most = np.where(led, -np.inf, np.maximum(self.most, fresh))
+        self.most[led] = information[led].max(axis=1)
+        if 2 * self.n_roots < len(self.first):
+            self._lay_out()
+
+    def _write(self, slot: int, posterior: np.ndarray) -> None:
+        """Replace a posterior by one with as many states or fewer; places that are left over say nothing."""
+        begin = self.first[slot]
+        after = [other for other in self.first.values() if other > begin]
+        end = min(after, default=len(self.posteriors))
+        self.posteriors[begin : begin + len(posterior)] = posterior
+        self.posteriors[begin + len(posterior) : end] = 0.0
+
+    def tree(self, names: list[Hashable]) -> LatentTree:
+        """Return the forest; hidden nodes, called so in the order in which they came, before the columns."""
+        n_columns = len(self.data.columns)
+        order = [*range(n_columns, len(self.parents)), *range(n_columns)]
+        position = {node: at for at, node in enumerate(order)}
+        position[-1] = -1
+        states = [*(tuple(range(self.tables[node].shape[1])) for node in order[: len(names)]), *self.data.state_names]
+        return LatentTree(
+            names=[*names, *self.data.columns],
+            state_names=states,
+            parent=[position[self.parents[node]] for node in order],
+            latent=[node >= n_columns for node in order],
+            tables=[self.tables[node] for node in order],
+        )

@@ -1,0 +1,80 @@
+"""Learners that search: the settings they share, and the search that these make."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from pgmpy_latent.learners._base import LatentTreeLearner
+from pgmpy_latent.learners._search import Search, Settings
+
+
+class SearchingLearner(LatentTreeLearner):
+    """Base of the learners that search. It reads these keywords of a subclass.
+
+    ``prior``, ``tol``, ``search_tol``, ``max_iter``, ``search_iter``, ``max_states``, ``narrowing``, ``n_jobs``,
+    ``random_state``, ``time_limit`` and ``show_progress``; ``stop`` and ``accelerate`` where there are any.
+    """
+
+    @property
+    def _stop(self) -> str:
+        return getattr(self, "stop", "remaining")
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        for name in ("tol", "search_tol", "prior"):
+            self._check_number(name, 0, none=name == "prior")
+        if self.time_limit is not None and not (isinstance(self.time_limit, Real) and self.time_limit > 0):
+            raise ValueError(
+                f"time_limit is {self.time_limit!r} seconds, in which nothing can be learned; give more than 0, or None"
+            )
+        for name in ("max_iter", "search_iter", "max_states"):
+            self._check_number(name, 1, none=name == "max_states", whole=True)
+        if self.narrowing == 1:
+            raise ValueError("narrowing is 1, which keeps all starts for ever; give more than 1, as 2")
+        if self._stop not in ("remaining", "last_step"):
+            raise ValueError(f"stop is {self._stop!r}; give 'remaining' or 'last_step'")
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, (int, np.integer)) or self.n_jobs == 0):
+            raise ValueError(
+                f"n_jobs is {self.n_jobs!r}; give the number of threads, -1 for all cores, or None for one"
+            )
+
+    def _check_number(self, name: str, least: float, none: bool = False, whole: bool = False) -> None:
+        value = getattr(self, name)
+        if value is None and none:
+            return
+        kinds = (int, np.integer) if whole else Real
+        if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least:
+            words = "a whole number" if whole else "a number"
+            raise ValueError(f"{name} is {value!r}; give {words} of at least {least}{', or None' if none else ''}")
+
+    def _search(self) -> Search:
+        return Search(
+            Settings(
+                0.0 if self.prior is None else float(self.prior),
+                float(self.tol),
+                float(self.search_tol),
+                int(self.max_iter),
+                int(self.search_iter),
+                self._stop,
+                bool(getattr(self, "accelerate", True)),
+            ),
+            random_state=whole_seed(self.random_state),
+            time_limit=self.time_limit,
+            n_threads=effective_n_jobs(self.n_jobs),
+            show_progress=self.show_progress,
+            title=type(self).__name__,
+        )
+
+
+def whole_seed(random_state) -> int | None:
+    """Return a seed that a SeedSequence takes, from what scikit-learn allows."""
+    if random_state is None or (isinstance(random_state, (int, np.integer)) and random_state >= 0):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63 - 1))
+    raise ValueError(f"random_state is {random_state!r}; give a whole number of at least 0, or None")
