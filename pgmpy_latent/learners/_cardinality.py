@@ -13,10 +13,9 @@ from pgmpy_latent.convert import from_pgmpy
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
 from pgmpy_latent.learners._search import Outcome, State, Step
-from pgmpy_latent.learners._searching import SearchingLearner
+from pgmpy_latent.learners._searching import SearchingLearner, made_regular
 from pgmpy_latent.learners._skeleton import one_state_tree
 from pgmpy_latent.learners._workshop import Workshop
-from pgmpy_latent.operators import make_regular
 from pgmpy_latent.operators._edges import neighbours_of
 from pgmpy_latent.operators.regularity import bound_from_cards
 from pgmpy_latent.tree import LatentTree
@@ -230,18 +229,7 @@ class CardinalityLearner(SearchingLearner):
         return policy.start(tree)
 
     def _regular(self, outcome: Outcome, policy: Policy) -> Outcome:
-        """Leave out hidden variables that carry nothing: the likelihood stays, and parameters become fewer."""
-        tree = make_regular(outcome.tree)
-        if tree.names == outcome.tree.names and (tree.cards == outcome.tree.cards).all():
-            return outcome
-        score = policy.score(tree, outcome.log_likelihood)
-        if score < outcome.score:
-            return outcome
-        last = outcome.history[-1]
-        entry = {**last, "step": last["step"] + 1, "operator": "make regular", "target": None, "score": score}
-        entry["n_parameters"] = scores.n_parameters(tree)
-        gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
-        return replace(outcome, tree=tree, score=score, history=[*outcome.history, entry], not_needed=gone)
+        return made_regular(outcome, policy.score)
 
 
 def most_useful_states(tree: LatentTree, at: int) -> int:

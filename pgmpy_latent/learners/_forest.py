@@ -16,7 +16,8 @@ from pgmpy_latent.information import pairwise_information, warn_of_no_overlap
 from pgmpy_latent.learners._frontier import Frontier, PairModel
 from pgmpy_latent.learners._pairs import Options, Pair
 from pgmpy_latent.learners._search import Outcome, Search, State, Step
-from pgmpy_latent.learners._searching import SearchingLearner
+from pgmpy_latent.learners._searching import SearchingLearner, made_regular
+from pgmpy_latent.learners._simplify import Simplifier, compatible, unaffected
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
@@ -149,45 +150,63 @@ class ForestPolicy:
                 return names
             stem += "_"
 
-    def _score(self, log_likelihood: float, parameters: int) -> float:
-        return log_likelihood - self.options.penalty * parameters
+    def score(self, tree: LatentTree, log_likelihood: float) -> float:
+        """Return the BIC."""
+        return log_likelihood - self.options.penalty * n_parameters(tree)
 
     def _state(self, frontier: Frontier, step: int, memory: dict) -> State:
         tree = frontier.tree(self._names[: frontier.n_hidden])
-        return State(
-            tree, self._score(frontier.log_likelihood, frontier.n_parameters), frontier.log_likelihood, step, memory
-        )
+        return State(tree, self.score(tree, frontier.log_likelihood), frontier.log_likelihood, step, memory)
 
     def _entry(self, frontier: Frontier, step: int) -> dict:
         log_likelihood, parameters = frontier.log_likelihood, frontier.n_parameters
         name = self._names[frontier.n_hidden - 1]
-        score = self._score(log_likelihood, parameters)
+        score = log_likelihood - self.options.penalty * parameters
         return self.search.entry(step, "join", name, score, log_likelihood, parameters)
 
     # -- the whole forest -----------------------------------------------------------------------------------------
 
     def _fit(self, state: State) -> Step:
-        """Run EM on all tables together."""
-        memory = {"phase": "simplify"}
+        """Run EM on all tables together, to the end unless simplifying comes next."""
+        memory = {"phase": "simplify", "hopeless": []}
         if not state.tree.latent.any():
             return Step(replace(state, memory=memory, finished=True))
+        if self.simplify:
+            return Step(self._fitted(state.tree, state.step + 1, memory, first=True), "fit", None)
+        return Step(replace(self._settled(state, memory), finished=True), "fit", None)
+
+    def _fitted(self, tree: LatentTree, step: int, memory: dict, **options) -> State:
+        engine = engine_for(tree, self.data)
+        found = self.search.fit(engine, engine.layout.pack(tree.tables), **options)
+        tree = tree.with_tables(engine.layout.unpack(found.tables))
+        return State(tree, self.score(tree, found.log_likelihood), found.log_likelihood, step, memory)
+
+    def _settled(self, state: State, memory: dict) -> State:
         settings = self.search.settings
-        engine = engine_for(state.tree, self.data)
-        found = self.search.fit(
-            engine,
-            engine.layout.pack(state.tree.tables),
-            first=True,  # whatever it reached when interrupted is better than nothing
-            atol=settings.tol,
-            max_iter=settings.max_iter,
-            polish=True,
-        )
-        tree = state.tree.with_tables(engine.layout.unpack(found.tables))
-        score = self._score(found.log_likelihood, n_parameters(tree))
-        new = State(tree, score, found.log_likelihood, state.step + 1, memory, finished=not self.simplify)
-        return Step(new, "fit", None)
+        # whatever EM reached when interrupted is better than nothing
+        options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
+        return self._fitted(state.tree, state.step + 1, memory, **options)
+
+    # -- simpler ones ---------------------------------------------------------------------------------------------
 
     def _simplify(self, state: State) -> Step:
-        raise NotImplementedError
+        """Make all changes that raise the score and do not get in each other's way."""
+        simplifier = Simplifier(self.data, self.search, self.options.penalty, self.options.max_states)
+        hopeless = [tuple(names) for names in state.memory["hopeless"]]
+        changes, still = simplifier.changes(state.tree, hopeless)
+        memory = {**state.memory, "hopeless": []}
+        for chosen in (compatible(changes), changes[:1]):
+            tree = state.tree
+            for change in chosen:
+                tree = change.applied(tree)
+            if chosen:
+                memory["hopeless"] = [list(names) for names in unaffected(state.tree, still, chosen)]
+                new = self._fitted(tree, state.step + 1, memory)
+                if new.score > state.score:
+                    return Step(new, "simplify", ", ".join(map(str, chosen)))
+        if hopeless:  # much has changed since these were tried
+            return Step(replace(state, memory=memory))
+        return Step(replace(self._settled(state, memory), finished=True), "fit", None)
 
 
 class ForestLearner(SearchingLearner):
@@ -222,6 +241,8 @@ class ForestLearner(SearchingLearner):
             ordered, information, lambda: self._order(information), options, search, bool(self.simplify)
         )
         outcome = search.run(policy.start(), policy.advance)
+        if self.simplify:
+            outcome = made_regular(outcome, policy.score)
         return replace(outcome, tree=_columns_in_order(outcome.tree, data.columns))
 
 

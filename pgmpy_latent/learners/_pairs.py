@@ -67,10 +67,7 @@ def groupings(counts: np.ndarray) -> dict[int, np.ndarray]:
     rows, labels = counts.copy(), np.arange(len(counts))
     found = {len(rows): labels}
     while len(rows) > 1:
-        own = _content(rows)
-        union = _content(rows[:, None] + rows[None])
-        loss = own[:, None] + own[None] - union
-        loss[np.tril_indices(len(rows))] = np.inf
+        loss = losses(rows)
         kept, gone = np.unravel_index(np.argmin(loss), loss.shape)
         rows[kept] += rows[gone]
         rows = np.delete(rows, gone, axis=0)
@@ -78,6 +75,22 @@ def groupings(counts: np.ndarray) -> dict[int, np.ndarray]:
         labels = labels - (labels > gone)
         found[len(rows)] = labels
     return found
+
+
+def losses(counts: np.ndarray) -> np.ndarray:
+    """Return how much mutual information with the columns is lost, in nats, if two rows of counts become one.
+
+    Examples
+    --------
+    >>> losses(np.array([[2.0, 0.0], [2.0, 0.0], [0.0, 4.0]])).round(3)
+    array([[  inf, 0.   , 3.819],
+           [  inf,   inf, 3.819],
+           [  inf,   inf,   inf]])
+    """
+    own = _content(counts)
+    loss = own[:, None] + own[None] - _content(counts[:, None] + counts[None])
+    loss[np.tril_indices(len(counts))] = np.inf
+    return loss
 
 
 def _content(rows: np.ndarray) -> np.ndarray:

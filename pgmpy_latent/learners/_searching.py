@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from pgmpy_latent.learners._base import LatentTreeLearner
-from pgmpy_latent.learners._search import Search, Settings
+from pgmpy_latent.learners._search import Outcome, Search, Settings
+from pgmpy_latent.operators import make_regular
+from pgmpy_latent.scores import n_parameters
+from pgmpy_latent.tree import LatentTree
 
 
 class SearchingLearner(LatentTreeLearner):
@@ -67,6 +72,21 @@ class SearchingLearner(LatentTreeLearner):
             show_progress=self.show_progress,
             title=type(self).__name__,
         )
+
+
+def made_regular(outcome: Outcome, score: Callable[[LatentTree, float], float]) -> Outcome:
+    """Leave out hidden variables that carry nothing: the likelihood stays, and parameters become fewer."""
+    tree = make_regular(outcome.tree)
+    if tree.names == outcome.tree.names and (tree.cards == outcome.tree.cards).all():
+        return outcome
+    value = score(tree, outcome.log_likelihood)
+    if value < outcome.score:
+        return outcome
+    last = outcome.history[-1]
+    entry = {**last, "step": last["step"] + 1, "operator": "make regular", "target": None, "score": value}
+    entry["n_parameters"] = n_parameters(tree)
+    gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
+    return replace(outcome, tree=tree, score=value, history=[*outcome.history, entry], not_needed=gone)
 
 
 def whole_seed(random_state) -> int | None:

@@ -1,6 +1,6 @@
 """Pure operators on trees: a tree goes in, a new tree comes out; no data, no fitting."""
 
-from pgmpy_latent.operators.nodes import delete_node, introduce_node, relocate_node
+from pgmpy_latent.operators.nodes import contract_edge, delete_node, introduce_node, relocate_node
 from pgmpy_latent.operators.regularity import (
     bound_from_cards,
     equivalent,
@@ -29,6 +29,7 @@ __all__ = [
     "bound_from_cards",
     "can_split",
     "canonical_states",
+    "contract_edge",
     "delete_node",
     "equivalent",
     "introduce_node",

@@ -110,6 +110,45 @@ def delete_node(tree: LatentTree, node: Hashable, into: Hashable = None) -> Late
     return _without(tree, at, *rooted_at(parent, tables, target if path[0] == at else path[0]))
 
 
+def contract_edge(tree: LatentTree, node: Hashable, neighbour: Hashable) -> LatentTree:
+    """Join two hidden nodes that are neighbours into one, whose states are the pairs of theirs.
+
+    This keeps the distribution over all other variables. To get fewer states, merge some of them afterwards with
+    :func:`~pgmpy_latent.operators.merge_states`.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model. Its root stays where it is; if it is one of the two, the joint node becomes the root.
+    node : hashable
+        A hidden node. The joint node has its name and place, and the states 0, 1, ...: pairs in lexicographic order.
+    neighbour : hashable
+        A hidden neighbour of it.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "G", "x"], [[0, 1], [0, 1], "ab"], [-1, 0, 1], [True, True, False],
+    ...                   [[[0.5, 0.5]], [[1.0, 0.0], [0.5, 0.5]], [[0.9, 0.1], [0.2, 0.8]]])
+    >>> joint = contract_edge(tree, "H", "G")
+    >>> joint.table("H"), joint.table("x")
+    (array([[0.5 , 0.  , 0.25, 0.25]]), array([[0.9, 0.1], [0.2, 0.8], [0.9, 0.1], [0.2, 0.8]]))
+    """
+    at, other = require_hidden(tree, node), require_hidden(tree, neighbour)
+    require_neighbours(tree, node, [neighbour])
+    root = path_from_root(tree.parent, at)[0]
+    parent, tables = rooted_at(tree.parent, tree.tables, at)
+    n_own, n_other = (int(tree.cards[one]) for one in (at, other))
+    for child in np.flatnonzero(parent == at):
+        if child != other:
+            tables[child] = np.repeat(tables[child], n_other, axis=0)
+    for child in np.flatnonzero(parent == other):
+        parent[child], tables[child] = at, np.tile(tables[child], (n_own, 1))
+    tables[at] = (tables[at][0][:, None] * tables[other]).reshape(1, -1)
+    parent, tables = rooted_at(parent, tables, at if root == other else root)
+    states = [range(n_own * n_other) if one == at else own for one, own in enumerate(tree.state_names)]
+    return _without(tree, other, parent, tables, states)
+
+
 def relocate_node(tree: LatentTree, neighbour: Hashable, old: Hashable, new: Hashable) -> LatentTree:
     """Cut the edge between two nodes and hang one side on another node of the other side.
 
@@ -162,13 +201,20 @@ def _require_isolated(tree: LatentTree, node: Hashable) -> None:
         raise ValueError(f"{node!r} is the only node, and a tree needs one; keep it")
 
 
-def _without(tree: LatentTree, at: int, parent: np.ndarray, tables: Sequence[np.ndarray]) -> LatentTree:
-    """Return a tree of these parents and tables, without a node that has no children there."""
+def _without(
+    tree: LatentTree,
+    at: int,
+    parent: np.ndarray,
+    tables: Sequence[np.ndarray],
+    state_names: Sequence[Sequence[Hashable]] | None = None,
+) -> LatentTree:
+    """Return a tree of these parents, tables and states, without a node that has no children there."""
+    state_names = tree.state_names if state_names is None else state_names
     kept = [node for node in range(tree.n_nodes) if node != at]
     parent = parent[kept]
     return LatentTree(
         names=[tree.names[node] for node in kept],
-        state_names=[tree.state_names[node] for node in kept],
+        state_names=[state_names[node] for node in kept],
         parent=parent - (parent > at),
         latent=tree.latent[kept],
         tables=[tables[node] for node in kept],

@@ -166,6 +166,22 @@ def merge_pairs(star: Star, pairs: Sequence[tuple[int, int]]) -> list[Star]:
     return [Star(*own, star.cards) for own in zip(share, rows, strict=True)]
 
 
+def merge_groups(star: Star, labels: np.ndarray) -> Star:
+    """Merge states into groups: ``labels`` holds the group of each state, from 0 on. See :func:`merge`.
+
+    Examples
+    --------
+    >>> star = Star(np.array([0.5, 0.25, 0.25]), np.eye(3), np.array([3]))
+    >>> merge_groups(star, np.array([0, 1, 0])).share
+    array([0.75, 0.25])
+    """
+    member = (np.arange(labels.max() + 1)[:, None] == labels).astype(np.float64)
+    weights = normalised(member * star.share)
+    # a group without any share keeps to the mean of its states
+    weights = np.where((member @ star.share > 0)[:, None], weights, normalised(member))
+    return Star(member @ star.share, weights @ star.rows, star.cards)
+
+
 def introduce(star: Star, share: float, row: np.ndarray) -> Star:
     """Add a last state of the given share; the others keep their rows and proportions.
 
