@@ -48,7 +48,7 @@ LAYERS = [
     ["learners"],  # the package itself, which holds nothing
     ["learners._search", "learners._profiles", "learners._skeleton", "learners._directions", "learners._frontier"],
     ["learners._workshop", "learners._pairs"],
-    ["learners._spot"],
+    ["learners._spot", "learners._simplify"],
     ["learners._fitted"],
     ["learners._base"],
     ["learners._searching"],

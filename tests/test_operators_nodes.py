@@ -1,4 +1,4 @@
-"""Introducing, deleting and relocating nodes."""
+"""Introducing, deleting, contracting and relocating nodes."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from pgmpy_latent import LatentTree
 from pgmpy_latent.operators import (
+    contract_edge,
     delete_node,
     introduce_node,
     marginals,
@@ -248,3 +249,56 @@ def test_a_node_of_another_component_is_not_on_the_side():
     )
     with pytest.raises(ValueError, match="'z' is not on the side of 'x'"):
         relocate_node(tree, "y", "x", "z")
+
+
+# contracting
+
+
+@st.composite
+def contractions(draw):
+    """Return a tree and two hidden nodes of it that are neighbours."""
+    tree = draw(trees)
+    pairs = [
+        (name, other) for name in tree.latent_names for other in neighbours(tree, name) if other in tree.latent_names
+    ]
+    assume(pairs)
+    return tree, *draw(st.sampled_from(pairs))
+
+
+@given(contractions())
+def test_contracting_keeps_the_distribution_of_all_other_variables(drawn):
+    tree, node, neighbour = drawn
+    joint = contract_edge(tree, node, neighbour)
+    assert_valid(joint)
+    others = [name for name in tree.names if name not in (node, neighbour)]
+    before, after = reference.distribution(tree, others), reference.distribution(joint, others)
+    np.testing.assert_allclose(after, before, atol=1e-12)
+
+
+@given(contractions())
+def test_contracting_gives_one_node_with_all_pairs_of_states_and_all_neighbours(drawn):
+    tree, node, neighbour = drawn
+    joint = contract_edge(tree, node, neighbour)
+    assert joint.names == tuple(name for name in tree.names if name != neighbour)
+    n_own, n_other = tree.cards[tree.index(node)], tree.cards[tree.index(neighbour)]
+    assert joint.state_names[joint.index(node)] == tuple(range(n_own * n_other))
+    around = {*neighbours(tree, node), *neighbours(tree, neighbour)} - {node, neighbour}
+    assert set(neighbours(joint, node)) == around
+    pairs = reference.distribution(tree, [node, neighbour]).reshape(-1)
+    np.testing.assert_allclose(marginals(joint)[joint.index(node)], pairs, atol=1e-12)
+
+
+@given(contractions())
+def test_contracting_leaves_the_root_where_it_is_unless_it_is_the_node_that_goes(drawn):
+    tree, node, neighbour = drawn
+    joint = contract_edge(tree, node, neighbour)
+    root = reference.root_of(tree, node)
+    assert reference.root_of(joint, node) == (node if root == neighbour else root)
+
+
+def test_what_cannot_be_contracted_is_named():
+    tree = LatentTree(["H", "G", "x"], [[0], [0], ["a"]], [-1, -1, 0], [True, True, False], [[[1.0]], [[1.0]], [[1.0]]])
+    with pytest.raises(ValueError, match="'G' is not a neighbour of 'H'"):
+        contract_edge(tree, "H", "G")
+    with pytest.raises(ValueError, match="'x' is observed"):
+        contract_edge(tree, "H", "x")

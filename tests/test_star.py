@@ -12,6 +12,7 @@ from pgmpy_latent.operators.star import (
     centred,
     introduce,
     merge,
+    merge_groups,
     merge_pairs,
     remove,
     scaled_down,
@@ -369,3 +370,17 @@ def test_merging_pairs_at_once_equals_merging_one_after_the_other(drawn):
     pairs = [(a, b) for a in states for b in states if a != b]
     for pair, together in zip(pairs, merge_pairs(star, pairs), strict=True):
         assert_same(together, merge(star, pair))
+
+
+@given(stars(), st.data())
+def test_merging_groups_at_once_equals_merging_one_after_the_other(drawn, data):
+    star, _ = drawn
+    n_groups = data.draw(st.integers(1, star.n_states))
+    labels = np.array(data.draw(st.permutations([*range(n_groups), *[0] * (star.n_states - n_groups)])))
+    together = merge_groups(star, labels)
+    for group in range(n_groups):
+        members = np.flatnonzero(labels == group).tolist()
+        alone = merge(star, members)
+        at = members[0]
+        assert together.share[group] == pytest.approx(alone.share[at], abs=1e-15)
+        np.testing.assert_allclose(together.rows[group], alone.rows[at], atol=1e-12)

@@ -165,6 +165,8 @@ class Simplifier:
             parameters += int(tree.cards[swallowed] * (beyond.sum() - (tree.cards[node] - 1)))
         at = changed.index(name)
         around = [tree.index(changed.names[one]) for one in neighbours_of(changed, at)]
+        if not around:  # nothing depends on it
+            return None
         told = [evidence[one, node if (one, node) in evidence else swallowed] for one in around]
         most = int(tree.cards[node] if swallowed is None else tree.cards[[node, swallowed]].max() + EXTRA)
         star, gain = self._fewer_states(self._around(told), star_of(changed, at), parameters, most)
