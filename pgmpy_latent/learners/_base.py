@@ -32,8 +32,8 @@ HISTORY = {
 }
 #: Why a search stopped early, and what to do about it.
 STOPPED = {
-    "time_limit": "the time limit stopped the search; raise time_limit, or go on with start=",
-    "interrupted": "Ctrl-C stopped the search; fit again to let it run to its end, or go on with start=",
+    "time_limit": "the time limit stopped the search; raise time_limit",
+    "interrupted": "Ctrl-C stopped the search; fit again to let it run to its end",
 }
 
 
@@ -169,8 +169,9 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
         self.n_iter_ = max(1, len(outcome.history))
         self.stopped_ = outcome.stopped
         if outcome.stopped is not None:
+            further = ", or go on with start=" if hasattr(self, "start") else ""
             warnings.warn(
-                f"{STOPPED[outcome.stopped]}. What is fitted is the best model so far.",
+                f"{STOPPED[outcome.stopped]}{further}. What is fitted is the best model so far.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -41,7 +41,7 @@ class BinG(ForestLearner):
     ----------
     max_states : int, optional
         Most states of a hidden variable, at least 2. A pair never needs more than its smaller variable has, so that
-        binary tables get binary hidden variables.
+        binary tables get binary hidden variables; ``simplify`` may find more, up to this number.
     simplify : bool
         Whether to contract edges between hidden variables, and to reduce their states, as long as BIC rises. The trees
         are then no longer binary.
