@@ -1,8 +1,11 @@
-"""Arrays that nobody can change."""
+"""Arrays that nobody can change, and products of them that do not depend on the number of threads."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 
 def read_only(array, dtype) -> np.ndarray:
@@ -25,3 +28,18 @@ def read_only(array, dtype) -> np.ndarray:
     array = np.array(array, dtype=dtype, order="C", copy=True)
     array.flags.writeable = False
     return array
+
+
+def one_blas_thread() -> AbstractContextManager:
+    """Return a context in which matrix products run in one thread.
+
+    Ours are many and small: threads would wait for each other, on a busy machine for many times as long as the products
+    take. And the last bits of a sum depend on how many threads share it.
+
+    Examples
+    --------
+    >>> with one_blas_thread():
+    ...     np.ones((2, 2)) @ np.ones(2)
+    array([2., 2.])
+    """
+    return threadpool_limits(limits=1, user_api="blas")

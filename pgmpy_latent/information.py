@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import xlogy
 
+from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import NoOverlapWarning
 
@@ -95,11 +96,12 @@ def pairwise_information(data: CategoricalData) -> tuple[np.ndarray, np.ndarray]
     n_columns = len(data.columns)
     information = np.zeros((n_columns, n_columns))
     apart = [np.empty((0, 2), dtype=np.int64)]
-    for left, right, values, totals in _pairs_in_blocks(data):
-        information[np.ix_(left, right)] = values
-        information[np.ix_(right, left)] = values.T
-        rows, columns = np.nonzero(totals == 0)
-        apart.append(np.sort(np.stack([left[rows], right[columns]], axis=1), axis=1))
+    with one_blas_thread():
+        for left, right, values, totals in _pairs_in_blocks(data):
+            information[np.ix_(left, right)] = values
+            information[np.ix_(right, left)] = values.T
+            rows, columns = np.nonzero(totals == 0)
+            apart.append(np.sort(np.stack([left[rows], right[columns]], axis=1), axis=1))
     pairs = np.unique(np.concatenate(apart), axis=0)
     return information, pairs[pairs[:, 0] < pairs[:, 1]]
 

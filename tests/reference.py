@@ -1,6 +1,6 @@
 """Slow, obvious versions of what the package computes: definitions written out, by enumeration."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
@@ -353,3 +353,139 @@ def all_trees(n_nodes):
         return [[(0, 1)]]
     sequences = product(range(n_nodes), repeat=n_nodes - 2)
     return [list(nx.from_prufer_sequence(list(sequence)).edges()) for sequence in sequences]
+
+
+# Binary latent forests
+
+
+def below(parent, node):
+    """Return a node and everything below it."""
+    found = [node]
+    for above in found:
+        found += [child for child, its_parent in enumerate(parent) if its_parent == above]
+    return found
+
+
+def posteriors_below(tree, codes, root):
+    """Return P(root | cells below it) of each row by enumeration; None where no cell below it is filled."""
+    nodes = below(tree.parent.tolist(), root)
+    place = {node: at for at, node in enumerate(nodes)}
+    parent = [place.get(tree.parent[node], -1) for node in nodes]
+    tables = [tree.tables[node] for node in nodes]
+    columns = [place.get(node) for node in np.flatnonzero(~tree.latent)]
+    found = []
+    for row in codes:
+        evidence = {at: int(code) for at, code in zip(columns, row, strict=True) if at is not None and code >= 0}
+        found.append(beliefs(parent, tables, [evidence], 0)[0] if evidence else None)
+    return found
+
+
+def information_between(mine, theirs, weights):
+    """Return the mutual information of two roots: their joint is the weighted sum of products of their posteriors.
+
+    Each has a posterior per row, or None, as :func:`posteriors_below` gives it.
+    """
+    counts = 0.0
+    for own, other, weight in zip(mine, theirs, weights, strict=True):
+        if own is not None and other is not None:
+            counts = counts + weight * np.outer(own, other)
+    return mutual_information_of_counts(np.atleast_2d(counts))
+
+
+def root_information(tree, codes, weights):
+    """Return the mutual information of all pairs of roots of a forest, by pairs of names."""
+    posteriors = {tree.names[root]: posteriors_below(tree, codes, root) for root in tree.roots}
+    return {
+        frozenset([left, right]): information_between(posteriors[left], posteriors[right], weights)
+        for left, right in combinations(posteriors, 2)
+    }
+
+
+def likelihood_below(node, row):
+    """Return P(cells below a node | its state), as equations 9 and 14 of Harmeling and Williams have it.
+
+    A node is a column's position and number of states, or a list of pairs of a child and its table.
+    """
+    if isinstance(node, tuple):
+        column, card = node
+        return np.ones(card) if row[column] < 0 else np.eye(card)[row[column]]
+    found = 1.0
+    for child, table in node:
+        found = found * (table @ likelihood_below(child, row))
+    return found
+
+
+def bin_g(codes, weights, cards, models):
+    """Follow Algorithm 1 of Harmeling and Williams, but take the models of pairs from a list.
+
+    A model has a distribution of the hidden variable and the tables of both roots, that with the first column first; or
+    is None where one state is best. Returns the columns below both roots of each pair, in the order of the joins.
+    """
+    working, joined = [], []  # a root: the columns below it, the node, its posteriors
+    for column, card in enumerate(cards):
+        filled = codes[:, column] >= 0
+        share = np.bincount(codes[filled, column], weights[filled], minlength=card)
+        working.append(_root([column], (column, card), share / max(share.sum(), 1e-300), codes))
+    for model in models:
+        left, right = max(
+            combinations(working, 2), key=lambda pair: information_between(pair[0][2], pair[1][2], weights)
+        )
+        left, right = sorted([left, right], key=lambda root: min(root[0]))
+        if model is None:
+            break
+        joined.append({frozenset(left[0]), frozenset(right[0])})
+        working = [root for root in working if root is not left and root is not right]
+        share, *tables = model
+        node = list(zip([left[1], right[1]], tables, strict=True))
+        working.append(_root([*left[0], *right[0]], node, share, codes))
+    return joined
+
+
+def _root(columns, node, share, codes):
+    posteriors = []
+    for row in codes:
+        joint = share * likelihood_below(node, row)
+        posteriors.append(joint / joint.sum() if (row[columns] >= 0).any() else None)
+    return columns, node, posteriors
+
+
+def clustered(similarity, linkage):
+    """Return what agglomerative clustering merges: at each step, the two most similar clusters of all.
+
+    Clusters are as similar as the mean (average), the largest (single) or the smallest (complete) of their members'
+    similarities. Each merge is a set of two sets of members.
+    """
+    alike = {"average": np.mean, "single": np.max, "complete": np.min}[linkage]
+    clusters, merges = [[member] for member in range(len(similarity))], []
+    while len(clusters) > 1:
+        left, right = max(combinations(clusters, 2), key=lambda pair: alike(similarity[np.ix_(*pair)]))
+        clusters = [one for one in clusters if one is not left and one is not right]
+        clusters.append([*left, *right])
+        merges.append({frozenset(left), frozenset(right)})
+    return merges
+
+
+def best_grouping_of_two(counts):
+    """Return the two rows whose union keeps most mutual information with the columns, and how much that is."""
+    found = {}
+    for kept, gone in combinations(range(len(counts)), 2):
+        union = counts.copy()
+        union[kept] += union[gone]
+        found[kept, gone] = mutual_information_of_counts(np.delete(union, gone, axis=0))
+    return max(found.items(), key=lambda entry: entry[1])
+
+
+def two_column_fit(counts, n_states, n_starts=30, n_iterations=400, seed=0):
+    """Return the highest log-likelihood of a latent class model of two columns that plain EM finds from many starts."""
+    rng = np.random.default_rng([seed, n_states])
+    share = rng.dirichlet(np.ones(n_states), size=n_starts)
+    left, right = (rng.dirichlet(np.ones(card), size=(n_starts, n_states)) for card in counts.shape)
+    for _ in range(n_iterations):
+        joint = share[:, :, None, None] * left[:, :, :, None] * right[:, :, None, :]
+        cells = joint.sum(axis=1)
+        expected = joint * (counts / np.maximum(cells, 1e-300))[:, None]
+        share = expected.sum(axis=(2, 3)) / counts.sum()
+        total = np.maximum(expected.sum(axis=(2, 3)), 1e-300)[:, :, None]
+        left, right = expected.sum(axis=3) / total, expected.sum(axis=2) / total
+    seen = counts > 0
+    return float((counts[seen] * np.log(cells[:, seen])).sum(axis=1).max())

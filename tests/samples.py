@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
+from pgmpy_latent.data import encode
 from pgmpy_latent.testing import latent_trees
 from pgmpy_latent.tree import LatentTree
+from tests import reference
 
 scalars = st.one_of(
     st.integers(-3, 10**20),
@@ -122,3 +124,61 @@ def thesis_table(folder, name):
         return frame
     high = frame.gt(frame.median(numeric_only=True)).astype(float).where(frame.notna())
     return high.assign(**{column: frame[column] for column in categorical})
+
+
+@st.composite
+def small_tables(draw, min_columns=2, max_columns=5, max_rows=10, max_card=4):
+    """Encoded tables with weights, gaps, columns of one state, states that no row shows, and empty rows."""
+    cards = draw(st.lists(st.integers(1, max_card), min_size=min_columns, max_size=max_columns))
+    n_rows = draw(st.integers(1, max_rows))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    codes = rng.integers(0, cards, size=(n_rows, len(cards)))
+    group = rng.integers(0, 4, size=(n_rows, 1))
+    codes = np.where(
+        rng.random(codes.shape) < 0.6, group % np.array(cards), codes
+    )  # so that there is something to find
+    codes = np.where(rng.random(codes.shape) < draw(st.sampled_from([0.0, 0.2, 0.7])), -1, codes)
+    weights = rng.gamma(1.0, 2.0, size=n_rows) + 0.01 if draw(st.booleans()) else rng.integers(1, 5, size=n_rows)
+    names = [f"x{at}" for at in range(len(cards))]
+    frame = pd.DataFrame(codes, columns=names).replace(-1, None)
+    return encode(frame, sample_weight=weights, state_names={n: range(c) for n, c in zip(names, cards, strict=True)})
+
+
+def columns_below(tree, node):
+    """Return the names of the columns below a node, itself included, as a set."""
+    return frozenset(
+        tree.names[at] for at in reference.below(tree.parent.tolist(), tree.index(node)) if not tree.latent[at]
+    )
+
+
+def clusters(tree):
+    """Return the set of columns below each hidden node, as texts like ``"x1 x2"``."""
+    return {" ".join(sorted(columns_below(tree, name))) for name in tree.latent_names}
+
+
+def same_by_name(left, right):
+    """Tell whether two trees have the same nodes, edges and tables to the last bit, whatever the order of nodes."""
+
+    def described(tree):
+        return {
+            name: (None if above < 0 else tree.names[above], states, table.tobytes())
+            for name, above, states, table in zip(tree.names, tree.parent, tree.state_names, tree.tables, strict=True)
+        }
+
+    return described(left) == described(right)
+
+
+def leafy_tree(seed=0, n_columns=6, card=2, alone=0):
+    """Hidden variables P0, P1, ... with two columns each, below a hidden variable T; and columns that stand alone."""
+    rng = np.random.default_rng(seed)
+    n_pairs = n_columns // 2
+    hidden = ["T", *(f"P{at}" for at in range(n_pairs))]
+    names = [*hidden, *(f"x{at}" for at in range(2 * n_pairs)), *(f"z{at}" for at in range(alone))]
+    parent = [-1, *[0] * n_pairs, *(1 + at // 2 for at in range(2 * n_pairs)), *[-1] * alone]
+    cards = [2, *[2] * n_pairs, *[card] * (2 * n_pairs), *[card] * alone]
+    tables = []
+    for above, own in zip(parent, cards, strict=True):
+        rows = 1 if above < 0 else cards[above]
+        near = 0.85 * np.eye(own)[np.arange(rows) % own] if above >= 0 else np.zeros((rows, own))
+        tables.append(near + (1 - near.sum(axis=1, keepdims=True)) * rng.dirichlet(np.full(own, 5.0), size=rows))
+    return LatentTree(names, [range(own) for own in cards], parent, [name in hidden for name in names], tables)

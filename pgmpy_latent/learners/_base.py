@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import scores
+from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent.convert import to_pgmpy
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError
@@ -148,7 +149,8 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
 
     def _fit(self, X: CategoricalData):
         """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
-        outcome = self._learn(X)
+        with one_blas_thread():
+            outcome = self._learn(X)
         tree = _numbered_states(canonical_states(outcome.tree))
         self._columns = X.columns
         self.n_features_in_ = len(X.columns)

@@ -79,10 +79,13 @@ class ForestPolicy:
 
     def start(self) -> State:
         """Return the state in which all columns are independent."""
-        frontier = Frontier(self.data, self.information)
+        frontier = self._columns_alone()
         state = self._state(frontier, 0, {"phase": "join", "tried": []})
         self._latest = (state, frontier, self.make_order())
         return state
+
+    def _columns_alone(self) -> Frontier:
+        return Frontier(self.data, self.information, self.search.settings.prior)
 
     def advance(self, state: State) -> Step:
         """Take the next step."""
@@ -99,7 +102,7 @@ class ForestPolicy:
         frontier, order = self._where(state)
         tried, entries, phase = list(state.memory["tried"]), [], "join"
         ends = time.perf_counter() + CHUNK_SECONDS
-        while time.perf_counter() < ends:
+        while True:
             pair = order.pair(frontier)
             if pair is None:
                 phase, tried = "fit", []
@@ -113,6 +116,8 @@ class ForestPolicy:
             tried.append(None if model is None else model.as_lists())
             if model is not None:
                 entries.append(self._entry(frontier, state.step + len(entries) + 1))
+            if time.perf_counter() > ends:
+                break
         new = self._state(frontier, state.step + len(entries), {"phase": phase, "tried": tried})
         self._latest = (new, frontier, order)
         return Step(new, entries=tuple(entries))
@@ -134,7 +139,7 @@ class ForestPolicy:
         """Return the frontier of a state; if it is not the latest, everything is joined again as it was."""
         if self._latest is not None and self._latest[0] is state:
             return self._latest[1:]
-        frontier, order = Frontier(self.data, self.information), self.make_order()
+        frontier, order = self._columns_alone(), self.make_order()
         for model in state.memory["tried"]:
             pair = order.pair(frontier)
             self._tell(frontier, order, pair, None if model is None else PairModel.from_lists(model))
@@ -216,8 +221,8 @@ class ForestLearner(SearchingLearner):
         raise NotImplementedError
 
     def _check_settings(self) -> None:
-        super()._check_settings()
         self._check_number("max_states", 2, none=True, whole=True)
+        super()._check_settings()
         self._check_number("n_init", 1, whole=True)
         self._check_number("narrowing", 1, none=True)
         context = self.context

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.information import block_information
+from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
 from pgmpy_latent.queries import tree_evidence
@@ -47,7 +48,8 @@ class Root:
         if messages is None:  # the states themselves, and ones where a cell is missing
             messages = np.vstack([np.eye(self.n_states), np.ones(self.n_states)])
         joint = messages * self.share
-        return joint / joint.sum(axis=1, keepdims=True), self.evidence.index
+        total = joint.sum(axis=1, keepdims=True)  # zero for a state that no row shows
+        return np.divide(joint, total, out=np.zeros_like(joint), where=total > 0), self.evidence.index
 
     def posterior(self) -> np.ndarray:
         """Return P(state | cells below) of each row, zeros where there is no cell: (states, rows)."""
@@ -94,6 +96,13 @@ class PairModel:
         return PairModel(share, left, right, numbers["gain"])
 
 
+def root_above(node: int, below: Sequence[Root], model: PairModel, engine: TreeEngine) -> Root:
+    """Return a hidden node above two roots as a root; the engine is that of the three, the hidden node first."""
+    evidence = engine.walk(engine.layout.pack([model.share[None], model.left, model.right])).likelihood(0)
+    heard = None if any(root.heard is None for root in below) else below[0].heard | below[1].heard
+    return Root(node, evidence, model.share, heard)
+
+
 class Frontier:
     """The working set: roots of a forest, by slot. A hidden root takes the slot of the first column below it.
 
@@ -103,10 +112,13 @@ class Frontier:
         The table.
     information : array, shape (columns, columns)
         Mutual information of the columns.
+    prior : float
+        Dirichlet pseudo-count of every state of a column.
     """
 
-    def __init__(self, data: CategoricalData, information: np.ndarray):
+    def __init__(self, data: CategoricalData, information: np.ndarray, prior: float = 0.0):
         self.data = data
+        self.prior = prior
         self.parents = [-1] * len(data.columns)
         self.tables: list[np.ndarray] = []
         self.roots: list[Root | None] = []
@@ -122,7 +134,7 @@ class Frontier:
     def _add_column(self, column: int, evidence: Evidence) -> None:
         heard = evidence.index >= 0
         counts = np.bincount(evidence.index[heard], self.data.weights[heard], minlength=evidence.n_states)
-        share = counts / counts.sum() if counts.sum() > 0 else np.full(len(counts), 1 / len(counts))
+        share = normalised(counts[None] + self.prior)[0]
         self.tables.append(share[None])
         self.roots.append(Root(column, evidence, share, None if heard.all() else heard))
         seen = counts > 0
@@ -165,8 +177,6 @@ class Frontier:
         below = [self.roots[left], self.roots[right]]
         plan = compile_plan([-1, 0, 0], {1: below[0].evidence, 2: below[1].evidence}, pivots=[0])
         engine = TreeEngine(plan, [len(model.share), below[0].n_states, below[1].n_states], self.data.weights)
-        evidence = engine.walk(engine.layout.pack([model.share[None], model.left, model.right])).likelihood(0)
-        heard = None if any(root.heard is None for root in below) else below[0].heard | below[1].heard
         node = len(self.parents)
         self.parents.append(-1)
         self.tables.append(model.share[None])
@@ -175,7 +185,7 @@ class Frontier:
         self.log_likelihood += model.gain
         self.n_parameters += model.n_parameters
         slot, gone = min(left, right), max(left, right)
-        self.roots[slot], self.roots[gone] = Root(node, evidence, model.share, heard), None
+        self.roots[slot], self.roots[gone] = root_above(node, below, model, engine), None
         self._compare(slot, gone)
 
     def _compare(self, slot: int, gone: int) -> None:
@@ -192,6 +202,7 @@ class Frontier:
         information = self.information
         # a row that was led by one of the two has to look for its largest entry again
         led = (information[:, slot] >= self.most) | (information[:, gone] >= self.most)
+        led[[slot, gone]] = True
         information[gone] = information[:, gone] = -np.inf
         information[slot] = information[:, slot] = fresh
         self.most = np.where(led, -np.inf, np.maximum(self.most, fresh))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from pgmpy_latent.information import block_information
-from pgmpy_latent.learners._frontier import PairModel, Root
+from pgmpy_latent.learners._frontier import PairModel, Root, root_above
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.propagation.engine import TreeEngine
@@ -195,9 +195,7 @@ class Pair:
 
     def _promise(self, model: PairModel) -> float:
         """Return what the model gains, and what a link to the root that it says most about would gain."""
-        engine = self._engine(self.roots, len(model.share))
-        evidence = engine.walk(engine.layout.pack([model.share[None], model.left, model.right])).likelihood(0)
-        own = Root(-1, evidence, model.share, None).posterior()
+        own = root_above(-1, self.roots, model, self._engine(self.roots, len(model.share))).posterior()
         posteriors, starts = self._related_posteriors
         shared = block_information((own * self.weights) @ posteriors.T, [0], starts)
         return model.gain + float(self.weights.sum() * shared.max())
@@ -262,7 +260,7 @@ class Pair:
         left, right = self.roots
         plan = compile_plan([-1, 0], {0: left.evidence, 1: right.evidence})
         engine = TreeEngine(plan, [left.n_states, right.n_states], self.weights)
-        counts = self._joint + self._joint.sum() / self._joint.size  # begin where nothing is ruled out
+        counts = self._joint + max(self._joint.sum(), 1.0) / self._joint.size  # begin where nothing is ruled out
         table = counts / counts.sum(axis=1, keepdims=True)
         share = counts.sum(axis=1, keepdims=True).T / counts.sum()
         found = self.search.fit(engine, engine.layout.pack([share, table]), prior=0.0)
