@@ -17,7 +17,7 @@ from pgmpy_latent.learners._frontier import Frontier, PairModel
 from pgmpy_latent.learners._pairs import Options, Pair
 from pgmpy_latent.learners._search import Outcome, Search, State, Step
 from pgmpy_latent.learners._searching import SearchingLearner, made_regular
-from pgmpy_latent.learners._simplify import Simplifier, compatible, unaffected
+from pgmpy_latent.learners._simplify import Change, Simplifier, compatible, unaffected
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
@@ -199,19 +199,23 @@ class ForestPolicy:
         simplifier = Simplifier(self.data, self.search, self.options.penalty, self.options.max_states)
         hopeless = [tuple(names) for names in state.memory["hopeless"]]
         changes, still = simplifier.changes(state.tree, hopeless)
+        for chosen in (compatible(changes), changes[:1]):  # the first alone helps for certain
+            new = self._changed(state, chosen, still)
+            if new.score > state.score:
+                return Step(new, "simplify", ", ".join(map(str, chosen)))
         memory = {**state.memory, "hopeless": []}
-        for chosen in (compatible(changes), changes[:1]):
-            tree = state.tree
-            for change in chosen:
-                tree = change.applied(tree)
-            if chosen:
-                memory["hopeless"] = [list(names) for names in unaffected(state.tree, still, chosen)]
-                new = self._fitted(tree, state.step + 1, memory)
-                if new.score > state.score:
-                    return Step(new, "simplify", ", ".join(map(str, chosen)))
         if hopeless:  # much has changed since these were tried
             return Step(replace(state, memory=memory))
         return Step(replace(self._settled(state, memory), finished=True), "fit", None)
+
+    def _changed(self, state: State, chosen: Sequence[Change], hopeless: Sequence[tuple]) -> State:
+        if not chosen:
+            return state
+        tree = state.tree
+        for change in chosen:
+            tree = change.applied(tree)
+        known = [list(names) for names in unaffected(state.tree, hopeless, chosen)]
+        return self._fitted(tree, state.step + 1, {**state.memory, "hopeless": known})
 
 
 class ForestLearner(SearchingLearner):
