@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+
+#: One entry per context of :func:`one_blas_thread` that is open; the first is the limit.
+_LIMITS: list = []
+_LOCK = Lock()
 
 
 def read_only(array, dtype) -> np.ndarray:
@@ -30,11 +36,13 @@ def read_only(array, dtype) -> np.ndarray:
     return array
 
 
-def one_blas_thread() -> AbstractContextManager:
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Return a context in which matrix products run in one thread.
 
-    Ours are many and small: threads would wait for each other, on a busy machine for many times as long as the products
-    take. And the last bits of a sum depend on how many threads share it.
+    Ours are many and small: threads would wait for each other, where cores are shared for many times as long as the
+    products take. And the last bits of a sum depend on how many threads share it. Contexts may overlap, in several
+    threads: the first to begin sets the limit, the last to end lifts it.
 
     Examples
     --------
@@ -42,4 +50,14 @@ def one_blas_thread() -> AbstractContextManager:
     ...     np.ones((2, 2)) @ np.ones(2)
     array([2., 2.])
     """
-    return threadpool_limits(limits=1, user_api="blas")
+    with _LOCK:
+        _LIMITS.append(None if _LIMITS else threadpool_limits(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _LOCK:
+            if len(_LIMITS) == 1:
+                _LIMITS[0].restore_original_limits()
+                _LIMITS.clear()
+            else:
+                _LIMITS.pop()  # the limit itself stands first

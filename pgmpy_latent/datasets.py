@@ -253,7 +253,7 @@ def coins(name: str, n: int = 1000, *, random_state=None) -> pd.DataFrame:
 
     References
     ----------
-    S. Harmeling and C. K. I. Williams (2010). Greedy learning of binary latent trees. IEEE Transactions on Pattern
+    S. Harmeling and C. K. I. Williams (2011). Greedy learning of binary latent trees. IEEE Transactions on Pattern
     Analysis and Machine Intelligence, published online, section 3.3.
 
     Examples

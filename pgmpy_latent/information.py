@@ -24,6 +24,8 @@ _CHUNK_NUMBERS = 2**24
 _DENSE_STATES = 256
 #: Sums of whole numbers stay exact in single precision below this.
 _EXACT_IN_SINGLE = 2**24
+#: Decimals of mutual information (in nats) that count when pairs are compared: what is left is rounding.
+DECIMALS = 12
 #: How many pairs a warning names.
 _LISTED = 5
 

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from pgmpy_latent import information
+from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import NoOverlapWarning, WeightError
 from pgmpy_latent.information import block_information, mutual_information, pairwise_information, warn_of_no_overlap
@@ -240,3 +242,19 @@ def test_blocks_of_counts_agree_with_the_definition(row_cards, column_cards, see
 def test_a_block_without_counts_has_no_information():
     assert block_information(np.zeros((2, 3), dtype=int), [0], [0, 1]).tolist() == [[0.0, 0.0]]
     assert block_information(np.array([[1, 0, 0], [0, 1, 0]]), [0], [0, 2]) == pytest.approx(np.array([[np.log(2), 0]]))
+
+
+def test_overlapping_contexts_limit_threads_until_the_last_has_ended():
+    def threads():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = threads()
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        assert threads() == {1}
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == before

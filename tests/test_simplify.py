@@ -143,7 +143,9 @@ def test_simplifying_goes_on_from_any_state_as_if_never_stopped():
         search = Search(Settings(), random_state=0, checkpoint=lambda state, history: states.append(state))
         information, _ = pairwise_information(ordered)
         options = Options(None, 4, 2.0, (4, 12), float(np.log(data.total_weight) / 2))
-        policy = ForestPolicy(ordered, information, lambda: learner._order(information), options, search, True)
+        policy = ForestPolicy(
+            ordered, information, lambda: learner._order(information, options.penalty), options, search, True
+        )
         return search.run(policy.start() if first is None else first, policy.advance)
 
     whole = run()

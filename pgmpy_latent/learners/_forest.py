@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -199,7 +199,7 @@ class ForestPolicy:
         simplifier = Simplifier(self.data, self.search, self.options.penalty, self.options.max_states)
         hopeless = [tuple(names) for names in state.memory["hopeless"]]
         changes, still = simplifier.changes(state.tree, hopeless)
-        for chosen in (compatible(changes), changes[:1]):  # the first alone helps for certain
+        for chosen in (compatible(changes), changes[:1]):  # together they may help less than the best one alone
             new = self._changed(state, chosen, still)
             if new.score > state.score:
                 return Step(new, "simplify", ", ".join(map(str, chosen)))
@@ -221,7 +221,47 @@ class ForestPolicy:
 class ForestLearner(SearchingLearner):
     """What :class:`BinG` and :class:`BinA` share: which tables they refuse, settings, the run."""
 
-    def _order(self, information: np.ndarray) -> Order:
+    #: As the paper does it: the model of a pair is what the pair alone says, from ten starts.
+    PAPER: ClassVar[dict] = {"context": (), "n_init": 10, "narrowing": None}
+
+    def __init__(
+        self,
+        *,
+        max_states=None,
+        simplify=False,
+        context=(4, 12),
+        n_init=4,
+        narrowing=2.0,
+        prior=None,
+        tol=1e-3,
+        search_tol=0.1,
+        max_iter=10_000,
+        search_iter=300,
+        allow_many_states=False,
+        unseen="missing",
+        n_jobs=None,
+        random_state=None,
+        time_limit=None,
+        show_progress=True,
+    ):
+        self.max_states = max_states
+        self.simplify = simplify
+        self.context = context
+        self.n_init = n_init
+        self.narrowing = narrowing
+        self.prior = prior
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.search_iter = search_iter
+        self.allow_many_states = allow_many_states
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.show_progress = show_progress
+
+    def _order(self, information: np.ndarray, penalty: float) -> Order:
         raise NotImplementedError
 
     def _check_settings(self) -> None:
@@ -230,7 +270,7 @@ class ForestLearner(SearchingLearner):
         self._check_number("n_init", 1, whole=True)
         self._check_number("narrowing", 1, none=True)
         context = self.context
-        if not isinstance(context, Sequence) or not all(isinstance(n, (int, np.integer)) and n > 0 for n in context):
+        if not isinstance(context, Sequence) or not all(_is_count(n) for n in context):
             raise ValueError(f"context is {context!r}; give a tuple of whole numbers above 0, or () for none")
 
     def _check_fit_data(self, X, sample_weight=None) -> CategoricalData:
@@ -247,7 +287,7 @@ class ForestLearner(SearchingLearner):
         penalty = float(np.log(data.total_weight) / 2)
         options = Options(self.max_states, self.n_init, self.narrowing, tuple(self.context), penalty)
         policy = ForestPolicy(
-            ordered, information, lambda: self._order(information), options, search, bool(self.simplify)
+            ordered, information, lambda: self._order(information, penalty), options, search, bool(self.simplify)
         )
         outcome = search.run(policy.start(), policy.advance)
         if self.simplify:
@@ -255,10 +295,14 @@ class ForestLearner(SearchingLearner):
         return replace(outcome, tree=_columns_in_order(outcome.tree, data.columns))
 
 
+def _is_count(value) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > 0
+
+
 def _refuse_identifiers(data: CategoricalData) -> None:
     """Raise if a column has a category of its own in every row of a table that is not small."""
-    rows = np.ones(data.n_distinct)
-    if data.row_index is not None:
+    rows = data.weights  # whole numbers say how often a row occurred
+    if (rows % 1).any() and data.row_index is not None:
         rows = np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct)
     for name, codes in zip(data.columns, data.codes.T, strict=True):
         filled = codes >= 0

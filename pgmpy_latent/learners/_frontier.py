@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.information import block_information
+from pgmpy_latent.information import DECIMALS, block_information
 from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
@@ -126,9 +126,10 @@ class Frontier:
         self.n_parameters = 0
         for column, evidence in tree_evidence(data, data.columns).items():
             self._add_column(column, evidence)
-        self.information = information.copy()
+        self.information = information.round(DECIMALS)
         np.fill_diagonal(self.information, -np.inf)
         self.most = self.information.max(axis=1, initial=-np.inf)
+        self.penalty: float | None = None
         self._lay_out()
 
     def _add_column(self, column: int, evidence: Evidence) -> None:
@@ -165,6 +166,26 @@ class Frontier:
             return None
         return left, int(np.argmax(self.information[left]))
 
+    def rule_out(self, left: int, right: int) -> None:
+        """Forget what two roots say about each other: they shall not be joined."""
+        self.information[left, right] = self.information[right, left] = -np.inf
+        for slot in (left, right):
+            self.most[slot] = self.information[slot].max()
+
+    def rule_out_weak(self, penalty: float) -> None:
+        """From now on, rule out pairs that say too little about each other to be worth the parameters of a parent."""
+        self.penalty = penalty
+        for slot, root in enumerate(self.roots):
+            if root is not None:
+                self.information[slot] = self._strong(self.information[slot], slot)
+        self.most = self.information.max(axis=1, initial=-np.inf)
+
+    def _strong(self, information: np.ndarray, slot: int) -> np.ndarray:
+        """Return what a root says about the others, without what is too weak."""
+        states = np.array([0 if root is None else root.n_states for root in self.roots])
+        cost = self.penalty * (states + self.roots[slot].n_states - 1)
+        return np.where(self.data.total_weight * information > cost, information, -np.inf)
+
     def related(self, left: int, right: int, n: int) -> list[Root]:
         """Return the roots that say most about two others, best first; none that say nothing."""
         together = self.information[left] + self.information[right]
@@ -194,11 +215,13 @@ class Frontier:
         self._write(slot, own)
         self._write(gone, np.empty((0, own.shape[1])))
         counts = (own * self.data.weights) @ self.posteriors.T
-        shared = block_information(counts, np.zeros(1, np.int64), list(self.first.values()))[0]
+        shared = block_information(counts, np.zeros(1, np.int64), list(self.first.values()))[0].round(DECIMALS)
         fresh = np.full(len(self.roots), -np.inf)
         for other, value in zip(self.first, shared.tolist(), strict=True):
             if self.roots[other] is not None and other != slot:
                 fresh[other] = value
+        if self.penalty is not None:
+            fresh = self._strong(fresh, slot)
         information = self.information
         # a row that was led by one of the two has to look for its largest entry again
         led = (information[:, slot] >= self.most) | (information[:, gone] >= self.most)

@@ -21,6 +21,8 @@ from pgmpy_latent.starts import random_tables
 PATIENCE = 2
 #: Share of the usual distribution in tables that EM begins with.
 SMOOTHING = 0.05
+#: Most states that are grouped; the cost grows with their cube.
+MOST_GROUPED = 100
 #: How far EM goes with the related roots, which are only there to show the way: it ends when so little is left to gain,
 #: or after so many iterations.
 ROUGH_TOLERANCE, ROUGH_ITERATIONS = 1.0, 100
@@ -150,7 +152,7 @@ class Pair:
         chosen, highest, failures = None, 0.0, 0
         for n_states in range(2, self.most_states + 1):
             cost = self._cost(n_states)
-            if n_states > 2 and (failures == PATIENCE or self._saturated - cost <= highest):
+            if failures == PATIENCE or self._saturated - cost <= highest:
                 break
             model = self.fitted(n_states)
             if model.gain - cost > highest:
@@ -187,7 +189,7 @@ class Pair:
             found = self._fit(wider, np.stack(self._random_starts(wider, n_states)), **rough)
             starts = found.tables[None, : engine.layout.size]  # the pair comes first
         else:
-            grouped = [engine.layout.pack(self._grouped(side, n_states)) for side in (0, 1)]
+            grouped = [engine.layout.pack(self._grouped(side, n_states)) for side in (0, 1) if self._can_group(side)]
             starts = np.stack([*grouped, *self._random_starts(engine, n_states)])
         found = self._fit(engine, starts)
         share, left, right = engine.layout.unpack(found.tables)
@@ -221,7 +223,7 @@ class Pair:
 
     def _grouped(self, side: int, n_states: int) -> list[np.ndarray]:
         """Return the tables that would hold if the hidden variable were a grouping of the states of one root."""
-        labels = self._groupings[side][n_states]
+        labels = self._grouping(side, n_states)
         joint = self._joint if side == 0 else self._joint.T
         tables = [np.zeros((n_states, joint.shape[0])), np.zeros((n_states, joint.shape[1]))]
         np.add.at(tables[0], labels, np.diag(joint.sum(axis=1)))
@@ -231,9 +233,18 @@ class Pair:
         own, other = ((1 - SMOOTHING) * normalised(counts) + SMOOTHING / counts.shape[1] for counts in tables)
         return [normalised(share[None]), *((own, other) if side == 0 else (other, own))]
 
+    def _can_group(self, side: int) -> bool:
+        return self.roots[side].n_states <= MOST_GROUPED
+
+    def _grouping(self, side: int, n_states: int) -> np.ndarray:
+        if side not in self._groupings:
+            self.search.tick()
+            self._groupings[side] = groupings(self._joint if side == 0 else self._joint.T)
+        return self._groupings[side][n_states]
+
     @cached_property
-    def _groupings(self) -> list[dict[int, np.ndarray]]:
-        return [groupings(self._joint), groupings(self._joint.T)]
+    def _groupings(self) -> dict:
+        return {}
 
     @cached_property
     def _joint(self) -> np.ndarray:
@@ -256,7 +267,7 @@ class Pair:
 
     @cached_property
     def _saturated(self) -> float:
-        """The gain of the best joint distribution of the two roots, which no number of states can exceed."""
+        """The gain of the best joint distribution of the two roots, by EM: no number of states can exceed it."""
         left, right = self.roots
         plan = compile_plan([-1, 0], {0: left.evidence, 1: right.evidence})
         engine = TreeEngine(plan, [left.n_states, right.n_states], self.weights)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.information import pairwise_information, warn_of_no_overlap
+from pgmpy_latent.information import DECIMALS, pairwise_information, warn_of_no_overlap
 from pgmpy_latent.learners._base import LatentTreeLearner
 from pgmpy_latent.learners._search import Outcome, Search, State, Step
 from pgmpy_latent.learners.split_merge import SplitMerge
@@ -14,8 +14,6 @@ from pgmpy_latent.queries import engine_for
 from pgmpy_latent.tree import LatentTree
 
 MODELS = ("independence", "chow_liu", "latent_class")
-#: Decimals of mutual information (in nats) that count when edges are compared: what is left is rounding.
-_DECIMALS = 12
 #: Share of the columns' own distributions in the tables that EM starts with, so that no row is ruled out.
 _SMOOTHING = 0.01
 
@@ -138,7 +136,7 @@ def _chow_liu_parents(data: CategoricalData) -> np.ndarray:
     warn_of_no_overlap(ordered.columns, apart, stacklevel=6)  # the line that calls fit
     position = {name: at for at, name in enumerate(data.columns)}
     by_name = np.array([position[name] for name in ordered.columns])
-    above = _strongest_forest(information.round(_DECIMALS))
+    above = _strongest_forest(information.round(DECIMALS))
     parent = np.empty(len(by_name), dtype=np.int64)
     parent[by_name] = np.where(above >= 0, by_name[above], -1)
     return parent
@@ -147,8 +145,8 @@ def _chow_liu_parents(data: CategoricalData) -> np.ndarray:
 def _strongest_forest(weights: np.ndarray) -> np.ndarray:
     """Return the parents in the spanning forest of largest weight; the first node of every tree is its root.
 
-    Prim's algorithm: nodes join the tree one by one, the strongest link first, and among equals the first node. A
-    complete graph has too many links for a list of them.
+    Prim's algorithm on the matrix itself: nodes join the tree one by one, the strongest link first, and among equals
+    the first node. A graph of networkx holds every link as a Python object, a million for 1,600 columns.
 
     Parameters
     ----------

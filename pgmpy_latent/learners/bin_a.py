@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.cluster.hierarchy import linkage
 
+from pgmpy_latent.information import DECIMALS
+from pgmpy_latent.learners._forest import ForestLearner
 from pgmpy_latent.learners._frontier import Frontier
-from pgmpy_latent.learners.bin_g import BinG
 
 LINKAGES = ("average", "single", "complete")
 
@@ -62,11 +63,11 @@ def merges_of(information: np.ndarray, method: str) -> np.ndarray:
     n_columns = len(information)
     if n_columns < 2:
         return np.empty((0, 2), dtype=np.int64)
-    pairs = information[np.triu_indices(n_columns, 1)]
+    pairs = information[np.triu_indices(n_columns, 1)].round(DECIMALS)
     return linkage(pairs.max() - pairs, method)[:, :2].astype(np.int64)
 
 
-class BinA(BinG):
+class BinA(ForestLearner):
     """Learn a binary latent forest whose shape comes from clustering the columns by their mutual information.
 
     Agglomerative clustering of the columns gives a binary tree (BIN-A of Harmeling and Williams). Bottom-up, every
@@ -151,5 +152,5 @@ class BinA(BinG):
         if self.linkage not in LINKAGES:
             raise ValueError(f"linkage is {self.linkage!r}; give one of {', '.join(map(repr, LINKAGES))}")
 
-    def _order(self, information: np.ndarray) -> AsClustered:
+    def _order(self, information: np.ndarray, penalty: float) -> AsClustered:
         return AsClustered(merges_of(information, self.linkage))

@@ -11,21 +11,44 @@ from pgmpy_latent.learners._frontier import Frontier
 
 
 class ClosestFirst:
-    """Join the two roots with the highest mutual information, until a pair has no use for a parent."""
+    """Join the two roots with the highest mutual information first.
 
-    def __init__(self):
-        self.over = False
+    The paper stops when such a pair has no use for a parent. But mutual information is high by chance where a column
+    has many states, and by construction where it is nearly an identifier; then other pairs come next, unless they say
+    too little about each other to be worth a parent's parameters.
+
+    Parameters
+    ----------
+    penalty : float
+        What a parameter costs.
+    patience : int, optional
+        How many pairs may be refused before all ends; None: any number.
+    """
+
+    def __init__(self, penalty: float, patience: int | None = None):
+        self.penalty = penalty
+        self.patience = patience
+        self.n_refused = 0
+        self._last: tuple[Frontier, tuple[int, int]] | None = None
 
     def pair(self, frontier: Frontier) -> tuple[int, int] | None:
         """Return the closest pair."""
-        return None if self.over else frontier.closest()
+        if self.n_refused == self.patience:
+            return None
+        pair = frontier.closest()
+        self._last = None if pair is None else (frontier, pair)
+        return pair
 
     def joined(self, slot: int) -> None:
         """Go on."""
 
     def refused(self) -> None:
-        """Stop: no pair is closer."""
-        self.over = True
+        """Go on with other pairs, if patience allows."""
+        frontier, pair = self._last
+        frontier.rule_out(*pair)
+        if self.n_refused == 0:
+            frontier.rule_out_weak(self.penalty)
+        self.n_refused += 1
 
 
 class BinG(ForestLearner):
@@ -34,11 +57,14 @@ class BinG(ForestLearner):
     Greedy, from the bottom up (BIN-G of Harmeling and Williams). All columns begin as roots. The two roots with the
     highest mutual information get a hidden parent, a latent class model of the two whose number of states maximises
     BIC; it takes their place. What two roots say about each other comes from their posteriors given the columns below
-    each, summed over the rows. This ends when one root is left, or when a parent with a single state would be best.
-    Then EM fits the whole forest.
+    each, summed over the rows. This ends when one root is left, or when for all pairs a parent with a single state
+    would be best. Then EM fits the whole forest.
 
     Parameters
     ----------
+    patience : int, optional
+        How many pairs may be refused a parent before this ends; 1 in the paper. None goes on with the other pairs that
+        say enough about each other, so that a column with very many states does not spoil the rest.
     max_states : int, optional
         Most states of a hidden variable, at least 2. A pair never needs more than its smaller variable has, so that
         binary tables get binary hidden variables; ``simplify`` may find more, up to this number.
@@ -101,12 +127,13 @@ class BinG(ForestLearner):
     ({'H1': 4, 'H2': 2, 'H3': 2}, [('H1', 'x4'), ('H1', 'x5'), ('H2', 'H1'), ('H2', 'x3')])
     """
 
-    #: As the paper does it: the model of a pair is what the pair alone says, from ten starts.
-    PAPER: ClassVar[dict] = {"context": (), "n_init": 10, "narrowing": None}
+    #: As the paper does it: the first pair that is refused a parent ends it all.
+    PAPER: ClassVar[dict] = {**ForestLearner.PAPER, "patience": 1}
 
     def __init__(
         self,
         *,
+        patience=None,
         max_states=None,
         simplify=False,
         context=(4, 12),
@@ -124,22 +151,29 @@ class BinG(ForestLearner):
         time_limit=None,
         show_progress=True,
     ):
-        self.max_states = max_states
-        self.simplify = simplify
-        self.context = context
-        self.n_init = n_init
-        self.narrowing = narrowing
-        self.prior = prior
-        self.tol = tol
-        self.search_tol = search_tol
-        self.max_iter = max_iter
-        self.search_iter = search_iter
-        self.allow_many_states = allow_many_states
-        self.unseen = unseen
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.time_limit = time_limit
-        self.show_progress = show_progress
+        self.patience = patience
+        super().__init__(
+            max_states=max_states,
+            simplify=simplify,
+            context=context,
+            n_init=n_init,
+            narrowing=narrowing,
+            prior=prior,
+            tol=tol,
+            search_tol=search_tol,
+            max_iter=max_iter,
+            search_iter=search_iter,
+            allow_many_states=allow_many_states,
+            unseen=unseen,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            time_limit=time_limit,
+            show_progress=show_progress,
+        )
 
-    def _order(self, information: np.ndarray) -> ClosestFirst:
-        return ClosestFirst()
+    def _check_settings(self) -> None:
+        self._check_number("patience", 1, none=True, whole=True)
+        super()._check_settings()
+
+    def _order(self, information: np.ndarray, penalty: float) -> ClosestFirst:
+        return ClosestFirst(penalty, self.patience)

@@ -366,6 +366,7 @@ class RowWalk:
             On the node. A node that is known in every row has no more to say than its own state.
         """
         own = self.plan.evidence.get(node, ())
+        assert len(own) <= 1, "several pieces of evidence would have to be multiplied"
         if any(piece.complete for piece in own):
             return own[0]
         if away_from is None:
