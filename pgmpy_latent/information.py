@@ -108,6 +108,24 @@ def pairwise_information(data: CategoricalData) -> tuple[np.ndarray, np.ndarray]
     return information, pairs[pairs[:, 0] < pairs[:, 1]]
 
 
+def chance_information(n_left: np.ndarray, n_right: np.ndarray, total_weight: float) -> np.ndarray:
+    """Return the mutual information that independent variables show by chance, to first order.
+
+    Parameters
+    ----------
+    n_left, n_right : int or arrays of int
+        Numbers of states.
+    total_weight : float
+        Number of rows.
+
+    Examples
+    --------
+    >>> chance_information(2, 51, 100.0)
+    0.25
+    """
+    return (n_left - 1) * (n_right - 1) / (2 * total_weight)
+
+
 def warn_of_no_overlap(columns: Sequence[Hashable], apart: np.ndarray, *, stacklevel: int = 3) -> None:
     """Warn, once, of the columns that are never filled in the same row.
 

@@ -145,8 +145,8 @@ def test_columns_with_very_many_states_do_not_spoil_the_rest():
     table = sample(leafy_tree(0, n_columns=6), 1000, random_state=0)
     clean = BinG(**QUIET).fit(table)
     noisy = table.assign(n1=rng.integers(0, 50, 1000), n2=rng.integers(0, 50, 1000))
-    assert BinG(patience=1, **QUIET).fit(noisy).latents_ == []  # where the paper stops
-    found = BinG(**QUIET).fit(noisy)
+    assert BinG(patience=1, debias=False, **QUIET).fit(noisy).latents_ == []  # where the paper stops
+    found = BinG(debias=False, **QUIET).fit(noisy)
     assert set(clusters(found.tree_)) >= set(clusters(clean.tree_))
     assert {"n1", "n2"} <= {found.tree_.names[root] for root in found.tree_.roots}
 
@@ -156,6 +156,23 @@ def test_an_identifier_that_is_allowed_does_not_spoil_the_rest():
     clean = BinG(**QUIET).fit(table)
     found = BinG(allow_many_states=True, **QUIET).fit(table.assign(id=range(400)))
     assert set(clusters(found.tree_)) >= set(clusters(clean.tree_))
+
+
+@both
+def test_a_column_of_noise_with_many_states_changes_nothing(learner):
+    survey = datasets.load_anes96()
+    noisy = survey.assign(state=np.random.default_rng(0).integers(0, 50, len(survey)))
+    alone = Baseline("independence").fit(noisy[["state"]])
+    without, with_noise = (fresh(learner).fit(table) for table in (survey, noisy))
+    assert set(clusters(without.tree_)) == set(clusters(with_noise.tree_))
+    assert with_noise.bic_ - alone.bic_ == pytest.approx(without.bic_, abs=0.1)
+
+
+@both
+@pytest.mark.parametrize("name", ["simplify", "debias", "allow_many_states"])
+def test_words_are_no_flags(learner, name):
+    with pytest.raises(ValueError, match=f"{name} is 'yes'; give True or False"):
+        fresh(learner, **{name: "yes"}).fit(datasets.load_anes96())
 
 
 def test_pairs_that_only_rounding_tells_apart_are_ties():

@@ -85,7 +85,7 @@ class ForestPolicy:
         return state
 
     def _columns_alone(self) -> Frontier:
-        return Frontier(self.data, self.information, self.search.settings.prior)
+        return Frontier(self.data, self.information, self.search.settings.prior, self.options.debias)
 
     def advance(self, state: State) -> Step:
         """Take the next step."""
@@ -222,15 +222,16 @@ class ForestLearner(SearchingLearner):
     """What :class:`BinG` and :class:`BinA` share: which tables they refuse, settings, the run."""
 
     #: As the paper does it: the model of a pair is what the pair alone says, from ten starts.
-    PAPER: ClassVar[dict] = {"context": (), "n_init": 10, "narrowing": None}
+    PAPER: ClassVar[dict] = {"debias": False, "context": (), "n_init": 10, "narrowing": None}
 
     def __init__(
         self,
         *,
         max_states=None,
         simplify=False,
+        debias=True,
         context=(4, 12),
-        n_init=4,
+        n_init=12,
         narrowing=2.0,
         prior=None,
         tol=1e-3,
@@ -246,6 +247,7 @@ class ForestLearner(SearchingLearner):
     ):
         self.max_states = max_states
         self.simplify = simplify
+        self.debias = debias
         self.context = context
         self.n_init = n_init
         self.narrowing = narrowing
@@ -266,6 +268,9 @@ class ForestLearner(SearchingLearner):
 
     def _check_settings(self) -> None:
         self._check_number("max_states", 2, none=True, whole=True)
+        for name in ("simplify", "debias", "allow_many_states"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; give True or False")
         super()._check_settings()
         self._check_number("n_init", 1, whole=True)
         self._check_number("narrowing", 1, none=True)
@@ -285,9 +290,10 @@ class ForestLearner(SearchingLearner):
         information, apart = pairwise_information(ordered)
         warn_of_no_overlap(ordered.columns, apart, stacklevel=5)  # the line that calls fit
         penalty = float(np.log(data.total_weight) / 2)
-        options = Options(self.max_states, self.n_init, self.narrowing, tuple(self.context), penalty)
+        options = Options(self.max_states, self.n_init, self.narrowing, tuple(self.context), penalty, bool(self.debias))
+        usual = Frontier(ordered, information, debias=options.debias).information
         policy = ForestPolicy(
-            ordered, information, lambda: self._order(information, penalty), options, search, bool(self.simplify)
+            ordered, information, lambda: self._order(usual, penalty), options, search, bool(self.simplify)
         )
         outcome = search.run(policy.start(), policy.advance)
         if self.simplify:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.information import DECIMALS, block_information
+from pgmpy_latent.information import DECIMALS, block_information, chance_information
 from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
@@ -114,9 +114,11 @@ class Frontier:
         Mutual information of the columns.
     prior : float
         Dirichlet pseudo-count of every state of a column.
+    debias : bool
+        Whether to take from mutual information what independent variables show by chance.
     """
 
-    def __init__(self, data: CategoricalData, information: np.ndarray, prior: float = 0.0):
+    def __init__(self, data: CategoricalData, information: np.ndarray, prior: float = 0.0, debias: bool = False):
         self.data = data
         self.prior = prior
         self.parents = [-1] * len(data.columns)
@@ -126,7 +128,8 @@ class Frontier:
         self.n_parameters = 0
         for column, evidence in tree_evidence(data, data.columns).items():
             self._add_column(column, evidence)
-        self.information = information.round(DECIMALS)
+        self.debias = debias
+        self.information = self.adjusted(information, data.cards[:, None], data.cards)
         np.fill_diagonal(self.information, -np.inf)
         self.most = self.information.max(axis=1, initial=-np.inf)
         self.penalty: float | None = None
@@ -159,6 +162,16 @@ class Frontier:
         """Number of hidden nodes."""
         return len(self.parents) - len(self.data.columns)
 
+    @property
+    def _n_states(self) -> np.ndarray:
+        return np.array([0 if root is None else root.n_states for root in self.roots])
+
+    def adjusted(self, information: np.ndarray, n_left, n_right) -> np.ndarray:
+        """Return mutual information as roots are compared by it: without what is due to chance, or to rounding."""
+        if self.debias:
+            information = information - chance_information(n_left, n_right, self.data.total_weight)
+        return information.round(DECIMALS)
+
     def closest(self) -> tuple[int, int] | None:
         """Return the slots of the two roots with the highest mutual information, the first by name among equals."""
         left = int(np.argmax(self.most))
@@ -182,8 +195,7 @@ class Frontier:
 
     def _strong(self, information: np.ndarray, slot: int) -> np.ndarray:
         """Return what a root says about the others, without what is too weak."""
-        states = np.array([0 if root is None else root.n_states for root in self.roots])
-        cost = self.penalty * (states + self.roots[slot].n_states - 1)
+        cost = self.penalty * (self._n_states + self.roots[slot].n_states - 1)
         return np.where(self.data.total_weight * information > cost, information, -np.inf)
 
     def related(self, left: int, right: int, n: int) -> list[Root]:
@@ -215,11 +227,12 @@ class Frontier:
         self._write(slot, own)
         self._write(gone, np.empty((0, own.shape[1])))
         counts = (own * self.data.weights) @ self.posteriors.T
-        shared = block_information(counts, np.zeros(1, np.int64), list(self.first.values()))[0].round(DECIMALS)
+        shared = block_information(counts, np.zeros(1, np.int64), list(self.first.values()))[0]
         fresh = np.full(len(self.roots), -np.inf)
         for other, value in zip(self.first, shared.tolist(), strict=True):
             if self.roots[other] is not None and other != slot:
                 fresh[other] = value
+        fresh = self.adjusted(fresh, len(own), self._n_states)
         if self.penalty is not None:
             fresh = self._strong(fresh, slot)
         information = self.information

@@ -44,6 +44,8 @@ class Options:
         How many related roots help to tell equally good models of a pair apart; several numbers are tried in turn.
     penalty : float
         What a parameter costs.
+    debias : bool
+        Whether roots are compared without what their mutual information owes to chance.
     """
 
     max_states: int | None
@@ -51,6 +53,7 @@ class Options:
     narrowing: float | None
     context: tuple[int, ...]
     penalty: float
+    debias: bool = True
 
 
 def groupings(counts: np.ndarray) -> dict[int, np.ndarray]:

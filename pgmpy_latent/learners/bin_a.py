@@ -79,7 +79,7 @@ class BinA(ForestLearner):
     linkage : {"average", "single", "complete"}
         How similar two clusters of columns are: the mean, the largest or the smallest mutual information between a
         column of one and a column of the other.
-    max_states, simplify, context, n_init, narrowing, prior, tol, search_tol, max_iter, search_iter
+    max_states, simplify, debias, context, n_init, narrowing, prior, tol, search_tol, max_iter, search_iter
         See :class:`BinG`.
     allow_many_states, unseen, n_jobs, random_state, time_limit, show_progress
         See :class:`BinG`.
@@ -112,8 +112,9 @@ class BinA(ForestLearner):
         linkage="average",
         max_states=None,
         simplify=False,
+        debias=True,
         context=(4, 12),
-        n_init=4,
+        n_init=12,
         narrowing=2.0,
         prior=None,
         tol=1e-3,
@@ -131,6 +132,7 @@ class BinA(ForestLearner):
         super().__init__(
             max_states=max_states,
             simplify=simplify,
+            debias=debias,
             context=context,
             n_init=n_init,
             narrowing=narrowing,

@@ -71,6 +71,9 @@ class BinG(ForestLearner):
     simplify : bool
         Whether to contract edges between hidden variables, and to reduce their states, as long as BIC rises. The trees
         are then no longer binary.
+    debias : bool
+        Whether roots are compared without the mutual information that independent variables show by chance, which is
+        ``(states - 1) * (states - 1) / (2 * rows)``. It favours columns with many states; the paper leaves it in.
     context : tuple of int
         How many related roots help to find the model of a pair, which the pair alone leaves open: two binary columns
         can be explained by two classes in many ways. Several numbers give several models to choose from. ``()`` does
@@ -136,8 +139,9 @@ class BinG(ForestLearner):
         patience=None,
         max_states=None,
         simplify=False,
+        debias=True,
         context=(4, 12),
-        n_init=4,
+        n_init=12,
         narrowing=2.0,
         prior=None,
         tol=1e-3,
@@ -155,6 +159,7 @@ class BinG(ForestLearner):
         super().__init__(
             max_states=max_states,
             simplify=simplify,
+            debias=debias,
             context=context,
             n_init=n_init,
             narrowing=narrowing,
