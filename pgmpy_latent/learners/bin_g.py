@@ -95,7 +95,8 @@ class BinG(ForestLearner):
     n_jobs : int, optional
         Threads; -1 for all cores. The result does not depend on it.
     random_state : int, optional
-        Same seed, same answer, whatever the order of rows and columns.
+        Same seed, same answer, whatever the order of columns and rows. (Weights with fractions are summed in the order
+        of the rows, which can change last digits.)
     time_limit : float, optional
         Seconds; the forest so far is then returned, and ``stopped_`` says so.
     show_progress : bool
