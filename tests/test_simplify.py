@@ -144,7 +144,12 @@ def test_simplifying_goes_on_from_any_state_as_if_never_stopped():
         information, _ = pairwise_information(ordered)
         options = Options(None, 4, 2.0, (4, 12), float(np.log(data.total_weight) / 2))
         policy = ForestPolicy(
-            ordered, information, lambda: learner._order(information, options.penalty), options, search, True
+            ordered,
+            information,
+            lambda frontier: learner._order(frontier.information, options.penalty),
+            options,
+            search,
+            True,
         )
         return search.run(policy.start() if first is None else first, policy.advance)
 

@@ -51,7 +51,7 @@ class ForestPolicy:
     information : array
         Mutual information of the columns.
     make_order : callable
-        Returns the :class:`Order` at its beginning.
+        Returns the :class:`Order` at its beginning, given the frontier of the columns alone.
     options : Options
         How pairs are modelled.
     search : Search
@@ -64,7 +64,7 @@ class ForestPolicy:
         self,
         data: CategoricalData,
         information: np.ndarray,
-        make_order: Callable[[], Order],
+        make_order: Callable[[Frontier], Order],
         options: Options,
         search: Search,
         simplify: bool,
@@ -81,7 +81,7 @@ class ForestPolicy:
         """Return the state in which all columns are independent."""
         frontier = self._columns_alone()
         state = self._state(frontier, 0, {"phase": "join", "tried": []})
-        self._latest = (state, frontier, self.make_order())
+        self._latest = (state, frontier, self.make_order(frontier))
         return state
 
     def _columns_alone(self) -> Frontier:
@@ -139,7 +139,8 @@ class ForestPolicy:
         """Return the frontier of a state; if it is not the latest, everything is joined again as it was."""
         if self._latest is not None and self._latest[0] is state:
             return self._latest[1:]
-        frontier, order = self._columns_alone(), self.make_order()
+        frontier = self._columns_alone()
+        order = self.make_order(frontier)
         for model in state.memory["tried"]:
             pair = order.pair(frontier)
             self._tell(frontier, order, pair, None if model is None else PairModel.from_lists(model))
@@ -291,9 +292,13 @@ class ForestLearner(SearchingLearner):
         warn_of_no_overlap(ordered.columns, apart, stacklevel=5)  # the line that calls fit
         penalty = float(np.log(data.total_weight) / 2)
         options = Options(self.max_states, self.n_init, self.narrowing, tuple(self.context), penalty, bool(self.debias))
-        usual = Frontier(ordered, information, debias=options.debias).information
         policy = ForestPolicy(
-            ordered, information, lambda: self._order(usual, penalty), options, search, bool(self.simplify)
+            ordered,
+            information,
+            lambda frontier: self._order(frontier.information, penalty),
+            options,
+            search,
+            bool(self.simplify),
         )
         outcome = search.run(policy.start(), policy.advance)
         if self.simplify:
