@@ -9,6 +9,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmpy_latent.data import encode
+from pgmpy_latent.learners._search import Search
 from pgmpy_latent.testing import latent_trees
 from pgmpy_latent.tree import LatentTree
 from tests import reference
@@ -182,3 +183,16 @@ def leafy_tree(seed=0, n_columns=6, card=2, alone=0):
         near = 0.85 * np.eye(own)[np.arange(rows) % own] if above >= 0 else np.zeros((rows, own))
         tables.append(near + (1 - near.sum(axis=1, keepdims=True)) * rng.dirichlet(np.full(own, 5.0), size=rows))
     return LatentTree(names, [range(own) for own in cards], parent, [name in hidden for name in names], tables)
+
+
+def press_ctrl_c(monkeypatch, moment):
+    """Let the given look at the clock of a search, counted from 1, be interrupted."""
+    calls = 0
+
+    def tick(self, iteration=0, value=0.0):
+        nonlocal calls
+        calls += 1
+        if calls == moment:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "tick", tick)

@@ -11,7 +11,14 @@ from pgmpy_latent import RandomStarts, SplitMerge, datasets, encode, log_likelih
 from pgmpy_latent.exceptions import RegularityWarning, SkeletonError, StateNameError
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners.random_starts import with_cards
-from tests.samples import THESIS_TABLES, assert_same_tree, latent_class, thesis_table, two_classes_of_columns
+from tests.samples import (
+    THESIS_TABLES,
+    assert_same_tree,
+    latent_class,
+    press_ctrl_c,
+    thesis_table,
+    two_classes_of_columns,
+)
 
 QUIET = {"random_state": 0, "show_progress": False}
 QUICK = {**QUIET, "n_init": 6}
@@ -213,15 +220,7 @@ def test_a_time_limit_ends_the_search(options, time_limit):
 @pytest.mark.parametrize("options", [{}, {"n_states": 3, "n_rounds": 3}])
 @pytest.mark.parametrize("moment", [1, 5, 60])
 def test_ctrl_c_leaves_the_best_so_far(monkeypatch, three_classes, options, moment):
-    calls = 0
-
-    def tick(self, iteration=0, value=0.0):
-        nonlocal calls
-        calls += 1
-        if calls == moment:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Search, "tick", tick)
+    press_ctrl_c(monkeypatch, moment)
     learner = RandomStarts(**QUICK, **options)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C stopped the search"):
         learner.fit(three_classes)

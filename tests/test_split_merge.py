@@ -24,7 +24,14 @@ from pgmpy_latent.exceptions import ImpossibleRowError, NotATreeError, SkeletonE
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners.split_merge import SplitMergePolicy
 from pgmpy_latent.operators import make_regular
-from tests.samples import THESIS_TABLES, assert_same_tree, latent_class, thesis_table, two_classes_of_columns
+from tests.samples import (
+    THESIS_TABLES,
+    assert_same_tree,
+    latent_class,
+    press_ctrl_c,
+    thesis_table,
+    two_classes_of_columns,
+)
 
 QUIET = {"random_state": 0, "show_progress": False}
 #: Enough for small tables; most of the time goes into adjustments that do not help.
@@ -451,15 +458,7 @@ def test_a_search_without_patience_goes_on_until_the_time_is_up(three_classes):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("moment", [1, 2, 10, 40, 70, 150])
 def test_ctrl_c_leaves_the_best_so_far(monkeypatch, three_classes, moment, n_jobs):
-    calls = 0
-
-    def tick(self, iteration=0, value=0.0):
-        nonlocal calls
-        calls += 1
-        if calls == moment:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Search, "tick", tick)
+    press_ctrl_c(monkeypatch, moment)
     learner = SplitMerge(**SHALLOW, n_jobs=n_jobs)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C stopped the search; fit again"):
         learner.fit(three_classes)
