@@ -1,6 +1,14 @@
 """Pure operators on trees: a tree goes in, a new tree comes out; no data, no fitting."""
 
-from pgmpy_latent.operators.nodes import contract_edge, delete_node, introduce_node, relocate_node
+from pgmpy_latent.operators.canonical import canonical_tree
+from pgmpy_latent.operators.nodes import (
+    contract_edge,
+    cut_edge,
+    delete_node,
+    introduce_node,
+    link_nodes,
+    relocate_node,
+)
 from pgmpy_latent.operators.regularity import (
     bound_from_cards,
     equivalent,
@@ -29,13 +37,16 @@ __all__ = [
     "bound_from_cards",
     "can_split",
     "canonical_states",
+    "canonical_tree",
     "contract_edge",
+    "cut_edge",
     "delete_node",
     "equivalent",
     "introduce_node",
     "introduce_state",
     "irregular_nodes",
     "is_regular",
+    "link_nodes",
     "make_regular",
     "marginally_equivalent",
     "marginals",

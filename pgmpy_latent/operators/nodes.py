@@ -193,6 +193,57 @@ def relocate_node(tree: LatentTree, neighbour: Hashable, old: Hashable, new: Has
     return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables)
 
 
+def cut_edge(tree: LatentTree, node: Hashable, neighbour: Hashable) -> LatentTree:
+    """Cut the edge between two nodes, whose sides become independent.
+
+    This keeps the distribution of all variables on either side. :func:`link_nodes` puts an edge back.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model. Its root stays where it is, and the other side is rooted at its end of the edge.
+    node, neighbour : hashable
+        The ends of the edge.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [[0, 1], "ab"], [-1, 0], [True, False], [[[0.5, 0.5]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> cut_edge(tree, "H", "x").table("x")
+    array([[0.75, 0.25]])
+    """
+    require_neighbours(tree, node, [neighbour])
+    at, other = tree.index(node), tree.index(neighbour)
+    below = at if tree.parent[at] == other else other
+    _, walked = rooted_at(tree.parent, tree.tables, below)
+    parent, tables = tree.parent.copy(), list(tree.tables)
+    parent[below], tables[below] = -1, walked[below]
+    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables)
+
+
+def link_nodes(tree: LatentTree, node: Hashable, other: Hashable) -> LatentTree:
+    """Put an edge between two nodes of different components, which stay independent until the tables change.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model. The component of ``other`` keeps its root; the one of ``node`` hangs below it.
+    node, other : hashable
+        The ends of the edge.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [[0, 1], "ab"], [-1, -1], [True, False], [[[0.5, 0.5]], [[0.75, 0.25]]])
+    >>> link_nodes(tree, "x", "H").table("x")
+    array([[0.75, 0.25], [0.75, 0.25]])
+    """
+    at, target = tree.index(node), tree.index(other)
+    if path_from_root(tree.parent, at)[0] == path_from_root(tree.parent, target)[0]:
+        raise ValueError(f"{node!r} and {other!r} are connected already, and an edge more would close a circle")
+    parent, tables = rooted_at(tree.parent, tree.tables, at)
+    parent[at], tables[at] = target, np.repeat(tables[at], int(tree.cards[target]), axis=0)
+    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables)
+
+
 def _require_isolated(tree: LatentTree, node: Hashable) -> None:
     called = [tree.names[other] for other in neighbours_of(tree, tree.index(node))]
     if called:
