@@ -12,6 +12,7 @@ _HOME = {
     "TreeEM": "pgmpy_latent.estimator",
     "SplitMerge": "pgmpy_latent.learners.split_merge",
     "RandomStarts": "pgmpy_latent.learners.random_starts",
+    "EAST": "pgmpy_latent.learners.east",
     "BinG": "pgmpy_latent.learners.bin_g",
     "BinA": "pgmpy_latent.learners.bin_a",
     "Baseline": "pgmpy_latent.learners.baselines",

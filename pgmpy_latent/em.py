@@ -31,6 +31,8 @@ CYCLES_PER_LOOK = 4
 POLISH = 0.05
 #: How many times the gain that is left, by extrapolation, must fall short of a target for a start to be given up.
 HOPE = 10.0
+#: What a zero becomes where a prior asks for something larger.
+LIFT = 1e-6
 #: Two starts reached the same value if they differ by no more than this, relative to the tolerance.
 SAME_VALUE = 10.0
 
@@ -288,7 +290,7 @@ def fit(
     engine : engine
         What computes expected counts.
     starts : array, shape (n_starts, size) or (size,)
-        Flat tables to begin with.
+        Flat tables to begin with. Zeros are lifted a little where there is a prior, which rules them out.
     prior : float or array of shape (size,)
         Dirichlet pseudo-counts; 0 gives maximum likelihood.
     free : bool array, shape (n_tables,), optional
@@ -330,7 +332,7 @@ def fit(
     """
     if stop not in ("remaining", "last_step"):
         raise ValueError(f"stop is {stop!r}; give 'remaining' or 'last_step'")
-    starts = np.atleast_2d(np.asarray(starts, dtype=np.float64))
+    starts = _possible(np.atleast_2d(np.asarray(starts, dtype=np.float64)), engine.layout, prior, free)
     if free is None or np.all(free):
         problem, frozen = Problem(engine, prior, None, n_threads), None
     else:
@@ -357,6 +359,17 @@ def fit(
             interrupted = True
         found = climb.finish(interrupted)
     return found if frozen is None else _widened(found, frozen, whole[found.best_start], prior)
+
+
+def _possible(starts: np.ndarray, layout, prior: float | np.ndarray, free: np.ndarray | None) -> np.ndarray:
+    """Return starts without the zeros that a prior rules out: EM would neither begin there nor leave them."""
+    zeros = (starts == 0) & (np.asarray(prior) > 0)
+    if free is not None:
+        zeros &= np.asarray(free)[layout.table_of_entry]
+    if not zeros.any():
+        return starts
+    lifted = np.where(zeros, LIFT, starts)
+    return np.where(layout.row_sums(zeros.astype(np.float64)) > 0, lifted / layout.row_sums(lifted), starts)
 
 
 def _climb_to_the_top(climb: _Climb, accelerate: bool) -> None:

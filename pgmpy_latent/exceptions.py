@@ -59,3 +59,7 @@ class RegularityWarning(UserWarning):
 
 class NoOverlapWarning(UserWarning):
     """Two columns are never filled in the same row. Add rows that have both, or drop one of the two."""
+
+
+class FewColumnsWarning(UserWarning):
+    """A table has fewer than three columns, and nothing hidden can be found behind them. Add columns."""

@@ -558,3 +558,14 @@ def test_membership_starts_are_tables_and_do_not_depend_on_the_order_of_rows(tre
 def test_uniform_tables_are_uniform():
     layout = Layout([(1, 4), (4, 2)])
     np.testing.assert_array_equal(uniform_tables(layout), [0.25] * 4 + [0.5] * 8)
+
+
+def test_zeros_of_a_start_do_not_outlive_a_prior_unless_they_are_frozen():
+    plan = compile_plan([-1, 0], {1: Evidence(np.array([0, 1, 1, 0]), 2)})
+    engine = TreeEngine(plan, [2, 2])
+    start = np.array([0.5, 0.5, 1.0, 0.0, 0.5, 0.5])
+    found = em.fit(engine, start, prior=0.5)
+    assert (found.tables > 0).all()
+    assert np.isfinite(found.objective)
+    frozen = em.fit(engine, start, prior=0.5, free=np.array([True, False]))
+    np.testing.assert_array_equal(frozen.tables[2:], start[2:])

@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 from pgmpy_latent import LatentTree
 from pgmpy_latent.operators import (
     contract_edge,
+    cut_edge,
     delete_node,
     introduce_node,
+    link_nodes,
     marginals,
     merge_states,
     permute_states,
     relocate_node,
+    root_walk,
 )
 from pgmpy_latent.testing import assert_valid, latent_trees
 from tests import reference
@@ -302,3 +305,129 @@ def test_what_cannot_be_contracted_is_named():
         contract_edge(tree, "H", "G")
     with pytest.raises(ValueError, match="'x' is observed"):
         contract_edge(tree, "H", "x")
+
+
+# cutting and linking
+
+
+@st.composite
+def edges(draw):
+    """Return a tree and the two ends of an edge of it, in any order."""
+    tree = draw(trees)
+    linked = [name for name in tree.names if neighbours(tree, name)]
+    assume(linked)
+    node = draw(st.sampled_from(linked))
+    return tree, node, draw(st.sampled_from(neighbours(tree, node)))
+
+
+@st.composite
+def strangers(draw):
+    """Return a forest and two nodes of different components."""
+    tree = draw(trees)
+    apart = [name for name in tree.names if None in reference.branches(tree, name)]
+    assume(apart)
+    node = draw(st.sampled_from(apart))
+    return tree, node, tree.names[draw(st.sampled_from(reference.branches(tree, node)[None]))]
+
+
+def side_of(tree, node, neighbour):
+    """Return the names of all nodes but those beyond a neighbour."""
+    beyond = [tree.names[at] for at in reference.branches(tree, node)[neighbour]]
+    return [name for name in tree.names if name not in beyond], beyond
+
+
+@given(edges())
+def test_cutting_keeps_the_distribution_of_each_side_and_makes_them_independent(drawn):
+    tree, node, neighbour = drawn
+    cut = cut_edge(tree, node, neighbour)
+    assert_valid(cut)
+    mine, theirs = side_of(tree, node, neighbour)
+    sides = [reference.distribution(tree, names) for names in (mine, theirs)]
+    for names, before in zip((mine, theirs), sides, strict=True):
+        np.testing.assert_allclose(reference.distribution(cut, names), before, rtol=1e-9, atol=1e-15)
+    together = reference.distribution(cut, [*mine, *theirs])
+    np.testing.assert_allclose(together, np.multiply.outer(*sides), rtol=1e-9, atol=1e-15)
+
+
+@given(edges())
+def test_cutting_takes_one_edge_away_and_changes_one_table(drawn):
+    tree, node, neighbour = drawn
+    cut = cut_edge(tree, node, neighbour)
+    assert (cut.names, cut.state_names, cut.latent.tolist()) == (tree.names, tree.state_names, tree.latent.tolist())
+    (below,) = np.flatnonzero(cut.parent != tree.parent)
+    assert {tree.names[below], tree.names[tree.parent[below]]} == {node, neighbour}
+    assert cut.parent[below] == -1  # the root of its side; the other side keeps the one it had
+    for at, (before, after) in enumerate(zip(tree.tables, cut.tables, strict=True)):
+        if at != below:
+            assert after.tobytes() == before.tobytes()
+    np.testing.assert_allclose(cut.tables[below][0], marginals(tree)[below], rtol=1e-9, atol=1e-15)
+
+
+@given(edges())
+def test_an_edge_is_cut_from_either_end_alike(drawn):
+    tree, node, neighbour = drawn
+    assert cut_edge(tree, node, neighbour) == cut_edge(tree, neighbour, node)
+
+
+@given(strangers())
+def test_linking_keeps_the_distribution_of_all_variables(drawn):
+    tree, node, other = drawn
+    linked = link_nodes(tree, node, other)
+    assert_valid(linked)
+    np.testing.assert_allclose(reference.joint_array(linked), reference.joint_array(tree), rtol=1e-9, atol=1e-15)
+    assert (linked.names, linked.state_names) == (tree.names, tree.state_names)
+    assert linked.latent.tolist() == tree.latent.tolist()
+
+
+@given(strangers())
+def test_linking_hangs_a_component_below_a_node_whose_root_stays(drawn):
+    tree, node, other = drawn
+    linked = link_nodes(tree, node, other)
+    assert linked.parent[tree.index(node)] == tree.index(other)
+    assert reference.root_of(linked, node) == reference.root_of(linked, other) == reference.root_of(tree, other)
+    assert len(linked.roots) == len(tree.roots) - 1
+    for name in tree.names:
+        before, after = ({*neighbours(one, name)} for one in (tree, linked))
+        assert after == before | {node: {other}, other: {node}}.get(name, set())
+    assert (linked.table(node) == linked.table(node)[0]).all()  # whatever the new parent says
+
+
+@given(strangers())
+def test_cutting_undoes_linking_up_to_the_root(drawn):
+    tree, node, other = drawn
+    again = cut_edge(link_nodes(tree, node, other), node, other)
+    assert reference.root_of(again, node) == node
+    assert_same_tables(root_walk(tree, node), again)
+
+
+@given(edges(), strangers(), st.integers(0, 2**32 - 1))
+def test_relabelling_commutes_with_cutting_and_linking(cut, linked, seed):
+    rng = np.random.default_rng(seed)
+    for operator, (tree, *ends) in ((cut_edge, cut), (link_nodes, linked)):
+        relabelled = tree
+        for name in tree.names:
+            relabelled = permute_states(relabelled, name, rng.permutation(tree.cards[tree.index(name)]))
+        first, second = operator(tree, *ends), operator(relabelled, *ends)
+        np.testing.assert_allclose(
+            reference.distribution(second, tree.names), reference.distribution(first, tree.names), rtol=1e-9, atol=1e-14
+        )
+
+
+def test_row_sums_that_are_slightly_off_do_not_keep_an_edge_from_being_cut():
+    off = [[0.5 + 9e-9, 0.5], [0.5, 0.5 + 9e-9]]
+    assert_valid(cut_edge(a_chain(off[:1], off, off, off, off, off), "e", "f"))
+
+
+def test_what_cannot_be_cut_or_linked_is_named():
+    tree = a_star()
+    with pytest.raises(ValueError, match=r"'y' is not a neighbour of 'x'; choose among its neighbours \['H'\]"):
+        cut_edge(tree, "x", "y")
+    with pytest.raises(ValueError, match="'x' is not a neighbour of 'x'"):
+        cut_edge(tree, "x", "x")
+    with pytest.raises(KeyError, match="no node is called 'G'"):
+        cut_edge(tree, "G", "x")
+    for node, other in (("x", "H"), ("x", "y"), ("x", "x")):
+        with pytest.raises(ValueError, match=f"'{node}' and '{other}' are connected already.* would close a circle"):
+            link_nodes(tree, node, other)
+    with pytest.raises(KeyError, match="no node is called 'G'"):
+        link_nodes(tree, "x", "G")

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pgmpy_latent import scores
-from pgmpy_latent.convert import from_pgmpy
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
 from pgmpy_latent.learners._search import Outcome, State, Step
 from pgmpy_latent.learners._searching import SearchingLearner, made_regular
-from pgmpy_latent.learners._skeleton import one_state_tree
+from pgmpy_latent.learners._skeleton import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.learners._workshop import Workshop
 from pgmpy_latent.operators._edges import neighbours_of
 from pgmpy_latent.operators.regularity import bound_from_cards
@@ -182,25 +181,10 @@ class CardinalityLearner(SearchingLearner):
         return score
 
     def _given_start(self) -> LatentTree | None:
-        """Return the model to improve, from whatever holds one."""
-        start = getattr(self, "start", None)
-        if start is None or isinstance(start, LatentTree):
-            return start
-        if hasattr(start, "tree_"):
-            return start.tree_
-        if not hasattr(start, "cpds"):
-            unfitted = " that is not fitted" if hasattr(start, "fit") else ""
-            raise TypeError(
-                f"start is a {type(start).__name__}{unfitted}; give a LatentTree, a pgmpy network with CPDs, or "
-                "a fitted learner"
-            )
-        return from_pgmpy(start)
+        return model_given(getattr(self, "start", None))
 
     def _known_states(self) -> dict | None:
-        start = self._given_start()
-        if start is None:
-            return None
-        return {name: start.state_names[start.index(name)] for name in start.observed_names}
+        return states_of_columns(self._given_start())
 
     def _first_tree(self, data: CategoricalData) -> LatentTree:
         """Return the tree to begin with: the one given, or one state for every hidden variable."""
@@ -209,10 +193,7 @@ class CardinalityLearner(SearchingLearner):
             return one_state_tree(self.skeleton, data)
         if self.skeleton is not None:
             raise SkeletonError("give a skeleton or a model to start with, not both: the model has a skeleton")
-        shape = one_state_tree(start, data)  # checks the columns
-        order = [start.index(name) for name in shape.names]
-        states = [start.state_names[at] for at in order]
-        return LatentTree(shape.names, states, shape.parent, shape.latent, [start.tables[at] for at in order])
+        return in_order_of_table(start, data)
 
     def _learn(self, data: CategoricalData) -> Outcome:
         search = self._search()

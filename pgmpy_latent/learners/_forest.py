@@ -11,12 +11,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.information import pairwise_information, warn_of_no_overlap
 from pgmpy_latent.learners._frontier import Frontier, PairModel
 from pgmpy_latent.learners._pairs import Options, Pair
 from pgmpy_latent.learners._search import Outcome, Search, State, Step
-from pgmpy_latent.learners._searching import SearchingLearner, made_regular
+from pgmpy_latent.learners._searching import SearchingLearner, made_regular, refuse_identifiers
 from pgmpy_latent.learners._simplify import Change, Simplifier, compatible, unaffected
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.scores import n_parameters
@@ -24,8 +23,6 @@ from pgmpy_latent.tree import LatentTree
 
 #: Seconds for which pairs are joined before a tree is made of the result; what is found does not depend on it.
 CHUNK_SECONDS = 1.0
-#: Rows from which on a column with a category of its own in each of them is taken for an identifier.
-MANY_ROWS = 100
 
 
 class Order(Protocol):
@@ -282,7 +279,7 @@ class ForestLearner(SearchingLearner):
     def _check_fit_data(self, X, sample_weight=None) -> CategoricalData:
         data = super()._check_fit_data(X, sample_weight)
         if not self.allow_many_states:
-            _refuse_identifiers(data)
+            refuse_identifiers(data)
         return data
 
     def _learn(self, data: CategoricalData) -> Outcome:
@@ -308,20 +305,6 @@ class ForestLearner(SearchingLearner):
 
 def _is_count(value) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > 0
-
-
-def _refuse_identifiers(data: CategoricalData) -> None:
-    """Raise if a column has a category of its own in every row of a table that is not small."""
-    rows = data.weights  # whole numbers say how often a row occurred
-    if (rows % 1).any() and data.row_index is not None:
-        rows = np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct)
-    for name, codes in zip(data.columns, data.codes.T, strict=True):
-        filled = codes >= 0
-        if rows[filled].sum() > MANY_ROWS and len(np.unique(codes[filled])) == rows[filled].sum():
-            raise DataError(
-                f"column {name!r} has a category of its own in every row, as identifiers and exact measurements have; "
-                "drop it or bin it, or set allow_many_states=True if you mean it"
-            )
 
 
 def _columns_in_order(tree: LatentTree, columns: Sequence[Hashable]) -> LatentTree:

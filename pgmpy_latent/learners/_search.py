@@ -246,8 +246,7 @@ class Search:
                     if taken.operator is not None:
                         history.append(self._entry(state, taken.operator, taken.target))
                     n_accepted = len(taken.entries) + (taken.operator is not None)
-                    if n_accepted:
-                        self._show(history[-1], state, n_accepted)
+                    self._show(history[-1], state, n_accepted)
             except KeyboardInterrupt:
                 self.note_interrupt()
         self._save(state, history)
@@ -279,5 +278,8 @@ class Search:
     def _show(self, entry: dict, state: State, n_accepted: int) -> None:
         states = state.tree.cards[state.tree.latent].tolist()
         sizes = states[0] if len(states) == 1 else states if len(states) <= 12 else f"{sum(states)} in {len(states)}"
-        self._bar.set_postfix_str(f"{entry['operator']}: score {entry['score']:.1f}, states {sizes}", refresh=False)
+        phase = f"{state.memory['phase']}, " if "phase" in state.memory else ""
+        self._bar.set_postfix_str(
+            f"{phase}{entry['operator']}: score {entry['score']:.1f}, states {sizes}", refresh=False
+        )
         self._bar.update(n_accepted)

@@ -9,18 +9,23 @@ from numbers import Real
 import numpy as np
 from joblib import effective_n_jobs
 
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._base import LatentTreeLearner
 from pgmpy_latent.learners._search import Outcome, Search, Settings
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
 
+#: Rows from which on a column with a category of its own in each of them is taken for an identifier.
+MANY_ROWS = 100
+
 
 class SearchingLearner(LatentTreeLearner):
     """Base of the learners that search. It reads these keywords of a subclass.
 
-    ``prior``, ``tol``, ``search_tol``, ``max_iter``, ``search_iter``, ``max_states``, ``narrowing``, ``n_jobs``,
-    ``random_state``, ``time_limit`` and ``show_progress``; ``stop`` and ``accelerate`` where there are any.
+    ``prior``, ``tol``, ``search_tol``, ``max_iter``, ``search_iter``, ``max_states``, ``n_jobs``, ``random_state``,
+    ``time_limit`` and ``show_progress``; ``narrowing``, ``stop`` and ``accelerate`` where there are any.
     """
 
     @property
@@ -37,7 +42,7 @@ class SearchingLearner(LatentTreeLearner):
             )
         for name in ("max_iter", "search_iter", "max_states"):
             self._check_number(name, 1, none=name == "max_states", whole=True)
-        if self.narrowing == 1:
+        if getattr(self, "narrowing", None) == 1:
             raise ValueError("narrowing is 1, which keeps all starts for ever; give more than 1, as 2")
         if self._stop not in ("remaining", "last_step"):
             raise ValueError(f"stop is {self._stop!r}; give 'remaining' or 'last_step'")
@@ -87,6 +92,20 @@ def made_regular(outcome: Outcome, score: Callable[[LatentTree, float], float]) 
     entry["n_parameters"] = n_parameters(tree)
     gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
     return replace(outcome, tree=tree, score=value, history=[*outcome.history, entry], not_needed=gone)
+
+
+def refuse_identifiers(data: CategoricalData) -> None:
+    """Raise if a column has a category of its own in every row of a table that is not small."""
+    rows = data.weights  # whole numbers say how often a row occurred
+    if (rows % 1).any() and data.row_index is not None:
+        rows = np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct)
+    for name, codes in zip(data.columns, data.codes.T, strict=True):
+        filled = codes >= 0
+        if rows[filled].sum() > MANY_ROWS and len(np.unique(codes[filled])) == rows[filled].sum():
+            raise DataError(
+                f"column {name!r} has a category of its own in every row, as identifiers and exact measurements have; "
+                "drop it or bin it, or set allow_many_states=True if you mean it"
+            )
 
 
 def whole_seed(random_state) -> int | None:

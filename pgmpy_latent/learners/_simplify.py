@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -137,7 +137,7 @@ class Simplifier:
         known = set(hopeless)
         tasks = [task for task in tasks if self._names(tree, task) not in known]
         evidence = self._evidence(tree, {node for task in tasks for node in task if node is not None})
-        found = self.search.map(lambda task: self._best(tree, evidence, *task), tasks)
+        found = self.search.map(lambda task: self.best(tree, evidence, *task), tasks)
         known |= {self._names(tree, task) for task, change in zip(tasks, found, strict=True) if change is None}
         changes = sorted((change for change in found if change is not None), key=lambda change: -change.gain)
         return changes, sorted(known, key=repr)
@@ -154,8 +154,22 @@ class Simplifier:
             (other, node): walk.likelihood(other, node) for node in sorted(nodes) for other in neighbours_of(tree, node)
         }
 
-    def _best(self, tree: LatentTree, evidence: dict, node: int, swallowed: int | None) -> Change | None:
-        """Return the best change of a node, with or without a neighbour that it swallows."""
+    def best(
+        self, tree: LatentTree, evidence: Mapping, node: int, swallowed: int | None, least: float = 0.0
+    ) -> Change | None:
+        """Return the best change of a node, with or without a neighbour that it swallows.
+
+        Parameters
+        ----------
+        tree : LatentTree
+            The model.
+        evidence : mapping
+            (neighbour, node) -> what the neighbour is told from beyond, for all neighbours of the two.
+        node, swallowed : int
+            The nodes; None if states alone shall become fewer.
+        least : float
+            What the change must gain.
+        """
         name, other, changed = tree.names[node], None, tree
         parameters = n_star_parameters(star_of(tree, node))
         if swallowed is not None:
@@ -170,7 +184,7 @@ class Simplifier:
         told = [evidence[one, node if (one, node) in evidence else swallowed] for one in around]
         most = int(tree.cards[node] if swallowed is None else tree.cards[[node, swallowed]].max() + EXTRA)
         star, gain = self._fewer_states(self._around(told), star_of(changed, at), parameters, most)
-        if star is None:
+        if star is None or gain <= least:
             return None
         touched = {node, *around} if swallowed is None else {node, swallowed, *around}
         return Change(name, other, star, gain, frozenset(tree.names[one] for one in touched))
@@ -194,7 +208,7 @@ class Simplifier:
                 best, highest, failures = star, gain, 0
             elif best is not None:
                 failures += 1
-        return best if highest > 0 else None, highest
+        return best, highest
 
     def _merged(self, here: Neighbourhood, star: Star) -> tuple[Star, float]:
         """Merge two states, those that EM makes the best of."""

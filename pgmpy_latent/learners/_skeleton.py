@@ -8,7 +8,7 @@ from itertools import count
 import networkx as nx
 import numpy as np
 
-from pgmpy_latent.convert import check_one_parent
+from pgmpy_latent.convert import check_one_parent, from_pgmpy
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import NotATreeError, SkeletonError
 from pgmpy_latent.tree import LatentTree
@@ -72,6 +72,61 @@ no column; a hidden variable needs neighbours. Every leaf must be a column, and 
         rows = 1 if above < 0 else len(states[above])
         tables.append(np.full((rows, len(states[at])), 1 / len(states[at])))
     return LatentTree(names, states, parent, [name in set(latents) for name in names], tables)
+
+
+def model_given(start) -> LatentTree | None:
+    """Return the model that a search shall begin with, from whatever holds one.
+
+    Parameters
+    ----------
+    start : None, LatentTree, pgmpy network with CPDs, or fitted learner
+        What the user gave.
+
+    Examples
+    --------
+    >>> model_given("camps.json")
+    Traceback (most recent call last):
+    TypeError: start is a str; give a LatentTree, a pgmpy network with CPDs, or a fitted learner
+    """
+    if start is None or isinstance(start, LatentTree):
+        return start
+    if hasattr(start, "tree_"):
+        return start.tree_
+    if not hasattr(start, "cpds"):
+        unfitted = " that is not fitted" if hasattr(start, "fit") else ""
+        raise TypeError(
+            f"start is a {type(start).__name__}{unfitted}; give a LatentTree, a pgmpy network with CPDs, or "
+            "a fitted learner"
+        )
+    return from_pgmpy(start)
+
+
+def states_of_columns(tree: LatentTree | None) -> dict | None:
+    """Return the states of the observed variables of a model by name.
+
+    Examples
+    --------
+    >>> states_of_columns(LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]]))
+    {'x': ('a', 'b')}
+    """
+    return None if tree is None else {name: tree.state_names[tree.index(name)] for name in tree.observed_names}
+
+
+def in_order_of_table(tree: LatentTree, data: CategoricalData) -> LatentTree:
+    """Return a model with its hidden variables first and then the columns of the table, which must be its own.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy_latent.data import encode
+    >>> tree = LatentTree(["y", "x"], [["a"], ["b"]], [-1, -1], [False, False], [[[1.0]], [[1.0]]])
+    >>> in_order_of_table(tree, encode(pd.DataFrame({"x": ["b"], "y": ["a"]}))).names
+    ('x', 'y')
+    """
+    shape = one_state_tree(tree, data)  # checks the columns
+    order = [tree.index(name) for name in shape.names]
+    states = [tree.state_names[at] for at in order]
+    return LatentTree(shape.names, states, shape.parent, shape.latent, [tree.tables[at] for at in order])
 
 
 def _says_what_is_hidden(skeleton) -> bool:

@@ -234,6 +234,9 @@ class TreeEngine:
             A smaller engine, whose log-likelihood is that of the whole model.
         """
         nodes = region_of(self.plan.parents, np.flatnonzero(free))
+        if len(nodes) == len(self.cards):  # nothing lies outside
+            everything = np.arange(len(nodes))
+            return Frozen(self, everything, np.zeros(len(nodes), dtype=bool), np.asarray(free), self.layout)
         inner = self
         if not self._meets_inside(nodes):
             plan = compile_plan(

@@ -1,0 +1,139 @@
+"""Three ways to put the candidates of a step in order: restricted likelihood, data completion, and both together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from pgmpy_latent.information import block_information
+from pgmpy_latent.learners._completed import Completed
+from pgmpy_latent.learners._moves import Grow, Introduce, Move, Relocate
+from pgmpy_latent.learners._outlook import Outlook
+from pgmpy_latent.learners._restricted import Candidate, Restricted
+
+#: How many introductions of a node get EM on completed counts, and how many of these local EM.
+COUNTED, FITTED = 24, 8
+#: How many new places local EM tries for every node.
+PLACES = 4
+
+
+def by_ratio(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates in the order of their improvement ratios; equally good ones by their scores."""
+    return sorted(candidates, key=lambda candidate: (-candidate.ratio, -candidate.score))
+
+
+def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates in the order of their scores."""
+    return sorted(candidates, key=lambda candidate: -candidate.score)
+
+
+def in_turn(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates so that kinds of moves and places take turns, the best of each first."""
+    rank: dict[tuple, int] = {}
+    places = []
+    for candidate in by_score(candidates):
+        move = candidate.move
+        at = (type(move), getattr(move, "node", None) if isinstance(move, Introduce) else None)
+        rank[at] = rank.get(at, 0) + 1
+        places.append((rank[at], candidate))
+    return [candidate for _, candidate in sorted(places, key=lambda pair: pair[0])]
+
+
+class RestrictedEvaluation:
+    """Every candidate by local EM (section 3 of the paper)."""
+
+    def __init__(self, outlook: Outlook, restricted: Restricted):
+        self.outlook = outlook
+        self.restricted = restricted
+
+    def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
+        """Return the candidates worth a full fit, in no order."""
+        return self.restricted.candidates(moves)
+
+    def candidate(self, move: Move) -> Candidate:
+        """Evaluate a move that was found worth it in an earlier tree."""
+        return self.restricted.candidate(move)
+
+
+class CompletionEvaluation(RestrictedEvaluation):
+    """Every candidate by completed data (section 4); of new nodes and new states, the best one each."""
+
+    def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
+        """Return the candidates worth a full fit, in no order."""
+        completed = Completed(self.outlook, self.restricted)
+        found = []
+        for kind, score in ((Introduce, completed.introduction), (Grow, completed.growth)):
+            some = [move for move in moves if isinstance(move, kind)]
+            if some:
+                values = self.restricted.search.map(score, some)
+                found.append(self.restricted.candidate(some[int(np.argmax(values))]))
+        others = [move for move in moves if not isinstance(move, (Introduce, Grow))]
+        return found + self.restricted.search.map(completed.candidate, others)
+
+
+class CombinedEvaluation(RestrictedEvaluation):
+    """Data completion to choose the candidates that local EM looks at."""
+
+    def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
+        """Return the candidates worth a full fit, in no order."""
+        introductions = [move for move in moves if isinstance(move, Introduce)]
+        relocations = [move for move in moves if isinstance(move, Relocate)]
+        others = [move for move in moves if not isinstance(move, (Introduce, Relocate))]
+        found = self.restricted.candidates(others)
+        found += self._introductions(introductions)
+        return found + self._relocations(relocations)
+
+    def candidate(self, move: Move) -> Candidate:
+        """Evaluate a move that was found worth it in an earlier tree."""
+        if isinstance(move, Introduce):
+            return self._from_counts(self._completed.introduce(move))
+        return self.restricted.candidate(move)
+
+    @cached_property
+    def _completed(self) -> Completed:
+        return Completed(self.outlook, self.restricted)
+
+    def _introductions(self, moves: Sequence[Introduce]) -> list[Candidate]:
+        """Screen by G², then by EM on completed counts, which also gives local EM a start."""
+        if not moves:
+            return []
+        dependence = np.array([self._completed.introduction(move) for move in moves])
+        chosen = [moves[at] for at in np.argsort(-dependence, kind="stable")[:COUNTED]]
+        counted = by_ratio(self.restricted.search.map(self._completed.introduce, chosen))
+        return self.restricted.search.map(self._from_counts, counted[:FITTED]) + counted[FITTED:]
+
+    def _from_counts(self, candidate: Candidate) -> Candidate:
+        return self.restricted.introduce(candidate.move, [list(candidate.local.tables.values())])
+
+    def _relocations(self, moves: Sequence[Relocate]) -> list[Candidate]:
+        """Screen by the mutual information of posteriors, as if nodes were independent given a row."""
+        if not moves:
+            return []
+        tree, outlook = self.outlook.tree, self.outlook
+        nodes = sorted({tree.index(name) for move in moves for name in (*move.moved, move.new) if name is not None})
+        place = {node: at for at, node in enumerate(nodes)}
+        posteriors = np.concatenate([outlook.posterior(node) for node in nodes], axis=1)
+        starts = np.cumsum([0, *tree.cards[nodes][:-1]])
+        joint = (posteriors * outlook.weights[:, None]).T @ posteriors
+        shared = outlook.weights.sum() * block_information(joint, starts, starts)
+        kept: dict[tuple, list[tuple[float, Relocate]]] = {}
+        for move in moves:
+            worth = 0.0
+            if move.new is not None:
+                new = tree.index(move.new)
+                moved = [tree.index(name) for name in move.moved]
+                worth = sum(shared[place[new], place[other]] for other in moved)
+                worth -= self.restricted.penalty * tree.cards[new] * (tree.cards[moved] - 1).sum()
+            kept.setdefault((move.moved, move.old), []).append((worth, move))
+        chosen = [
+            move
+            for some in kept.values()
+            for at, (_, move) in enumerate(sorted(some, key=lambda pair: -pair[0]))
+            if at < PLACES or None in (move.old, move.new)
+        ]
+        return self.restricted.candidates(chosen)
+
+
+EVALUATIONS = {"rl": RestrictedEvaluation, "dc": CompletionEvaluation, "auto": CombinedEvaluation}

@@ -1,0 +1,341 @@
+"""The search of EAST: expand, adjust, simplify, until nothing improves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.learners._evaluation import EVALUATIONS, by_ratio, by_score, in_turn
+from pgmpy_latent.learners._moves import (
+    Introduce,
+    Move,
+    Relocate,
+    Rules,
+    applied,
+    as_list,
+    contractions,
+    deletions,
+    from_list,
+    growths,
+    introductions,
+    is_possible,
+    relocations,
+    shrinkages,
+    signature,
+    touched,
+    undoes,
+)
+from pgmpy_latent.learners._outlook import Outlook
+from pgmpy_latent.learners._restricted import Candidate, Restricted
+from pgmpy_latent.learners._search import Search, State, Step
+from pgmpy_latent.operators._edges import neighbours_of
+from pgmpy_latent.queries import engine_for
+from pgmpy_latent.scores import n_parameters
+from pgmpy_latent.tree import LatentTree
+
+#: The phases of a round, in their order.
+PHASES = ("expand", "adjust", "delete states", "delete nodes")
+#: Most candidates that wait to be tried, and the least improvement ratio they need, as a share of the best one's.
+QUEUE, LEAST_RATIO = 12, 0.3
+#: How many are tried at least, whether local EM sees an improvement or not: EM on all tables may.
+HOPEFUL = 6
+#: Looking ahead goes by so many candidates at a time, of which so many are given time to settle, those that do best.
+BATCH, SETTLED = 12, 4
+#: Smallest rise of the score that counts as one.
+RISE = 0.5
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the search goes; see :class:`~pgmpy_latent.EAST`, which has them as arguments."""
+
+    evaluation: str = "auto"
+    cost_effective: bool = True
+    n_starts: int = 8
+    n_steps: int = 40
+    n_tries: int = 3
+    n_looks: int = 24
+    excursions: tuple[float, ...] = (0.5, 0.25)
+    rules: Rules = field(default_factory=Rules)
+
+
+class Expedition:
+    """The policy.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table, columns in the order of their names.
+    search : Search
+        Runs EM.
+    options : Options
+        How the search goes.
+    penalty : float, optional
+        What a parameter costs; what BIC says by default.
+    """
+
+    def __init__(self, data: CategoricalData, search: Search, options: Options, penalty: float | None = None):
+        self.data = data
+        self.search = search
+        self.options = options
+        self.penalty = float(np.log(data.total_weight) / 2) if penalty is None else penalty
+        self._outlook: Outlook | None = None
+
+    # -- fitting --------------------------------------------------------------------------------------------------
+
+    def score(self, tree: LatentTree, log_likelihood: float) -> float:
+        """Return the BIC."""
+        return log_likelihood - self.penalty * n_parameters(tree)
+
+    def fitted(self, tree: LatentTree, step: int, memory: dict, **options) -> State:
+        """Run EM on all tables of a tree."""
+        if not len(tree.latent_names):
+            options["max_iter"] = min(options.get("max_iter", 3), 3)
+        engine = engine_for(tree, self.data)
+        found = self.search.fit(engine, engine.layout.pack(tree.tables), **options)
+        tree = tree.with_tables(engine.layout.unpack(found.tables))
+        return State(tree, self.score(tree, found.log_likelihood), found.log_likelihood, step, memory)
+
+    def start(self, tree: LatentTree, **options) -> State:
+        """Return the state at which the search begins."""
+        return self.fitted(tree, 0, self._first_memory(), first=True, **options)
+
+    def _first_memory(self) -> dict:
+        return {
+            "phase": PHASES[0],
+            "exhausted": {},
+            "queue": [],
+            "moved": False,
+            "local": None,
+            "failed": [],
+            "excursions": list(self.options.excursions),
+        }
+
+    def _restricted(self, state: State, n_steps: int | None = None) -> Restricted:
+        if self._outlook is None or self._outlook.tree is not state.tree:
+            self._outlook = Outlook(state.tree, self.data)
+        options = self.options
+        return Restricted(
+            self._outlook,
+            self.search,
+            self.penalty,
+            options.n_starts,
+            options.n_steps if n_steps is None else n_steps,
+            (state.step,),
+            max_states=None if np.isinf(options.rules.max_states) else int(options.rules.max_states),
+        )
+
+    def _evaluation(self, state: State):
+        restricted = self._restricted(state)
+        return EVALUATIONS[self.options.evaluation](restricted.outlook, restricted)
+
+    # -- the search -----------------------------------------------------------------------------------------------
+
+    def advance(self, state: State) -> Step:
+        """Take the next step."""
+        phase = state.memory["phase"]
+        if phase == "excursion":
+            return self._excursion(state)
+        if phase == "look ahead":
+            return self._look_ahead(state)
+        if state.memory["local"] is not None:
+            return self._adjust_locally(state)
+        if self.options.evaluation == "auto":
+            return self._from_queue(state)
+        ordered = self._ordered(phase, self._evaluation(state).candidates(self._moves(state.tree, phase)))
+        n_tries = 2 if self.options.evaluation == "dc" and phase == "expand" else 1
+        return self._best_of(state, ordered[:n_tries]) or self._next_phase(state)
+
+    def _moves(self, tree: LatentTree, phase: str) -> list[Move]:
+        rules = self.options.rules
+        if phase == "expand":
+            return [*introductions(tree, rules), *growths(tree, rules)]
+        if phase == "adjust":
+            return relocations(tree, rules)
+        if phase == "delete states":
+            return shrinkages(tree, rules)
+        return deletions(tree) + (contractions(tree) if self.options.evaluation == "auto" else [])
+
+    def _ordered(self, phase: str, candidates: Sequence[Candidate]) -> list[Candidate]:
+        return by_ratio(candidates) if phase == "expand" and self.options.cost_effective else by_score(candidates)
+
+    def _best_of(self, state: State, candidates: Sequence[Candidate], **memory) -> Step | None:
+        """Fit some candidates; return the step to the best one, or None if none is better than the tree is."""
+        tried = [(candidate, self._tried(state, candidate)) for candidate in candidates]
+        better = [(candidate, new) for candidate, new in tried if new is not None and new.score > state.score + RISE]
+        if not better:
+            return None
+        expanding = state.memory["phase"] == "expand" and self.options.cost_effective
+        candidate, new = max(better, key=lambda pair: self._ratio(state, pair[1]) if expanding else pair[1].score)
+        return self._accepted(state, candidate.move, new, **memory)
+
+    def _tried(self, state: State, candidate: Candidate) -> State | None:
+        """Make a move and fit the tree, unless it breaks a rule."""
+        tree = applied(state.tree, candidate.move, candidate.local)
+        return None if self.options.rules.broken(tree) else self.fitted(tree, state.step + 1, state.memory)
+
+    def _ratio(self, old: State, new: State) -> tuple[float, float]:
+        rise, more = new.score - old.score, n_parameters(new.tree) - n_parameters(old.tree)
+        return (rise / more if more > 0 else np.inf, rise)
+
+    def _accepted(self, state: State, move: Move, new: State, **memory) -> Step:
+        local = None
+        if isinstance(move, Introduce):
+            names = [name for name in new.tree.latent_names if name not in state.tree.latent_names]
+            local = [move.node, names[0]] if names and move.node in new.tree.names else None
+        memory = {**state.memory, "moved": True, "local": local, **memory}
+        return Step(replace(new, memory=memory), move.operator, str(move))
+
+    def _next_phase(self, state: State) -> Step:
+        """Go on with the next phase that has not been gone through since the tree changed last."""
+        memory = {**state.memory, "queue": [], "moved": False}
+        memory["exhausted"] = {**memory["exhausted"], memory["phase"]: state.step}
+        at = PHASES.index(memory["phase"])
+        for phase in (*PHASES[at + 1 :], *PHASES[:at]):
+            if memory["exhausted"].get(phase) != state.step:
+                return Step(replace(state, memory={**memory, "phase": phase}))
+        if self.options.evaluation == "auto":
+            return Step(replace(state, memory={**memory, "phase": "excursion"}))
+        return self._finished(state)
+
+    def _finished(self, state: State) -> Step:
+        settings = self.search.settings
+        if not (self.options.excursions or self.options.n_looks) and self.options.evaluation == "auto":
+            return Step(replace(state, finished=True))
+        options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
+        new = self.fitted(state.tree, state.step + 1, {**state.memory, "queue": []}, **options)
+        return Step(replace(new, finished=True), "fit", None)
+
+    # -- after a node was introduced ------------------------------------------------------------------------------
+
+    def _adjust_locally(self, state: State) -> Step:
+        """Let the new node take over more neighbours of the node it stems from."""
+        node, new = state.memory["local"]
+        over = Step(replace(state, memory={**state.memory, "local": None}))
+        names = state.tree.names
+        if node not in names or new not in names:
+            return over
+        at = state.tree.index(node)
+        if state.tree.index(new) not in neighbours_of(state.tree, at):
+            return over
+        units = self.options.rules.units(state.tree, at)
+        moves = [Relocate(unit, node, new) for unit in units if new not in unit]
+        candidates = by_score(self._evaluation(state).candidates(moves))
+        found = self._best_of(state, candidates[: self._n_tries(candidates)], local=[node, new])
+        return found or over
+
+    def _n_tries(self, candidates: Sequence[Candidate]) -> int:
+        return 1 if self.options.evaluation != "auto" else self.options.n_tries
+
+    # -- a queue of candidates ------------------------------------------------------------------------------------
+
+    def _from_queue(self, state: State) -> Step:
+        """Try candidates in the order in which they were found, and look for new ones when all were tried."""
+        memory = state.memory
+        queue = [from_list(parts) for parts in memory["queue"]]
+        if not queue:
+            return self._filled(state)
+        phase, n = memory["phase"], self.options.n_tries
+        some, queue = queue[:n], queue[n:]
+        possible = [move for move in some if is_possible(state.tree, move, self.options.rules)]
+        candidates = self._ordered(phase, self.search.map(self._evaluation(state).candidate, possible))
+        step = self._best_of(state, candidates)
+        if step is None:
+            left = replace(state, memory={**memory, "queue": [as_list(move) for move in queue]})
+            return Step(left) if queue or memory["moved"] else self._next_phase(left)
+        taken = next(c.move for c in candidates if str(c.move) == step.target and c.move.operator == step.operator)
+        queue = [move for move in possible if move != taken] + queue
+        new = replace(step.state, memory={**step.state.memory, "queue": [as_list(move) for move in queue]})
+        return replace(step, state=new)
+
+    def _filled(self, state: State) -> Step:
+        phase = state.memory["phase"]
+        ordered = self._ordered(phase, self._evaluation(state).candidates(self._moves(state.tree, phase)))
+        good = [one for one in ordered if one.score > 0]
+        if phase == "expand" and good:
+            least = LEAST_RATIO * min(good[0].ratio, 1e9)
+            good = [one for one in good if one.ratio >= least]
+        chosen = good[:QUEUE] if len(good) >= HOPEFUL else ordered[:HOPEFUL]
+        if not chosen:
+            return self._next_phase(state)
+        queue = [as_list(one.move) for one in chosen]
+        return Step(replace(state, memory={**state.memory, "queue": queue, "moved": False}))
+
+    # -- with a lower penalty -------------------------------------------------------------------------------------
+
+    def _excursion(self, state: State) -> Step:
+        """Go on as if parameters cost less, until nothing helps any more, and come back: kept if it is better here.
+
+        Trees that are too large show which dependences there are; what they do not need can then be left out.
+        """
+        left = state.memory["excursions"]
+        if not left:
+            return Step(replace(state, memory={**state.memory, "phase": "look ahead"}))
+        options = replace(self.options, excursions=(), n_looks=0)
+        lenient = Expedition(self.data, self.search, options, left[0] * self.penalty)
+        strict = Expedition(self.data, self.search, options, self.penalty)
+        new = strict.from_here(lenient.from_here(state, PHASES[:1]), (*PHASES[1:], PHASES[0]))
+        if new.score <= state.score + RISE:
+            return Step(replace(state, memory={**state.memory, "excursions": left[1:]}))
+        memory = {**state.memory, "phase": PHASES[0]}
+        return Step(replace(new, step=state.step + 1, memory=memory), "excursion", None)
+
+    def from_here(self, state: State, phases: Sequence[str]) -> State:
+        """Run the search to its end, or only some of its phases."""
+        memory = {**self._first_memory(), "phase": phases[0]}
+        memory["exhausted"] = {phase: state.step for phase in PHASES if phase not in phases}
+        score = self.score(state.tree, state.log_likelihood)
+        state = State(state.tree, score, state.log_likelihood, state.step, memory)
+        while not state.finished and state.memory["phase"] in phases:
+            self.search.tick()
+            state = self.advance(state).state
+        return state
+
+    # -- two steps at once ----------------------------------------------------------------------------------------
+
+    def _look_ahead(self, state: State) -> Step:
+        """Try candidates that do not help by themselves, and see whether they do after what they touch has settled."""
+        failed = list(state.memory["failed"])
+        moves = [move for phase in PHASES for move in self._moves(state.tree, phase)]
+        known = set(failed)
+        candidates = [
+            one
+            for one in by_score(self._evaluation(state).candidates(moves))
+            if signature(state.tree, one.move) not in known
+        ]
+        ordered = in_turn(candidates)[: self.options.n_looks]
+        for first in range(0, len(ordered), BATCH):
+            some = ordered[first : first + BATCH]
+            failed += [signature(state.tree, one.move) for one in some]
+            tried = [(one.move, new) for one in some if (new := self._tried(state, one)) is not None]
+            tried.sort(key=lambda pair: -pair[1].score)
+            for move, new in tried[:SETTLED]:
+                settled = self._settled(state, move, new)
+                if settled.score > state.score + RISE:
+                    memory = {**state.memory, "phase": PHASES[0], "failed": failed}
+                    return Step(replace(settled, memory=memory), move.operator, f"{move}, and around")
+        return self._finished(state)
+
+    def _settled(self, state: State, move: Move, new: State) -> State:
+        """Make all moves that help around a move that was made, but none that undoes it."""
+        fresh = [name for name in new.tree.latent_names if name not in state.tree.latent_names]
+        near = touched(state.tree, move) | set(fresh)
+        while new.score <= state.score + RISE:
+            moves = [one for one in self._moves_near(new.tree, near) if not undoes(one, move, fresh)]
+            found = by_score(self._restricted(new).candidates(moves))
+            if not found or found[0].score <= RISE:
+                break
+            further = self._tried(new, found[0])
+            if further is None or further.score <= new.score + RISE:
+                break
+            new = replace(further, step=state.step + 1)
+        return new
+
+    def _moves_near(self, tree: LatentTree, near: Collection[Hashable]) -> list[Move]:
+        rules = self.options.rules
+        moves: list[Move] = [move for move in (*growths(tree, rules), *shrinkages(tree, rules)) if move.node in near]
+        moves += [move for move in relocations(tree, rules) if move.old in near and move.new in near]
+        return moves + [move for move in deletions(tree) if move.node in near and move.into in near]

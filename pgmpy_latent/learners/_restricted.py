@@ -1,0 +1,356 @@
+"""Restricted likelihood: how good a candidate is when only the tables that it changes are fitted, by local EM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from zlib import crc32
+
+import numpy as np
+
+from pgmpy_latent.learners._directions import NEGLIGIBLE, data_directions
+from pgmpy_latent.learners._moves import Contract, Delete, Grow, Introduce, Local, Move, Relocate, Shrink
+from pgmpy_latent.learners._outlook import Outlook, dense
+from pgmpy_latent.learners._pairs import losses
+from pgmpy_latent.learners._search import Search
+from pgmpy_latent.learners._simplify import Simplifier, n_star_parameters
+from pgmpy_latent.learners._workshop import Neighbourhood
+from pgmpy_latent.operators import star as stars
+from pgmpy_latent.operators._edges import composed, path_from_root, rooted_at
+from pgmpy_latent.operators.star import Star
+from pgmpy_latent.propagation.engine import TreeEngine
+from pgmpy_latent.propagation.plan import Evidence, compile_plan
+from pgmpy_latent.starts import random_tables
+from pgmpy_latent.tree import LatentTree
+
+#: How many merges of two states are starts of a state deletion, those of the most similar states.
+MERGES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A move, and what is known about the tree that it leads to.
+
+    Attributes
+    ----------
+    move : Move
+        The move.
+    gain : float
+        By how much the log-likelihood rises, at least.
+    n_more : int
+        How many parameters more there are.
+    local : Local
+        The tables that the move changes.
+    score : float
+        By how much BIC rises.
+    """
+
+    move: Move
+    gain: float
+    n_more: int
+    local: Local
+    score: float
+
+    @property
+    def ratio(self) -> float:
+        """The improvement ratio: by how much BIC rises per parameter; infinite where parameters are saved."""
+        if self.score <= 0:
+            return self.score
+        return self.score / self.n_more if self.n_more > 0 else np.inf
+
+
+class Restricted:
+    """Evaluates candidates by local EM: what the rest of the tree says is computed once, and shared by all of them.
+
+    Parameters
+    ----------
+    outlook : Outlook
+        The current tree, seen from its nodes.
+    search : Search
+        Runs EM.
+    penalty : float
+        What a parameter costs.
+    n_starts, n_steps : int
+        Random starts of a candidate, and most iterations of EM; the starts are halved after 1, 3, 7, ... iterations.
+    key : tuple of int
+        Tells the random draws of this step from those of others.
+    tolerance : float
+        Local EM ends where so little is left to gain.
+    max_states : int, optional
+        Most states of a node that two become.
+    """
+
+    def __init__(
+        self,
+        outlook: Outlook,
+        search: Search,
+        penalty: float,
+        n_starts: int,
+        n_steps: int,
+        key: tuple[int, ...],
+        tolerance: float = 0.1,
+        max_states: int | None = None,
+    ):
+        self.outlook = outlook
+        self.tree = outlook.tree
+        self.search = search
+        self.penalty = penalty
+        self.n_starts = n_starts
+        self.n_steps = n_steps
+        self.key = key
+        self.tolerance = tolerance
+        self.max_states = max_states
+        self._neighbourhoods: dict[int, Neighbourhood] = {}
+
+    def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
+        """Evaluate moves; the threads share them."""
+        plain = [move for move in moves if not isinstance(move, Relocate) or None in (move.old, move.new)]
+        by_old: dict = {}
+        for move in moves:
+            if isinstance(move, Relocate) and None not in (move.old, move.new):
+                by_old.setdefault(move.old, []).append(move)
+        found = self.search.map(self.candidate, plain)
+        for some in self.search.map(self._relocations, list(by_old.values())):
+            found += some
+        return found
+
+    def candidate(self, move: Move) -> Candidate:
+        """Evaluate a move."""
+        self.search.tick()
+        if isinstance(move, Relocate):
+            return self._relocations([move])[0] if None not in (move.old, move.new) else self._cut_or_linked(move)
+        evaluate = {
+            Introduce: self.introduce,
+            Grow: self._grow,
+            Shrink: self._shrink,
+            Delete: self._delete,
+            Contract: self._contract,
+        }
+        return evaluate[type(move)](move)
+
+    def rng(self, move: Move) -> np.random.Generator:
+        """Return the source of randomness of a move, which does not depend on the moves before it."""
+        return np.random.default_rng(self.search.seed(*self.key, crc32(repr(move).encode())))
+
+    def _made(self, move: Move, gain: float, n_more: int, local: Local) -> Candidate:
+        return Candidate(move, gain, n_more, local, gain - self.penalty * n_more)
+
+    def _fit(self, engine: TreeEngine, starts: np.ndarray, free: Sequence[bool] | None = None):
+        free = None if free is None else np.array(free)
+        return self.search.fit(
+            engine, starts, free=free, narrowing=2.0, max_iter=self.n_steps, atol=self.tolerance, accelerate=True
+        )
+
+    # -- nodes ----------------------------------------------------------------------------------------------------
+
+    def introduce(self, move: Introduce, starts: Sequence[Sequence[np.ndarray]] = ()) -> Candidate:
+        """Evaluate a new node: P(new | old) and P(moved | new) are free.
+
+        Parameters
+        ----------
+        move : Introduce
+            The move.
+        starts : sequence of lists of tables
+            P(new | old) and P(moved | new) to begin with, besides random ones.
+        """
+        tree, outlook = self.tree, self.outlook
+        node, moved = tree.index(move.node), [tree.index(name) for name in move.moved]
+        rest = outlook.rest(node, moved)
+        evidence = {0: _soft(rest)} | {at: outlook.message(other, node) for at, other in enumerate(moved, start=2)}
+        plan = compile_plan([-1, 0, *[1] * len(moved)], evidence, pivots=[0])
+        card = int(tree.cards[node])
+        engine = TreeEngine(plan, [card, move.n_states, *tree.cards[moved]], outlook.weights)
+        ones = np.ones((1, card))  # what is known of the old node holds its distribution already
+        rng = self.rng(move)
+        flat = [engine.layout.pack([ones, *tables]) for tables in starts]
+        flat += [random_tables(engine.layout, rng) for _ in range(self.n_starts - len(starts))]
+        flat = np.stack(flat)
+        flat[:, :card] = 1.0
+        found = self._fit(engine, flat, [False, *[True] * (len(moved) + 1)])
+        _, between, *tables = engine.layout.unpack(found.tables)
+        local = Local(move.node, {None: between.copy()} | dict(zip(move.moved, _copied(tables), strict=True)))
+        base = outlook.log_likelihood(node, rest, moved)
+        return self._made(move, found.log_likelihood - base, n_more_introduced(tree, move), local)
+
+    def _delete(self, move: Delete) -> Candidate:
+        """Evaluate the tree without a node: P(neighbours of it | the node that takes over) are free."""
+        tree, outlook = self.tree, self.outlook
+        gone, into = tree.index(move.node), tree.index(move.into)
+        moved = [other for other in outlook.around[gone] if other != into]
+        rest = outlook.rest(into, [gone])
+        base = self._through(gone, moved, rest @ outlook.given(into, gone))
+        starts = [composed(outlook.given(into, gone), outlook.given(gone, other)) for other in moved]
+        messages = [outlook.message(other, gone) for other in moved]
+        gain, local = self._hung_on(move.into, rest, [tree.names[other] for other in moved], messages, starts)
+        beyond = int((tree.cards[moved] - 1).sum())
+        n_more = int(tree.cards[into] * beyond - tree.cards[gone] * beyond - tree.cards[into] * (tree.cards[gone] - 1))
+        return self._made(move, gain - base, n_more, local)
+
+    def _contract(self, move: Contract) -> Candidate:
+        """Evaluate two nodes as one, which begins with all pairs of their states; these are merged one by one."""
+        tree, outlook = self.tree, self.outlook
+        nodes = [tree.index(move.node), tree.index(move.swallowed)]
+        evidence = {(other, node): outlook.message(other, node) for node in nodes for other in outlook.around[node]}
+        simplifier = Simplifier(outlook.data, self.search, self.penalty, self.max_states)
+        change = simplifier.best(tree, evidence, *nodes, least=-np.inf)
+        n_more = n_star_parameters(change.star) - sum(n_star_parameters(outlook.star(node)) for node in nodes)
+        n_more += int(tree.cards[nodes[0]] * tree.cards[nodes[1]] - 1)  # their edge was counted twice
+        gain = change.gain + self.penalty * n_more
+        return self._made(move, gain, n_more, Local(move.node, star=change.star))
+
+    def _through(self, node: int, neighbours: Sequence[int], before: np.ndarray) -> float:
+        """Return the log-likelihood, given what a node is told by one neighbour, from what the others say."""
+        logs, zeros = np.zeros(before.shape), np.zeros(before.shape, dtype=np.int64)
+        for other in neighbours:
+            index, log, zero = self.outlook.factor(other, node)
+            logs += log[index]
+            zeros += zero[index]
+        logs[zeros > 0] = -np.inf
+        largest = logs.max(axis=1)
+        product = (before * np.exp(logs - largest[:, None])).sum(axis=1)
+        return float(self.outlook.weights @ (np.log(product) + largest))
+
+    def _hung_on(
+        self, root, rest: np.ndarray, names: Sequence, messages: Sequence[Evidence], starts: Sequence[np.ndarray]
+    ) -> tuple[float, Local]:
+        """Fit P(each of some nodes | root), everything else being known; return the log-likelihood and the tables."""
+        if not names:
+            return float(self.outlook.weights @ np.log(rest.sum(axis=1))), Local(root, {})
+        evidence = {0: _soft(rest)} | dict(enumerate(messages, start=1))
+        plan = compile_plan([-1, *[0] * len(names)], evidence, pivots=[0])
+        cards = [rest.shape[1], *(table.shape[1] for table in starts)]
+        engine = TreeEngine(plan, cards, self.outlook.weights)
+        flat = engine.layout.pack([np.ones((1, rest.shape[1])), *starts])
+        found = self._fit(engine, flat, [False, *[True] * len(names)])
+        tables = _copied(engine.layout.unpack(found.tables)[1:])
+        return found.log_likelihood, Local(root, dict(zip(names, tables, strict=True)))
+
+    # -- edges ----------------------------------------------------------------------------------------------------
+
+    def _relocations(self, moves: Sequence[Relocate]) -> list[Candidate]:
+        """Evaluate moves away from one node: P(moved | new) is free."""
+        tree, outlook = self.tree, self.outlook
+        old = tree.index(moves[0].old)
+        wanted: dict[int, list[Relocate]] = {}
+        for move in moves:
+            wanted.setdefault(tree.index(move.new), []).append(move)
+        without: dict[tuple, tuple[np.ndarray, float]] = {}
+        found: dict[Relocate, Candidate] = {}
+        for target, shares in outlook.transitions(old, wanted):
+            for move in wanted[target]:
+                self.search.tick()
+                moved = [tree.index(name) for name in move.moved]
+                if move.moved not in without:
+                    rest = outlook.rest(old, moved)
+                    without[move.moved] = rest, outlook.log_likelihood(old, rest, moved)
+                rest, base = without[move.moved]
+                there = np.matmul(rest[:, None, :], shares)[:, 0]
+                back = self._path_table(target, old)
+                starts = [composed(back, outlook.given(old, other)) for other in moved]
+                messages = [outlook.message(other, old) for other in moved]
+                gain, local = self._hung_on(move.new, there, move.moved, messages, starts)
+                n_more = int((tree.cards[target] - tree.cards[old]) * (tree.cards[moved] - 1).sum())
+                found[move] = self._made(move, gain - base, n_more, local)
+        return [found[move] for move in moves]
+
+    def _path_table(self, target: int, old: int) -> np.ndarray:
+        """Return P(old | target)."""
+        parent, tables = rooted_at(self.tree.parent, self.tree.tables, target)
+        path = path_from_root(parent, old)
+        table = tables[path[1]]
+        for step in path[2:]:
+            table = composed(table, tables[step])
+        return table
+
+    def _cut_or_linked(self, move: Relocate) -> Candidate:
+        """Evaluate an edge less, or one more between two components."""
+        tree, outlook = self.tree, self.outlook
+        moved = tree.index(move.moved[0])
+        if move.new is None:
+            old = tree.index(move.old)
+            rest, message = outlook.rest(old, [moved]), outlook.message(moved, old)
+            base = outlook.log_likelihood(old, rest, [moved])
+            root = move.moved[0]
+            share = outlook.star(moved).share[None]
+            alone, local = self._hung_on(root, np.ones((len(rest), 1)), [root], [message], [share])
+            gain = alone + float(outlook.weights @ np.log(rest.sum(axis=1))) - base
+            return self._made(move, gain, -int((tree.cards[old] - 1) * (tree.cards[moved] - 1)), local)
+        new = tree.index(move.new)
+        rest, share = outlook.rest(new), outlook.star(moved).share
+        message = outlook.walk.likelihood(moved)
+        index, messages = dense(message)
+        base = float(outlook.weights @ np.log((messages @ share)[index] * rest.sum(axis=1)))
+        start = outlook.posterior(new).T @ (outlook.posterior(moved) * outlook.weights[:, None]) + share
+        start = start / start.sum(axis=1, keepdims=True)
+        gain, local = self._hung_on(move.new, rest, move.moved, [message], [start])
+        return self._made(move, gain - base, int((tree.cards[new] - 1) * (tree.cards[moved] - 1)), local)
+
+    # -- states ---------------------------------------------------------------------------------------------------
+
+    def _neighbourhood(self, node: int) -> Neighbourhood:
+        """Return the latent class model around a node."""
+        if node not in self._neighbourhoods:
+            evidence = [self.outlook.message(other, node) for other in self.outlook.around[node]]
+            plan = compile_plan([-1, *[0] * len(evidence)], dict(enumerate(evidence, start=1)), pivots=[0])
+            cards = self.tree.cards[self.outlook.around[node]]
+            self._neighbourhoods[node] = Neighbourhood(
+                plan, 0, range(1, len(evidence) + 1), cards, self.outlook.weights
+            )
+        return self._neighbourhoods[node]
+
+    def _grow(self, move: Grow) -> Candidate:
+        """Evaluate a state more: all tables around the node are free. The starts are splits of its states."""
+        node = self.tree.index(move.node)
+        starts = self._splits(node, self.rng(move))
+        return self._other_states(move, node, starts, self.outlook.star(node).n_states + 1)
+
+    def _splits(self, node: int, rng: np.random.Generator) -> list[Star]:
+        here, star = self._neighbourhood(node), self.outlook.star(node)
+        each = max(1, -(-self.n_starts // star.n_states))
+        found = []
+        for state in range(star.n_states):
+            weights = self.outlook.weights * self.outlook.posterior(node)[:, state]
+            if (weights > NEGLIGIBLE * weights.max()).sum() < 2:
+                continue  # the same row over and over
+            shifts = data_directions(star, state, here.messages, weights, each, rng)
+            found += [stars.split(star, state, shift) for shift in shifts if np.any(shift)]
+        return found or [stars.split(star, 0, np.zeros(star.rows.shape[1]))]
+
+    def _shrink(self, move: Shrink) -> Candidate:
+        """Evaluate a state less. The starts are merges of the most similar states, and removals."""
+        node = self.tree.index(move.node)
+        star = self.outlook.star(node)
+        apart = losses(star.share[:, None] * star.rows)
+        nearest = np.argsort(apart, axis=None, kind="stable")[: min(MERGES, comb(star.n_states, 2))]
+        starts = stars.merge_pairs(star, [divmod(int(at), star.n_states) for at in nearest])
+        if star.n_states > 2:
+            starts += [stars.remove(star, state) for state in range(star.n_states)]
+        return self._other_states(move, node, starts, star.n_states - 1)
+
+    def _other_states(self, move: Grow | Shrink, node: int, starts: Sequence[Star], n_states: int) -> Candidate:
+        here, star = self._neighbourhood(node), self.outlook.star(node)
+        base = float(here.log_likelihoods([star])[0])
+        found = self._fit(here.engine(n_states), here.flat(starts))
+        per_state = 1 + int((star.cards - 1).sum())
+        n_more = (n_states - star.n_states) * per_state
+        if n_states == 1:  # the neighbours are independent then, and a neighbour's table is its distribution
+            n_more = -(star.n_states - 1) * per_state
+        return self._made(
+            move, found.log_likelihood - base, n_more, Local(move.node, star=here.star(found.tables, n_states))
+        )
+
+
+def n_more_introduced(tree: LatentTree, move: Introduce) -> int:
+    """Return how many parameters more the tree has after an introduction."""
+    card = int(tree.cards[tree.index(move.node)])
+    below = int(sum(tree.cards[tree.index(name)] - 1 for name in move.moved))
+    return card * (move.n_states - 1) + (move.n_states - card) * below
+
+
+def _soft(messages: np.ndarray) -> Evidence:
+    return Evidence(np.arange(len(messages)), messages.shape[1], messages)
+
+
+def _copied(tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [table.copy() for table in tables]

@@ -1,0 +1,310 @@
+"""EAST: searching the space of latent trees by expansion, adjustment and simplification."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
+from pgmpy_latent.learners._evaluation import EVALUATIONS
+from pgmpy_latent.learners._expedition import Expedition, Options
+from pgmpy_latent.learners._moves import Rules
+from pgmpy_latent.learners._search import Outcome, Search
+from pgmpy_latent.learners._searching import SearchingLearner, refuse_identifiers, whole_seed
+from pgmpy_latent.learners._skeleton import in_order_of_table, model_given, one_state_tree, states_of_columns
+from pgmpy_latent.operators import canonical_tree, make_regular
+from pgmpy_latent.queries import engine_for
+from pgmpy_latent.starts import random_memberships
+from pgmpy_latent.tree import LatentTree
+
+#: Random starts of the latent class model that the search begins with.
+N_INIT = 16
+#: Iterations of local EM, where none are asked for.
+STEPS = {"rl": 40, "dc": 40, "auto": 6}
+
+
+class EAST(SearchingLearner):
+    """Learn a latent tree: which hidden variables there are, how many states they have, and what is linked to what.
+
+    The search begins with a latent class model and repeats three phases until nothing raises BIC: *expansion*
+    introduces hidden variables between one that is there and two of its neighbours, and states; *adjustment* moves
+    neighbours of one hidden variable to another; *simplification* deletes states, and then hidden variables. The result
+    is a tree in which columns are leaves, or several trees where parts of the table are independent of each other.
+
+    Parameters
+    ----------
+    start : LatentTree, pgmpy network or learner, optional
+        Where to begin, instead of a latent class model with two classes: a model, a fitted learner, or one that is yet
+        to be fitted to the table, as ``BinG(simplify=True)``.
+    evaluation : {"auto", "rl", "dc"}
+        How candidates are compared. ``"rl"``: restricted likelihood, EM on the tables that a candidate changes.
+        ``"dc"``: data completion, scores of the table as the current model completes it. ``"auto"``: the second to
+        choose what is worth a look, the first to put it in order, EM on all tables to decide; and ``excursions`` and
+        ``look_ahead`` where nothing helps any more.
+    improvement_ratio : bool
+        Whether expansion prefers what raises BIC most per parameter, and not simply what raises it most.
+    n_starts, n_steps : int
+        Starts of local EM, of which the better half survives after 1, 3, 7, ... iterations, and its iterations. None
+        stands for 6 with ``"auto"``, since EM on all tables follows, and for 40 otherwise.
+    excursions : sequence of float
+        With ``"auto"``: when nothing helps any more, the search goes on as if parameters cost only this share of what
+        they do, and then comes back; where it ends is kept if BIC is higher there. Several shares are tried in turn;
+        ``()`` does without.
+    look_ahead : int
+        With ``"auto"``: how many candidates are given time to settle when none helps by itself; 0 ends the search
+        there.
+    max_latents, max_states : int, optional
+        Most hidden variables, and most states of each.
+    together : sequence of sequences of columns
+        Groups of columns that must have the same hidden variable as a neighbour; or one such group.
+    prior : float, optional
+        Dirichlet pseudo-count of every table entry; None is maximum likelihood.
+    tol, max_iter
+        Where the final EM stops: when less than ``tol`` is left to gain (in nats), or after so many iterations.
+    search_tol, search_iter
+        The same for EM during the search.
+    allow_many_states : bool
+        Whether a column with a category of its own in each of more than 100 rows is allowed: usually an identifier.
+    unseen : {"missing", "error"}
+        What becomes of unknown categories in new rows.
+    n_jobs : int, optional
+        Threads; -1 for all cores. The result does not depend on it.
+    random_state : int, optional
+        Same seed, same answer, whatever the order of columns and rows. (Weights with fractions are summed in the order
+        of the rows, which can change last digits.)
+    time_limit : float, optional
+        Seconds; the best tree so far is then returned, and ``stopped_`` says so.
+    show_progress : bool
+        Whether searches of more than two seconds show a bar.
+
+    Attributes
+    ----------
+    tree_, model_, history_, bic_, stopped_, ...
+        See the fitted attributes shared by all learners in ``docs/learners.md``. The root is the hidden variable in the
+        middle of the tree, and hidden variables are called H1, H2 and so on from there: the direction of edges cannot
+        be learned, and two runs that found the same tree report the same network. ``history_`` has the names that the
+        hidden variables had during the search.
+
+    Warns
+    -----
+    FewColumnsWarning
+        If there are fewer than three columns, which no hidden variable can explain better than they do themselves.
+
+    See Also
+    --------
+    BinG : Less good trees, much faster where columns are many.
+    SplitMerge : Numbers of states for a given tree.
+
+    References
+    ----------
+    T. Chen, N. L. Zhang and Y. Wang (2008). Efficient model evaluation in the search-based approach to latent structure
+    discovery. Proceedings of the fourth European workshop on probabilistic graphical models, 57-64.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import EAST, datasets, sample
+    >>> table = sample(datasets.hlc_model(7, random_state=2), 2000, random_state=0)
+    >>> learner = EAST(random_state=0).fit(table)
+    >>> sorted(learner.tree_.children("H2")), sorted(learner.tree_.children("H3"))
+    (['D1', 'D2', 'D3'], ['D5', 'D6', 'D7'])
+    """
+
+    #: As the paper does it, at its highest setting.
+    PAPER: ClassVar[dict] = {"evaluation": "rl", "n_starts": 16, "n_steps": 40}
+
+    def __init__(
+        self,
+        *,
+        start=None,
+        evaluation="auto",
+        improvement_ratio=True,
+        n_starts=8,
+        n_steps=None,
+        look_ahead=24,
+        excursions=(0.5, 0.25),
+        max_latents=None,
+        max_states=None,
+        together=(),
+        prior=None,
+        tol=1e-3,
+        search_tol=0.5,
+        max_iter=10_000,
+        search_iter=100,
+        allow_many_states=False,
+        unseen="missing",
+        n_jobs=None,
+        random_state=None,
+        time_limit=None,
+        show_progress=True,
+    ):
+        self.start = start
+        self.evaluation = evaluation
+        self.improvement_ratio = improvement_ratio
+        self.n_starts = n_starts
+        self.n_steps = n_steps
+        self.look_ahead = look_ahead
+        self.excursions = excursions
+        self.max_latents = max_latents
+        self.max_states = max_states
+        self.together = together
+        self.prior = prior
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.search_iter = search_iter
+        self.allow_many_states = allow_many_states
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.show_progress = show_progress
+
+    # -- what is asked for ----------------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        if self.evaluation not in EVALUATIONS:
+            raise ValueError(f"evaluation is {self.evaluation!r}; give 'auto', 'rl' or 'dc'")
+        for name in ("improvement_ratio", "allow_many_states"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; give True or False")
+        self._check_number("max_latents", 1, none=True, whole=True)
+        self._check_number("max_states", 2, none=True, whole=True)
+        super()._check_settings()
+        self._check_number("n_starts", 1, whole=True)
+        self._check_number("n_steps", 1, none=True, whole=True)
+        self._check_number("look_ahead", 0, whole=True)
+        shares = self.excursions
+        if not isinstance(shares, Sequence) or not all(isinstance(one, Real) and 0 < one < 1 for one in shares):
+            raise ValueError(f"excursions is {shares!r}; give a tuple of numbers between 0 and 1, or () for none")
+        if not self._start_is_to_be_fitted():
+            model_given(self.start)
+
+    def _start_is_to_be_fitted(self) -> bool:
+        start = self.start
+        return hasattr(start, "fit") and hasattr(start, "_learn") and not hasattr(start, "tree_")
+
+    def _known_states(self) -> dict | None:
+        return None if self._start_is_to_be_fitted() else states_of_columns(model_given(self.start))
+
+    def _check_fit_data(self, X, sample_weight=None) -> CategoricalData:
+        data = super()._check_fit_data(X, sample_weight)
+        if not self.allow_many_states:
+            refuse_identifiers(data)
+        self._rules(data)  # contradictions are named before the search
+        if len(data.columns) < 3:
+            warnings.warn(
+                f"the table has {len(data.columns)} columns, and a hidden variable needs three to be of use; add "
+                "columns, or take the result for what it is",
+                FewColumnsWarning,
+                stacklevel=3,  # the line that calls fit
+            )
+        return data
+
+    def _rules(self, data: CategoricalData) -> Rules:
+        groups = _groups(self.together)
+        known = set(data.columns)
+        for group in groups:
+            missing = [name for name in group if name not in known]
+            if missing:
+                raise DataError(
+                    f"together names {missing}, which the table does not have; its columns are {_some(known)}"
+                )
+            if len(group) < 2:
+                raise ValueError(f"together has a group of one column, {list(group)}; give two columns or more")
+        unlimited = np.inf
+        return Rules(
+            unlimited if self.max_latents is None else self.max_latents,
+            unlimited if self.max_states is None else self.max_states,
+            _united(groups),
+        )
+
+    # -- the run --------------------------------------------------------------------------------------------------
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        search = self._search()
+        ordered = data.in_order_of_names()
+        rules = self._rules(ordered)
+        options = Options(
+            self.evaluation,
+            bool(self.improvement_ratio),
+            self.n_starts,
+            STEPS[self.evaluation] if self.n_steps is None else self.n_steps,
+            n_looks=self.look_ahead,
+            excursions=tuple(self.excursions),
+            rules=rules,
+        )
+        policy = Expedition(ordered, search, options)
+        first = self._first_tree(ordered, search, rules)
+        outcome = search.run(policy.start(first), policy.advance)
+        outcome = replace(outcome, not_needed=())
+        return replace(outcome, tree=canonical_tree(outcome.tree, data.columns))
+
+    def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
+        start = self._fitted_start(data) if self._start_is_to_be_fitted() else model_given(self.start)
+        if start is None:
+            return _two_classes(data, search) if len(data.columns) > 1 else make_regular(one_state_tree(None, data))
+        tree = make_regular(in_order_of_table(start, data))
+        broken = rules.broken(tree)
+        if broken is not None:
+            raise SkeletonError(f"the model to start with {broken}; start with another one, or relax the constraint")
+        return tree
+
+    def _fitted_start(self, data: CategoricalData) -> LatentTree:
+        """Fit the learner that was given, with the seed, the threads and the time of this one."""
+        learner = clone(self.start)
+        settings = learner.get_params(deep=False)
+        shared = {"random_state": whole_seed(self.random_state), "n_jobs": self.n_jobs, "time_limit": self.time_limit}
+        learner.set_params(**{name: value for name, value in shared.items() if settings.get(name, 0) is None})
+        learner.set_params(show_progress=self.show_progress)
+        learner._check_settings()
+        return learner._learn(data).tree
+
+
+def _two_classes(data: CategoricalData, search: Search) -> LatentTree:
+    """Return the latent class model with two classes, after a few iterations of EM from random memberships."""
+    shape = one_state_tree(None, data)
+    shape = LatentTree(
+        shape.names,
+        [(0, 1), *shape.state_names[1:]],
+        shape.parent,
+        shape.latent,
+        [np.full((1, 2), 0.5), *(np.repeat(table, 2, axis=0) for table in shape.tables[1:])],
+    )
+    engine, codes = engine_for(shape, data), data.codes_of(shape.names)
+    starts = [
+        random_memberships(shape.parent, shape.cards, codes, data.weights, data.row_keys, search.seed(0, number))
+        for number in range(N_INIT)
+    ]
+    found = search.fit(engine, np.stack(starts), narrowing=2.0, first=True)
+    return shape.with_tables(engine.layout.unpack(found.tables))
+
+
+def _groups(together) -> list[tuple[Hashable, ...]]:
+    """Return the groups of columns that were asked for; one group may be given by itself."""
+    if isinstance(together, str) or not isinstance(together, Iterable):
+        raise ValueError(f"together is {together!r}; give groups of columns, as [['x', 'y'], ['u', 'v', 'w']]")
+    groups = list(together)
+    if groups and all(isinstance(group, (list, tuple, set, frozenset)) for group in groups):
+        return [tuple(group) for group in groups]
+    return [tuple(groups)] if groups else []
+
+
+def _united(groups: Iterable[Iterable[Hashable]]) -> tuple[frozenset, ...]:
+    """Return groups that have no column in common: those that do are one."""
+    found: list[frozenset] = []
+    for group in groups:
+        joined = frozenset(group).union(*(other for other in found if other & frozenset(group)))
+        found = [other for other in found if not other & joined] + [joined]
+    return tuple(found)
+
+
+def _some(names: Iterable[Hashable], most: int = 12) -> str:
+    names = sorted(map(str, names))
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
