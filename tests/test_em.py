@@ -569,3 +569,14 @@ def test_zeros_of_a_start_do_not_outlive_a_prior_unless_they_are_frozen():
     assert np.isfinite(found.objective)
     frozen = em.fit(engine, start, prior=0.5, free=np.array([True, False]))
     np.testing.assert_array_equal(frozen.tables[2:], start[2:])
+
+
+def test_a_start_under_which_a_row_is_next_to_impossible_gives_way_to_others():
+    codes = [Evidence(np.array([0, 1]), 2)] * 2
+    engine = TreeEngine(compile_plan([-1, 0, 0], {1: codes[0], 2: codes[1]}), [2, 2, 2])
+    tiny = 5e-324
+    hopeless = np.array([0.5, 0.5, 1.0, tiny, 1.0, tiny, 1.0, 1e-300, 1.0, 1e-300])
+    sensible = np.array([0.5, 0.5, 0.8, 0.2, 0.2, 0.8, 0.8, 0.2, 0.2, 0.8])
+    found = em.fit(engine, np.stack([hopeless, sensible]))
+    assert found.best_start == 1
+    assert np.isfinite(found.tables).all()

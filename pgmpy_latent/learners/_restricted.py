@@ -26,6 +26,8 @@ from pgmpy_latent.tree import LatentTree
 
 #: How many merges of two states are starts of a state deletion, those of the most similar states.
 MERGES = 12
+#: Share of the usual distribution in tables that local EM begins with.
+SMOOTHING = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +182,7 @@ class Restricted:
         moved = [other for other in outlook.around[gone] if other != into]
         rest = outlook.rest(into, [gone])
         base = self._through(gone, moved, rest @ outlook.given(into, gone))
-        starts = [composed(outlook.given(into, gone), outlook.given(gone, other)) for other in moved]
+        starts = [self._start(outlook.given(into, gone), gone, other) for other in moved]
         messages = [outlook.message(other, gone) for other in moved]
         gain, local = self._hung_on(move.into, rest, [tree.names[other] for other in moved], messages, starts)
         beyond = int((tree.cards[moved] - 1).sum())
@@ -247,12 +249,17 @@ class Restricted:
                 rest, base = without[move.moved]
                 there = np.matmul(rest[:, None, :], shares)[:, 0]
                 back = self._path_table(target, old)
-                starts = [composed(back, outlook.given(old, other)) for other in moved]
+                starts = [self._start(back, old, other) for other in moved]
                 messages = [outlook.message(other, old) for other in moved]
                 gain, local = self._hung_on(move.new, there, move.moved, messages, starts)
                 n_more = int((tree.cards[target] - tree.cards[old]) * (tree.cards[moved] - 1).sum())
                 found[move] = self._made(move, gain - base, n_more, local)
         return [found[move] for move in moves]
+
+    def _start(self, between: np.ndarray, middle: int, end: int) -> np.ndarray:
+        """Return P(end | beginning), given P(middle | beginning), with a little of everything: no row is impossible."""
+        outlook = self.outlook
+        return (1 - SMOOTHING) * composed(between, outlook.given(middle, end)) + SMOOTHING * outlook.star(end).share
 
     def _path_table(self, target: int, old: int) -> np.ndarray:
         """Return P(old | target)."""
