@@ -164,7 +164,7 @@ class Expedition:
 
     def _best_of(self, state: State, candidates: Sequence[Candidate], **memory) -> Step | None:
         """Fit some candidates; return the step to the best one, or None if none is better than the tree is."""
-        tried = [(candidate, self._tried(state, candidate)) for candidate in candidates]
+        tried = [(candidate, self._tried(state, candidate, wanted=state.score)) for candidate in candidates]
         better = [(candidate, new) for candidate, new in tried if new is not None and new.score > state.score + RISE]
         if not better:
             return None
@@ -172,10 +172,13 @@ class Expedition:
         candidate, new = max(better, key=lambda pair: self._ratio(state, pair[1]) if expanding else pair[1].score)
         return self._accepted(state, candidate.move, new, **memory)
 
-    def _tried(self, state: State, candidate: Candidate) -> State | None:
-        """Make a move and fit the tree, unless it breaks a rule."""
+    def _tried(self, state: State, candidate: Candidate, wanted: float = -np.inf) -> State | None:
+        """Make a move and fit the tree, unless it breaks a rule; EM ends early if a wanted score is out of reach."""
         tree = applied(state.tree, candidate.move, candidate.local)
-        return None if self.options.rules.broken(tree) else self.fitted(tree, state.step + 1, state.memory)
+        if self.options.rules.broken(tree):
+            return None
+        target = wanted + self.penalty * n_parameters(tree) if self.search.settings.prior == 0 else -np.inf
+        return self.fitted(tree, state.step + 1, state.memory, target=target)
 
     def _ratio(self, old: State, new: State) -> tuple[float, float]:
         rise, more = new.score - old.score, n_parameters(new.tree) - n_parameters(old.tree)

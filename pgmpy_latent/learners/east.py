@@ -26,6 +26,8 @@ from pgmpy_latent.tree import LatentTree
 
 #: Random starts of the latent class model that the search begins with.
 N_INIT = 16
+#: What parameters cost on excursions, as a share; and from how many columns on there are any, if nobody says.
+EXCURSIONS, MANY_COLUMNS = (0.5, 0.25), 25
 #: Iterations of local EM, where none are asked for.
 STEPS = {"rl": 40, "dc": 40, "auto": 6}
 
@@ -53,10 +55,11 @@ class EAST(SearchingLearner):
     n_starts, n_steps : int
         Starts of local EM, of which the better half survives after 1, 3, 7, ... iterations, and its iterations. None
         stands for 6 with ``"auto"``, since EM on all tables follows, and for 40 otherwise.
-    excursions : sequence of float
+    excursions : sequence of float, optional
         With ``"auto"``: when nothing helps any more, the search goes on as if parameters cost only this share of what
         they do, and then comes back; where it ends is kept if BIC is higher there. Several shares are tried in turn;
-        ``()`` does without.
+        ``()`` does without. None stands for ``(0.5, 0.25)`` from 25 columns on and for none below, where this rarely
+        finds anything and takes as long as all the rest.
     look_ahead : int
         With ``"auto"``: how many candidates are given time to settle when none helps by itself; 0 ends the search
         there.
@@ -128,7 +131,7 @@ class EAST(SearchingLearner):
         n_starts=8,
         n_steps=None,
         look_ahead=24,
-        excursions=(0.5, 0.25),
+        excursions=None,
         max_latents=None,
         max_states=None,
         together=(),
@@ -180,9 +183,9 @@ class EAST(SearchingLearner):
         self._check_number("n_starts", 1, whole=True)
         self._check_number("n_steps", 1, none=True, whole=True)
         self._check_number("look_ahead", 0, whole=True)
-        shares = self.excursions
+        shares = () if self.excursions is None else self.excursions
         if not isinstance(shares, Sequence) or not all(isinstance(one, Real) and 0 < one < 1 for one in shares):
-            raise ValueError(f"excursions is {shares!r}; give a tuple of numbers between 0 and 1, or () for none")
+            raise ValueError(f"excursions is {shares!r}; give a tuple of numbers between 0 and 1, () for none, or None")
         if not self._start_is_to_be_fitted():
             model_given(self.start)
 
@@ -237,7 +240,7 @@ class EAST(SearchingLearner):
             self.n_starts,
             STEPS[self.evaluation] if self.n_steps is None else self.n_steps,
             n_looks=self.look_ahead,
-            excursions=tuple(self.excursions),
+            excursions=self._excursions(len(data.columns)),
             rules=rules,
         )
         policy = Expedition(ordered, search, options)
@@ -245,6 +248,11 @@ class EAST(SearchingLearner):
         outcome = search.run(policy.start(first), policy.advance)
         outcome = replace(outcome, not_needed=())
         return replace(outcome, tree=canonical_tree(outcome.tree, data.columns))
+
+    def _excursions(self, n_columns: int) -> tuple[float, ...]:
+        if self.excursions is None:
+            return EXCURSIONS if n_columns >= MANY_COLUMNS else ()
+        return tuple(self.excursions)
 
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
         start = self._fitted_start(data) if self._start_is_to_be_fitted() else model_given(self.start)
