@@ -92,8 +92,6 @@ class Expedition:
 
     def fitted(self, tree: LatentTree, step: int, memory: dict, **options) -> State:
         """Run EM on all tables of a tree."""
-        if not len(tree.latent_names):
-            options["max_iter"] = min(options.get("max_iter", 3), 3)
         engine = engine_for(tree, self.data)
         found = self.search.fit(engine, engine.layout.pack(tree.tables), **options)
         tree = tree.with_tables(engine.layout.unpack(found.tables))
@@ -114,7 +112,7 @@ class Expedition:
             "excursions": list(self.options.excursions),
         }
 
-    def _restricted(self, state: State, n_steps: int | None = None) -> Restricted:
+    def _restricted(self, state: State) -> Restricted:
         if self._outlook is None or self._outlook.tree is not state.tree:
             self._outlook = Outlook(state.tree, self.data)
         options = self.options
@@ -123,7 +121,7 @@ class Expedition:
             self.search,
             self.penalty,
             options.n_starts,
-            options.n_steps if n_steps is None else n_steps,
+            options.n_steps,
             (state.step,),
             max_states=None if np.isinf(options.rules.max_states) else int(options.rules.max_states),
         )
@@ -206,8 +204,6 @@ class Expedition:
 
     def _finished(self, state: State) -> Step:
         settings = self.search.settings
-        if not (self.options.excursions or self.options.n_looks) and self.options.evaluation == "auto":
-            return Step(replace(state, finished=True))
         options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
         new = self.fitted(state.tree, state.step + 1, {**state.memory, "queue": []}, **options)
         return Step(replace(new, finished=True), "fit", None)
@@ -227,11 +223,8 @@ class Expedition:
         units = self.options.rules.units(state.tree, at)
         moves = [Relocate(unit, node, new) for unit in units if new not in unit]
         candidates = by_score(self._evaluation(state).candidates(moves))
-        found = self._best_of(state, candidates[: self._n_tries(candidates)], local=[node, new])
-        return found or over
-
-    def _n_tries(self, candidates: Sequence[Candidate]) -> int:
-        return 1 if self.options.evaluation != "auto" else self.options.n_tries
+        n_tries = self.options.n_tries if self.options.evaluation == "auto" else 1
+        return self._best_of(state, candidates[:n_tries], local=[node, new]) or over
 
     # -- a queue of candidates ------------------------------------------------------------------------------------
 
@@ -277,9 +270,8 @@ class Expedition:
         left = state.memory["excursions"]
         if not left:
             return Step(replace(state, memory={**state.memory, "phase": "look ahead"}))
-        options = replace(self.options, excursions=(), n_looks=0)
-        lenient = Expedition(self.data, self.search, options, left[0] * self.penalty)
-        strict = Expedition(self.data, self.search, options, self.penalty)
+        lenient = Expedition(self.data, self.search, self.options, left[0] * self.penalty)
+        strict = Expedition(self.data, self.search, self.options, self.penalty)
         new = strict.from_here(lenient.from_here(state, PHASES[:1]), (*PHASES[1:], PHASES[0]))
         if new.score <= state.score + RISE:
             return Step(replace(state, memory={**state.memory, "excursions": left[1:]}))
@@ -287,14 +279,15 @@ class Expedition:
         return Step(replace(new, step=state.step + 1, memory=memory), "excursion", None)
 
     def from_here(self, state: State, phases: Sequence[str]) -> State:
-        """Run the search to its end, or only some of its phases."""
+        """Go through some phases, in turn, until none of them helps any more."""
         memory = {**self._first_memory(), "phase": phases[0]}
         memory["exhausted"] = {phase: state.step for phase in PHASES if phase not in phases}
         score = self.score(state.tree, state.log_likelihood)
         state = State(state.tree, score, state.log_likelihood, state.step, memory)
-        while not state.finished and state.memory["phase"] in phases:
+        while state.memory["phase"] in phases:
             self.search.tick()
             state = self.advance(state).state
+            self.search.show(f"excursion, {state.memory['phase']}", state)
         return state
 
     # -- two steps at once ----------------------------------------------------------------------------------------

@@ -246,7 +246,8 @@ class Search:
                     if taken.operator is not None:
                         history.append(self._entry(state, taken.operator, taken.target))
                     n_accepted = len(taken.entries) + (taken.operator is not None)
-                    self._show(history[-1], state, n_accepted)
+                    phase = f"{state.memory['phase']}, " if "phase" in state.memory else ""
+                    self.show(f"{phase}{history[-1]['operator']}", state, n_accepted)
             except KeyboardInterrupt:
                 self.note_interrupt()
         self._save(state, history)
@@ -275,11 +276,9 @@ class Search:
             "seconds": time.perf_counter() - self.began,
         }
 
-    def _show(self, entry: dict, state: State, n_accepted: int) -> None:
+    def show(self, words: str, state: State, n_accepted: int = 0) -> None:
+        """Write where the search is behind the bar, and move the bar on by the steps that were accepted."""
         states = state.tree.cards[state.tree.latent].tolist()
         sizes = states[0] if len(states) == 1 else states if len(states) <= 12 else f"{sum(states)} in {len(states)}"
-        phase = f"{state.memory['phase']}, " if "phase" in state.memory else ""
-        self._bar.set_postfix_str(
-            f"{phase}{entry['operator']}: score {entry['score']:.1f}, states {sizes}", refresh=False
-        )
+        self._bar.set_postfix_str(f"{words}: score {state.score:.1f}, states {sizes}", refresh=False)
         self._bar.update(n_accepted)
