@@ -119,7 +119,7 @@ def growths(tree, rules):
 def relocations(tree, rules):
     """Return the keys of all other trees with the same components, of all cuts, and of all links.
 
-    A link joins two hidden nodes, or a hidden node and a column without any in its component.
+    A link joins two nodes that are hidden, or columns without any hidden node in their component.
     """
     return _moved_edges(tree, rules) | _cut_edges(tree, rules) | _linked_nodes(tree)
 
@@ -150,7 +150,7 @@ def _linked_nodes(tree):
             hidden = edge & set(tree.latent_names)
             columns = edge - hidden
             alone = all(not component & set(tree.latent_names) for component in components if component & columns)
-            if hidden and alone:
+            if alone:
                 found.add(("link", edge))
     return found
 

@@ -108,11 +108,14 @@ def test_a_latent_class_model_has_these_candidates():
     assert deletions(tree) == contractions(tree) == []
 
 
-def test_between_components_hidden_nodes_are_linked_once_and_columns_without_any_are_linked_to_all():
+def test_between_components_hidden_nodes_are_linked_once_and_columns_without_any_to_all_and_to_each_other():
     links = [move for move in relocations(HAND_MADE["two components"], Rules()) if move.old is None]
     assert links == [Relocate(("H",), None, "G")]
     links = [move for move in relocations(HAND_MADE["columns alone"], Rules()) if move.old is None]
     assert links == [Relocate(("d",), None, "H"), Relocate(("e",), None, "H")]
+    alone = a_tree("", "a 2, b 2, c 2", "b c")
+    links = [move for move in relocations(alone, Rules()) if move.old is None]
+    assert links == [Relocate(("a",), None, "b"), Relocate(("a",), None, "c")]
 
 
 def test_no_more_hidden_nodes_than_allowed():

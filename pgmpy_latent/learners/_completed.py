@@ -12,7 +12,7 @@ from scipy.special import rel_entr, xlogy
 
 from pgmpy_latent.learners._moves import Delete, Grow, Introduce, Local, Move, Relocate, Shrink
 from pgmpy_latent.learners._outlook import Outlook
-from pgmpy_latent.learners._restricted import Candidate, Restricted, n_more_introduced
+from pgmpy_latent.learners._restricted import Candidate, Restricted, n_more_deleted, n_more_introduced
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.operators.star import Star
@@ -53,6 +53,7 @@ class Completed:
         self.penalty = restricted.penalty
         self._counts: dict[int, np.ndarray] = {}
         self._pairs: dict[tuple[int, int], np.ndarray] = {}
+        self._known_dependences: dict = {}
 
     # -- counts ---------------------------------------------------------------------------------------------------
 
@@ -102,10 +103,6 @@ class Completed:
             self._known_dependences[name] = self.dependence(self.tree.index(name))
         return self._known_dependences[name]
 
-    @cached_property
-    def _known_dependences(self) -> dict:
-        return {}
-
     def growth(self, move: Grow) -> float:
         """Return how badly the node models pairs of its neighbours: their divergence, averaged over pairs."""
         node = self.tree.index(move.node)
@@ -153,10 +150,13 @@ class Completed:
         new = [self.pair(into, other) for other in moved]
         gain = sum(map(expected_log_likelihood, new)) - expected_log_likelihood(self.pair(into, gone))
         gain -= sum(expected_log_likelihood(self.pair(gone, other)) for other in moved)
-        beyond = int((tree.cards[moved] - 1).sum())
-        n_more = int(tree.cards[into] * beyond - tree.cards[gone] * beyond - tree.cards[into] * (tree.cards[gone] - 1))
         names = [tree.names[other] for other in moved]
-        return self._made(move, gain, n_more, Local(move.into, dict(zip(names, map(normalised, new), strict=True))))
+        return self._made(
+            move,
+            gain,
+            n_more_deleted(tree, move),
+            Local(move.into, dict(zip(names, map(normalised, new), strict=True))),
+        )
 
     def _shrink(self, move: Shrink) -> Candidate:
         """With the two states merged that lose least."""

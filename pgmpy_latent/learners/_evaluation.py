@@ -131,7 +131,7 @@ class CombinedEvaluation(RestrictedEvaluation):
             move
             for some in kept.values()
             for at, (_, move) in enumerate(sorted(some, key=lambda pair: -pair[0]))
-            if at < PLACES or None in (move.old, move.new)
+            if at < PLACES or move.new is None
         ]
         return self.restricted.candidates(chosen)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -145,7 +145,8 @@ class Expedition:
             return self._from_queue(state)
         ordered = self._ordered(phase, self._evaluation(state).candidates(self._moves(state.tree, phase)))
         n_tries = 2 if self.options.evaluation == "dc" and phase == "expand" else 1
-        return self._best_of(state, ordered[:n_tries]) or self._next_phase(state)
+        found = self._best_of(state, ordered, n_tries)
+        return self._next_phase(state) if found is None else self._accepted(state, *found)
 
     def _moves(self, tree: LatentTree, phase: str) -> list[Move]:
         rules = self.options.rules
@@ -160,15 +161,22 @@ class Expedition:
     def _ordered(self, phase: str, candidates: Sequence[Candidate]) -> list[Candidate]:
         return by_ratio(candidates) if phase == "expand" and self.options.cost_effective else by_score(candidates)
 
-    def _best_of(self, state: State, candidates: Sequence[Candidate], **memory) -> Step | None:
-        """Fit some candidates; return the step to the best one, or None if none is better than the tree is."""
-        tried = [(candidate, self._tried(state, candidate, wanted=state.score)) for candidate in candidates]
-        better = [(candidate, new) for candidate, new in tried if new is not None and new.score > state.score + RISE]
+    def _best_of(self, state: State, candidates: Sequence[Candidate], n: int) -> tuple[Move, State] | None:
+        """Fit the first candidates that break no rule; return the best one, or None if none is better than the tree."""
+        better = []
+        for candidate in candidates:
+            new = self._tried(state, candidate, wanted=state.score)
+            if new is None:
+                continue
+            if new.score > state.score + RISE:
+                better.append((candidate.move, new))
+            n -= 1
+            if not n:
+                break
         if not better:
             return None
         expanding = state.memory["phase"] == "expand" and self.options.cost_effective
-        candidate, new = max(better, key=lambda pair: self._ratio(state, pair[1]) if expanding else pair[1].score)
-        return self._accepted(state, candidate.move, new, **memory)
+        return max(better, key=lambda pair: self._ratio(state, pair[1]) if expanding else pair[1].score)
 
     def _tried(self, state: State, candidate: Candidate, wanted: float = -np.inf) -> State | None:
         """Make a move and fit the tree, unless it breaks a rule; EM ends early if a wanted score is out of reach."""
@@ -206,6 +214,8 @@ class Expedition:
         settings = self.search.settings
         options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
         new = self.fitted(state.tree, state.step + 1, {**state.memory, "queue": []}, **options)
+        if new.score < state.score:  # EM with a prior maximises something else
+            return Step(replace(state, finished=True))
         return Step(replace(new, finished=True), "fit", None)
 
     # -- after a node was introduced ------------------------------------------------------------------------------
@@ -224,7 +234,8 @@ class Expedition:
         moves = [Relocate(unit, node, new) for unit in units if new not in unit]
         candidates = by_score(self._evaluation(state).candidates(moves))
         n_tries = self.options.n_tries if self.options.evaluation == "auto" else 1
-        return self._best_of(state, candidates[:n_tries], local=[node, new]) or over
+        found = self._best_of(state, candidates, n_tries)
+        return over if found is None else self._accepted(state, *found, local=[node, new])
 
     # -- a queue of candidates ------------------------------------------------------------------------------------
 
@@ -238,14 +249,13 @@ class Expedition:
         some, queue = queue[:n], queue[n:]
         possible = [move for move in some if is_possible(state.tree, move, self.options.rules)]
         candidates = self._ordered(phase, self.search.map(self._evaluation(state).candidate, possible))
-        step = self._best_of(state, candidates)
-        if step is None:
+        found = self._best_of(state, candidates, n)
+        if found is None:
             left = replace(state, memory={**memory, "queue": [as_list(move) for move in queue]})
             return Step(left) if queue or memory["moved"] else self._next_phase(left)
-        taken = next(c.move for c in candidates if str(c.move) == step.target and c.move.operator == step.operator)
-        queue = [move for move in possible if move != taken] + queue
-        new = replace(step.state, memory={**step.state.memory, "queue": [as_list(move) for move in queue]})
-        return replace(step, state=new)
+        evaluated = [one.move for one in candidates]  # an introduction may have got another number of states
+        queue = [move for move in evaluated if move != found[0]] + queue
+        return self._accepted(state, *found, queue=[as_list(move) for move in queue])
 
     def _filled(self, state: State) -> Step:
         phase = state.memory["phase"]
@@ -272,28 +282,37 @@ class Expedition:
             return Step(replace(state, memory={**state.memory, "phase": "look ahead"}))
         lenient = Expedition(self.data, self.search, self.options, left[0] * self.penalty)
         strict = Expedition(self.data, self.search, self.options, self.penalty)
-        new = strict.from_here(lenient.from_here(state, PHASES[:1]), (*PHASES[1:], PHASES[0]))
+        *_, far = lenient.states(state, PHASES[:1])
+        new = state
+        try:
+            for new in strict.states(far, (*PHASES[1:], PHASES[0])):  # noqa: B007 - the last one counts
+                pass
+        except KeyboardInterrupt:
+            self.search.note_interrupt()  # what was found so far is kept, if it is better
         if new.score <= state.score + RISE:
             return Step(replace(state, memory={**state.memory, "excursions": left[1:]}))
         memory = {**state.memory, "phase": PHASES[0]}
         return Step(replace(new, step=state.step + 1, memory=memory), "excursion", None)
 
-    def from_here(self, state: State, phases: Sequence[str]) -> State:
-        """Go through some phases, in turn, until none of them helps any more."""
+    def states(self, state: State, phases: Sequence[str]) -> Iterator[State]:
+        """Go through some phases, in turn, until none of them helps any more; yield where the search is on its way."""
         memory = {**self._first_memory(), "phase": phases[0]}
         memory["exhausted"] = {phase: state.step for phase in PHASES if phase not in phases}
         score = self.score(state.tree, state.log_likelihood)
         state = State(state.tree, score, state.log_likelihood, state.step, memory)
+        yield state
         while state.memory["phase"] in phases:
             self.search.tick()
             state = self.advance(state).state
             self.search.show(f"excursion, {state.memory['phase']}", state)
-        return state
+            yield state
 
     # -- two steps at once ----------------------------------------------------------------------------------------
 
     def _look_ahead(self, state: State) -> Step:
         """Try candidates that do not help by themselves, and see whether they do after what they touch has settled."""
+        if not self.options.n_looks:
+            return self._finished(state)
         failed = list(state.memory["failed"])
         moves = [move for phase in PHASES for move in self._moves(state.tree, phase)]
         known = set(failed)

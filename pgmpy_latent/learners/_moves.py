@@ -217,14 +217,13 @@ def relocations(tree: LatentTree, rules: Rules) -> list[Relocate]:
 
 
 def _links(tree: LatentTree, component: np.ndarray) -> Iterator[Relocate]:
+    """Yield edges between components, whose ends are hidden or columns of a component without any hidden node."""
     hidden = {int(component[tree.index(name)]) for name in tree.latent_names}
-    for node in range(tree.n_nodes):
-        if tree.latent[node] or component[node] not in hidden:
-            for name in tree.latent_names:
-                other = tree.index(name)
-                apart = component[other] != component[node]
-                if apart and (not tree.latent[node] or node < other):
-                    yield Relocate((tree.names[node],), None, name)
+    ends = [node for node in range(tree.n_nodes) if tree.latent[node] or component[node] not in hidden]
+    for pair in combinations(ends, 2):
+        if component[pair[0]] != component[pair[1]]:
+            moved, new = sorted(pair, key=lambda node: (tree.latent[node], node))  # a column is hung on a hidden node
+            yield Relocate((tree.names[moved],), None, tree.names[new])
 
 
 def shrinkages(tree: LatentTree, rules: Rules) -> list[Shrink]:

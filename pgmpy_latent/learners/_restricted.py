@@ -17,7 +17,7 @@ from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners._simplify import Simplifier, n_star_parameters
 from pgmpy_latent.learners._workshop import Neighbourhood
 from pgmpy_latent.operators import star as stars
-from pgmpy_latent.operators._edges import composed, path_from_root, rooted_at
+from pgmpy_latent.operators._edges import composed, neighbours_of, path_from_root, rooted_at
 from pgmpy_latent.operators.star import Star
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
@@ -185,9 +185,7 @@ class Restricted:
         starts = [self._start(outlook.given(into, gone), gone, other) for other in moved]
         messages = [outlook.message(other, gone) for other in moved]
         gain, local = self._hung_on(move.into, rest, [tree.names[other] for other in moved], messages, starts)
-        beyond = int((tree.cards[moved] - 1).sum())
-        n_more = int(tree.cards[into] * beyond - tree.cards[gone] * beyond - tree.cards[into] * (tree.cards[gone] - 1))
-        return self._made(move, gain - base, n_more, local)
+        return self._made(move, gain - base, n_more_deleted(tree, move), local)
 
     def _contract(self, move: Contract) -> Candidate:
         """Evaluate two nodes as one, which begins with all pairs of their states; these are merged one by one."""
@@ -341,8 +339,6 @@ class Restricted:
         found = self._fit(here.engine(n_states), here.flat(starts))
         per_state = 1 + int((star.cards - 1).sum())
         n_more = (n_states - star.n_states) * per_state
-        if n_states == 1:  # the neighbours are independent then, and a neighbour's table is its distribution
-            n_more = -(star.n_states - 1) * per_state
         return self._made(
             move, found.log_likelihood - base, n_more, Local(move.node, star=here.star(found.tables, n_states))
         )
@@ -353,6 +349,14 @@ def n_more_introduced(tree: LatentTree, move: Introduce) -> int:
     card = int(tree.cards[tree.index(move.node)])
     below = int(sum(tree.cards[tree.index(name)] - 1 for name in move.moved))
     return card * (move.n_states - 1) + (move.n_states - card) * below
+
+
+def n_more_deleted(tree: LatentTree, move: Delete) -> int:
+    """Return how many parameters more the tree has after a deletion; usually fewer."""
+    gone, into = tree.index(move.node), tree.index(move.into)
+    moved = [other for other in neighbours_of(tree, gone) if other != into]
+    beyond = int((tree.cards[moved] - 1).sum())
+    return int((tree.cards[into] - tree.cards[gone]) * beyond - tree.cards[into] * (tree.cards[gone] - 1))
 
 
 def _soft(messages: np.ndarray) -> Evidence:

@@ -19,7 +19,7 @@ from pgmpy_latent.learners._moves import Rules
 from pgmpy_latent.learners._search import Outcome, Search
 from pgmpy_latent.learners._searching import SearchingLearner, refuse_identifiers, whole_seed
 from pgmpy_latent.learners._skeleton import in_order_of_table, model_given, one_state_tree, states_of_columns
-from pgmpy_latent.operators import canonical_tree, make_regular
+from pgmpy_latent.operators import canonical_tree, cut_edge, make_regular
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.starts import random_memberships
 from pgmpy_latent.tree import LatentTree
@@ -172,7 +172,7 @@ class EAST(SearchingLearner):
     # -- what is asked for ----------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
-        if self.evaluation not in EVALUATIONS:
+        if not isinstance(self.evaluation, str) or self.evaluation not in EVALUATIONS:
             raise ValueError(f"evaluation is {self.evaluation!r}; give 'auto', 'rl' or 'dc'")
         for name in ("improvement_ratio", "allow_many_states"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
@@ -203,24 +203,15 @@ class EAST(SearchingLearner):
         self._rules(data)  # contradictions are named before the search
         if len(data.columns) < 3:
             warnings.warn(
-                f"the table has {len(data.columns)} columns, and a hidden variable needs three to be of use; add "
-                "columns, or take the result for what it is",
+                f"a hidden variable needs three columns to be of use, and the table has {len(data.columns)}; add "
+                "columns, or take the result for what it is: the columns by themselves, or as directly linked",
                 FewColumnsWarning,
                 stacklevel=3,  # the line that calls fit
             )
         return data
 
     def _rules(self, data: CategoricalData) -> Rules:
-        groups = _groups(self.together)
-        known = set(data.columns)
-        for group in groups:
-            missing = [name for name in group if name not in known]
-            if missing:
-                raise DataError(
-                    f"together names {missing}, which the table does not have; its columns are {_some(known)}"
-                )
-            if len(group) < 2:
-                raise ValueError(f"together has a group of one column, {list(group)}; give two columns or more")
+        groups = _groups(self.together, set(data.columns))
         unlimited = np.inf
         return Rules(
             unlimited if self.max_latents is None else self.max_latents,
@@ -244,9 +235,8 @@ class EAST(SearchingLearner):
             rules=rules,
         )
         policy = Expedition(ordered, search, options)
-        first = self._first_tree(ordered, search, rules)
-        outcome = search.run(policy.start(first), policy.advance)
-        outcome = replace(outcome, not_needed=())
+        state = policy.start(self._first_tree(ordered, search, rules))
+        outcome = search.run(state, policy.advance)
         return replace(outcome, tree=canonical_tree(outcome.tree, data.columns))
 
     def _excursions(self, n_columns: int) -> tuple[float, ...]:
@@ -255,16 +245,16 @@ class EAST(SearchingLearner):
         return tuple(self.excursions)
 
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
-        start = self._fitted_start(data) if self._start_is_to_be_fitted() else model_given(self.start)
+        start = self._fitted_start(data, search) if self._start_is_to_be_fitted() else model_given(self.start)
         if start is None:
-            return _two_classes(data, search) if len(data.columns) > 1 else make_regular(one_state_tree(None, data))
+            return _two_classes(data, search, rules)
         tree = make_regular(in_order_of_table(start, data))
         broken = rules.broken(tree)
         if broken is not None:
             raise SkeletonError(f"the model to start with {broken}; start with another one, or relax the constraint")
         return tree
 
-    def _fitted_start(self, data: CategoricalData) -> LatentTree:
+    def _fitted_start(self, data: CategoricalData, search: Search) -> LatentTree:
         """Fit the learner that was given, with the seed, the threads and the time of this one."""
         learner = clone(self.start)
         settings = learner.get_params(deep=False)
@@ -272,11 +262,17 @@ class EAST(SearchingLearner):
         learner.set_params(**{name: value for name, value in shared.items() if settings.get(name, 0) is None})
         learner.set_params(show_progress=self.show_progress)
         learner._check_settings()
-        return learner._learn(data).tree
+        outcome = learner._learn(data)
+        if outcome.stopped == "interrupted":
+            search.note_interrupt()  # whoever pressed Ctrl-C does not want the search that follows
+        return outcome.tree
 
 
-def _two_classes(data: CategoricalData, search: Search) -> LatentTree:
-    """Return the latent class model with two classes, after a few iterations of EM from random memberships."""
+def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
+    """Return the latent class model with two classes, after a few iterations of EM from random memberships.
+
+    Columns with a single category, which say nothing, stand alone.
+    """
     shape = one_state_tree(None, data)
     shape = LatentTree(
         shape.names,
@@ -285,30 +281,50 @@ def _two_classes(data: CategoricalData, search: Search) -> LatentTree:
         shape.latent,
         [np.full((1, 2), 0.5), *(np.repeat(table, 2, axis=0) for table in shape.tables[1:])],
     )
+    for name, card in zip(data.columns, data.cards, strict=True):
+        if card == 1 and not rules.binds(name):
+            shape = cut_edge(shape, shape.names[0], name)
+    broken = rules.broken(make_regular(shape))
+    if broken is not None:
+        raise SkeletonError(
+            f"a regular tree with one hidden variable {broken}; the table has too few columns or categories for it"
+        )
     engine, codes = engine_for(shape, data), data.codes_of(shape.names)
     starts = [
         random_memberships(shape.parent, shape.cards, codes, data.weights, data.row_keys, search.seed(0, number))
         for number in range(N_INIT)
     ]
     found = search.fit(engine, np.stack(starts), narrowing=2.0, first=True)
-    return shape.with_tables(engine.layout.unpack(found.tables))
+    return make_regular(shape.with_tables(engine.layout.unpack(found.tables)))
 
 
-def _groups(together) -> list[tuple[Hashable, ...]]:
+def _groups(together, columns: set[Hashable]) -> list[frozenset]:
     """Return the groups of columns that were asked for; one group may be given by itself."""
-    if isinstance(together, str) or not isinstance(together, Iterable):
+    kinds = (list, tuple, set, frozenset)
+    if not isinstance(together, kinds):
         raise ValueError(f"together is {together!r}; give groups of columns, as [['x', 'y'], ['u', 'v', 'w']]")
-    groups = list(together)
-    if groups and all(isinstance(group, (list, tuple, set, frozenset)) for group in groups):
-        return [tuple(group) for group in groups]
-    return [tuple(groups)] if groups else []
+    by_itself = any(isinstance(one, Hashable) and one in columns for one in together)  # a name may be a tuple
+    groups = [together] if by_itself else list(together)
+    for group in groups:
+        if not isinstance(group, kinds):
+            raise DataError(
+                f"together names {group!r}, which the table does not have; its columns are {_some(columns)}"
+            )
+        missing = [name for name in group if not isinstance(name, Hashable) or name not in columns]
+        if missing:
+            raise DataError(
+                f"together names {missing}, which the table does not have; its columns are {_some(columns)}"
+            )
+        if len(set(group)) < 2:
+            raise ValueError(f"together has the group {list(group)}; give two different columns or more")
+    return [frozenset(group) for group in groups]
 
 
-def _united(groups: Iterable[Iterable[Hashable]]) -> tuple[frozenset, ...]:
+def _united(groups: Iterable[frozenset]) -> tuple[frozenset, ...]:
     """Return groups that have no column in common: those that do are one."""
     found: list[frozenset] = []
     for group in groups:
-        joined = frozenset(group).union(*(other for other in found if other & frozenset(group)))
+        joined = group.union(*(other for other in found if other & group))
         found = [other for other in found if not other & joined] + [joined]
     return tuple(found)
 
