@@ -22,7 +22,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
 
 import pgmpy_latent
-from pgmpy_latent import Baseline, BinA, BinG, RandomStarts, SplitMerge, em, encode, queries, scores
+from pgmpy_latent import EAST, Baseline, BinA, BinG, RandomStarts, SplitMerge, em, encode, queries, scores
 from pgmpy_latent.exceptions import (
     DataError,
     PgmpyLatentError,
@@ -98,6 +98,8 @@ LEARNERS = [
     LatentClass(n_states=1),
     SplitMerge(adjust=False, random_state=0, show_progress=False),
     RandomStarts(n_states=2, n_init=4, random_state=0, show_progress=False),
+    EAST(excursions=(), look_ahead=0, random_state=0, show_progress=False),
+    EAST(evaluation="dc", random_state=0, show_progress=False),
     BinG(random_state=0, show_progress=False),
     BinA(random_state=0, show_progress=False),
     Baseline("independence"),
@@ -147,15 +149,18 @@ def fitted_given(tree, n=30):
 
 # tables of random real numbers: every cell is a category of its own, so that new rows hold unseen ones
 unseen_is_fine = pytest.mark.filterwarnings("ignore::pgmpy_latent.exceptions.UnseenCategoryWarning")
+few_columns_are_fine = pytest.mark.filterwarnings("ignore::pgmpy_latent.exceptions.FewColumnsWarning")
 
 
 @unseen_is_fine
+@few_columns_are_fine
 @estimator_checks.parametrize_with_checks(LEARNERS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @unseen_is_fine
+@few_columns_are_fine
 @every_learner
 @pytest.mark.parametrize(
     "check",
