@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, Protocol
@@ -17,6 +17,7 @@ from pgmpy_latent.learners._pairs import Options, Pair
 from pgmpy_latent.learners._search import Outcome, Search, State, Step
 from pgmpy_latent.learners._searching import SearchingLearner, made_regular, refuse_identifiers
 from pgmpy_latent.learners._simplify import Change, Simplifier, compatible, unaffected
+from pgmpy_latent.learners._skeleton import in_order_of_table
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
@@ -300,23 +301,8 @@ class ForestLearner(SearchingLearner):
         outcome = search.run(policy.start(), policy.advance)
         if self.simplify:
             outcome = made_regular(outcome, policy.score)
-        return replace(outcome, tree=_columns_in_order(outcome.tree, data.columns))
+        return replace(outcome, tree=in_order_of_table(outcome.tree, data))
 
 
 def _is_count(value) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > 0
-
-
-def _columns_in_order(tree: LatentTree, columns: Sequence[Hashable]) -> LatentTree:
-    """Return the same tree with its observed nodes in another order, after the hidden ones."""
-    order = [tree.index(name) for name in (*tree.latent_names, *columns)]
-    position = np.empty(len(order), dtype=np.int64)
-    position[order] = np.arange(len(order))
-    above = tree.parent[order]
-    return LatentTree(
-        names=[tree.names[at] for at in order],
-        state_names=[tree.state_names[at] for at in order],
-        parent=np.where(above < 0, -1, position[above]),
-        latent=tree.latent[order],
-        tables=[tree.tables[at] for at in order],
-    )

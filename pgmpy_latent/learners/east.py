@@ -237,7 +237,7 @@ class EAST(SearchingLearner):
         policy = Expedition(ordered, search, options)
         state = policy.start(self._first_tree(ordered, search, rules))
         outcome = search.run(state, policy.advance)
-        return replace(outcome, tree=canonical_tree(outcome.tree, data.columns))
+        return replace(outcome, tree=in_order_of_table(canonical_tree(outcome.tree), data))
 
     def _excursions(self, n_columns: int) -> tuple[float, ...]:
         if self.excursions is None:
@@ -260,7 +260,8 @@ class EAST(SearchingLearner):
         settings = learner.get_params(deep=False)
         shared = {"random_state": whole_seed(self.random_state), "n_jobs": self.n_jobs, "time_limit": self.time_limit}
         learner.set_params(**{name: value for name, value in shared.items() if settings.get(name, 0) is None})
-        learner.set_params(show_progress=self.show_progress)
+        if "show_progress" in settings:
+            learner.set_params(show_progress=self.show_progress)
         learner._check_settings()
         outcome = learner._learn(data)
         if outcome.stopped == "interrupted":
