@@ -293,7 +293,7 @@ def summary_text(
     ├ H2 (3): D1, D2, D3
     └ H3 (3): D5, D6, D7
     <BLANKLINE>
-    Columns that say most about each hidden variable, in nats (and their share of what all say):
+    Columns that say most about each hidden variable, in nats (and how much of all they cover):
     H1: D4 0.22, D6 0.08, D7 0.08 (88%)
     H2: D2 0.27, D3 0.24, D1 0.12 (98%)
     H3: D7 0.19, D6 0.19, D5 0.17 (91%)
@@ -308,7 +308,9 @@ def summary_text(
     ]
     parts = [", ".join(facts), tree_text(tree)]
     if lines := _information_lines(tree, n):
-        header = "Columns that say most about each hidden variable, in nats (and their share of what all say):"
+        header = (
+            "Columns that say most about each hidden variable, in nats (and how much of all they cover):"
+        )
         parts.append("\n".join([header, *lines]))
     return "\n\n".join(parts)
 

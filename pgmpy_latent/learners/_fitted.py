@@ -319,6 +319,9 @@ class FittedTree(TransformerMixin):
     def summary(self, n: int | None = None) -> None:
         """Print how well the model fits, its tree, and which columns say most about each hidden variable.
 
+        In the tree, numbers in brackets are numbers of states, and columns stand behind the node they hang on;
+        :meth:`profiles` says what the states look like. A last line says so if the search was stopped.
+
         Parameters
         ----------
         n : int, optional
@@ -334,11 +337,14 @@ class FittedTree(TransformerMixin):
         <BLANKLINE>
         H (2): x, y, z
         <BLANKLINE>
-        Columns that say most about each hidden variable, in nats (and their share of what all say):
+        Columns that say most about each hidden variable, in nats (and how much of all they cover):
         H: x 0.61, y 0.61 (100%)
         """
         check_is_fitted(self)
         text = explain.summary_text(self.tree_, n, log_likelihood=self.log_likelihood_, bic=self.bic_)
+        stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(getattr(self, "stopped_", None))
+        if stopped is not None:
+            text += f"\n\nNot finished: {stopped} stopped the search, and this is the best model so far."
         print(explain.writable(text, sys.stdout.encoding))
 
 

@@ -246,8 +246,12 @@ class Search:
                     if taken.operator is not None:
                         history.append(self._entry(state, taken.operator, taken.target))
                     n_accepted = len(taken.entries) + (taken.operator is not None)
-                    phase = f"{state.memory['phase']}, " if "phase" in state.memory else ""
-                    self.show(f"{phase}{history[-1]['operator']}", state, n_accepted)
+                    last = history[-1]["operator"]
+                    self.show(
+                        f"{state.memory['phase']} (last: {last})" if "phase" in state.memory else last,
+                        state,
+                        n_accepted,
+                    )
             except KeyboardInterrupt:
                 self.note_interrupt()
         self._save(state, history)

@@ -27,7 +27,7 @@ def fresh_latent_name(columns, wanted: str = "H") -> str:
     return next(name for name in names if name not in taken)
 
 
-def one_state_tree(skeleton, data: CategoricalData) -> LatentTree:
+def one_state_tree(skeleton, data: CategoricalData, called: str = "the skeleton") -> LatentTree:
     """Return a tree of the skeleton's shape in which each hidden variable has a single state.
 
     Parameters
@@ -38,6 +38,8 @@ def one_state_tree(skeleton, data: CategoricalData) -> LatentTree:
         variable.
     data : CategoricalData
         The table, whose columns must be exactly the observed variables.
+    called : str
+        What messages call it.
 
     Returns
     -------
@@ -62,7 +64,7 @@ no column; a hidden variable needs neighbours. Every leaf must be a column, and 
         latents = [hidden]
     else:
         parents, latents = _parents_and_latents(skeleton, data.columns)
-        _check_columns(parents, latents, data.columns, given=_says_what_is_hidden(skeleton))
+        _check_columns(parents, latents, data.columns, called, given=_says_what_is_hidden(skeleton))
     names = [*latents, *data.columns]
     position = {name: at for at, name in enumerate(names)}
     states = [(0,)] * len(latents) + list(data.state_names)
@@ -123,7 +125,7 @@ def in_order_of_table(tree: LatentTree, data: CategoricalData) -> LatentTree:
     >>> in_order_of_table(tree, encode(pd.DataFrame({"x": ["b"], "y": ["a"]}))).names
     ('x', 'y')
     """
-    shape = one_state_tree(tree, data)  # checks the columns
+    shape = one_state_tree(tree, data, "the model to start with")  # checks the columns
     order = [tree.index(name) for name in shape.names]
     states = [tree.state_names[at] for at in order]
     return LatentTree(shape.names, states, shape.parent, shape.latent, [tree.tables[at] for at in order])
@@ -174,16 +176,16 @@ def _rooted(graph: nx.Graph, latents: list) -> dict:
     return parents
 
 
-def _check_columns(parents: dict, latents: list, columns: Sequence[Hashable], given: bool) -> None:
+def _check_columns(parents: dict, latents: list, columns: Sequence[Hashable], called: str, given: bool) -> None:
     """Raise unless the observed nodes are exactly the columns."""
     hidden = set(latents)
     problems = []
     missing = [column for column in columns if column not in parents]
     if missing:
-        problems.append(f"the skeleton lacks the columns {missing}")
+        problems.append(f"{called} lacks the columns {missing}")
     both = [column for column in columns if column in hidden]
     if both:
-        problems.append(f"the skeleton hides {both}, which are columns")
+        problems.append(f"{called} hides {both}, which are columns")
     extra = [node for node in parents if node not in hidden and node not in set(columns)]
     if extra:
         problems.append(f"its nodes {extra} are neither columns nor declared as latents")

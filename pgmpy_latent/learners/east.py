@@ -191,7 +191,8 @@ class EAST(SearchingLearner):
 
     def _start_is_to_be_fitted(self) -> bool:
         start = self.start
-        return hasattr(start, "fit") and hasattr(start, "_learn") and not hasattr(start, "tree_")
+        is_learner = hasattr(start, "fit") and hasattr(start, "_learn") and not isinstance(start, type)
+        return is_learner and not hasattr(start, "tree_")
 
     def _known_states(self) -> dict | None:
         return None if self._start_is_to_be_fitted() else states_of_columns(model_given(self.start))
@@ -204,7 +205,7 @@ class EAST(SearchingLearner):
         if len(data.columns) < 3:
             warnings.warn(
                 f"a hidden variable needs three columns to be of use, and the table has {len(data.columns)}; add "
-                "columns, or take the result for what it is: the columns by themselves, or as directly linked",
+                "columns, or compare the result with Baseline('chow_liu')",
                 FewColumnsWarning,
                 stacklevel=3,  # the line that calls fit
             )
