@@ -308,9 +308,7 @@ def summary_text(
     ]
     parts = [", ".join(facts), tree_text(tree)]
     if lines := _information_lines(tree, n):
-        header = (
-            "Columns that say most about each hidden variable, in nats (and how much of all they cover):"
-        )
+        header = "Columns that say most about each hidden variable, in nats (and how much of all they cover):"
         parts.append("\n".join([header, *lines]))
     return "\n\n".join(parts)
 

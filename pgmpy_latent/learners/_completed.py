@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import rel_entr, xlogy
 
-from pgmpy_latent.learners._moves import Delete, Grow, Introduce, Local, Move, Relocate, Shrink
+from pgmpy_latent.learners._moves import Delete, Grow, Introduce, Local, Relocate, Shrink
 from pgmpy_latent.learners._outlook import Outlook
 from pgmpy_latent.learners._restricted import Candidate, Restricted, n_more_deleted, n_more_introduced
 from pgmpy_latent.operators import star as stars
@@ -122,9 +122,6 @@ class Completed:
         evaluate = {Relocate: self._relocate, Shrink: self._shrink, Delete: self._delete}
         return evaluate[type(move)](move)
 
-    def _made(self, move: Move, gain: float, n_more: int, local: Local) -> Candidate:
-        return Candidate(move, gain, n_more, local, gain - self.penalty * n_more)
-
     def _relocate(self, move: Relocate) -> Candidate:
         tree = self.tree
         moved = [tree.index(name) for name in move.moved]
@@ -135,7 +132,7 @@ class Completed:
         rows = [1 if end is None else int(tree.cards[end]) for end in ends]
         root = move.moved[0] if move.new is None else move.new
         tables = dict(zip(move.moved, map(normalised, new), strict=True))
-        return self._made(move, gain, (rows[1] - rows[0]) * beyond, Local(root, tables))
+        return self.restricted.made(move, gain, (rows[1] - rows[0]) * beyond, Local(root, tables))
 
     def _hung(self, above: int | None, below: int) -> np.ndarray:
         if above is None:
@@ -151,7 +148,7 @@ class Completed:
         gain = sum(map(expected_log_likelihood, new)) - expected_log_likelihood(self.pair(into, gone))
         gain -= sum(expected_log_likelihood(self.pair(gone, other)) for other in moved)
         names = [tree.names[other] for other in moved]
-        return self._made(
+        return self.restricted.made(
             move,
             gain,
             n_more_deleted(tree, move),
@@ -172,7 +169,7 @@ class Completed:
             if loss < least:
                 best, least = pair, loss
         per_state = 1 + int((star.cards - 1).sum())
-        return self._made(move, -least, -per_state, Local(move.node, star=stars.merge(completed, best)))
+        return self.restricted.made(move, -least, -per_state, Local(move.node, star=stars.merge(completed, best)))
 
     @staticmethod
     def _star_rows(counts: np.ndarray, star: Star) -> np.ndarray:
@@ -241,7 +238,9 @@ class Completed:
         own, between, *below = engine.layout.unpack(found.tables)
         node_part = float(xlogy(weights, own[0][cells[:, 0]]).sum())
         local = Local(move.node, {None: between.copy()} | {n: t.copy() for n, t in zip(move.moved, below, strict=True)})
-        return self._made(move, found.log_likelihood - node_part - apart, n_more_introduced(self.tree, move), local)
+        return self.restricted.made(
+            move, found.log_likelihood - node_part - apart, n_more_introduced(self.tree, move), local
+        )
 
 
 def _merged(counts: np.ndarray, pair: Sequence[int]) -> np.ndarray:

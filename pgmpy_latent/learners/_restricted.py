@@ -15,7 +15,7 @@ from pgmpy_latent.learners._outlook import Outlook, dense
 from pgmpy_latent.learners._pairs import losses
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners._simplify import Simplifier, n_star_parameters
-from pgmpy_latent.learners._workshop import Neighbourhood
+from pgmpy_latent.learners._workshop import Neighbourhood, star_model
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators._edges import composed, neighbours_of, path_from_root, rooted_at
 from pgmpy_latent.operators.star import Star
@@ -135,7 +135,8 @@ class Restricted:
         """Return the source of randomness of a move, which does not depend on the moves before it."""
         return np.random.default_rng(self.search.seed(*self.key, crc32(repr(move).encode())))
 
-    def _made(self, move: Move, gain: float, n_more: int, local: Local) -> Candidate:
+    def made(self, move: Move, gain: float, n_more: int, local: Local) -> Candidate:
+        """Return a candidate with its score."""
         return Candidate(move, gain, n_more, local, gain - self.penalty * n_more)
 
     def _fit(self, engine: TreeEngine, starts: np.ndarray, free: Sequence[bool] | None = None):
@@ -173,7 +174,7 @@ class Restricted:
         _, between, *tables = engine.layout.unpack(found.tables)
         local = Local(move.node, {None: between.copy()} | dict(zip(move.moved, _copied(tables), strict=True)))
         base = outlook.log_likelihood(node, rest, moved)
-        return self._made(move, found.log_likelihood - base, n_more_introduced(tree, move), local)
+        return self.made(move, found.log_likelihood - base, n_more_introduced(tree, move), local)
 
     def _delete(self, move: Delete) -> Candidate:
         """Evaluate the tree without a node: P(neighbours of it | the node that takes over) are free."""
@@ -185,7 +186,7 @@ class Restricted:
         starts = [self._start(outlook.given(into, gone), gone, other) for other in moved]
         messages = [outlook.message(other, gone) for other in moved]
         gain, local = self._hung_on(move.into, rest, [tree.names[other] for other in moved], messages, starts)
-        return self._made(move, gain - base, n_more_deleted(tree, move), local)
+        return self.made(move, gain - base, n_more_deleted(tree, move), local)
 
     def _contract(self, move: Contract) -> Candidate:
         """Evaluate two nodes as one, which begins with all pairs of their states; these are merged one by one."""
@@ -197,7 +198,7 @@ class Restricted:
         n_more = n_star_parameters(change.star) - sum(n_star_parameters(outlook.star(node)) for node in nodes)
         n_more += int(tree.cards[nodes[0]] * tree.cards[nodes[1]] - 1)  # their edge was counted twice
         gain = change.gain + self.penalty * n_more
-        return self._made(move, gain, n_more, Local(move.node, star=change.star))
+        return self.made(move, gain, n_more, Local(move.node, star=change.star))
 
     def _through(self, node: int, neighbours: Sequence[int], before: np.ndarray) -> float:
         """Return the log-likelihood, given what a node is told by one neighbour, from what the others say."""
@@ -251,7 +252,7 @@ class Restricted:
                 messages = [outlook.message(other, old) for other in moved]
                 gain, local = self._hung_on(move.new, there, move.moved, messages, starts)
                 n_more = int((tree.cards[target] - tree.cards[old]) * (tree.cards[moved] - 1).sum())
-                found[move] = self._made(move, gain - base, n_more, local)
+                found[move] = self.made(move, gain - base, n_more, local)
         return [found[move] for move in moves]
 
     def _start(self, between: np.ndarray, middle: int, end: int) -> np.ndarray:
@@ -280,7 +281,7 @@ class Restricted:
             share = outlook.star(moved).share[None]
             alone, local = self._hung_on(root, np.ones((len(rest), 1)), [root], [message], [share])
             gain = alone + float(outlook.weights @ np.log(rest.sum(axis=1))) - base
-            return self._made(move, gain, -int((tree.cards[old] - 1) * (tree.cards[moved] - 1)), local)
+            return self.made(move, gain, -int((tree.cards[old] - 1) * (tree.cards[moved] - 1)), local)
         new = tree.index(move.new)
         rest, share = outlook.rest(new), outlook.star(moved).share
         message = outlook.walk.likelihood(moved)
@@ -289,19 +290,15 @@ class Restricted:
         start = outlook.posterior(new).T @ (outlook.posterior(moved) * outlook.weights[:, None]) + share
         start = start / start.sum(axis=1, keepdims=True)
         gain, local = self._hung_on(move.new, rest, move.moved, [message], [start])
-        return self._made(move, gain - base, int((tree.cards[new] - 1) * (tree.cards[moved] - 1)), local)
+        return self.made(move, gain - base, int((tree.cards[new] - 1) * (tree.cards[moved] - 1)), local)
 
     # -- states ---------------------------------------------------------------------------------------------------
 
     def _neighbourhood(self, node: int) -> Neighbourhood:
         """Return the latent class model around a node."""
         if node not in self._neighbourhoods:
-            evidence = [self.outlook.message(other, node) for other in self.outlook.around[node]]
-            plan = compile_plan([-1, *[0] * len(evidence)], dict(enumerate(evidence, start=1)), pivots=[0])
-            cards = self.tree.cards[self.outlook.around[node]]
-            self._neighbourhoods[node] = Neighbourhood(
-                plan, 0, range(1, len(evidence) + 1), cards, self.outlook.weights
-            )
+            told = [self.outlook.message(other, node) for other in self.outlook.around[node]]
+            self._neighbourhoods[node] = star_model(told, self.outlook.weights)
         return self._neighbourhoods[node]
 
     def _grow(self, move: Grow) -> Candidate:
@@ -339,7 +336,7 @@ class Restricted:
         found = self._fit(here.engine(n_states), here.flat(starts))
         per_state = 1 + int((star.cards - 1).sum())
         n_more = (n_states - star.n_states) * per_state
-        return self._made(
+        return self.made(
             move, found.log_likelihood - base, n_more, Local(move.node, star=here.star(found.tables, n_states))
         )
 

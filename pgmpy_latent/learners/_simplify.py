@@ -11,11 +11,11 @@ import numpy as np
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._pairs import groupings, losses
 from pgmpy_latent.learners._search import Search
-from pgmpy_latent.learners._workshop import Neighbourhood
+from pgmpy_latent.learners._workshop import Neighbourhood, star_model
 from pgmpy_latent.operators import contract_edge
 from pgmpy_latent.operators._edges import neighbours_of
 from pgmpy_latent.operators.star import Star, merge_groups, merge_pairs, star_of, with_star
-from pgmpy_latent.propagation.plan import Evidence, compile_plan
+from pgmpy_latent.propagation.plan import Evidence
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.tree import LatentTree
 
@@ -183,16 +183,11 @@ class Simplifier:
             return None
         told = [evidence[one, node if (one, node) in evidence else swallowed] for one in around]
         most = int(tree.cards[node] if swallowed is None else tree.cards[[node, swallowed]].max() + EXTRA)
-        star, gain = self._fewer_states(self._around(told), star_of(changed, at), parameters, most)
+        star, gain = self._fewer_states(star_model(told, self.data.weights), star_of(changed, at), parameters, most)
         if star is None or gain <= least:
             return None
         touched = {node, *around} if swallowed is None else {node, swallowed, *around}
         return Change(name, other, star, gain, frozenset(tree.names[one] for one in touched))
-
-    def _around(self, evidence: Sequence[Evidence]) -> Neighbourhood:
-        plan = compile_plan([-1] + [0] * len(evidence), dict(enumerate(evidence, start=1)), pivots=[0])
-        cards = np.array([one.n_states for one in evidence])
-        return Neighbourhood(plan, 0, range(1, len(evidence) + 1), cards, self.data.weights)
 
     def _fewer_states(self, here: Neighbourhood, star: Star, parameters: int, most: int) -> tuple[Star | None, float]:
         """Merge states one after the other, at once down to ``most``; return the best star on the way, and its gain."""

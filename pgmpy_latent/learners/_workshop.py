@@ -88,6 +88,20 @@ class Neighbourhood:
         return Messages(self)
 
 
+def star_model(evidence: Sequence[Evidence], weights: np.ndarray) -> Neighbourhood:
+    """Return the latent class model of a node whose neighbours are told this from beyond.
+
+    Examples
+    --------
+    >>> seen = Evidence(np.array([0, 1, 1]), 2)
+    >>> here = star_model([seen, seen], np.ones(3))
+    >>> round(float(here.log_likelihoods([Star(np.ones(1), np.full((1, 4), 0.5), here.cards)])[0]), 4)
+    -4.1589
+    """
+    plan = compile_plan([-1, *[0] * len(evidence)], dict(enumerate(evidence, start=1)), pivots=[0])
+    return Neighbourhood(plan, 0, range(1, len(evidence) + 1), np.array([one.n_states for one in evidence]), weights)
+
+
 class Messages:
     """What rows say about the neighbours, side by side and scaled at will; made for the rows that are asked for.
 
