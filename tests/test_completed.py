@@ -310,7 +310,7 @@ def test_columns_of_one_state_do_no_harm():
     tree = slow.tree_from({"H": 2}, {"a": 2, "b": 2, "c": 1, "d": 1}, ["Ha", "Hb", "Hc", "Hd"], rng)
     data = slow.table_for(tree, slow.drawn_codes(tree, 30, rng))
     completed = completed_for(tree, data)
-    evaluation = CombinedEvaluation(completed.outlook, completed.restricted)
+    evaluation = CombinedEvaluation(completed.restricted)
     assert len(evaluation.candidates(of_kind(tree, Introduce))) > 0
 
 

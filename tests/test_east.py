@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import EAST, Baseline, BinG, LatentTree, TreeEM, datasets, log_likelihood, sample, scores, to_pgmpy
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError, UnseenCategoryError
-from pgmpy_latent.learners._expedition import Expedition
+from pgmpy_latent.learners._east_policy import EastPolicy
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.operators import canonical_tree, is_regular, root_walk
 from pgmpy_latent.operators._edges import neighbours_of
@@ -144,14 +144,14 @@ def test_it_is_no_worse_than_a_latent_class_model():
 
 
 def test_every_step_is_one_of_its_phase(monkeypatch, two_levels):
-    taken, advance = [], Expedition.advance
+    taken, advance = [], EastPolicy.advance
 
     def noted(self, state):
         step = advance(self, state)
         taken.append((state.memory["phase"], step.operator))
         return step
 
-    monkeypatch.setattr(Expedition, "advance", noted)
+    monkeypatch.setattr(EastPolicy, "advance", noted)
     learner = EAST(start=BinG(), **SOME).fit(two_levels.head(1000))
     allowed = {
         "expand": {"introduce node", "introduce state", "relocate node"},  # a new node takes over neighbours
@@ -196,13 +196,13 @@ CONSTRAINTS = [
 @every_evaluation
 @pytest.mark.parametrize(("constraints", "groups"), CONSTRAINTS, ids=str)
 def test_constraints_hold_at_every_step(monkeypatch, pairs, evaluation, constraints, groups):
-    fitted, seen = Expedition.fitted, []
+    fitted, seen = EastPolicy.fitted, []
 
     def noted(self, tree, *args, **options):
         seen.append(tree)
         return fitted(self, tree, *args, **options)
 
-    monkeypatch.setattr(Expedition, "fitted", noted)
+    monkeypatch.setattr(EastPolicy, "fitted", noted)
     learner = EAST(evaluation=evaluation, **SOME, **constraints).fit(pairs.head(200))
     assert len(seen) > 1
     for tree in (*seen, learner.tree_):

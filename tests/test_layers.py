@@ -53,7 +53,7 @@ LAYERS = [
     ["learners._restricted"],
     ["learners._completed"],
     ["learners._evaluation"],
-    ["learners._expedition"],
+    ["learners._east_policy"],
     ["learners._fitted"],
     ["learners._base"],
     ["learners._searching"],

@@ -10,7 +10,6 @@ import numpy as np
 from pgmpy_latent.information import block_information
 from pgmpy_latent.learners._completed import Completed
 from pgmpy_latent.learners._moves import Grow, Introduce, Move, Relocate
-from pgmpy_latent.learners._outlook import Outlook
 from pgmpy_latent.learners._restricted import Candidate, Restricted
 
 #: How many introductions of a node get EM on completed counts, and how many of these local EM.
@@ -44,9 +43,9 @@ def in_turn(candidates: Sequence[Candidate]) -> list[Candidate]:
 class RestrictedEvaluation:
     """Every candidate by local EM (section 3 of the paper)."""
 
-    def __init__(self, outlook: Outlook, restricted: Restricted):
-        self.outlook = outlook
+    def __init__(self, restricted: Restricted):
         self.restricted = restricted
+        self.outlook = restricted.outlook
 
     def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
         """Return the candidates worth a full fit, in no order."""

@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
+from pgmpy_latent.learners._east_policy import EastPolicy, Options
 from pgmpy_latent.learners._evaluation import EVALUATIONS
-from pgmpy_latent.learners._expedition import Expedition, Options
 from pgmpy_latent.learners._moves import Rules
 from pgmpy_latent.learners._search import Outcome, Search
 from pgmpy_latent.learners._searching import SearchingLearner, refuse_identifiers, whole_seed
@@ -231,11 +231,11 @@ class EAST(SearchingLearner):
             bool(self.improvement_ratio),
             self.n_starts,
             STEPS[self.evaluation] if self.n_steps is None else self.n_steps,
-            n_looks=self.look_ahead,
+            look_ahead=self.look_ahead,
             excursions=self._excursions(len(data.columns)),
             rules=rules,
         )
-        policy = Expedition(ordered, search, options)
+        policy = EastPolicy(ordered, search, options)
         state = policy.start(self._first_tree(ordered, search, rules))
         outcome = search.run(state, policy.advance)
         return replace(outcome, tree=in_order_of_table(canonical_tree(outcome.tree), data))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.learners._evaluation import EVALUATIONS, by_ratio, by_score, in_turn
+from pgmpy_latent.learners._evaluation import EVALUATIONS, RestrictedEvaluation, by_ratio, by_score, in_turn
 from pgmpy_latent.learners._moves import (
     Introduce,
     Move,
@@ -53,16 +53,16 @@ class Options:
     """How the search goes; see :class:`~pgmpy_latent.EAST`, which has them as arguments."""
 
     evaluation: str = "auto"
-    cost_effective: bool = True
+    improvement_ratio: bool = True
     n_starts: int = 8
     n_steps: int = 40
     n_tries: int = 3
-    n_looks: int = 24
+    look_ahead: int = 24
     excursions: tuple[float, ...] = (0.5, 0.25)
     rules: Rules = field(default_factory=Rules)
 
 
-class Expedition:
+class EastPolicy:
     """The policy.
 
     Parameters
@@ -126,9 +126,8 @@ class Expedition:
             max_states=None if np.isinf(options.rules.max_states) else int(options.rules.max_states),
         )
 
-    def _evaluation(self, state: State):
-        restricted = self._restricted(state)
-        return EVALUATIONS[self.options.evaluation](restricted.outlook, restricted)
+    def _evaluation(self, state: State) -> RestrictedEvaluation:
+        return EVALUATIONS[self.options.evaluation](self._restricted(state))
 
     # -- the search -----------------------------------------------------------------------------------------------
 
@@ -159,7 +158,7 @@ class Expedition:
         return deletions(tree) + (contractions(tree) if self.options.evaluation == "auto" else [])
 
     def _ordered(self, phase: str, candidates: Sequence[Candidate]) -> list[Candidate]:
-        return by_ratio(candidates) if phase == "expand" and self.options.cost_effective else by_score(candidates)
+        return by_ratio(candidates) if phase == "expand" and self.options.improvement_ratio else by_score(candidates)
 
     def _best_of(self, state: State, candidates: Sequence[Candidate], n: int) -> tuple[Move, State] | None:
         """Fit the first candidates that break no rule; return the best one, or None if none is better than the tree."""
@@ -175,7 +174,7 @@ class Expedition:
                 break
         if not better:
             return None
-        expanding = state.memory["phase"] == "expand" and self.options.cost_effective
+        expanding = state.memory["phase"] == "expand" and self.options.improvement_ratio
         return max(better, key=lambda pair: self._ratio(state, pair[1]) if expanding else pair[1].score)
 
     def _tried(self, state: State, candidate: Candidate, wanted: float = -np.inf) -> State | None:
@@ -280,8 +279,8 @@ class Expedition:
         left = state.memory["excursions"]
         if not left:
             return Step(replace(state, memory={**state.memory, "phase": "look ahead"}))
-        lenient = Expedition(self.data, self.search, self.options, left[0] * self.penalty)
-        strict = Expedition(self.data, self.search, self.options, self.penalty)
+        lenient = EastPolicy(self.data, self.search, self.options, left[0] * self.penalty)
+        strict = EastPolicy(self.data, self.search, self.options, self.penalty)
         *_, far = lenient.states(state, PHASES[:1])
         new = state
         try:
@@ -311,7 +310,7 @@ class Expedition:
 
     def _look_ahead(self, state: State) -> Step:
         """Try candidates that do not help by themselves, and see whether they do after what they touch has settled."""
-        if not self.options.n_looks:
+        if not self.options.look_ahead:
             return self._finished(state)
         failed = list(state.memory["failed"])
         moves = [move for phase in PHASES for move in self._moves(state.tree, phase)]
@@ -321,7 +320,7 @@ class Expedition:
             for one in by_score(self._evaluation(state).candidates(moves))
             if signature(state.tree, one.move) not in known
         ]
-        ordered = in_turn(candidates)[: self.options.n_looks]
+        ordered = in_turn(candidates)[: self.options.look_ahead]
         for first in range(0, len(ordered), BATCH):
             some = ordered[first : first + BATCH]
             failed += [signature(state.tree, one.move) for one in some]
