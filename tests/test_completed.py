@@ -330,7 +330,7 @@ def test_new_nodes_depend_on_the_seed_alone():
 def evaluations(tree, data):
     outlook = Outlook(tree, data)
     restricted = Restricted(outlook, Search(Settings(), random_state=0), 0.5, 3, 6, (0,))
-    return [kind(outlook, restricted) for kind in (RestrictedEvaluation, CompletionEvaluation, CombinedEvaluation)]
+    return [kind(restricted) for kind in (RestrictedEvaluation, CompletionEvaluation, CombinedEvaluation)]
 
 
 @settings(max_examples=15)
