@@ -73,7 +73,7 @@ SYNTHETIC = {
 # -- tables of the papers
 COIL, NEWS = "COIL-42", "NEWS20W100"
 #: Seconds given to methods other than EAST itself.
-COIL_SECONDS, NEWS_SECONDS = 300, 1_260
+COIL_SECONDS, NEWS_SECONDS = 300, 1_800
 #: The paper's Table 1 for COIL: BIC and log score of the test rows, with standard deviations, and time. HSHC is the
 #: earlier search whose figure the thesis and Harmeling and Williams quote.
 COIL_PAPER = {

@@ -245,7 +245,8 @@ class _Climb:
         if len(self.numbers):
             self._remember(int(np.argmax(self.value)), converged=False)
         number, value, tables, converged, remaining = self.best
-        trace = np.array([logs[numbers == number][0] for numbers, logs in self.trace if (numbers == number).any()])
+        numbers, logs = (np.concatenate(parts) for parts in zip(*self.trace, strict=True))
+        trace = logs[numbers == number]
         same = SAME_VALUE * max(self.asked, 1e-4) + 1e-10 * abs(value)
         return Fit(
             tables=tables,

@@ -134,8 +134,9 @@ def step(problem: Problem, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     """
     log_likelihoods, counts = problem.expected_counts(tables)
     objectives = log_likelihoods + log_prior(tables, problem.prior)
-    beyond = ~np.isfinite(counts).all(axis=1)
-    if beyond.any():  # a row is so unlikely that what it counts for leaves the range of numbers: as good as impossible
+    if not np.isfinite(counts).all():
+        # a row is so unlikely that what it counts for leaves the range of numbers: as good as impossible
+        beyond = ~np.isfinite(counts).all(axis=1)
         objectives, counts[beyond] = np.where(beyond, -np.inf, objectives), 0.0
     new = m_step(counts, problem.engine.layout, problem.prior, tables, problem.free_entries)
     return log_likelihoods, objectives, new

@@ -83,6 +83,7 @@ class EastPolicy:
         self.options = options
         self.penalty = float(np.log(data.total_weight) / 2) if penalty is None else penalty
         self._outlook: Outlook | None = None
+        self._evaluated: tuple[tuple, RestrictedEvaluation] | None = None
 
     # -- fitting --------------------------------------------------------------------------------------------------
 
@@ -127,7 +128,12 @@ class EastPolicy:
         )
 
     def _evaluation(self, state: State) -> RestrictedEvaluation:
-        return EVALUATIONS[self.options.evaluation](self._restricted(state))
+        """Return what evaluates candidates, and knows those it has seen for as long as the tree stays as it is."""
+        tree, step = (None, None) if self._evaluated is None else self._evaluated[0]
+        if tree is not state.tree or step != state.step:
+            made = EVALUATIONS[self.options.evaluation](self._restricted(state))
+            self._evaluated = (state.tree, state.step), made
+        return self._evaluated[1]
 
     # -- the search -----------------------------------------------------------------------------------------------
 

@@ -75,6 +75,10 @@ class CompletionEvaluation(RestrictedEvaluation):
 class CombinedEvaluation(RestrictedEvaluation):
     """Data completion to choose the candidates that local EM looks at."""
 
+    def __init__(self, restricted: Restricted):
+        super().__init__(restricted)
+        self._introduced: dict[tuple[Introduce, ...], list[Candidate]] = {}
+
     def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
         """Return the candidates worth a full fit, in no order."""
         introductions = [move for move in moves if isinstance(move, Introduce)]
@@ -98,6 +102,11 @@ class CombinedEvaluation(RestrictedEvaluation):
         """Screen by G², then by EM on completed counts, which also gives local EM a start."""
         if not moves:
             return []
+        if tuple(moves) not in self._introduced:
+            self._introduced[tuple(moves)] = self._screened(moves)
+        return list(self._introduced[tuple(moves)])
+
+    def _screened(self, moves: Sequence[Introduce]) -> list[Candidate]:
         dependence = np.array([self._completed.introduction(move) for move in moves])
         chosen = [moves[at] for at in np.argsort(-dependence, kind="stable")[:COUNTED]]
         counted = by_ratio(self.restricted.search.map(self._completed.introduce, chosen))

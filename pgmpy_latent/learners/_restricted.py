@@ -104,22 +104,29 @@ class Restricted:
         self.tolerance = tolerance
         self.max_states = max_states
         self._neighbourhoods: dict[int, Neighbourhood] = {}
+        self._known: dict[Move, Candidate] = {}
 
     def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
-        """Evaluate moves; the threads share them."""
+        """Evaluate moves that were not evaluated before; the threads share them."""
         plain = [move for move in moves if not isinstance(move, Relocate) or None in (move.old, move.new)]
         by_old: dict = {}
         for move in moves:
             if isinstance(move, Relocate) and None not in (move.old, move.new):
                 by_old.setdefault(move.old, []).append(move)
-        found = self.search.map(self.candidate, plain)
-        for some in self.search.map(self._relocations, list(by_old.values())):
-            found += some
-        return found
+        self.search.map(self.candidate, plain)
+        new = [[move for move in some if move not in self._known] for some in by_old.values()]
+        for some in self.search.map(self._relocations, [some for some in new if some]):
+            self._known |= {one.move: one for one in some}
+        return [self._known[move] for some in (plain, *by_old.values()) for move in some]
 
     def candidate(self, move: Move) -> Candidate:
-        """Evaluate a move."""
+        """Evaluate a move, once."""
         self.search.tick()
+        if move not in self._known:
+            self._known[move] = self._evaluated(move)
+        return self._known[move]
+
+    def _evaluated(self, move: Move) -> Candidate:
         if isinstance(move, Relocate):
             return self._relocations([move])[0] if None not in (move.old, move.new) else self._cut_or_linked(move)
         evaluate = {
