@@ -11,19 +11,20 @@ import numpy as np
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent._json import LATENT, Node, from_text, parents_first, to_text
+from pgmpy_latent._json import LATENT, ROW_SUM_TOLERANCE, Node, from_text, parents_first, to_text
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, NotATreeError, PgmpyLatentError
+from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.tree import LatentTree
 
 # LatentTree and pgmpy -----------------------------------------------------------------------------
 
 
-def to_pgmpy(tree: LatentTree) -> DiscreteBayesianNetwork:
-    """Return the tree as a pgmpy network.
+def to_pgmpy(tree: LatentTree | LatentNetwork) -> DiscreteBayesianNetwork:
+    """Return the tree, or another network, as a pgmpy network.
 
     Parameters
     ----------
-    tree : LatentTree
+    tree : LatentTree or LatentNetwork
 
     Returns
     -------
@@ -43,8 +44,8 @@ def to_pgmpy(tree: LatentTree) -> DiscreteBayesianNetwork:
     return build_network(_nodes_of_tree(tree))
 
 
-def to_cpds(tree: LatentTree) -> list[TabularCPD]:
-    """Return the tables of a tree as pgmpy's CPDs, in the order of the nodes.
+def to_cpds(tree: LatentTree | LatentNetwork) -> list[TabularCPD]:
+    """Return the tables of a tree or network as pgmpy's CPDs, in the order of the nodes.
 
     Examples
     --------
@@ -98,6 +99,42 @@ def from_pgmpy(network: DiscreteBayesianNetwork) -> LatentTree:
         raise InvalidTreeError(f"{error}{_remedy(error)}") from None
 
 
+def network_from_pgmpy(network: DiscreteBayesianNetwork) -> LatentNetwork:
+    """Return a pgmpy network of any shape as a :class:`~pgmpy_latent.LatentNetwork`; see :func:`from_pgmpy`.
+
+    Rows of a table that pgmpy lets pass, as they sum to one within 0.01, are made to sum to one: published networks
+    are rounded.
+
+    Examples
+    --------
+    >>> network = DiscreteBayesianNetwork([("x", "z"), ("y", "z")], latents={"y"})
+    >>> network.add_cpds(
+    ...     TabularCPD("x", 2, [[0.7], [0.3]]),
+    ...     TabularCPD("y", 2, [[0.6], [0.4]]),
+    ...     TabularCPD("z", 2, [[0.9, 0.2, 0.5, 0.5], [0.1, 0.8, 0.5, 0.5]], evidence=["x", "y"], evidence_card=[2, 2]),
+    ... )
+    >>> network_from_pgmpy(network)
+    LatentNetwork(3 nodes, 1 latent, 2 edges, 6 parameters)
+    """
+    nodes = _nodes_of_network(network)
+    try:
+        return LatentNetwork(
+            names=[node.name for node in nodes],
+            state_names=[node.states for node in nodes],
+            parents=[node.parents for node in nodes],
+            latent=[node.latent for node in nodes],
+            tables=[_rounded_off(node.table) for node in nodes],
+        )
+    except InvalidTreeError as error:
+        raise InvalidTreeError(f"{error}{_remedy(error)}") from None
+
+
+def _rounded_off(table: np.ndarray) -> np.ndarray:
+    sums = table.sum(axis=1, keepdims=True)
+    off = np.abs(sums - 1)
+    return np.where((off > 0) & (off <= ROW_SUM_TOLERANCE), table / np.where(sums > 0, sums, 1), table)
+
+
 def _remedy(error: InvalidTreeError) -> str:
     """Return what to do about a row that pgmpy tolerates and a tree does not."""
     return "; call normalize() on its CPD" if "sums to" in str(error) else ""
@@ -122,20 +159,20 @@ def check_one_parent(name: Hashable, parents: list[Hashable]) -> None:
 # Nodes: the form between trees, networks and files ------------------------------------------------
 
 
-def nodes_of(model: LatentTree | DiscreteBayesianNetwork) -> list[Node]:
+def nodes_of(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork) -> list[Node]:
     """Return the nodes of a model, in its order; the tables of a tree are its own, those of a network copies."""
-    if not isinstance(model, (LatentTree, DiscreteBayesianNetwork)):
+    if not isinstance(model, (LatentTree, LatentNetwork, DiscreteBayesianNetwork)):
         raise TypeError(f"expected a LatentTree or a pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
-    return _nodes_of_tree(model) if isinstance(model, LatentTree) else _nodes_of_network(model)
+    return _nodes_of_network(model) if isinstance(model, DiscreteBayesianNetwork) else _nodes_of_tree(model)
 
 
-def _nodes_of_tree(tree: LatentTree) -> list[Node]:
-    if not isinstance(tree, LatentTree):
+def _nodes_of_tree(tree: LatentTree | LatentNetwork) -> list[Node]:
+    if not isinstance(tree, (LatentTree, LatentNetwork)):
         raise TypeError(f"expected a LatentTree, got {type(tree).__name__}; see from_pgmpy")
     return [
-        Node(name, states, () if above < 0 else (int(above),), table, frozenset({LATENT} if hidden else ()))
+        Node(name, states, above, table, frozenset({LATENT} if hidden else ()))
         for name, states, above, hidden, table in zip(
-            tree.names, tree.state_names, tree.parent, tree.latent, tree.tables, strict=True
+            tree.names, tree.state_names, tree.parents, tree.latent, tree.tables, strict=True
         )
     ]
 
@@ -235,8 +272,12 @@ def _evidence(network: DiscreteBayesianNetwork, cpd: TabularCPD) -> list[Hashabl
     return cpd.variables[1:]
 
 
-def aligned_table(cpd: TabularCPD, states: dict[Hashable, tuple]) -> np.ndarray:
-    """Return a copy of the table with all states in the given order: a row per state of the parents.
+def aligned_table(
+    cpd: TabularCPD, states: dict[Hashable, tuple], parents: Sequence[Hashable] | None = None
+) -> np.ndarray:
+    """Return a copy of the table with all states in the given order: a row per combination of the parents' states.
+
+    ``parents`` says in which order they run, the last one fastest; as in the CPD by default.
 
     Examples
     --------
@@ -255,14 +296,18 @@ def aligned_table(cpd: TabularCPD, states: dict[Hashable, tuple]) -> np.ndarray:
             )
         if listed != states[name]:
             values = values.take([listed.index(state) for state in states[name]], axis=axis)
+    if parents is not None:
+        values = values.transpose([0, *(cpd.variables.index(name) for name in parents)])
     return np.moveaxis(values, 0, -1).reshape(-1, values.shape[0]).copy()
 
 
 # Files --------------------------------------------------------------------------------------------
 
 
-def save(model: LatentTree | DiscreteBayesianNetwork, path: str | os.PathLike) -> None:
+def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str | os.PathLike) -> None:
     """Write a tree, or any discrete pgmpy network, to a JSON file that :func:`load` reads back exactly.
+
+    A LatentNetwork comes back as a pgmpy network.
 
     Kept are kind, order of nodes, names and states with their types, hidden nodes and other roles, the
     network's name, and every bit of the probabilities; not the weights of edges, nor attributes that a user
@@ -272,7 +317,7 @@ def save(model: LatentTree | DiscreteBayesianNetwork, path: str | os.PathLike) -
 
     Parameters
     ----------
-    model : LatentTree or pgmpy.models.DiscreteBayesianNetwork
+    model : LatentTree, LatentNetwork or pgmpy.models.DiscreteBayesianNetwork
     path : path-like
         Its folder must exist.
 
@@ -292,6 +337,8 @@ def save(model: LatentTree | DiscreteBayesianNetwork, path: str | os.PathLike) -
     """
     if isinstance(model, LatentTree):
         text = to_text("tree", _nodes_of_tree(model))
+    elif isinstance(model, LatentNetwork):
+        text = to_text("network", _nodes_of_tree(model))
     else:
         nodes = _nodes_of_network(model)  # also says what is expected, should the model be neither
         text = to_text("network", nodes, model.name if isinstance(model.name, str) else "")

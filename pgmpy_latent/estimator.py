@@ -1,9 +1,9 @@
-"""TreeEM: EM for pgmpy networks in the shape of a forest, with hidden variables and missing cells."""
+"""EM as pgmpy parameter estimators: what they share, and TreeEM for networks in the shape of a forest."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Real
 
 import numpy as np
@@ -21,12 +21,11 @@ from pgmpy_latent._json import table_problem
 from pgmpy_latent.convert import aligned_table, check_one_parent, to_cpds
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, InvalidTreeError, StateNameError
+from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.operators import canonical_states, marginals
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.plan import compile_plan
-from pgmpy_latent.queries import tree_evidence
+from pgmpy_latent.queries import network_engine
 from pgmpy_latent.starts import random_memberships, random_tables, uniform_tables
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.tree import LatentTree, Named
 
 #: A hidden state with a smaller share of the rows than this is empty.
 EMPTY = 1e-6
@@ -36,78 +35,8 @@ SAME = 1e-4
 PROGRESS_DELAY = 2.0
 
 
-class TreeEM(DiscreteParameterEstimator):
-    """Fit the parameters of a forest-shaped network by expectation maximisation.
-
-    A drop-in for pgmpy's ``DiscreteEM`` where every node has at most one parent: latent class models, latent trees,
-    naive Bayes, Chow-Liu trees, with nodes hidden or observed anywhere. Missing cells are summed out exactly, rows may
-    have weights, and many starts guard against poor local maxima. See :func:`pgmpy_latent.em.fit` for how.
-
-    Parameters
-    ----------
-    state_names : dict, optional
-        Variable -> its states, also such as the data does not show. Otherwise the categories of the data.
-    latent_card : dict or int, optional
-        Hidden variable -> number of states (2 where it is not named); one number holds for all.
-    n_init : int
-        Number of random starts.
-    max_iter : int
-        Most iterations of a start.
-    atol : float
-        A start ends when the log-likelihood that further iterations would gain, by extrapolation, is below this; 0
-        never stops early.
-    prior : float, optional
-        Dirichlet pseudo-count of every table entry: the estimate is ``(prior + count) / sum(prior + count)`` and the
-        objective gains ``prior * log(entry)``. None is maximum likelihood, under which new rows may be impossible.
-    init_cpds : dict or {"memberships", "random", "uniform"}, optional
-        Where to begin: random class memberships of some rows (the default), random tables, uniform tables (with hidden
-        variables a saddle point that EM cannot leave), or CPDs by variable. Variables that the dict leaves out begin
-        with memberships; if it names all, there is one start, and the hidden states keep their order.
-    seed : int, optional
-        Same seed, same answer, whatever ``n_jobs`` is.
-    n_jobs : int, optional
-        Threads that share the starts; -1 for all cores, None for one.
-    show_progress : bool
-        Whether fits of more than two seconds show a bar.
-
-    Attributes
-    ----------
-    parameters_ : list of TabularCPD
-        The fitted tables, in the order of the model's nodes.
-    state_names_ : dict
-        States of every variable.
-    tree_ : LatentTree
-        The fitted model.
-    log_likelihood_ : float
-        Natural logarithm of the likelihood of the data under ``tree_``; larger is better.
-    log_likelihoods_ : ndarray
-        The same at every iteration of the best start.
-    n_iter_ : int
-        Iterations of the best start.
-    converged_ : bool
-        Whether it stopped because little was left to gain.
-    n_best_ : int
-        In how many of the starts the best value was reached.
-    start_objectives_ : ndarray
-        The (penalised) log-likelihood at which every start ended.
-    interrupted_ : bool
-        Whether Ctrl-C ended the fit; what is fitted is then the best so far.
-    degenerate_states_ : list of str
-        Hidden states that are empty or equal to another one, in words.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from pgmpy.models import DiscreteBayesianNetwork
-    >>> data = pd.DataFrame({"a": [0, 0, 1, 1, None, 0], "b": [0, 0, 1, 1, 1, 1], "c": [0, 0, 1, None, 1, 0]})
-    >>> model = DiscreteBayesianNetwork([("H", "a"), ("H", "b"), ("H", "c")], latents={"H"})
-    >>> fitted = model.fit(data, estimator=TreeEM(seed=0))
-    >>> fitted.check_model()
-    True
-    >>> estimator = TreeEM(latent_card={"H": 2}, seed=0).fit(model, data)
-    >>> round(estimator.log_likelihood_, 3)
-    -6.068
-    """
+class EMEstimator(DiscreteParameterEstimator):
+    """What the estimators by EM have in common; see :class:`TreeEM` for the keywords."""
 
     _tags = {"supports_latent_variables": True, "supports_weighted_data": True}  # noqa: RUF012 - skbase merges these
 
@@ -152,22 +81,37 @@ class TreeEM(DiscreteParameterEstimator):
         self
         """
         self._check_settings()
-        names, parents, hidden = _structure(model)
+        names, parents, hidden = self._structure(model)
         self._check_state_names(names)
         encoded = _encode(data, names, hidden, self.state_names, sample_weight)
         state_names = self._all_state_names(names, hidden, encoded)
         cards = np.array([len(states) for states in state_names])
-        engine = TreeEngine(compile_plan(parents, tree_evidence(encoded, names)), cards, encoded.weights)
+        engine = network_engine(names, parents, cards, encoded)
         starts = self._starts(names, parents, cards, state_names, encoded, engine)
         found = self._run(engine, starts)
-        tree = LatentTree(
-            names, state_names, parents, [name in hidden for name in names], engine.layout.unpack(found.tables)
-        )
+        latent = [name in hidden for name in names]
+        network = LatentNetwork(names, state_names, parents, latent, engine.layout.unpack(found.tables))
         named = self.init_cpds if isinstance(self.init_cpds, Mapping) else ()
-        tree = canonical_states(tree, [name for name in tree.latent_names if name not in named])
-        self._set_fitted(model, data, sample_weight, tree, found)
+        fitted, shares = self._in_order(network, [n for n in network.latent_names if n not in named], engine)
+        self._set_fitted(model, data, sample_weight, fitted, found)
+        self.degenerate_states_ = _degenerate_states(fitted, shares)
         self._warn(found)
         return self
+
+    def _structure(self, model) -> tuple[list, list[tuple[int, ...]], set]:
+        """Return names, parents and hidden names of a network."""
+        if not isinstance(model, DAG):
+            raise TypeError(f"expected a pgmpy DAG or DiscreteBayesianNetwork, got {type(model).__name__}")
+        names = list(model.nodes())
+        if not names:
+            raise DataError("the model has no nodes; add the columns that it shall describe")
+        position = {name: node for node, name in enumerate(names)}
+        parents = [tuple(position[above] for above in model.predecessors(name)) for name in names]
+        return names, parents, set(model.latents)
+
+    def _in_order(self, network: LatentNetwork, nodes: Sequence[Hashable], engine) -> tuple[Named, list[np.ndarray]]:
+        """Return the fitted model with the states of some hidden nodes in order, and the shares of all states."""
+        raise NotImplementedError
 
     def _check_settings(self) -> None:
         """Raise for settings that cannot be meant, before any work."""
@@ -247,7 +191,7 @@ class TreeEM(DiscreteParameterEstimator):
     def _names_all_tables(self, names: list) -> bool:
         return isinstance(self.init_cpds, Mapping) and all(name in self.init_cpds for name in names)
 
-    def _starts(self, names, parents, cards, state_names, encoded: CategoricalData, engine: TreeEngine) -> np.ndarray:
+    def _starts(self, names, parents, cards, state_names, encoded: CategoricalData, engine) -> np.ndarray:
         """Return the tables to begin with: (starts, size)."""
         layout = engine.layout
         nothing_hidden = set(names) == set(encoded.columns)
@@ -269,7 +213,7 @@ class TreeEM(DiscreteParameterEstimator):
                     view[:] = given[names[node]]
         return starts
 
-    def _run(self, engine: TreeEngine, starts: np.ndarray) -> em.Fit:
+    def _run(self, engine, starts: np.ndarray) -> em.Fit:
         with tqdm(disable=not self.show_progress, delay=PROGRESS_DELAY, unit="it", desc="EM", leave=False) as bar:
 
             def report(iteration: int, value: float) -> None:
@@ -286,11 +230,10 @@ class TreeEM(DiscreteParameterEstimator):
                 report=report,
             )
 
-    def _set_fitted(self, model, data, sample_weight, tree: LatentTree, found: em.Fit) -> None:
+    def _set_fitted(self, model, data, sample_weight, fitted: Named, found: em.Fit) -> None:
         self._model, self._data, self._sample_weight = model, data, sample_weight
-        self.tree_ = tree
-        self.state_names_ = {name: list(states) for name, states in zip(tree.names, tree.state_names, strict=True)}
-        self.parameters_ = self._sort_parameters(to_cpds(tree))
+        self.state_names_ = {name: list(states) for name, states in zip(fitted.names, fitted.state_names, strict=True)}
+        self.parameters_ = self._sort_parameters(to_cpds(fitted))
         self.log_likelihood_ = found.log_likelihood
         self.log_likelihoods_ = found.log_likelihoods
         self.n_iter_ = found.n_iter
@@ -298,7 +241,6 @@ class TreeEM(DiscreteParameterEstimator):
         self.n_best_ = found.n_best
         self.interrupted_ = found.interrupted
         self.start_objectives_ = found.final_objectives
-        self.degenerate_states_ = _degenerate_states(tree)
 
     def _warn(self, found: em.Fit) -> None:
         if found.interrupted:
@@ -321,21 +263,90 @@ class TreeEM(DiscreteParameterEstimator):
             )
 
 
-def _structure(model) -> tuple[list, np.ndarray, set]:
-    """Return names, parents and hidden names of a network that is a forest."""
-    if not isinstance(model, DAG):
-        raise TypeError(f"expected a pgmpy DAG or DiscreteBayesianNetwork, got {type(model).__name__}")
-    names = list(model.nodes())
-    if not names:
-        raise DataError("the model has no nodes; add the columns that it shall describe")
-    position = {name: node for node, name in enumerate(names)}
-    parents = np.full(len(names), -1, dtype=np.int64)
-    for name in names:
-        above = list(model.predecessors(name))
-        check_one_parent(name, above)
-        if above:
-            parents[position[name]] = position[above[0]]
-    return names, parents, set(model.latents)
+class TreeEM(EMEstimator):
+    """Fit the parameters of a forest-shaped network by expectation maximisation.
+
+    A drop-in for pgmpy's ``DiscreteEM`` where every node has at most one parent: latent class models, latent trees,
+    naive Bayes, Chow-Liu trees, with nodes hidden or observed anywhere. Missing cells are summed out exactly, rows may
+    have weights, and many starts guard against poor local maxima. See :func:`pgmpy_latent.em.fit` for how.
+
+    Parameters
+    ----------
+    state_names : dict, optional
+        Variable -> its states, also such as the data does not show. Otherwise the categories of the data.
+    latent_card : dict or int, optional
+        Hidden variable -> number of states (2 where it is not named); one number holds for all.
+    n_init : int
+        Number of random starts.
+    max_iter : int
+        Most iterations of a start.
+    atol : float
+        A start ends when the log-likelihood that further iterations would gain, by extrapolation, is below this; 0
+        never stops early.
+    prior : float, optional
+        Dirichlet pseudo-count of every table entry: the estimate is ``(prior + count) / sum(prior + count)`` and the
+        objective gains ``prior * log(entry)``. None is maximum likelihood, under which new rows may be impossible.
+    init_cpds : dict or {"memberships", "random", "uniform"}, optional
+        Where to begin: random class memberships of some rows (the default), random tables, uniform tables (with hidden
+        variables a saddle point that EM cannot leave), or CPDs by variable. Variables that the dict leaves out begin
+        with memberships; if it names all, there is one start, and the hidden states keep their order.
+    seed : int, optional
+        Same seed, same answer, whatever ``n_jobs`` is.
+    n_jobs : int, optional
+        Threads that share the starts; -1 for all cores, None for one.
+    show_progress : bool
+        Whether fits of more than two seconds show a bar.
+
+    Attributes
+    ----------
+    parameters_ : list of TabularCPD
+        The fitted tables, in the order of the model's nodes.
+    state_names_ : dict
+        States of every variable.
+    tree_ : LatentTree
+        The fitted model.
+    log_likelihood_ : float
+        Natural logarithm of the likelihood of the data under ``tree_``; larger is better.
+    log_likelihoods_ : ndarray
+        The same at every iteration of the best start.
+    n_iter_ : int
+        Iterations of the best start.
+    converged_ : bool
+        Whether it stopped because little was left to gain.
+    n_best_ : int
+        In how many of the starts the best value was reached.
+    start_objectives_ : ndarray
+        The (penalised) log-likelihood at which every start ended.
+    interrupted_ : bool
+        Whether Ctrl-C ended the fit; what is fitted is then the best so far.
+    degenerate_states_ : list of str
+        Hidden states that are empty or equal to another one, in words.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy.models import DiscreteBayesianNetwork
+    >>> data = pd.DataFrame({"a": [0, 0, 1, 1, None, 0], "b": [0, 0, 1, 1, 1, 1], "c": [0, 0, 1, None, 1, 0]})
+    >>> model = DiscreteBayesianNetwork([("H", "a"), ("H", "b"), ("H", "c")], latents={"H"})
+    >>> fitted = model.fit(data, estimator=TreeEM(seed=0))
+    >>> fitted.check_model()
+    True
+    >>> estimator = TreeEM(latent_card={"H": 2}, seed=0).fit(model, data)
+    >>> round(estimator.log_likelihood_, 3)
+    -6.068
+    """
+
+    def _structure(self, model) -> tuple[list, list[tuple[int, ...]], set]:
+        names, parents, hidden = super()._structure(model)
+        for name, above in zip(names, parents, strict=True):
+            check_one_parent(name, [names[node] for node in above])
+        return names, parents, hidden
+
+    def _in_order(self, network: LatentNetwork, nodes: Sequence[Hashable], engine) -> tuple[Named, list[np.ndarray]]:
+        parent = [above[0] if above else -1 for above in network.parents]
+        tree = LatentTree(network.names, network.state_names, parent, network.latent, network.tables)
+        self.tree_ = canonical_states(tree, nodes)
+        return self.tree_, marginals(self.tree_)
 
 
 def _encode(data, names: list, hidden: set, state_names: dict | None, sample_weight) -> CategoricalData:
@@ -353,29 +364,29 @@ def _encode(data, names: list, hidden: set, state_names: dict | None, sample_wei
 
 
 def _given_tables(
-    cpds: Mapping, names: list, parents: np.ndarray, state_names: list[tuple]
+    cpds: Mapping, names: list, parents: Sequence[Sequence[int]], state_names: list[tuple]
 ) -> dict[Hashable, np.ndarray]:
     """Return the tables of given CPDs, with their states in our order."""
     states = dict(zip(names, state_names, strict=True))
     tables = {}
     for name, cpd in cpds.items():
-        above = parents[names.index(name)]
-        expected = [name] if above < 0 else [name, names[above]]
-        if list(cpd.variables) != expected:
-            raise StateNameError(f"init_cpds of {name!r} is over {list(cpd.variables)}, the model needs {expected}")
-        tables[name] = aligned_table(cpd, states)
+        above = [names[node] for node in parents[names.index(name)]]
+        if cpd.variables[0] != name or set(cpd.variables[1:]) != set(above):
+            raise StateNameError(
+                f"init_cpds of {name!r} is over {list(cpd.variables)}, the model needs {[name, *above]}"
+            )
+        tables[name] = aligned_table(cpd, states, above)
         if problem := table_problem(tables[name]):
             raise InvalidTreeError(f"init_cpds of {name!r}: {problem}")
     return tables
 
 
-def _degenerate_states(tree: LatentTree) -> list[str]:
+def _degenerate_states(model: Named, shares: Sequence[np.ndarray]) -> list[str]:
     """Say which hidden states are empty, or equal to another one."""
     found = []
-    shares = marginals(tree)
-    for node in np.flatnonzero(tree.latent):
-        name, states = tree.names[node], tree.state_names[node]
-        below = [tree.tables[child] for child in np.flatnonzero(tree.parent == node)]
+    for node in np.flatnonzero(model.latent):
+        name, states = model.names[node], model.state_names[node]
+        below = [_rows_by_state(model, child, node) for child, above in enumerate(model.parents) if node in above]
         for state, share in enumerate(shares[node]):
             if share < EMPTY and len(states) > 1:
                 found.append(f"state {states[state]!r} of {name!r} is empty")
@@ -386,3 +397,10 @@ def _degenerate_states(tree: LatentTree) -> list[str]:
                     found.append(f"states {states[other]!r} and {states[state]!r} of {name!r} are the same")
                     break
     return found
+
+
+def _rows_by_state(model: Named, child: int, parent: int) -> np.ndarray:
+    """Return a child's table with an axis for the states of one parent first."""
+    above = model.parents[child]
+    table = model.tables[child].reshape(*model.cards[list(above)], -1)
+    return np.moveaxis(table, above.index(parent), 0)

@@ -45,6 +45,14 @@ class SkeletonError(PgmpyLatentError):
     """A skeleton does not fit the table. Its observed nodes must be exactly the columns."""
 
 
+class ComponentTooLargeError(PgmpyLatentError):
+    """Too many hidden variables and missing cells hang together to be summed out. Use fewer states or edges."""
+
+
+class BlanketTooLargeError(PgmpyLatentError):
+    """What surrounds a hidden variable takes too many values. Raise the limit, or leave out parents and children."""
+
+
 class UnseenCategoryWarning(UserWarning):
     """Cells held categories that the model does not know and were treated as missing."""
 

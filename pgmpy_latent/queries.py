@@ -1,4 +1,4 @@
-"""Questions to a tree about a table: likelihoods, posteriors, most likely states, gaps, and new rows."""
+"""Questions to a tree or another network about a table: likelihoods, posteriors, most likely states, gaps, new rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pandas as pd
 
 from pgmpy_latent.data import CategoricalData, decode, encode
 from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.propagation.engine import TreeEngine
+from pgmpy_latent.propagation.network_engine import NetworkEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
 from pgmpy_latent.tree import LatentTree
 
@@ -27,7 +29,7 @@ def encode_for(tree: LatentTree, X, *, sample_weight=None, unseen: str = "missin
     >>> encode_for(tree, pd.DataFrame({"x": ["b", None, "b"]})).weights.tolist()
     [1.0, 2.0]
     """
-    check_is_tree(tree)
+    check_is_model(tree)
     states = dict(zip(tree.names, tree.state_names, strict=True))
     return encode(X, sample_weight=sample_weight, columns=list(tree.observed_names), state_names=states, unseen=unseen)
 
@@ -49,6 +51,20 @@ from_pgmpy(network) makes one of a pgmpy network
         )
 
 
+def check_is_model(model) -> None:
+    """Raise TypeError, with the remedy, if something else was given in place of a tree or network.
+
+    Examples
+    --------
+    >>> check_is_model("camps.json")
+    Traceback (most recent call last):
+    TypeError: expected a LatentTree as the first argument, got str; a fitted estimator has one as tree_, and \
+from_pgmpy(network) makes one of a pgmpy network
+    """
+    if not isinstance(model, LatentNetwork):
+        check_is_tree(model)
+
+
 def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Evidence]:
     """Return what the rows of a table say about the nodes with the given names.
 
@@ -66,8 +82,10 @@ def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int,
     }
 
 
-def engine_for(tree: LatentTree, data: CategoricalData) -> TreeEngine:
-    """Return an engine for a tree and the distinct rows of a table.
+def engine_for(tree: LatentTree | LatentNetwork, data: CategoricalData) -> TreeEngine | NetworkEngine:
+    """Return an engine for a tree or network and the distinct rows of a table.
+
+    A network in which no node has several parents gets the engine of trees, which is faster.
 
     Examples
     --------
@@ -76,7 +94,26 @@ def engine_for(tree: LatentTree, data: CategoricalData) -> TreeEngine:
     >>> round(float(engine.log_likelihood(engine.layout.pack(tree.tables))), 4)
     -0.5754
     """
-    return TreeEngine(compile_plan(tree.parent, tree_evidence(data, tree.names)), tree.cards, data.weights)
+    if isinstance(tree, LatentTree):
+        return TreeEngine(compile_plan(tree.parent, tree_evidence(data, tree.names)), tree.cards, data.weights)
+    return network_engine(tree.names, tree.parents, tree.cards, data)
+
+
+def network_engine(
+    names: Sequence[Hashable], parents: Sequence[Sequence[int]], cards: Sequence[int], data: CategoricalData
+) -> TreeEngine | NetworkEngine:
+    """Return an engine for a graph and the distinct rows of a table. See :func:`engine_for`.
+
+    Examples
+    --------
+    >>> data = encode(pd.DataFrame({"x": ["a", "b"], "y": ["c", "c"]}))
+    >>> type(network_engine(["x", "y", "H"], [(2,), (2,), ()], [2, 1, 2], data)).__name__
+    'TreeEngine'
+    """
+    if all(len(above) <= 1 for above in parents):
+        parent = np.array([above[0] if above else -1 for above in parents], dtype=np.int64)
+        return TreeEngine(compile_plan(parent, tree_evidence(data, names)), cards, data.weights)
+    return NetworkEngine(parents, cards, data.codes_of(names), data.weights, names)
 
 
 def log_likelihood(tree: LatentTree, X, *, sample_weight=None, unseen: str = "missing") -> float:
@@ -84,7 +121,7 @@ def log_likelihood(tree: LatentTree, X, *, sample_weight=None, unseen: str = "mi
 
     Parameters
     ----------
-    tree : LatentTree
+    tree : LatentTree or LatentNetwork
         The model.
     X : DataFrame, array or CategoricalData
         The table; missing cells are summed out.
@@ -127,7 +164,7 @@ def posterior(tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, u
 
     Parameters
     ----------
-    tree : LatentTree
+    tree : LatentTree or LatentNetwork
         The model.
     X : DataFrame, array or CategoricalData
         The table.
@@ -194,7 +231,7 @@ def impute(
 
     Parameters
     ----------
-    tree : LatentTree
+    tree : LatentTree or LatentNetwork
         The model.
     X : DataFrame, array or CategoricalData
         The table.
@@ -220,7 +257,7 @@ def impute(
     """
     if method not in ("most_likely", "draw"):
         raise ValueError(f"method is {method!r}; give 'most_likely' or 'draw'")
-    check_is_tree(tree)
+    check_is_model(tree)
     if method == "most_likely":
         return most_likely(tree, X, tree.observed_names, unseen=unseen)
     data = encode_for(tree, X, unseen=unseen)
@@ -234,11 +271,11 @@ def impute(
 
 
 def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
-    """Draw rows from a tree.
+    """Draw rows from a tree or another network.
 
     Parameters
     ----------
-    tree : LatentTree
+    tree : LatentTree or LatentNetwork
         The model.
     n : int
         Number of rows.
@@ -258,20 +295,21 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
     >>> sample(tree, 2, random_state=0)["x"].tolist()
     ['b', 'b']
     """
-    check_is_tree(tree)
+    check_is_model(tree)
     if not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
     rng = np.random.default_rng(random_state)
     codes = np.zeros((n, tree.n_nodes), dtype=np.int32)
     for node in tree.order:
-        above = tree.parent[node]
         bounds = np.cumsum(tree.tables[node], axis=1)
         bounds[:, -1] = np.inf  # rounding must not leave a gap below one
-        rows = codes[:, above] if above >= 0 else np.zeros(n, dtype=np.int32)
+        rows = np.zeros(n, dtype=np.int64)
+        for above in tree.parents[node]:
+            rows = rows * tree.cards[above] + codes[:, above]
         uniform = rng.random(n)
-        for state_above in range(len(bounds)):
-            here = rows == state_above
-            codes[here, node] = np.searchsorted(bounds[state_above], uniform[here], side="right")
+        for combination in np.unique(rows):
+            here = rows == combination
+            codes[here, node] = np.searchsorted(bounds[combination], uniform[here], side="right")
     shown = np.ones(tree.n_nodes, bool) if latents else ~tree.latent
     return _frame_of_codes(tree, codes, shown, pd.RangeIndex(n))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from pgmpy_latent.network import child_lists, topological_order
 from pgmpy_latent.propagation.layout import Layout
-from pgmpy_latent.tree import child_lists, parents_first
 
 #: Distinct rows, per state of the largest hidden variable, whose memberships are drawn. With many more, the law
 #: of large numbers makes all starts alike; with fewer, they depend on single rows.
@@ -42,7 +44,7 @@ def uniform_tables(layout: Layout) -> np.ndarray:
 
 
 def random_memberships(
-    parents: np.ndarray,
+    parents: Sequence[Sequence[int]],
     cards: np.ndarray,
     codes: np.ndarray,
     weights: np.ndarray,
@@ -57,8 +59,10 @@ def random_memberships(
 
     Parameters
     ----------
-    parents, cards : int arrays, shape (n_nodes,)
-        The forest.
+    parents : sequence of sequences of int
+        The graph.
+    cards : int array, shape (n_nodes,)
+        Numbers of states.
     codes : int array, shape (n_rows, n_nodes)
         States of the distinct rows, -1 where a cell is missing or the node is hidden.
     weights : array, shape (n_rows,)
@@ -76,7 +80,7 @@ def random_memberships(
     Examples
     --------
     >>> flat = random_memberships(
-    ...     np.array([-1, 0]), np.array([2, 2]), np.array([[-1, 0], [-1, 1]]), np.ones(2),
+    ...     [(), (0,)], np.array([2, 2]), np.array([[-1, 0], [-1, 1]]), np.ones(2),
     ...     np.array([1, 2], dtype=np.uint64), np.random.SeedSequence(0))
     >>> flat.shape
     (6,)
@@ -124,7 +128,7 @@ def _draw_hidden_shares(shares, hidden, parents, cards, weights, rng) -> None:
     """Replace the shares of hidden nodes by random memberships, corrected by their children; bottom-up."""
     is_hidden = set(hidden)
     children = child_lists(parents)
-    for node in parents_first(parents)[::-1]:
+    for node in topological_order(parents)[::-1]:
         if node not in is_hidden:
             continue
         drawn = rng.standard_exponential((len(weights), int(cards[node]))) + 1e-12
@@ -147,9 +151,14 @@ def _shares_table(above: np.ndarray, below: np.ndarray, weights: np.ndarray) -> 
 
 
 def _tables_from_shares(shares, parents, weights) -> np.ndarray:
-    everyone = np.ones((len(weights), 1))
-    tables = [
-        _shares_table(shares[above] if above >= 0 else everyone, own, weights)
-        for above, own in zip(parents, shares, strict=True)
-    ]
+    tables = [_shares_table(_joint([shares[node] for node in above], len(weights)), own, weights)
+              for above, own in zip(parents, shares, strict=True)]  # fmt: skip
     return np.concatenate([table.ravel() for table in tables])
+
+
+def _joint(shares: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
+    """Return shares of all combinations of several variables' states, as if they were independent in every row."""
+    joint = np.ones((n_rows, 1))
+    for own in shares:
+        joint = (joint[:, :, None] * own[:, None, :]).reshape(n_rows, -1)
+    return joint

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.tree import LatentTree, check
 
 try:
@@ -109,6 +110,47 @@ def latent_trees(
         latent=[latent[node] for node in order],
         tables=tables,
     )
+
+
+@st.composite
+def latent_networks(draw, max_nodes: int = 6, max_card: int = 3, max_parents: int = 3, zeros: bool | None = False):
+    """Return a strategy for random :class:`~pgmpy_latent.LatentNetwork` objects of any shape.
+
+    Parameters
+    ----------
+    draw : callable
+        Supplied by Hypothesis.
+    max_nodes, max_card, max_parents : int
+        Most nodes, states of a node, and parents of a node; nodes with one state occur.
+    zeros : bool or None
+        Whether tables may hold zeros and ones; None lets Hypothesis choose.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> @given(latent_networks())
+    ... def test_something_is_observed(network):
+    ...     assert not network.latent.all()
+    >>> test_something_is_observed()
+    """
+    n_nodes = draw(st.integers(1, max_nodes))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    place = rng.permutation(n_nodes)  # parents do not always come first
+    parents: list = [()] * n_nodes
+    for node in range(n_nodes):
+        n_parents = draw(st.integers(0, min(node, max_parents)))
+        parents[place[node]] = tuple(int(place[above]) for above in rng.permutation(node)[:n_parents])
+    cards = [draw(st.integers(1, max_card)) for _ in range(n_nodes)]
+    latent = [draw(st.booleans()) for _ in range(n_nodes)]
+    if all(latent):
+        latent[-1] = False
+    with_zeros = draw(st.booleans()) if zeros is None else zeros
+    tables = [
+        _random_table(rng, int(np.prod([cards[parent] for parent in above], dtype=int)), card, with_zeros)
+        for above, card in zip(parents, cards, strict=True)
+    ]
+    names = [f"{'H' if hidden else 'x'}{node}" for node, hidden in enumerate(latent)]
+    return LatentNetwork(names, [[f"s{at}" for at in range(card)] for card in cards], parents, latent, tables)
 
 
 @st.composite

@@ -54,8 +54,47 @@ def parents_first(parent: np.ndarray, names: Sequence[Hashable] | None = None) -
     return np.array(order, dtype=np.int64)
 
 
+class Named:
+    """Nodes with names, states and tables: what trees and other networks have in common."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, hidden and observed."""
+        return len(self.names)
+
+    @cached_property
+    def cards(self) -> np.ndarray:
+        """Number of states of each node."""
+        return read_only([len(states) for states in self.state_names], np.int64)
+
+    @cached_property
+    def latent_names(self) -> tuple[Hashable, ...]:
+        """Names of the hidden nodes, in node order."""
+        return tuple(name for name, hidden in zip(self.names, self.latent, strict=True) if hidden)
+
+    @cached_property
+    def observed_names(self) -> tuple[Hashable, ...]:
+        """Names of the observed nodes, in node order."""
+        return tuple(name for name, hidden in zip(self.names, self.latent, strict=True) if not hidden)
+
+    @cached_property
+    def _position(self) -> dict[Hashable, int]:
+        return {name: node for node, name in enumerate(self.names)}
+
+    def index(self, name: Hashable) -> int:
+        """Return the position of the node called ``name``."""
+        try:
+            return self._position[name]
+        except KeyError:
+            raise KeyError(f"no node is called {name!r}; the nodes are {list(self.names)}") from None
+
+    def table(self, name: Hashable) -> np.ndarray:
+        """Return the table of the node called ``name``."""
+        return self.tables[self.index(name)]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTree:
+class LatentTree(Named):
     """A forest-shaped discrete Bayesian network, immutable.
 
     The joint distribution is the product of ``tables[node][state of parent, state]`` over the nodes; a
@@ -105,15 +144,10 @@ class LatentTree:
         object.__setattr__(self, "tables", tuple(read_only(table, np.float64) for table in self.tables))
         check(self)
 
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes, hidden and observed."""
-        return len(self.names)
-
     @cached_property
-    def cards(self) -> np.ndarray:
-        """Number of states of each node."""
-        return read_only([len(states) for states in self.state_names], np.int64)
+    def parents(self) -> tuple[tuple[int, ...], ...]:
+        """Indices of the parents of every node, of which there is one or none: as other networks have them."""
+        return tuple(() if above < 0 else (int(above),) for above in self.parent)
 
     @cached_property
     def roots(self) -> np.ndarray:
@@ -129,31 +163,6 @@ class LatentTree:
     def child_lists(self) -> tuple[tuple[int, ...], ...]:
         """Indices of the children of every node."""
         return child_lists(self.parent)
-
-    @cached_property
-    def latent_names(self) -> tuple[Hashable, ...]:
-        """Names of the hidden nodes, in node order."""
-        return tuple(name for name, hidden in zip(self.names, self.latent, strict=True) if hidden)
-
-    @cached_property
-    def observed_names(self) -> tuple[Hashable, ...]:
-        """Names of the observed nodes, in node order."""
-        return tuple(name for name, hidden in zip(self.names, self.latent, strict=True) if not hidden)
-
-    @cached_property
-    def _position(self) -> dict[Hashable, int]:
-        return {name: node for node, name in enumerate(self.names)}
-
-    def index(self, name: Hashable) -> int:
-        """Return the position of the node called ``name``."""
-        try:
-            return self._position[name]
-        except KeyError:
-            raise KeyError(f"no node is called {name!r}; the nodes are {list(self.names)}") from None
-
-    def table(self, name: Hashable) -> np.ndarray:
-        """Return the table of the node called ``name``."""
-        return self.tables[self.index(name)]
 
     def children(self, name: Hashable) -> tuple[Hashable, ...]:
         """Return the names of the children of the node called ``name``."""
@@ -220,24 +229,25 @@ def check(tree: LatentTree) -> None:
     Traceback (most recent call last):
     pgmpy_latent.exceptions.InvalidTreeError: table of 'x': row 0 sums to 1.1, not to 1
     """
-    _check_names(tree)
+    check_names(tree, "parent")
     _check_parents(tree)
     cards = [len(states) for states in tree.state_names]
     for node, table in enumerate(tree.tables):
         above = tree.parent[node]
-        _check_table(tree.names[node], table, (cards[above] if above >= 0 else 1, cards[node]))
+        check_table(tree.names[node], table, (cards[above] if above >= 0 else 1, cards[node]))
     if any(array.flags.writeable for array in (tree.parent, tree.latent, *tree.tables)):
         raise InvalidTreeError("the arrays of a tree must be read-only")
 
 
-def _check_names(tree: LatentTree) -> None:
+def check_names(tree: Named, above: str) -> None:
+    """Raise unless names and states are well-formed; ``above`` is the field that holds the parents."""
     n_nodes = len(tree.names)
     if n_nodes == 0:
         raise InvalidTreeError("a tree needs at least one node")
     if len(set(tree.names)) < n_nodes:
         twice = next(name for name in tree.names if tree.names.count(name) > 1)
         raise InvalidTreeError(f"two nodes are called {twice!r}; names must differ")
-    for field in ("state_names", "parent", "latent", "tables"):
+    for field in ("state_names", above, "latent", "tables"):
         if len(getattr(tree, field)) != n_nodes:
             raise InvalidTreeError(
                 f"{field} has {len(getattr(tree, field))} entries for {n_nodes} nodes; it needs one per node"
@@ -258,7 +268,8 @@ def _check_parents(tree: LatentTree) -> None:
     parents_first(tree.parent, tree.names)
 
 
-def _check_table(name: Hashable, table: np.ndarray, shape: tuple[int, int]) -> None:
+def check_table(name: Hashable, table: np.ndarray, shape: tuple[int, int]) -> None:
+    """Raise unless a table has the shape and its rows are probabilities."""
     if table.shape != shape:
         raise InvalidTreeError(f"table of {name!r} has shape {table.shape}; states of parent and node ask for {shape}")
     if not np.isfinite(table).all() or (table < 0).any():

@@ -546,12 +546,12 @@ def test_membership_starts_are_tables_and_do_not_depend_on_the_order_of_rows(tre
     weights = np.arange(1.0, len(codes) + 1)
     seed = np.random.SeedSequence(seed)
     layout = Layout([table.shape for table in tree.tables])
-    one = random_memberships(tree.parent, tree.cards, codes, weights, keys, seed)
+    one = random_memberships(tree.parents, tree.cards, codes, weights, keys, seed)
     assert one.shape == (layout.size,)
     assert (one > 0).all()
     np.testing.assert_allclose(layout.row_sums(one), 1.0, rtol=1e-12)
     back = slice(None, None, -1)
-    other = random_memberships(tree.parent, tree.cards, codes[back], weights[back], keys[back], seed)
+    other = random_memberships(tree.parents, tree.cards, codes[back], weights[back], keys[back], seed)
     np.testing.assert_allclose(one, other, rtol=1e-9)
 
 

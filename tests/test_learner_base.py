@@ -63,7 +63,12 @@ class LatentClass(LatentTreeLearner):
         seed = np.random.SeedSequence(self.random_state).entropy
         starts = [
             random_memberships(
-                parents, cards, codes, data.weights, data.row_keys, np.random.SeedSequence(seed, spawn_key=(start,))
+                [(), *[(0,)] * len(data.columns)],
+                cards,
+                codes,
+                data.weights,
+                data.row_keys,
+                np.random.SeedSequence(seed, spawn_key=(start,)),
             )
             for start in range(self.n_init)
         ]

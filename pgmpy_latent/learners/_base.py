@@ -16,7 +16,7 @@ from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent.convert import to_pgmpy
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.learners._fitted import FittedTree, checked_array, is_array
+from pgmpy_latent.learners._fitted import FittedModel, FittedTree, checked_array, is_array
 from pgmpy_latent.learners._search import Outcome
 from pgmpy_latent.operators import canonical_states
 from pgmpy_latent.tree import LatentTree
@@ -38,56 +38,12 @@ STOPPED = {
 }
 
 
-class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
-    """Base of the learners of latent trees: a pgmpy structure learner and a scikit-learn estimator.
+class StructureLearner(FittedModel, _BaseCausalDiscovery):
+    """Base of all learners: a pgmpy structure learner and a scikit-learn estimator.
 
     A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns
-    an :class:`~pgmpy_latent.learners._search.Outcome`: a tree whose observed nodes are the columns of ``data``, in
-    their order, with the score and log-likelihood it has there. It may extend ``_check_settings()``, which runs before
-    any work. This class reads one keyword: ``unseen``, what becomes of categories that the model does not know when it
-    is asked about new rows (``"missing"``, the default, or ``"error"``).
-
-    Tables are DataFrames, arrays or :class:`~pgmpy_latent.CategoricalData`, missing cells included. New frames are read
-    by the names of their columns, and further columns are ignored; arrays are read by position.
-
-    Attributes
-    ----------
-    tree_ : LatentTree
-        The learned model. Hidden states are numbered from 0, the largest first.
-    model_, causal_graph_ : pgmpy.models.DiscreteBayesianNetwork
-        The same as a pgmpy network, one object under two names, with the hidden variables as its ``latents``.
-    adjacency_matrix_ : DataFrame
-        1 where the row's variable is the parent of the column's.
-    latents_ : list
-        Names of the hidden variables; empty if none is needed.
-    n_states_ : dict
-        How many states each of them has.
-    not_needed_ : list
-        Hidden variables that ended with a single state, or were left out because they carried nothing.
-    log_likelihood_ : float
-        Of the data (natural logarithm); larger is better.
-    n_parameters_ : int
-        Number of free parameters.
-    bic_ : float
-        ``log_likelihood_ - n_parameters_ / 2 * ln(sum of weights)``; larger is better.
-    score_ : float
-        What the search maximised (``scoring_method``), at the learned model; larger is better.
-    history_ : DataFrame
-        A row per accepted step: step, operator, target, score, log_likelihood, n_parameters, seconds.
-    stopped_ : {None, "time_limit", "interrupted"}
-        What ended the search before its time; None if it ended by itself.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray
-        Their names, if all are text.
-
-    Examples
-    --------
-    >>> from pgmpy_latent import RandomStarts
-    >>> frame = pd.DataFrame({"x": list("aaabbbab"), "y": list("cccdddcd"), "z": list("eeefffef")})
-    >>> learner = RandomStarts(n_states=2).fit(frame)
-    >>> learner.model_.check_model(), learner.latents_, round(learner.log_likelihood_, 3)
-    (True, ['H'], -5.545)
+    an :class:`~pgmpy_latent.learners._search.Outcome`, and ``_keep_model(model)``. It may extend ``_check_settings()``,
+    which runs before any work.
     """
 
     def __sklearn_tags__(self):
@@ -151,21 +107,20 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
         """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
         with one_blas_thread():
             outcome = self._learn(X)
-        tree = _numbered_states(canonical_states(outcome.tree))
         self._columns = X.columns
         self.n_features_in_ = len(X.columns)
         vars(self).pop("feature_names_in_", None)  # of an earlier fit
         if all(isinstance(name, str) for name in X.columns):
             self.feature_names_in_ = np.array(X.columns, dtype=object)
-        self.tree_ = tree
-        self.model_ = self.causal_graph_ = to_pgmpy(tree)
-        self.latents_ = list(tree.latent_names)
-        self.n_states_ = {name: int(tree.cards[tree.index(name)]) for name in self.latents_}
-        single = [name for name in self.latents_ if tree.cards[tree.index(name)] == 1]
+        model = self._keep_model(outcome.tree)
+        self.model_ = self.causal_graph_ = to_pgmpy(model)
+        self.latents_ = list(model.latent_names)
+        self.n_states_ = {name: int(model.cards[model.index(name)]) for name in self.latents_}
+        single = [name for name in self.latents_ if self.n_states_[name] == 1]
         self.not_needed_ = [*outcome.not_needed, *single]
         self.log_likelihood_ = float(outcome.log_likelihood)
-        self.n_parameters_ = scores.n_parameters(tree)
-        self.bic_ = scores.bic(tree, X)
+        self.n_parameters_ = scores.n_parameters(model)
+        self.bic_ = scores.bic(model, X)
         self.score_ = float(outcome.score)
         self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)
         self.n_iter_ = max(1, len(outcome.history))
@@ -179,11 +134,72 @@ class LatentTreeLearner(FittedTree, _BaseCausalDiscovery):
             )
         return self
 
+    def _keep_model(self, model):
+        """Keep the learned model under its public name, in canonical form; return it."""
+        raise NotImplementedError
+
     @property
     def adjacency_matrix_(self) -> pd.DataFrame:
         """1 where the row's variable is the parent of the column's; made when asked for, as it can be large."""
         check_is_fitted(self)
         return nx.to_pandas_adjacency(self.causal_graph_, weight=1, dtype="int")
+
+
+class LatentTreeLearner(FittedTree, StructureLearner):
+    """Base of the learners of latent trees: a pgmpy structure learner and a scikit-learn estimator.
+
+    A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns
+    an :class:`~pgmpy_latent.learners._search.Outcome`: a tree whose observed nodes are the columns of ``data``, in
+    their order, with the score and log-likelihood it has there. It may extend ``_check_settings()``, which runs before
+    any work. This class reads one keyword: ``unseen``, what becomes of categories that the model does not know when it
+    is asked about new rows (``"missing"``, the default, or ``"error"``).
+
+    Tables are DataFrames, arrays or :class:`~pgmpy_latent.CategoricalData`, missing cells included. New frames are read
+    by the names of their columns, and further columns are ignored; arrays are read by position.
+
+    Attributes
+    ----------
+    tree_ : LatentTree
+        The learned model. Hidden states are numbered from 0, the largest first.
+    model_, causal_graph_ : pgmpy.models.DiscreteBayesianNetwork
+        The same as a pgmpy network, one object under two names, with the hidden variables as its ``latents``.
+    adjacency_matrix_ : DataFrame
+        1 where the row's variable is the parent of the column's.
+    latents_ : list
+        Names of the hidden variables; empty if none is needed.
+    n_states_ : dict
+        How many states each of them has.
+    not_needed_ : list
+        Hidden variables that ended with a single state, or were left out because they carried nothing.
+    log_likelihood_ : float
+        Of the data (natural logarithm); larger is better.
+    n_parameters_ : int
+        Number of free parameters.
+    bic_ : float
+        ``log_likelihood_ - n_parameters_ / 2 * ln(sum of weights)``; larger is better.
+    score_ : float
+        What the search maximised (``scoring_method``), at the learned model; larger is better.
+    history_ : DataFrame
+        A row per accepted step: step, operator, target, score, log_likelihood, n_parameters, seconds.
+    stopped_ : {None, "time_limit", "interrupted"}
+        What ended the search before its time; None if it ended by itself.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray
+        Their names, if all are text.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import RandomStarts
+    >>> frame = pd.DataFrame({"x": list("aaabbbab"), "y": list("cccdddcd"), "z": list("eeefffef")})
+    >>> learner = RandomStarts(n_states=2).fit(frame)
+    >>> learner.model_.check_model(), learner.latents_, round(learner.log_likelihood_, 3)
+    (True, ['H'], -5.545)
+    """
+
+    def _keep_model(self, model: LatentTree) -> LatentTree:
+        self.tree_ = _numbered_states(canonical_states(model))
+        return self.tree_
 
 
 def _numbered_states(tree: LatentTree) -> LatentTree:

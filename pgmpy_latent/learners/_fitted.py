@@ -1,4 +1,4 @@
-"""What can be asked of a learned tree: likelihoods, posteriors, features, gaps filled, new rows, what it looks like."""
+"""What can be asked of a learned model: likelihoods, posteriors, features, gaps filled, new rows, how it looks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._profiles import profiles
 
 
-class FittedTree(TransformerMixin):
-    """The methods of a learner once it has a ``tree_``; each puts a question to :mod:`pgmpy_latent.queries`.
+class FittedModel(TransformerMixin):
+    """The methods of a learner once it has a model; each puts a question to :mod:`pgmpy_latent.queries`.
 
-    Needs ``tree_``, ``n_features_in_`` and ``_columns``, the columns of ``fit``, and a next class that has pgmpy's
-    ``score``. New frames are read by the names of their columns, and further columns are ignored; arrays are read by
-    position.
+    Needs a model under the name that ``_holder`` gives, ``n_features_in_`` and ``_columns``, the columns of ``fit``,
+    and a next class that has pgmpy's ``score``. New frames are read by the names of their columns, and further columns
+    are ignored; arrays are read by position.
     """
+
+    _holder = "tree_"
+
+    @property
+    def _learned(self):
+        return getattr(self, self._holder)
 
     @property
     def _unseen(self) -> str:
@@ -42,7 +48,7 @@ class FittedTree(TransformerMixin):
     def _ask(self, query, X, **options):
         """Put one of :mod:`pgmpy_latent.queries` to the learned model."""
         X = self._table(X)
-        return query(self.tree_, X, unseen=self._unseen, **options)
+        return query(self._learned, X, unseen=self._unseen, **options)
 
     def score_samples(self, X) -> np.ndarray:
         """Return the log-likelihood of each row (natural logarithm); larger is better.
@@ -106,7 +112,7 @@ class FittedTree(TransformerMixin):
                 return metric.evaluate(X, self.causal_graph_)  # pgmpy's own way would refuse missing cells first
             return super().score(X, true_graph, metric)
         data = self._ask(queries.encode_for, X, sample_weight=sample_weight)
-        return scores.log_likelihood(self.tree_, data) / data.total_weight
+        return scores.log_likelihood(self._learned, data) / data.total_weight
 
     def predict_proba(self, X) -> pd.DataFrame:
         """Return the posterior distribution of each hidden variable given each row.
@@ -203,7 +209,7 @@ class FittedTree(TransformerMixin):
             known = getattr(self, "feature_names_in_", None)
             if known is not None and list(input_features) != list(known):
                 raise ValueError(f"input_features is not equal to feature_names_in_: {list(known)}")
-        tree = self.tree_
+        tree = self._learned
         names = [f"{name}={state}" for name in tree.latent_names for state in tree.state_names[tree.index(name)]]
         return np.array(names, dtype=object)
 
@@ -259,7 +265,11 @@ class FittedTree(TransformerMixin):
         (5, 3)
         """
         check_is_fitted(self)
-        return queries.sample(self.tree_, n, latents=latents, random_state=random_state)
+        return queries.sample(self._learned, n, latents=latents, random_state=random_state)
+
+
+class FittedTree(FittedModel):
+    """What can be asked of trees only."""
 
     def profiles(self) -> pd.DataFrame:
         """Return what the hidden states look like: their shares, and the observed variables given each of them.

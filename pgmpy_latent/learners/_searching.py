@@ -21,11 +21,11 @@ from pgmpy_latent.tree import LatentTree
 MANY_ROWS = 100
 
 
-class SearchingLearner(LatentTreeLearner):
-    """Base of the learners that search. It reads these keywords of a subclass.
+class SearchSettings:
+    """What learners that search have in common. It reads these keywords of a subclass.
 
-    ``prior``, ``tol``, ``search_tol``, ``max_iter``, ``search_iter``, ``max_states``, ``n_jobs``, ``random_state``,
-    ``time_limit`` and ``show_progress``; ``narrowing``, ``stop`` and ``accelerate`` where there are any.
+    ``prior``, ``tol``, ``search_tol``, ``max_iter``, ``search_iter``, ``n_jobs``, ``random_state``, ``time_limit`` and
+    ``show_progress``; ``max_states``, ``narrowing``, ``stop`` and ``accelerate`` where there are any.
     """
 
     @property
@@ -41,7 +41,8 @@ class SearchingLearner(LatentTreeLearner):
                 f"time_limit is {self.time_limit!r} seconds, in which nothing can be learned; give more than 0, or None"
             )
         for name in ("max_iter", "search_iter", "max_states"):
-            self._check_number(name, 1, none=name == "max_states", whole=True)
+            if hasattr(self, name):
+                self._check_number(name, 1, none=name == "max_states", whole=True)
         if getattr(self, "narrowing", None) == 1:
             raise ValueError("narrowing is 1, which keeps all starts for ever; give more than 1, as 2")
         if self._stop not in ("remaining", "last_step"):
@@ -77,6 +78,10 @@ class SearchingLearner(LatentTreeLearner):
             show_progress=self.show_progress,
             title=type(self).__name__,
         )
+
+
+class SearchingLearner(SearchSettings, LatentTreeLearner):
+    """Base of the learners that search for a tree."""
 
 
 def made_regular(outcome: Outcome, score: Callable[[LatentTree, float], float]) -> Outcome:

@@ -293,7 +293,7 @@ def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentT
         )
     engine, codes = engine_for(shape, data), data.codes_of(shape.names)
     starts = [
-        random_memberships(shape.parent, shape.cards, codes, data.weights, data.row_keys, search.seed(0, number))
+        random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(0, number))
         for number in range(N_INIT)
     ]
     found = search.fit(engine, np.stack(starts), narrowing=2.0, first=True)

@@ -1,0 +1,189 @@
+"""A network over observed and hidden categorical variables, of any shape, with its probability tables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from math import prod
+
+import numpy as np
+
+from pgmpy_latent._arrays import read_only
+from pgmpy_latent.exceptions import InvalidTreeError
+from pgmpy_latent.tree import LatentTree, Named, check_names, check_table
+
+
+def topological_order(parents: Sequence[Sequence[int]], names: Sequence[Hashable] | None = None) -> list[int]:
+    """Return the nodes so that parents precede their children; in a forest as :func:`pgmpy_latent.tree.parents_first`.
+
+    Raises
+    ------
+    InvalidTreeError
+        If the parents form a cycle; it is named.
+
+    Examples
+    --------
+    >>> topological_order([(1, 2), (2,), ()])
+    [2, 1, 0]
+    """
+    children, left = child_lists(parents), [len(above) for above in parents]
+    order = [node for node, n_above in enumerate(left) if not n_above]
+    for node in order:  # the list grows while it is walked: breadth first
+        for child in children[node]:
+            left[child] -= 1
+            if not left[child]:
+                order.append(child)
+    if len(order) < len(parents):
+        circle = [node if names is None else names[node] for node in _circle(parents)]
+        raise InvalidTreeError(f"the edges {' -> '.join(map(repr, circle))} form a cycle; remove one of them")
+    return order
+
+
+def _circle(parents: Sequence[Sequence[int]]) -> list[int]:
+    try:
+        TopologicalSorter(dict(enumerate(parents))).prepare()
+    except CycleError as error:
+        return error.args[1]
+    raise AssertionError("there is no cycle")
+
+
+def child_lists(parents: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the children of every node, in node order.
+
+    Examples
+    --------
+    >>> child_lists([(1, 2), (2,), ()])
+    [[], [0], [0, 1]]
+    """
+    children: list[list[int]] = [[] for _ in parents]
+    for node, above in enumerate(parents):
+        for parent in above:
+            children[parent].append(node)
+    return children
+
+
+def blanket(parents: Sequence[Sequence[int]], node: int) -> list[int]:
+    """Return the Markov blanket of a node: its parents, its children, and their other parents; in node order.
+
+    Examples
+    --------
+    >>> blanket([(), (0, 2), (), (1,)], 0)
+    [1, 2]
+    """
+    below = child_lists(parents)[node]
+    return sorted({*parents[node], *below, *(other for child in below for other in parents[child])} - {node})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentNetwork(Named):
+    """A discrete Bayesian network, immutable: what :class:`LatentTree` is for forests.
+
+    The joint distribution is the product of ``tables[node][states of the parents, state]`` over the nodes. Every
+    instance has passed :func:`check`.
+
+    Parameters
+    ----------
+    names : sequence of hashable
+        Names of the nodes; they fix the order of everything else.
+    state_names : sequence of sequences
+        The states of each node.
+    parents : sequence of sequences of int
+        Indices of each node's parents.
+    latent : array of bool, shape (n_nodes,)
+        Which nodes are hidden.
+    tables : sequence of arrays, shape (combinations of the parents' states, states)
+        Conditional probabilities; every row sums to one. The last parent runs fastest.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(
+    ...     names=["rain", "sprinkler", "wet"],
+    ...     state_names=[["no", "yes"]] * 3,
+    ...     parents=[(), (), (0, 1)],
+    ...     latent=[False, True, False],
+    ...     tables=[[[0.8, 0.2]], [[0.5, 0.5]], [[1.0, 0.0], [0.2, 0.8], [0.1, 0.9], [0.0, 1.0]]],
+    ... )
+    >>> network
+    LatentNetwork(3 nodes, 1 latent, 2 edges, 6 parameters)
+    """
+
+    names: tuple[Hashable, ...]
+    state_names: tuple[tuple[Hashable, ...], ...]
+    parents: tuple[tuple[int, ...], ...]
+    latent: np.ndarray
+    tables: tuple[np.ndarray, ...]
+
+    def __post_init__(self):
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "state_names", tuple(tuple(states) for states in self.state_names))
+        object.__setattr__(self, "parents", tuple(tuple(int(node) for node in above) for above in self.parents))
+        object.__setattr__(self, "latent", read_only(self.latent, np.bool_))
+        object.__setattr__(self, "tables", tuple(read_only(table, np.float64) for table in self.tables))
+        check(self)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """Node indices, parents before children."""
+        return topological_order(self.parents)
+
+    def with_tables(self, tables: Sequence[np.ndarray]) -> LatentNetwork:
+        """Return the same network with other tables."""
+        return LatentNetwork(self.names, self.state_names, self.parents, self.latent, tables)
+
+    @property
+    def edges(self) -> list[tuple[Hashable, Hashable]]:
+        """Pairs (parent, child) of names, by child."""
+        return [(self.names[above], self.names[node]) for node, some in enumerate(self.parents) for above in some]
+
+    def __repr__(self) -> str:
+        parameters = sum(table.shape[0] * (table.shape[1] - 1) for table in self.tables)
+        return (
+            f"LatentNetwork({self.n_nodes} nodes, {int(self.latent.sum())} latent, {len(self.edges)} edges, "
+            f"{parameters} parameters)"
+        )
+
+    def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
+        return LatentNetwork, (self.names, self.state_names, self.parents, self.latent, self.tables)
+
+    def __deepcopy__(self, memo) -> LatentNetwork:
+        return self  # immutable
+
+
+def check(network: LatentNetwork) -> None:
+    """Raise unless every invariant of a :class:`LatentNetwork` holds; they are those of a tree, but for the parents.
+
+    Raises
+    ------
+    InvalidTreeError
+        Naming the node and what is wrong with it.
+
+    Examples
+    --------
+    >>> LatentNetwork(["x", "y"], [[0, 1]] * 2, [(1,), (0,)], [False] * 2, [[[0.5, 0.5]] * 2] * 2)
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.InvalidTreeError: the edges 'x' -> 'y' -> 'x' form a cycle; remove one of them
+    """
+    check_names(network, "parents")
+    for node, above in enumerate(network.parents):
+        if len(set(above)) < len(above) or not all(0 <= parent < len(network.names) for parent in above):
+            raise InvalidTreeError(f"node {network.names[node]!r} has the parents {list(above)}; give each node once")
+    topological_order(network.parents, network.names)
+    cards = [len(states) for states in network.state_names]
+    for node, table in enumerate(network.tables):
+        rows = prod(cards[parent] for parent in network.parents[node])
+        check_table(network.names[node], table, (rows, cards[node]))
+
+
+def as_network(model: LatentTree | LatentNetwork) -> LatentNetwork:
+    """Return a tree as a network; a network as it is.
+
+    Examples
+    --------
+    >>> as_network(LatentTree(["H", "x"], [[0], [0, 1]], [-1, 0], [True, False], [[[1.0]], [[0.5, 0.5]]])).parents
+    ((), (0,))
+    """
+    if isinstance(model, LatentNetwork):
+        return model
+    return LatentNetwork(model.names, model.state_names, model.parents, model.latent, model.tables)

@@ -1,0 +1,1 @@
+"""Hidden variables in networks of any shape."""

@@ -1,0 +1,144 @@
+"""The surface of the learners of networks, and how they fit one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from pgmpy_latent import em
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.learners._base import StructureLearner
+from pgmpy_latent.learners._search import Search, State
+from pgmpy_latent.learners._searching import SearchSettings
+from pgmpy_latent.network import LatentNetwork
+from pgmpy_latent.networks._counts import Completion
+from pgmpy_latent.networks._families import family_score
+from pgmpy_latent.networks._graph import rearranged
+from pgmpy_latent.networks.estimator import state_shares
+from pgmpy_latent.networks.states import reordered
+from pgmpy_latent.propagation.network_engine import NetworkEngine
+from pgmpy_latent.queries import engine_for, network_engine
+from pgmpy_latent.scores import n_parameters
+from pgmpy_latent.starts import random_memberships
+
+#: Share of a table row that is spread over its states where EM begins: nothing that is hidden is ruled out.
+SMOOTHING = 1e-3
+
+
+class NetworkLearner(SearchSettings, StructureLearner):
+    """Base of the learners of networks; what :class:`~pgmpy_latent.learners._base.LatentTreeLearner` is for trees."""
+
+    _holder = "network_"
+
+    def _keep_model(self, model: LatentNetwork) -> LatentNetwork:
+        self.network_ = model
+        return model
+
+    def _presentable(self, network: LatentNetwork, data: CategoricalData) -> LatentNetwork:
+        """Return the network with hidden nodes first, columns as in the table, and hidden states by their shares."""
+        network = rearranged(network, [*network.latent_names, *self._order_of_columns(data)])
+        shares = state_shares(network, engine_for(network, data))
+        for node in np.flatnonzero(network.latent):
+            network = reordered(network, int(node), np.argsort(-shares[node], kind="stable"))
+        return network
+
+    def _order_of_columns(self, data: CategoricalData) -> Sequence[Hashable]:
+        return data.columns
+
+
+class Fitter:
+    """Fits networks over one table, and scores them.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table.
+    search : Search
+        Runs EM.
+    scoring_method : {"bic", "bdeu"}
+        What networks are compared by. With ``"bdeu"``, what is hidden is scored by the Cheeseman-Stutz approximation.
+    equivalent_sample_size : float
+        Of the prior of ``"bdeu"``.
+    """
+
+    def __init__(
+        self, data: CategoricalData, search: Search, scoring_method: str = "bic", equivalent_sample_size: float = 1.0
+    ):
+        self.data = data
+        self.search = search
+        self.scoring_method = scoring_method
+        self.family_score = family_score(scoring_method, equivalent_sample_size)
+
+    def states(self, names: Sequence[Hashable], cards: dict[Hashable, int]) -> list[tuple]:
+        """Return the states of all nodes: those of the table, or numbers."""
+        seen = dict(zip(self.data.columns, self.data.state_names, strict=True))
+        return [seen[name] if name in seen else tuple(range(cards[name])) for name in names]
+
+    def from_tables(self, network: LatentNetwork, **options) -> tuple[LatentNetwork, float]:
+        """Run EM from the network's own tables; return it with new ones, and their log-likelihood."""
+        engine = engine_for(network, self.data)
+        found = self.search.fit(engine, engine.layout.pack(network.tables), **options)
+        return network.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood
+
+    def from_scratch(
+        self,
+        names: Sequence[Hashable],
+        parents: Sequence[Sequence[int]],
+        cards: dict[Hashable, int],
+        n_init: int,
+        key: tuple[int, ...] = (),
+        **options,
+    ) -> tuple[LatentNetwork, float]:
+        """Run EM from random memberships; return the network and its log-likelihood."""
+        states = self.states(names, cards)
+        sizes = np.array([len(own) for own in states])
+        engine = network_engine(names, parents, sizes, self.data)
+        codes = self.data.codes_of(names)
+        n_starts = n_init if (codes < 0).any() else 1
+        seeds = [self.search.seed(*key, start) for start in range(n_starts)]
+        data = self.data
+        starts = [random_memberships(parents, sizes, codes, data.weights, data.row_keys, seed) for seed in seeds]
+        found: em.Fit = self.search.fit(engine, np.stack(starts), n_threads=self.search.n_threads, **options)
+        latent = [name in cards for name in names]
+        network = LatentNetwork(names, states, parents, latent, engine.layout.unpack(found.tables))
+        return network, found.log_likelihood
+
+    def completion(self, network: LatentNetwork) -> Completion:
+        """Return the table as the network completes it."""
+        codes = self.data.codes_of(network.names)
+        engine = NetworkEngine(network.parents, network.cards, codes, self.data.weights, network.names)
+        return Completion(engine, engine.layout.pack(network.tables))
+
+    def with_parents(
+        self, network: LatentNetwork, parents: Sequence[Sequence[int]], completion: Completion
+    ) -> LatentNetwork:
+        """Return the network with other edges, and the tables that the completed table says."""
+        tables = [self._table(completion, node, above, network) for node, above in enumerate(parents)]
+        return LatentNetwork(network.names, network.state_names, parents, network.latent, tables)
+
+    def _table(self, completion: Completion, node: int, parents: Sequence[int], network: LatentNetwork) -> np.ndarray:
+        if tuple(parents) == network.parents[node]:
+            return network.tables[node]
+        counts = completion.counts((*parents, node)).reshape(-1, int(network.cards[node]))
+        sums = counts.sum(axis=1, keepdims=True)
+        uniform = 1.0 / counts.shape[1]
+        table = np.divide(counts, sums, out=np.full_like(counts, uniform), where=sums > 0)
+        if network.latent[[node, *parents]].any():
+            table = (1 - SMOOTHING) * table + SMOOTHING * uniform
+        return table
+
+    def score(self, network: LatentNetwork, log_likelihood: float) -> float:
+        """Return the score of a fitted network; larger is better."""
+        if self.scoring_method == "bic":
+            return log_likelihood - n_parameters(network) / 2 * float(np.log(self.data.total_weight))
+        engine = engine_for(network, self.data)
+        tables = engine.layout.pack(network.tables)
+        _, counts = engine.expected_counts(tables)
+        completed = float((counts[counts > 0] * np.log(tables[counts > 0])).sum())
+        families = sum(self.family_score(part, self.data.total_weight) for part in engine.layout.unpack(counts))
+        return log_likelihood - completed + families
+
+    def state(self, network: LatentNetwork, log_likelihood: float, step: int, memory: dict | None = None) -> State:
+        """Return a state of a search."""
+        return State(network, self.score(network, log_likelihood), log_likelihood, step, memory or {})

@@ -1,0 +1,73 @@
+"""Structural EM as a policy: complete the table, climb over families, fit, and again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from pgmpy_latent.learners._search import State, Step
+from pgmpy_latent.network import LatentNetwork
+from pgmpy_latent.networks._base import Fitter
+from pgmpy_latent.networks._climb import Climber
+
+#: Smallest rise of the score that counts as one.
+RISE = 1e-3
+
+
+class StructuralPolicy:
+    """Structural EM.
+
+    Parameters
+    ----------
+    fitter : Fitter
+        Fits and scores networks.
+    max_parents : int
+        Most parents of a node.
+    free : collection of names, optional
+        Nodes whose parents may change; all by default.
+    """
+
+    def __init__(self, fitter: Fitter, max_parents: int, free: Collection | None = None):
+        self.fitter = fitter
+        self.max_parents = max_parents
+        self.free = free
+
+    def improved(self, state: State) -> State | None:
+        """Return the state after one round, or None if nothing better was found."""
+        network = state.tree
+        completion = self.fitter.completion(network)
+
+        def score(node: int, parents: tuple[int, ...]) -> float:
+            counts = completion.counts((*parents, node)).reshape(-1, int(network.cards[node]))
+            return self.fitter.family_score(counts, self.fitter.data.total_weight)
+
+        free = [n for n, name in enumerate(network.names) if self.free is None or name in self.free]
+        climber = Climber(score, free, self.max_parents, tick=self.fitter.search.tick)
+        parents = climber.climb(network.parents)
+        if [set(above) for above in parents] == [set(above) for above in network.parents]:
+            return None
+        new = self.fitter.with_parents(network, parents, completion)
+        found, log_likelihood = self.fitter.from_tables(new)
+        better = self.fitter.state(found, log_likelihood, state.step + 1, state.memory)
+        return better if better.score > state.score + RISE else None
+
+    def advance(self, state: State) -> Step:
+        """Take the next step of a search."""
+        better = self.improved(state)
+        if better is not None:
+            return Step(better, "change edges", _words(state.tree, better.tree))
+        settings = self.fitter.search.settings
+        network, log_likelihood = self.fitter.from_tables(
+            state.tree, first=True, atol=settings.tol, max_iter=settings.max_iter, polish=True
+        )
+        final = self.fitter.state(network, log_likelihood, state.step + 1, state.memory)
+        if final.score < state.score:
+            return Step(replace(state, finished=True))
+        return Step(replace(final, finished=True), "fit", None)
+
+
+def _words(old: LatentNetwork, new: LatentNetwork) -> str:
+    before, after = set(old.edges), set(new.edges)
+    turned = {(a, b) for a, b in after - before if (b, a) in before}
+    added, removed = len(after - before - turned), len(before - after - {(b, a) for a, b in turned})
+    return f"{added} added, {removed} removed, {len(turned)} turned"
