@@ -13,6 +13,7 @@ _HOME = {
     "TreeEM": "pgmpy_latent.estimator",
     "NetworkEM": "pgmpy_latent.networks.estimator",
     "AgglomerativeCardinality": "pgmpy_latent.networks.agglomeration",
+    "FindHidden": "pgmpy_latent.networks.find_hidden",
     "StructuralEM": "pgmpy_latent.networks.structural",
     "SplitMerge": "pgmpy_latent.learners.split_merge",
     "RandomStarts": "pgmpy_latent.learners.random_starts",

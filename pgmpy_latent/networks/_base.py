@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from pgmpy_latent import em
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._base import StructureLearner
 from pgmpy_latent.learners._search import Search, State
 from pgmpy_latent.learners._searching import SearchSettings
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._counts import Completion
-from pgmpy_latent.networks._families import family_score
+from pgmpy_latent.networks._families import PSEUDO_COUNTS, family_score
 from pgmpy_latent.networks._graph import rearranged
 from pgmpy_latent.networks.estimator import state_shares
 from pgmpy_latent.networks.states import reordered
@@ -30,6 +30,23 @@ class NetworkLearner(SearchSettings, StructureLearner):
     """Base of the learners of networks; what :class:`~pgmpy_latent.learners._base.LatentTreeLearner` is for trees."""
 
     _holder = "network_"
+
+    @property
+    def _pseudo_count(self) -> float:
+        """Dirichlet pseudo-count of every table entry: what is said, or what goes with the score."""
+        return PSEUDO_COUNTS[self.scoring_method] if self.prior is None else float(self.prior)
+
+    def _search(self) -> Search:
+        search = super()._search()
+        search.settings = replace(search.settings, prior=self._pseudo_count)
+        return search
+
+    def _check_scoring(self) -> None:
+        """Raise for scores that there are not, before any work."""
+        if self.scoring_method not in PSEUDO_COUNTS:
+            raise ValueError(f"scoring_method is {self.scoring_method!r}; give one of {sorted(PSEUDO_COUNTS)}")
+        if self.scoring_method == "bde" and self._pseudo_count == 0:
+            raise ValueError("prior is 0, with which 'bde' is not defined; give a pseudo-count above 0, as 0.5")
 
     def _keep_model(self, model: LatentNetwork) -> LatentNetwork:
         self.network_ = model
@@ -56,19 +73,16 @@ class Fitter:
         The table.
     search : Search
         Runs EM.
-    scoring_method : {"bic", "bdeu"}
-        What networks are compared by. With ``"bdeu"``, what is hidden is scored by the Cheeseman-Stutz approximation.
-    equivalent_sample_size : float
-        Of the prior of ``"bdeu"``.
+    scoring_method : {"bic", "bde"}
+        What networks are compared by. With ``"bde"``, what is hidden is scored by the Cheeseman-Stutz approximation,
+        with the pseudo-count of the search.
     """
 
-    def __init__(
-        self, data: CategoricalData, search: Search, scoring_method: str = "bic", equivalent_sample_size: float = 1.0
-    ):
+    def __init__(self, data: CategoricalData, search: Search, scoring_method: str = "bic"):
         self.data = data
         self.search = search
         self.scoring_method = scoring_method
-        self.family_score = family_score(scoring_method, equivalent_sample_size)
+        self.family_score = family_score(scoring_method, search.settings.prior)
 
     def states(self, names: Sequence[Hashable], cards: dict[Hashable, int]) -> list[tuple]:
         """Return the states of all nodes: those of the table, or numbers."""
@@ -99,7 +113,7 @@ class Fitter:
         seeds = [self.search.seed(*key, start) for start in range(n_starts)]
         data = self.data
         starts = [random_memberships(parents, sizes, codes, data.weights, data.row_keys, seed) for seed in seeds]
-        found: em.Fit = self.search.fit(engine, np.stack(starts), n_threads=self.search.n_threads, **options)
+        found = self.search.fit(engine, np.stack(starts), n_threads=self.search.n_threads, **options)
         latent = [name in cards for name in names]
         network = LatentNetwork(names, states, parents, latent, engine.layout.unpack(found.tables))
         return network, found.log_likelihood

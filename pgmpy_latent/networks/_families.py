@@ -8,6 +8,9 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+#: Scores of families that there are, and the pseudo-count of every table entry that goes with each.
+PSEUDO_COUNTS = {"bde": 0.5, "bic": 0.0}
+
 
 def bic_score(counts: np.ndarray, total: float) -> float:
     """Return the log-likelihood of a table's best parameters, minus half the logarithm of the rows for each of them.
@@ -29,31 +32,25 @@ def bic_score(counts: np.ndarray, total: float) -> float:
     return float(xlogy(counts, counts).sum() - xlogy(sums, sums).sum() - n_rows * (n_states - 1) / 2 * np.log(total))
 
 
-def bdeu_score(counts: np.ndarray, total: float, equivalent_sample_size: float = 1.0) -> float:
-    """Return the log marginal likelihood of a family whose prior counts are spread evenly over the table.
+def bde_score(counts: np.ndarray, total: float, prior: float) -> float:
+    """Return the log marginal likelihood of a family with the same prior count for every entry of the table.
 
     Examples
     --------
-    >>> round(bdeu_score(np.array([[1.0, 1.0]]), 2.0, 2.0), 4)
+    >>> round(bde_score(np.array([[1.0, 1.0]]), 2.0, 1.0), 4)
     -1.7918
     """
-    cell, row = equivalent_sample_size / counts.size, equivalent_sample_size / len(counts)
+    row = prior * counts.shape[1]
     rows = gammaln(row) - gammaln(row + counts.sum(axis=1))
-    return float(rows.sum() + (gammaln(cell + counts) - gammaln(cell)).sum())
+    return float(rows.sum() + (gammaln(prior + counts) - gammaln(prior)).sum())
 
 
-#: Scoring method -> score of a family's counts, given the sum of all weights.
-FAMILY_SCORES: dict[str, Callable[..., float]] = {"bic": bic_score, "bdeu": bdeu_score}
-
-
-def family_score(scoring_method: str, equivalent_sample_size: float) -> Callable[[np.ndarray, float], float]:
-    """Return the score of a family's counts.
+def family_score(scoring_method: str, prior: float) -> Callable[[np.ndarray, float], float]:
+    """Return the score of a family's counts, given the sum of all weights.
 
     Examples
     --------
-    >>> round(family_score("bdeu", 2.0)(np.array([[1.0, 1.0]]), 2.0), 4)
+    >>> round(family_score("bde", 1.0)(np.array([[1.0, 1.0]]), 2.0), 4)
     -1.7918
     """
-    if scoring_method == "bdeu":
-        return partial(bdeu_score, equivalent_sample_size=equivalent_sample_size)
-    return FAMILY_SCORES[scoring_method]
+    return partial(bde_score, prior=prior) if scoring_method == "bde" else bic_score

@@ -48,7 +48,7 @@ def graph_of(network, called: str = "network") -> Graph:
         network = getattr(network, name, network)
     if isinstance(network, (LatentTree, LatentNetwork)):
         model = as_network(network)
-        return Graph(_parents_by_name(model), model.latent_names, model)
+        return Graph(parents_by_name(model), model.latent_names, model)
     if not isinstance(network, nx.DiGraph) or not hasattr(network, "latents"):
         unfitted = " that is not fitted" if hasattr(network, "fit") else ""
         raise TypeError(
@@ -63,11 +63,12 @@ def graph_of(network, called: str = "network") -> Graph:
     cpds = getattr(network, "cpds", [])
     if cpds and {cpd.variable for cpd in cpds} == set(names):
         model = network_from_pgmpy(network)
-        parents = _parents_by_name(model)  # in the order of the CPDs
+        parents = parents_by_name(model)  # in the order of the CPDs
     return Graph(parents, tuple(name for name in names if name in set(network.latents)), model)
 
 
-def _parents_by_name(model: LatentNetwork) -> dict[Hashable, tuple[Hashable, ...]]:
+def parents_by_name(model: LatentNetwork) -> dict[Hashable, tuple[Hashable, ...]]:
+    """Return node -> its parents."""
     return {
         name: tuple(model.names[above] for above in some) for name, some in zip(model.names, model.parents, strict=True)
     }

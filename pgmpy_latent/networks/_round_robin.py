@@ -75,6 +75,7 @@ def round_robin(
     method: str,
     prior: float,
     max_initial: int,
+    fewest: int = 1,
     accepted: Callable[[Hashable, float], None] = lambda name, gain: None,
     tick: Callable[[], None] = lambda: None,
 ) -> None:
@@ -95,6 +96,8 @@ def round_robin(
         See :class:`~pgmpy_latent.networks._agglomerate.Scoring`.
     max_initial : int
         Most assignments of a blanket.
+    fewest : int
+        Fewest states of a variable, if its blanket has as many assignments.
     accepted : callable
         Called with a variable that has got new states, and what the score gained.
     tick : callable
@@ -114,11 +117,11 @@ def round_robin(
                 "(time and memory grow with its square), or leave out parents or children with many states."
             )
         trace = agglomerate(assignment.scoring(node, first, method, prior))
-        n_states = min(fixed[name], trace.n_first) if name in fixed else trace.best
+        n_states = min(fixed.get(name, max(trace.best, fewest)), trace.n_first)
         states = trace.labels(n_states)[first]
         old = assignment.scoring(node, assignment.codes[:, node], method, prior)
         gain = float(trace.scores[trace.n_first - n_states]) - old.total(old.statistics.counts)
-        met_first = name in fixed and assignment.cards[node] != n_states
+        met_first = n_states != assignment.cards[node] < fixed.get(name, fewest)
         if gain > RISE or met_first:
             assignment.assign(node, states)
             accepted(name, gain)

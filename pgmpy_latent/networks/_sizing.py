@@ -30,6 +30,7 @@ class SizingOptions:
     prior: float = 1.0
     decide: str = "em"
     max_initial: int = 2_000
+    fewest: int = 1
 
     @property
     def em_prior(self) -> float:
@@ -91,8 +92,7 @@ class Sizing:
         """Return the fitted network and its log-likelihood; if time is up, as far as it got."""
         network = None
         try:
-            self._agglomerate()
-            network, log_likelihood = self._decided()
+            network = self.found()
             settings = self.search.settings
             network, log_likelihood = self._fitted(
                 network, first=True, atol=settings.tol, max_iter=settings.max_iter, polish=True
@@ -104,6 +104,11 @@ class Sizing:
             log_likelihood = float(engine.log_likelihood(engine.layout.pack(network.tables)))
         self._note("fit", None, self.score(network, log_likelihood), log_likelihood)
         return network, log_likelihood
+
+    def found(self) -> LatentNetwork:
+        """Return the network with the best numbers of states, fitted for comparison only; an interrupt goes on."""
+        self._agglomerate()
+        return self._decided()[0]
 
     def _note(self, operator: str, target: Hashable, score: float, log_likelihood: float) -> None:
         n = scores.n_parameters(self.network())
@@ -123,7 +128,7 @@ class Sizing:
         options = self.options
         round_robin(
             self.assignment, [*self.fixed, *self.wanted], self.fixed, options.scoring_method, options.prior,
-            options.max_initial, accepted, self.search.tick,
+            options.max_initial, options.fewest, accepted, self.search.tick,
         )  # fmt: skip
 
     def network(self) -> LatentNetwork:
@@ -174,7 +179,7 @@ class Sizing:
         chosen, n_most = n_found, self.assignment.traces[name][0].n_first
         for direction in (-1, 1):
             n_states, waited = n_found + direction, 0
-            while 1 <= n_states <= n_most and waited < PATIENCE:
+            while self.options.fewest <= n_states <= n_most and waited < PATIENCE:
                 self._take(name, n_states)
                 tried = self._fitted(self.network())
                 score = self.score(*tried)

@@ -178,6 +178,10 @@ stopped_
         states = dict(zip(graph.model.names, graph.model.state_names, strict=True))
         return {name: own for name, own in states.items() if name not in graph.latents}
 
+    @property
+    def _pseudo_count(self) -> float:
+        return self._options().em_prior
+
     def _options(self) -> SizingOptions:
         return SizingOptions(self.scoring_method, float(self.prior), self.decide, int(self.max_initial))
 

@@ -1,10 +1,186 @@
-"""States of hidden variables in networks of any shape: another order, one more, one less."""
+"""States of hidden variables in networks of any shape: another order, one more, one less.
+
+For a hidden variable with parents as well as children, as the last chapter of Karčiauskas' thesis proposes it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
-from pgmpy_latent.network import LatentNetwork
+import numpy as np
+
+from pgmpy_latent.exceptions import UnsplittableStateError
+from pgmpy_latent.network import LatentNetwork, child_lists
+from pgmpy_latent.propagation.network_engine import NetworkEngine
+
+
+def marginal(network: LatentNetwork, nodes: Sequence[int]) -> np.ndarray:
+    """Return the joint distribution of some nodes, an axis for each; all must hang together through their ancestors.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["H", "x"], [[0, 1]] * 2, [(), (0,)], [True, False],
+    ...                         [[[0.5, 0.5]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> marginal(network, [1])
+    array([0.75, 0.25])
+    """
+    above = sorted(_ancestors(network.parents, nodes))
+    place = {node: at for at, node in enumerate(above)}
+    parents = [tuple(place[parent] for parent in network.parents[node]) for node in above]
+    engine = NetworkEngine(
+        parents, network.cards[above], np.full((1, len(above)), -1), names=[network.names[node] for node in above]
+    )
+    tables = engine.layout.pack([network.tables[node] for node in above])
+    found = np.ones(1)
+    order: list[int] = []
+    for component in engine.components:  # those that do not hang together are independent
+        inside = [node for node in nodes if place[node] in component.variables]
+        if inside:
+            joint = engine.joint(component, tables, [place[node] for node in inside])[0]
+            found, order = np.multiply.outer(found, joint), [*order, *inside]
+    found = found.reshape([int(network.cards[node]) for node in order])
+    return found.transpose([order.index(node) for node in nodes])
+
+
+def _ancestors(parents: Sequence[Sequence[int]], nodes: Sequence[int]) -> set[int]:
+    found, waiting = set(nodes), list(nodes)
+    while waiting:
+        for above in parents[waiting.pop()]:
+            if above not in found:
+                found.add(above)
+                waiting.append(above)
+    return found
+
+
+def split_state(
+    network: LatentNetwork, node: Hashable, state: int, rng: np.random.Generator, size: float = 0.5
+) -> LatentNetwork:
+    """Split a state of a hidden variable into two halves that differ a little, in opposite directions.
+
+    Each half is as likely as the other. The tables of the children move by ``+δ`` for one half and ``-δ`` for the
+    other. So does what the halves say about the parents: ``P(half | a)`` is ``P(state | a) / 2 + ε_a`` and ``-ε_a``,
+    with ``ε_a = P(state) δ_a / (2 P(a))``, where the ``δ_a`` of all parent states add up to nothing. That is what
+    turning an edge round would make of a child's ``δ``, so that equivalent networks split alike. Merging the halves
+    gives the network back; with ``size=0`` the distribution is the same.
+
+    Parameters
+    ----------
+    network : LatentNetwork
+        The model.
+    node : hashable
+        Name of the hidden variable.
+    state : int
+        Position of the state; the halves stand there and at the end.
+    rng : numpy.random.Generator
+        Draws the directions.
+    size : float
+        How far to go, from 0 (not at all) to 1 (as far as probabilities allow).
+
+    Returns
+    -------
+    LatentNetwork
+        The states of the node are numbered.
+
+    Raises
+    ------
+    UnsplittableStateError
+        If the state has no probability, or no neighbour leaves it a direction.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["A", "H", "B"], [[0, 1]] * 3, [(), (0,), (1,)], [False, True, False],
+    ...                         [[[0.5, 0.5]], [[0.6, 0.4], [0.4, 0.6]], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> new = split_state(network, "H", 0, np.random.default_rng(0))
+    >>> merge_states(new, "H", (0, 2)).table("B").round(6).tolist()
+    [[0.9, 0.1], [0.3, 0.7]]
+    """
+    at = network.index(node)
+    share = float(marginal(network, [at])[state])
+    if share <= 0:
+        raise UnsplittableStateError(f"state {state} of {node!r} has probability zero; split another one")
+    tables = list(network.tables)
+    moved = False
+    for child in child_lists(network.parents)[at]:
+        table = _by_state(network, child, at)
+        shift = np.stack([_direction(row, rng, size) for row in table[state].reshape(-1, table.shape[-1])])
+        shift = shift.reshape(table[state].shape)
+        moved |= bool(shift.any())
+        halves = np.concatenate([table, (table[state] - shift)[None]])
+        halves[state] = table[state] + shift
+        tables[child] = _from_state_first(network, child, at, halves)
+    own = network.tables[at]
+    shift = np.zeros(len(own))
+    if network.parents[at]:
+        parents = marginal(network, network.parents[at]).ravel()
+        given = parents * own[:, state] / share  # P(a | state)
+        delta = _direction(given, rng, size)
+        shift = np.divide(share * delta, 2 * parents, out=np.zeros(len(own)), where=parents > 0)
+        moved |= bool(shift.any())
+    if size > 0 and not moved:
+        raise UnsplittableStateError(f"state {state} of {node!r} is certain of all its neighbours; split another one")
+    halves = np.concatenate([own, (own[:, state] / 2 - shift)[:, None]], axis=1)
+    halves[:, state] = own[:, state] / 2 + shift
+    tables[at] = np.clip(halves, 0.0, None)
+    return _resized(network, at, own.shape[1] + 1, tables)
+
+
+def merge_states(network: LatentNetwork, node: Hashable, states: tuple[int, int]) -> LatentNetwork:
+    """Merge two states of a hidden variable: their probabilities add up, their children's tables are averaged.
+
+    The averages are weighted by the probabilities of the states; the distribution of the node's parents, and of
+    everything else above it, stays as it is.
+
+    Parameters
+    ----------
+    network : LatentNetwork
+        The model.
+    node : hashable
+        Name of the hidden variable.
+    states : pair of int
+        Positions of the states; the merged one stands at the lower.
+
+    Returns
+    -------
+    LatentNetwork
+        The states of the node are numbered.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["H", "x"], [[0, 1]] * 2, [(), (0,)], [True, False],
+    ...                         [[[0.5, 0.5]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> merge_states(network, "H", (0, 1)).table("x").tolist()
+    [[0.75, 0.25]]
+    """
+    at = network.index(node)
+    kept, gone = sorted(states)
+    shares = marginal(network, [at])[[kept, gone]]
+    weights = shares / shares.sum() if shares.sum() > 0 else np.full(2, 0.5)
+    tables = list(network.tables)
+    for child in child_lists(network.parents)[at]:
+        table = _by_state(network, child, at)
+        table[kept] = weights[0] * table[kept] + weights[1] * table[gone]
+        tables[child] = _from_state_first(network, child, at, np.delete(table, gone, axis=0))
+    own = network.tables[at].copy()
+    own[:, kept] += own[:, gone]
+    tables[at] = np.delete(own, gone, axis=1)
+    return _resized(network, at, own.shape[1] - 1, tables)
+
+
+def distance(network: LatentNetwork, node: int, left: int, right: int) -> float:
+    """Return how differently two states of a node behave: how far the tables of its children are apart, on average.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["H", "x"], [[0, 1]] * 2, [(), (0,)], [True, False],
+    ...                         [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> distance(network, 0, 0, 1)
+    1.0
+    """
+    tables = [_by_state(network, child, node) for child in child_lists(network.parents)[node]]
+    apart = [np.abs(table[left] - table[right]).sum(axis=-1).mean() for table in tables]
+    own = network.tables[node]
+    apart.append(np.abs(own[:, left] - own[:, right]).mean() if network.parents[node] else 0.0)
+    return float(sum(apart))
 
 
 def reordered(network: LatentNetwork, node: int, order: Sequence[int]) -> LatentNetwork:
@@ -19,9 +195,31 @@ def reordered(network: LatentNetwork, node: int, order: Sequence[int]) -> Latent
     """
     tables = list(network.tables)
     tables[node] = tables[node][:, order]
-    for child, above in enumerate(network.parents):
-        if node in above:
-            axis = above.index(node)
-            table = tables[child].reshape(*network.cards[list(above)], -1)
-            tables[child] = table.take(order, axis=axis).reshape(tables[child].shape)
+    for child in child_lists(network.parents)[node]:
+        tables[child] = _from_state_first(network, child, node, _by_state(network, child, node)[order])
     return network.with_tables(tables)
+
+
+def _direction(row: np.ndarray, rng: np.random.Generator, size: float) -> np.ndarray:
+    """Draw a change of a distribution that adds up to nothing and may be added and subtracted; zeros stay zeros."""
+    drawn = row * rng.standard_normal(len(row))
+    drawn -= row * drawn.sum()
+    reach = np.abs(np.divide(drawn, row, out=np.zeros_like(row), where=row > 0)).max(initial=0.0)
+    return np.zeros_like(row) if reach < 1e-12 else drawn * (size / reach)
+
+
+def _by_state(network: LatentNetwork, child: int, parent: int) -> np.ndarray:
+    """Return a copy of a child's table with the states of one parent as its first axis."""
+    above = network.parents[child]
+    table = network.tables[child].reshape(*network.cards[list(above)], -1)
+    return np.moveaxis(table, above.index(parent), 0).copy()
+
+
+def _from_state_first(network: LatentNetwork, child: int, parent: int, table: np.ndarray) -> np.ndarray:
+    table = np.moveaxis(table, 0, network.parents[child].index(parent))
+    return table.reshape(-1, table.shape[-1])
+
+
+def _resized(network: LatentNetwork, node: int, n_states: int, tables: Sequence[np.ndarray]) -> LatentNetwork:
+    states = [tuple(range(n_states)) if at == node else own for at, own in enumerate(network.state_names)]
+    return LatentNetwork(network.names, states, network.parents, network.latent, tables)

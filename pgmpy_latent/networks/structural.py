@@ -11,7 +11,6 @@ from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._search import Outcome
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import Fitter, NetworkLearner
-from pgmpy_latent.networks._families import FAMILY_SCORES
 from pgmpy_latent.networks._graph import Graph, check_columns, graph_of, latent_cards, nodes_in_order
 from pgmpy_latent.networks._structural import StructuralPolicy
 
@@ -30,15 +29,13 @@ class StructuralEM(NetworkLearner):
         has tables, EM begins with them.
     latent_card : dict or int, optional
         Hidden variable -> number of states; otherwise as the tables of ``start`` say, or 2.
-    scoring_method : {"bic", "bdeu"}
-        What is maximised: the BIC, or the marginal likelihood with a BDeu prior; the latter by the Cheeseman-Stutz
-        approximation where something is hidden or missing.
-    equivalent_sample_size : float
-        Of the BDeu prior.
+    scoring_method : {"bic", "bde"}
+        What is maximised: the BIC, or the marginal likelihood with a pseudo-count for every table entry; the latter by
+        the Cheeseman-Stutz approximation where something is hidden or missing.
     max_parents : int
         Most parents of a node.
     prior : float, optional
-        Dirichlet pseudo-count of every table entry in EM; None is maximum likelihood.
+        Dirichlet pseudo-count of every table entry. None is maximum likelihood with ``"bic"``, and 0.5 with ``"bde"``.
     n_init : int
         Random starts of the first fit, if ``start`` has no tables.
     tol, search_tol : float
@@ -85,7 +82,6 @@ class StructuralEM(NetworkLearner):
         *,
         latent_card: dict | int | None = None,
         scoring_method: str = "bic",
-        equivalent_sample_size: float = 1.0,
         max_parents: int = 5,
         prior: float | None = None,
         n_init: int = 16,
@@ -102,7 +98,6 @@ class StructuralEM(NetworkLearner):
         self.start = start
         self.latent_card = latent_card
         self.scoring_method = scoring_method
-        self.equivalent_sample_size = equivalent_sample_size
         self.max_parents = max_parents
         self.prior = prior
         self.n_init = n_init
@@ -119,7 +114,7 @@ class StructuralEM(NetworkLearner):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_scoring(self)
+        self._check_scoring()
         for name in ("max_parents", "n_init"):
             self._check_number(name, 1, whole=True)
         if self.start is not None:
@@ -135,19 +130,10 @@ class StructuralEM(NetworkLearner):
         if self.start is not None:
             check_columns(graph, data.columns, "start")
         search = self._search()
-        fitter = Fitter(data, search, self.scoring_method, float(self.equivalent_sample_size))
+        fitter = Fitter(data, search, self.scoring_method)
         first = first_fit(fitter, graph, latent_cards(graph, self.latent_card), int(self.n_init))
         outcome = search.run(fitter.state(*first, 0), StructuralPolicy(fitter, int(self.max_parents)).advance)
         return presentable_outcome(self, outcome, data)
-
-
-def check_scoring(learner) -> None:
-    """Raise for scores of families that there are not."""
-    if learner.scoring_method not in FAMILY_SCORES:
-        raise ValueError(f"scoring_method is {learner.scoring_method!r}; give one of {sorted(FAMILY_SCORES)}")
-    size = learner.equivalent_sample_size
-    if not isinstance(size, (int, float, np.number)) or isinstance(size, bool) or not 0 < size < np.inf:
-        raise ValueError(f"equivalent_sample_size is {size!r}; give a number above 0")
 
 
 def known_states(start) -> dict | None:

@@ -1,0 +1,190 @@
+"""Hidden variables that a network seems to lack: proposed, sized, refined and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import numpy as np
+
+from pgmpy_latent.exceptions import UnsplittableStateError
+from pgmpy_latent.learners._search import Search, State, Step
+from pgmpy_latent.learners._skeleton import fresh_latent_name
+from pgmpy_latent.network import LatentNetwork
+from pgmpy_latent.networks._base import Fitter
+from pgmpy_latent.networks._cliques import semi_cliques, skeleton
+from pgmpy_latent.networks._graph import Graph, nodes_in_order, parents_by_name
+from pgmpy_latent.networks._sizing import Sizing, SizingOptions
+from pgmpy_latent.networks._structural import StructuralPolicy
+from pgmpy_latent.networks.states import distance, merge_states, split_state
+
+#: How many pairs of states are tried to be merged.
+MERGES = 3
+#: Smallest rise of the score that counts as one.
+RISE = 0.1
+
+
+@dataclass(frozen=True)
+class Options:
+    """How hidden variables are found; see :class:`~pgmpy_latent.FindHidden`."""
+
+    n_states: int | None = None
+    max_latents: float = np.inf
+    max_candidates: int = 20
+    min_children: int = 3
+    max_parents: int = 5
+    n_init: int = 8
+    sizing: SizingOptions = field(default_factory=SizingOptions)
+
+
+class ProposalPolicy:
+    """Proposes a hidden parent for every semi-clique of the network, and keeps the best one; then again.
+
+    Parameters
+    ----------
+    fitter : Fitter
+        Fits networks, and scores their families.
+    judge : callable
+        What networks are compared by, given a network and its log-likelihood; larger is better.
+    options : Options
+        How.
+
+    Attributes
+    ----------
+    candidates : list of dict
+        What was proposed, and what became of it.
+    """
+
+    def __init__(self, fitter: Fitter, judge: Callable[[LatentNetwork, float], float], options: Options):
+        self.fitter = fitter
+        self.search: Search = fitter.search
+        self.judge = judge
+        self.options = options
+        self.candidates: list[dict] = []
+
+    def state(self, network: LatentNetwork, log_likelihood: float, step: int, memory: dict) -> State:
+        """Return a state of the search."""
+        return State(network, self.judge(network, log_likelihood), log_likelihood, step, memory)
+
+    def advance(self, state: State) -> Step:
+        """Try all proposals, and take the best if it is better than the network without it."""
+        best = None
+        memory = {**state.memory, "phase": "propose"}
+        if len(state.tree.latent_names) < self.options.max_latents:
+            for members in self._proposals(state.tree):
+                self.search.tick()
+                found = self._evaluated(state, members)
+                if best is None or found.score > best.score:
+                    best = found
+                self.search.show(f"{len(self.candidates)} proposals", state if best is None else best)
+        if best is None:
+            return self._finished(state)
+        name = next(name for name in best.tree.latent_names if name not in state.tree.latent_names)
+        record = max((one for one in self.candidates if one["hidden"] == name), key=lambda one: one["score"])
+        best = self._resized(best, name)
+        record |= self._figures(best, state, name)
+        if best.score <= state.score + RISE:
+            return self._finished(state)
+        record["kept"] = True
+        children = [child for parent, child in best.tree.edges if parent == name]
+        words = f"{name} ({best.tree.cards[best.tree.index(name)]} states): {', '.join(map(str, children))}"
+        return Step(replace(best, step=state.step + 1, memory=memory), "introduce hidden variable", words)
+
+    def _finished(self, state: State) -> Step:
+        settings = self.search.settings
+        options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
+        final = self.state(*self.fitter.from_tables(state.tree, **options), state.step + 1, state.memory)
+        if final.score < state.score:
+            return Step(replace(state, finished=True))
+        return Step(replace(final, finished=True), "fit", None)
+
+    def _proposals(self, network: LatentNetwork) -> list[tuple[int, ...]]:
+        observed = np.flatnonzero(~network.latent).tolist()
+        found = semi_cliques(skeleton(network.parents, observed), self.options.min_children)
+        return found[: self.options.max_candidates]
+
+    def _evaluated(self, state: State, members: Sequence[int]) -> State:
+        """Return the network with a hidden parent of some nodes."""
+        network = state.tree
+        names = [network.names[node] for node in members]
+        hidden = fresh_latent_name(network.names)
+        graph = with_hidden_parent(network, hidden, names)
+        sized = self._sized(graph, network, hidden, state.step)
+        found = self._refined(*sized, free={hidden, *names})
+        new = self.state(*found, state.step + 1, state.memory)
+        record = {"step": state.step, "hidden": hidden, "members": names, "kept": False}
+        self.candidates.append(record | self._figures(new, state, hidden))
+        return new
+
+    def _figures(self, new: State, old: State, hidden: Hashable) -> dict:
+        network = new.tree
+        return {
+            "n_states": int(network.cards[network.index(hidden)]),
+            "children": [child for parent, child in network.edges if parent == hidden],
+            "score": new.score,
+            "gain": new.score - old.score,
+        }
+
+    def _sized(self, graph: Graph, network: LatentNetwork, hidden: Hashable, step: int) -> tuple[LatentNetwork, float]:
+        data = self.fitter.data
+        names, parents = nodes_in_order(graph, data)
+        known = {name: int(network.cards[network.index(name)]) for name in network.latent_names}
+        if self.options.n_states is not None:
+            cards = {**known, hidden: self.options.n_states}
+            key = (step, len(self.candidates))
+            return self.fitter.from_scratch(names, parents, cards, self.options.n_init, key)
+        work = Sizing(data, self.search, names, parents, [hidden], known, self.options.sizing)
+        return self.fitter.from_tables(work.found())
+
+    def _resized(self, state: State, hidden: Hashable) -> State:
+        """Split and merge states of the hidden variable for as long as the network gets better."""
+        while self.options.n_states is None:
+            network, best = state.tree, state
+            n_states = int(network.cards[network.index(hidden)])
+            rng = np.random.default_rng(self.search.seed(state.step, len(self.candidates), n_states))
+            for other in other_sizes(network, hidden, rng):
+                self.search.tick()
+                new = self.state(*self.fitter.from_tables(other), state.step, state.memory)
+                best = new if new.score > best.score + RISE else best
+            if best is state:
+                break
+            state = best
+        return state
+
+    def _refined(self, network: LatentNetwork, log_likelihood: float, free: set) -> tuple[LatentNetwork, float]:
+        """Let structural EM change the parents of the hidden variable and of its children."""
+        policy = StructuralPolicy(self.fitter, self.options.max_parents, free)
+        state = self.fitter.state(network, log_likelihood, 0)
+        while (better := policy.improved(state)) is not None:
+            state = better
+        return state.tree, state.log_likelihood
+
+
+def other_sizes(network: LatentNetwork, hidden: Hashable, rng: np.random.Generator) -> Iterator[LatentNetwork]:
+    """Return the network with a state of a hidden variable less, the most similar ones merged, and with one more."""
+    node = network.index(hidden)
+    n_states = int(network.cards[node])
+    if n_states > 2:
+        pairs = sorted(combinations(range(n_states), 2), key=lambda pair: distance(network, node, *pair))
+        yield from (merge_states(network, hidden, pair) for pair in pairs[:MERGES])
+    for state in range(n_states):
+        with suppress(UnsplittableStateError):
+            yield split_state(network, hidden, state, rng)
+
+
+def with_hidden_parent(network: LatentNetwork, hidden: Hashable, members: Sequence[Hashable]) -> Graph:
+    """Return the graph with a hidden parent of some nodes in place of the edges among them.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["x", "y"], [[0, 1]] * 2, [(), (0,)], [False] * 2, [[[0.5, 0.5]], [[0.5, 0.5]] * 2])
+    >>> with_hidden_parent(network, "H", ["x", "y"]).parents
+    {'H': (), 'x': ('H',), 'y': ('H',)}
+    """
+    inside = set(members)
+    parents = {hidden: ()} | parents_by_name(network)
+    for name in members:
+        parents[name] = (hidden, *(above for above in parents[name] if above not in inside))
+    return Graph(parents, (hidden, *network.latent_names))

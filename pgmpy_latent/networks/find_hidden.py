@@ -1,0 +1,279 @@
+"""FindHidden: where a network lacks hidden variables, and how many states they have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.learners._search import Outcome, Search
+from pgmpy_latent.network import LatentNetwork
+from pgmpy_latent.networks._base import Fitter, NetworkLearner
+from pgmpy_latent.networks._graph import Graph, check_columns, graph_of, latent_cards
+from pgmpy_latent.networks._proposals import Options, ProposalPolicy
+from pgmpy_latent.networks._sizing import SizingOptions
+from pgmpy_latent.networks._structural import StructuralPolicy
+from pgmpy_latent.networks.structural import first_fit, known_states
+from pgmpy_latent.queries import engine_for
+
+#: Share of the rows that are held out, if networks are compared by them.
+HELD_OUT = 0.25
+
+
+class FindHidden(NetworkLearner):
+    """Learn a network in which hidden variables stand where they explain the data best.
+
+    A variable that is left out of a network leaves a trace: its children become linked among each other. So a network
+    over the columns is learned first, densely linked sets of columns are found in it (semi-cliques: each member is
+    linked to at least half of the set), and for each of them a hidden parent is proposed in place of the edges among
+    them. Agglomeration says how many states it needs, structural EM refines the edges around it, and the best proposal
+    is kept if the network with it is better than the one without. Then again (Elidan, Lotner, Friedman and Koller;
+    Elidan and Friedman).
+
+    Parameters
+    ----------
+    base : pgmpy network, DAG or structure learner, LatentTree, LatentNetwork or learner of ours, optional
+        The network to begin with, or what learns it. By default a hill climb over families, with ``scoring_method``.
+        A network's own hidden variables are kept.
+    criterion : {"cheeseman_stutz", "held_out"}
+        What decides whether a hidden variable is kept: the Cheeseman-Stutz approximation of the marginal likelihood
+        (with ``scoring_method="bic"``, the BIC), or the log-likelihood of a quarter of the rows, which then are not
+        learned from until the network is found.
+    n_states : int, optional
+        Number of states of every new hidden variable; found by agglomeration by default.
+    scoring_method : {"bde", "bic"}
+        Score of families, for the hill climb and structural EM: the marginal likelihood with a pseudo-count for every
+        table entry, or the BIC.
+    max_latents : int, optional
+        Most hidden variables.
+    min_children : int
+        Smallest semi-clique, at least 3.
+    max_candidates : int
+        Most proposals in a round, the largest semi-cliques first.
+    max_parents : int
+        Most parents of a node.
+    max_initial : int
+        Most distinct assignments of a Markov blanket that agglomeration begins with.
+    prior : float, optional
+        Dirichlet pseudo-count of every table entry. None is 0.5 with ``"bde"``, and maximum likelihood with ``"bic"``,
+        under which new rows may be impossible.
+    n_init : int
+        Random starts, where there is nothing to begin with.
+    tol, search_tol : float
+        EM ends when so much log-likelihood is left to gain: at the end, and on the way.
+    max_iter, search_iter : int
+        Most iterations of EM: at the end, and on the way.
+    unseen : {"missing", "error"}
+        What becomes of categories in new rows that the model does not know.
+    n_jobs : int, optional
+        Threads that share random starts; -1 for all cores, None for one.
+    random_state : int, optional
+        Same seed, same answer, whatever ``n_jobs`` is.
+    time_limit : float, optional
+        Seconds, after which the best model so far is returned, with a warning.
+    show_progress : bool
+        Whether searches of more than two seconds show a bar.
+
+    Attributes
+    ----------
+    network_ : LatentNetwork
+        The learned model; without hidden variables if none is worth it.
+    base_ : LatentNetwork
+        The network without (further) hidden variables, fitted in the same way.
+    candidates_ : DataFrame
+        A row per proposal: the round (``step``), the name of the hidden variable, the ``members`` of the semi-clique,
+        ``n_states``, its ``children`` after structural EM, the ``score`` of the network with it, the
+        ``gain``, and whether it was ``kept``.
+    model_, causal_graph_, latents_, n_states_, log_likelihood_, n_parameters_, bic_, score_, history_, stopped_
+        As in :class:`~pgmpy_latent.StructuralEM`.
+
+    Notes
+    -----
+    Structural EM is constrained: only the parents of the new hidden variable and of the members of the semi-clique may
+    change; any node may become one of them.
+
+    References
+    ----------
+    Elidan, G., Lotner, N., Friedman, N. and Koller, D. (2000). Discovering hidden variables: a structure-based
+    approach. Advances in Neural Information Processing Systems 13, 479-485.
+    Elidan, G. and Friedman, N. (2001). Learning the dimensionality of hidden variables. Proceedings of the 17th
+    Conference on Uncertainty in Artificial Intelligence, 144-151.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> hidden = rng.integers(3, size=1000)
+    >>> frame = pd.DataFrame({name: (hidden + (rng.random(1000) < 0.2)) % 3 for name in "abcde"})
+    >>> learner = FindHidden(random_state=0, show_progress=False).fit(frame)
+    >>> learner.n_states_, sorted(learner.model_.edges())
+    ({'H': 3}, [('H', 'a'), ('H', 'b'), ('H', 'c'), ('H', 'd'), ('H', 'e')])
+    """
+
+    def __init__(
+        self,
+        base=None,
+        *,
+        criterion: str = "cheeseman_stutz",
+        n_states: int | None = None,
+        scoring_method: str = "bde",
+        max_latents: int | None = None,
+        min_children: int = 3,
+        max_candidates: int = 20,
+        max_parents: int = 5,
+        max_initial: int = 2_000,
+        prior: float | None = None,
+        n_init: int = 8,
+        tol: float = 1e-3,
+        search_tol: float = 0.1,
+        max_iter: int = 10_000,
+        search_iter: int = 300,
+        unseen: str = "missing",
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        time_limit: float | None = None,
+        show_progress: bool = True,
+    ):
+        self.base = base
+        self.criterion = criterion
+        self.n_states = n_states
+        self.scoring_method = scoring_method
+        self.max_latents = max_latents
+        self.min_children = min_children
+        self.max_candidates = max_candidates
+        self.max_parents = max_parents
+        self.max_initial = max_initial
+        self.prior = prior
+        self.n_init = n_init
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.search_iter = search_iter
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.show_progress = show_progress
+        super().__init__()
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._check_scoring()
+        if self.criterion not in ("cheeseman_stutz", "held_out"):
+            raise ValueError(f"criterion is {self.criterion!r}; give 'cheeseman_stutz' or 'held_out'")
+        for name, least in (("max_candidates", 1), ("max_parents", 1), ("max_initial", 1), ("n_init", 1)):
+            self._check_number(name, least, whole=True)
+        self._check_number("min_children", 3, whole=True)
+        for name, least in (("n_states", 2), ("max_latents", 0)):
+            self._check_number(name, least, none=True, whole=True)
+        if self.base is not None and not self._base_learns:
+            graph_of(self.base, "base")
+
+    @property
+    def _base_learns(self) -> bool:
+        """Whether the base is a learner that still has to be fitted."""
+        fitted = any(hasattr(self.base, name) for name in ("network_", "tree_", "causal_graph_"))
+        return hasattr(self.base, "fit") and not fitted and not hasattr(self.base, "latents")
+
+    def _known_states(self) -> dict | None:
+        return None if self.base is None or self._base_learns else known_states(self.base)
+
+    # -- learning -------------------------------------------------------------------------------------------------
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        search = self._search()
+        train, test = _divided(data, search) if self.criterion == "held_out" else (data, None)
+        fitter = self._fitter(train, search)
+        policy = ProposalPolicy(fitter, _judge(fitter, test), self._options())
+        base = self._base_network(fitter)
+        self.base_ = self._presentable(base[0], data)
+        outcome = search.run(policy.state(*base, 0, {"phase": "propose"}), policy.advance)
+        columns = ["step", "hidden", "members", "n_states", "children", "score", "gain", "kept"]
+        self.candidates_ = pd.DataFrame(policy.candidates, columns=columns)
+        network, log_likelihood = outcome.tree, outcome.log_likelihood
+        if test is not None:  # now all rows may be learned from
+            network, log_likelihood = self._fitter(data, search).from_tables(network, first=True)
+            self.base_ = self._presentable(self._fitter(data, search).from_tables(base[0], first=True)[0], data)
+        return Outcome(
+            self._presentable(network, data), outcome.score, log_likelihood, outcome.history, outcome.stopped
+        )
+
+    def _fitter(self, data: CategoricalData, search: Search) -> Fitter:
+        return Fitter(data, search, self.scoring_method)
+
+    def _options(self) -> Options:
+        return Options(
+            self.n_states,
+            np.inf if self.max_latents is None else int(self.max_latents),
+            int(self.max_candidates),
+            int(self.min_children),
+            int(self.max_parents),
+            int(self.n_init),
+            SizingOptions(prior=self._pseudo_count or 1.0, max_initial=int(self.max_initial), fewest=2),
+        )
+
+    def _base_network(self, fitter: Fitter) -> tuple[LatentNetwork, float]:
+        """Return the network to begin with, fitted, and its log-likelihood."""
+        data = fitter.data
+        if self.base is None:
+            state = fitter.state(*first_fit(fitter, Graph({}, ()), {}, int(self.n_init)), 0)
+            policy = StructuralPolicy(fitter, int(self.max_parents))
+            while (better := policy.improved(state)) is not None:
+                state = better
+            return state.tree, state.log_likelihood
+        graph = graph_of(_learned(self.base, data) if self._base_learns else self.base, "base")
+        check_columns(graph, data.columns, "base")
+        return first_fit(fitter, graph, latent_cards(graph, None), int(self.n_init))
+
+
+def _learned(learner, data: CategoricalData):
+    """Return the network that a learner finds."""
+    learner = clone(learner)
+    try:
+        found = learner.fit(data)  # ours read encoded data
+    except (TypeError, ValueError, AttributeError):
+        found = learner.fit(_frame(data))
+    return getattr(found, "causal_graph_", found)
+
+
+def _frame(data: CategoricalData) -> pd.DataFrame:
+    """Return the table that encoded data stand for; weights must be whole numbers."""
+    if (data.weights % 1).any():
+        raise DataError(
+            "base is a learner that knows no weights, and the weights are no whole numbers; fit it yourself"
+        )
+    rows = np.repeat(np.arange(data.n_distinct), data.weights.astype(int))
+    columns = [
+        pd.Categorical.from_codes(data.codes[rows, at], list(states)) for at, states in enumerate(data.state_names)
+    ]
+    return pd.DataFrame(dict(zip(data.columns, columns, strict=True)))
+
+
+def _divided(data: CategoricalData, search: Search) -> tuple[CategoricalData, CategoricalData]:
+    """Return rows to learn from and rows to judge by; the copies of a row are shared out among both."""
+    rng = np.random.default_rng(search.seed(1))
+    whole = not (data.weights % 1).any()
+    if whole:
+        held = rng.binomial(data.weights.astype(int), HELD_OUT).astype(float)
+    else:
+        held = np.where(rng.random(data.n_distinct) < HELD_OUT, data.weights, 0.0)
+    parts = []
+    for weights in (data.weights - held, held):
+        kept = np.flatnonzero(weights > 0)
+        if not len(kept):
+            raise DataError("there are too few rows to hold a quarter of them out; use criterion='cheeseman_stutz'")
+        parts.append(CategoricalData(data.columns, data.state_names, data.codes[kept], weights[kept]))
+    return parts[0], parts[1]
+
+
+def _judge(fitter: Fitter, test: CategoricalData | None):
+    """Return what networks are compared by."""
+    if test is None:
+        return fitter.score
+
+    def held_out(network: LatentNetwork, log_likelihood: float) -> float:
+        engine = engine_for(network, test)
+        return float(engine.log_likelihood(engine.layout.pack(network.tables)))
+
+    return held_out
