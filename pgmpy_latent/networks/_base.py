@@ -83,6 +83,7 @@ class Fitter:
         self.search = search
         self.scoring_method = scoring_method
         self.family_score = family_score(scoring_method, search.settings.prior)
+        self._known_counts: dict = {}
 
     def states(self, names: Sequence[Hashable], cards: dict[Hashable, int]) -> list[tuple]:
         """Return the states of all nodes: those of the table, or numbers."""
@@ -122,7 +123,7 @@ class Fitter:
         """Return the table as the network completes it."""
         codes = self.data.codes_of(network.names)
         engine = NetworkEngine(network.parents, network.cards, codes, self.data.weights, network.names)
-        return Completion(engine, engine.layout.pack(network.tables))
+        return Completion(engine, engine.layout.pack(network.tables), self._known_counts)
 
     def with_parents(
         self, network: LatentNetwork, parents: Sequence[Sequence[int]], completion: Completion

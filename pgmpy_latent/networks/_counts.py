@@ -20,6 +20,8 @@ class Completion:
         The network and the table.
     tables : array, shape (size,)
         Its parameters.
+    known : dict, optional
+        Counts of nodes, by name, that no row leaves open: they are the same for all networks over a table. Is added to.
 
     Examples
     --------
@@ -29,21 +31,25 @@ class Completion:
     [1.5, 0.5, 1.5, 0.5]
     """
 
-    def __init__(self, engine: NetworkEngine, tables: np.ndarray):
+    def __init__(self, engine: NetworkEngine, tables: np.ndarray, known: dict | None = None):
         self.engine = engine
         self.tables = tables
         self.codes = np.ascontiguousarray(engine.codes.T)
         self._has_holes = (self.codes < 0).any(axis=1)
         self._joints: dict[tuple, np.ndarray] = {}
         self._homes: dict[int, np.ndarray] = {}
-        self._known: dict[tuple[int, ...], np.ndarray] = {}
+        self._found: dict[tuple[int, ...], np.ndarray] = {}
+        self._known = {} if known is None else known
 
     def counts(self, nodes: Sequence[int]) -> np.ndarray:
         """Return the expected number of rows with each combination of states; the last node runs fastest."""
-        key = tuple(nodes)
-        if key not in self._known:
-            self._known[key] = self._counted(key)
-        return self._known[key]
+        nodes = tuple(nodes)
+        key, found = nodes, self._found
+        if not self._has_holes[list(nodes)].any():
+            key, found = tuple(self.engine.names[node] for node in nodes), self._known
+        if key not in found:
+            found[key] = self._counted(nodes)
+        return found[key]
 
     def _counted(self, nodes: tuple[int, ...]) -> np.ndarray:
         cards = [int(card) for card in self.engine.cards[list(nodes)]]

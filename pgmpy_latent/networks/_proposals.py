@@ -84,6 +84,8 @@ class ProposalPolicy:
         name = next(name for name in best.tree.latent_names if name not in state.tree.latent_names)
         record = max((one for one in self.candidates if one["hidden"] == name), key=lambda one: one["score"])
         best = self._resized(best, name)
+        if best.score > state.score:
+            best = self._settled(best)
         record |= self._figures(best, state, name)
         if best.score <= state.score + RISE:
             return self._finished(state)
@@ -112,8 +114,8 @@ class ProposalPolicy:
         hidden = fresh_latent_name(network.names)
         graph = with_hidden_parent(network, hidden, names)
         sized = self._sized(graph, network, hidden, state.step)
-        found = self._refined(*sized, free={hidden, *names})
-        new = self.state(*found, state.step + 1, state.memory)
+        found = [self._refined(*one, free={hidden, *names}) for one in sized]
+        new = max((self.state(*one, state.step + 1, state.memory) for one in found), key=lambda one: one.score)
         record = {"step": state.step, "hidden": hidden, "members": names, "kept": False}
         self.candidates.append(record | self._figures(new, state, hidden))
         return new
@@ -127,16 +129,28 @@ class ProposalPolicy:
             "gain": new.score - old.score,
         }
 
-    def _sized(self, graph: Graph, network: LatentNetwork, hidden: Hashable, step: int) -> tuple[LatentNetwork, float]:
+    def _sized(
+        self, graph: Graph, network: LatentNetwork, hidden: Hashable, step: int
+    ) -> Iterator[tuple[LatentNetwork, float]]:
+        """Fit the network with the number of states that was asked for; or with that found, and with two."""
         data = self.fitter.data
         names, parents = nodes_in_order(graph, data)
         known = {name: int(network.cards[network.index(name)]) for name in network.latent_names}
         if self.options.n_states is not None:
             cards = {**known, hidden: self.options.n_states}
             key = (step, len(self.candidates))
-            return self.fitter.from_scratch(names, parents, cards, self.options.n_init, key)
+            yield self.fitter.from_scratch(names, parents, cards, self.options.n_init, key)
+            return
         work = Sizing(data, self.search, names, parents, [hidden], known, self.options.sizing)
-        return self.fitter.from_tables(work.found())
+        found = work.found()
+        yield self.fitter.from_tables(found)
+        if found.cards[found.index(hidden)] > 2:
+            yield self.fitter.from_tables(work.with_states(hidden, 2))
+
+    def _settled(self, state: State) -> State:
+        """Let structural EM change any edge."""
+        found = self.state(*self._refined(state.tree, state.log_likelihood), state.step, state.memory)
+        return found if found.score > state.score else state
 
     def _resized(self, state: State, hidden: Hashable) -> State:
         """Split and merge states of the hidden variable for as long as the network gets better."""
@@ -153,8 +167,10 @@ class ProposalPolicy:
             state = best
         return state
 
-    def _refined(self, network: LatentNetwork, log_likelihood: float, free: set) -> tuple[LatentNetwork, float]:
-        """Let structural EM change the parents of the hidden variable and of its children."""
+    def _refined(
+        self, network: LatentNetwork, log_likelihood: float, free: set | None = None
+    ) -> tuple[LatentNetwork, float]:
+        """Let structural EM change the parents of some nodes, or of all."""
         policy = StructuralPolicy(self.fitter, self.options.max_parents, free)
         state = self.fitter.state(network, log_likelihood, 0)
         while (better := policy.improved(state)) is not None:

@@ -142,6 +142,11 @@ class Sizing:
         hidden = {*self.wanted, *self.fixed}
         return LatentNetwork(given.names, states, given.parents, [name in hidden for name in given.names], tables)
 
+    def with_states(self, name: Hashable, n_states: int) -> LatentNetwork:
+        """Return the network with another number of states of a variable that was agglomerated."""
+        self._take(name, n_states)
+        return self.network()
+
     # -- EM -------------------------------------------------------------------------------------------------------
 
     def _fitted(self, network: LatentNetwork, **options) -> tuple[LatentNetwork, float]:

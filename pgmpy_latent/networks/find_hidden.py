@@ -108,7 +108,7 @@ class FindHidden(NetworkLearner):
     >>> frame = pd.DataFrame({name: (hidden + (rng.random(1000) < 0.2)) % 3 for name in "abcde"})
     >>> learner = FindHidden(random_state=0, show_progress=False).fit(frame)
     >>> learner.n_states_, sorted(learner.model_.edges())
-    ({'H': 3}, [('H', 'a'), ('H', 'b'), ('H', 'c'), ('H', 'd'), ('H', 'e')])
+    ({'H': 3}, [('H', 'a'), ('H', 'b'), ('H', 'd'), ('H', 'e'), ('c', 'H')])
     """
 
     def __init__(
