@@ -36,7 +36,7 @@ _HOME = {
     "impute": "pgmpy_latent.queries",
     "sample": "pgmpy_latent.queries",
 }
-_MODULES = ("datasets", "exceptions", "operators", "scores", "testing")
+_MODULES = ("datasets", "exceptions", "operators", "plotting", "scores", "testing")
 
 #: ``testing`` is left out: a star import must not need hypothesis.
 __all__ = ["__version__", *_HOME, *(name for name in _MODULES if name != "testing")]

@@ -80,6 +80,7 @@ LAYERS = [
     ["networks.find_hidden"],
     ["datasets"],
     ["testing"],
+    ["plotting"],
     ["_tables"],
     ["cli"],
 ]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from pgmpy_latent import explain
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._base import StructureLearner
 from pgmpy_latent.learners._search import Search, State
@@ -52,6 +55,25 @@ class NetworkLearner(SearchSettings, StructureLearner):
         self.network_ = model
         return model
 
+    def summary(self) -> None:
+        """Print how well the model fits, its hidden variables with their neighbours, and all other edges.
+
+        Numbers in brackets are numbers of states. A last line says so if the search was stopped.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pgmpy_latent import StructuralEM
+        >>> frame = pd.DataFrame({"x": [0, 0, 1, 1] * 25, "y": [0, 0, 1, 1] * 25, "z": [0, 1] * 50})
+        >>> StructuralEM().fit(frame).summary()
+        log-likelihood -138.63, BIC -147.84, 4 parameters, 0 hidden variables, 3 columns, 1 edge
+        <BLANKLINE>
+        Edges among columns:
+        x -> y
+        """
+        check_is_fitted(self)
+        print(explain.writable("\n".join(_summary_lines(self)), sys.stdout.encoding))
+
     def _presentable(self, network: LatentNetwork, data: CategoricalData) -> LatentNetwork:
         """Return the network with hidden nodes first, columns as in the table, and hidden states by their shares."""
         network = rearranged(network, [*network.latent_names, *self._order_of_columns(data)])
@@ -62,6 +84,37 @@ class NetworkLearner(SearchSettings, StructureLearner):
 
     def _order_of_columns(self, data: CategoricalData) -> Sequence[Hashable]:
         return data.columns
+
+
+def _summary_lines(learner: NetworkLearner) -> list[str]:
+    network = learner.network_
+
+    def number(n: int, what: str) -> str:
+        return f"{n} {what}{'s' * (n != 1)}"
+
+    hidden, seen = network.latent_names, network.observed_names
+    lines = [
+        f"log-likelihood {learner.log_likelihood_:.2f}, BIC {learner.bic_:.2f}, "
+        f"{number(learner.n_parameters_, 'parameter')}, {number(len(hidden), 'hidden variable')}, "
+        f"{number(len(seen), 'column')}, {number(len(network.edges), 'edge')}"
+    ]
+    for name in hidden:
+        above = ", ".join(str(parent) for parent, child in network.edges if child == name)
+        below = ", ".join(str(child) for parent, child in network.edges if parent == name)
+        lines += [
+            "",
+            f"{name} ({network.cards[network.index(name)]})" + (f", given {above}" if above else "") + f": {below}",
+        ]
+    others = {}
+    for parent, child in network.edges:
+        if parent not in hidden and child not in hidden:
+            others.setdefault(child, []).append(str(parent))
+    if others:
+        lines += ["", "Edges among columns:", *(f"{', '.join(above)} -> {child}" for child, above in others.items())]
+    stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(learner.stopped_)
+    if stopped is not None:
+        lines += ["", f"Not finished: {stopped} stopped the search, and this is the best model so far."]
+    return lines
 
 
 class Fitter:

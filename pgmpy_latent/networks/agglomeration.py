@@ -224,8 +224,8 @@ stopped_
         DataFrame
             A row per merge, in their order: the two states (``left``, ``right``), the ``gain`` of the score and the
             ``score`` after it, and ``n_states``, the number of states then. The first states are numbered from 0;
-            each merge makes a new one, with the next number. ``attrs["blanket"]`` says which assignment of the Markov
-            blanket each first state stands for.
+            each merge makes a new one, with the next number. ``attrs["hidden"]`` is the name of the variable, and
+            ``attrs["blanket"]`` says which assignment of the Markov blanket each first state stands for.
 
         Examples
         --------
@@ -237,7 +237,8 @@ stopped_
         0     0      1         1
         """
         check_is_fitted(self)
-        trace, around, kinds = self._merges[one_of(hidden, self._merges)]
+        name = one_of(hidden, self._merges)
+        trace, around, kinds = self._merges[name]
         now = np.arange(trace.n_first)
         rows = []
         for number, (kept, gone) in enumerate(trace.merges):
@@ -245,13 +246,16 @@ stopped_
             now[kept] = trace.n_first + number
         frame = pd.DataFrame(np.array(rows, dtype=np.int64).reshape(-1, 2), columns=["left", "right"])
         frame["gain"], frame["score"], frame["n_states"] = trace.gains, trace.scores[1:], trace.n_states[1:]
-        frame.attrs["blanket"] = self._in_words(around, kinds)
+        frame.attrs["hidden"], frame.attrs["blanket"] = name, self._in_words(around, kinds)
         return frame
 
     def _in_words(self, around: Sequence[Hashable], kinds: np.ndarray) -> list[dict]:
         network = self.network_
-        states = [[*network.state_names[network.index(name)], None] for name in around]  # -1 finds the None
-        return [{name: own[at] for name, own, at in zip(around, states, kind, strict=True)} for kind in kinds]
+        seen = {name: [*network.state_names[network.index(name)], None] for name in network.observed_names}
+        return [  # -1 finds the None; states of other hidden variables have no names
+            {name: seen[name][at] if name in seen else int(at) for name, at in zip(around, kind, strict=True)}
+            for kind in kinds
+        ]
 
 
 def several(names) -> list[Hashable]:
