@@ -12,8 +12,8 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmpy_latent._json import LATENT, ROW_SUM_TOLERANCE, Node, from_text, parents_first, to_text
-from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, NotATreeError, PgmpyLatentError
-from pgmpy_latent.network import LatentNetwork
+from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
+from pgmpy_latent.network import LatentNetwork, check_one_parent
 from pgmpy_latent.tree import LatentTree
 
 # LatentTree and pgmpy -----------------------------------------------------------------------------
@@ -144,16 +144,6 @@ def _check_network(network) -> None:
     if not isinstance(network, DiscreteBayesianNetwork):
         hint = "; a fitted learner has one as model_" if hasattr(network, "fit") else ""
         raise TypeError(f"expected a pgmpy DiscreteBayesianNetwork, got {type(network).__name__}{hint}")
-
-
-def check_one_parent(name: Hashable, parents: list[Hashable]) -> None:
-    """Raise NotATreeError if a node has several parents."""
-    if len(parents) > 1:
-        listed = ", ".join(repr(parent) for parent in parents[:-1])
-        raise NotATreeError(
-            f"node {name!r} has parents {listed} and {parents[-1]!r}; a forest allows at most one. "
-            "Remove all but one of the edges into it."
-        )
 
 
 # Nodes: the form between trees, networks and files ------------------------------------------------

@@ -18,14 +18,14 @@ from tqdm.auto import tqdm
 from pgmpy_latent import em
 from pgmpy_latent._columns import checked_states
 from pgmpy_latent._json import table_problem
-from pgmpy_latent.convert import aligned_table, check_one_parent, to_cpds
+from pgmpy_latent.convert import aligned_table, to_cpds
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, InvalidTreeError, StateNameError
-from pgmpy_latent.network import LatentNetwork
+from pgmpy_latent.network import LatentNetwork, as_tree, check_one_parent
 from pgmpy_latent.operators import canonical_states, marginals
 from pgmpy_latent.queries import network_engine
 from pgmpy_latent.starts import random_memberships, random_tables, uniform_tables
-from pgmpy_latent.tree import LatentTree, Named
+from pgmpy_latent.tree import Named
 
 #: A hidden state with a smaller share of the rows than this is empty.
 EMPTY = 1e-6
@@ -343,9 +343,7 @@ class TreeEM(EMEstimator):
         return names, parents, hidden
 
     def _in_order(self, network: LatentNetwork, nodes: Sequence[Hashable], engine) -> tuple[Named, list[np.ndarray]]:
-        parent = [above[0] if above else -1 for above in network.parents]
-        tree = LatentTree(network.names, network.state_names, parent, network.latent, network.tables)
-        self.tree_ = canonical_states(tree, nodes)
+        self.tree_ = canonical_states(as_tree(network), nodes)
         return self.tree_, marginals(self.tree_)
 
 

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from pgmpy_latent._arrays import read_only
-from pgmpy_latent.exceptions import InvalidTreeError
+from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
 from pgmpy_latent.tree import LatentTree, Named, check_names, check_table
 
 
@@ -187,3 +187,39 @@ def as_network(model: LatentTree | LatentNetwork) -> LatentNetwork:
     if isinstance(model, LatentNetwork):
         return model
     return LatentNetwork(model.names, model.state_names, model.parents, model.latent, model.tables)
+
+
+def as_tree(network: LatentNetwork) -> LatentTree:
+    """Return a network in which no node has several parents as a tree.
+
+    Raises
+    ------
+    NotATreeError
+        Naming the node and its parents.
+
+    Examples
+    --------
+    >>> as_tree(LatentNetwork(["H", "x"], [[0], [0, 1]], [(), (0,)], [True, False], [[[1.0]], [[0.5, 0.5]]]))
+    LatentTree(2 nodes, 1 latent, 1 parameters)
+    """
+    for name, above in zip(network.names, network.parents, strict=True):
+        check_one_parent(name, [network.names[parent] for parent in above])
+    parent = [above[0] if above else -1 for above in network.parents]
+    return LatentTree(network.names, network.state_names, parent, network.latent, network.tables)
+
+
+def check_one_parent(name: Hashable, parents: Sequence[Hashable]) -> None:
+    """Raise NotATreeError if a node has several parents.
+
+    Examples
+    --------
+    >>> check_one_parent("x", ["y", "z"])
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.NotATreeError: node 'x' has parents 'y' and 'z'; a forest allows at most one...
+    """
+    if len(parents) > 1:
+        listed = ", ".join(repr(parent) for parent in parents[:-1])
+        raise NotATreeError(
+            f"node {name!r} has parents {listed} and {parents[-1]!r}; a forest allows at most one. "
+            "Remove all but one of the edges into it."
+        )

@@ -8,9 +8,10 @@ from itertools import count
 import networkx as nx
 import numpy as np
 
-from pgmpy_latent.convert import check_one_parent, from_pgmpy
+from pgmpy_latent.convert import from_pgmpy
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import NotATreeError, SkeletonError
+from pgmpy_latent.network import LatentNetwork, as_tree, check_one_parent
 from pgmpy_latent.tree import LatentTree
 
 
@@ -94,6 +95,9 @@ def model_given(start) -> LatentTree | None:
         return start
     if hasattr(start, "tree_"):
         return start.tree_
+    start = getattr(start, "network_", start)
+    if isinstance(start, LatentNetwork):  # which may be a forest
+        return as_tree(start)
     if not hasattr(start, "cpds"):
         unfitted = " that is not fitted" if hasattr(start, "fit") else ""
         raise TypeError(

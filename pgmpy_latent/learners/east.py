@@ -192,7 +192,7 @@ class EAST(SearchingLearner):
     def _start_is_to_be_fitted(self) -> bool:
         start = self.start
         is_learner = hasattr(start, "fit") and hasattr(start, "_learn") and not isinstance(start, type)
-        return is_learner and not hasattr(start, "tree_")
+        return is_learner and not hasattr(start, "model_")
 
     def _known_states(self) -> dict | None:
         return None if self._start_is_to_be_fitted() else states_of_columns(model_given(self.start))
@@ -267,7 +267,7 @@ class EAST(SearchingLearner):
         outcome = learner._learn(data)
         if outcome.stopped == "interrupted":
             search.note_interrupt()  # whoever pressed Ctrl-C does not want the search that follows
-        return outcome.tree
+        return model_given(outcome.tree)
 
 
 def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:

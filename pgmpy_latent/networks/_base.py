@@ -94,7 +94,7 @@ def _summary_lines(learner: NetworkLearner) -> list[str]:
 
     hidden, seen = network.latent_names, network.observed_names
     lines = [
-        f"log-likelihood {learner.log_likelihood_:.2f}, BIC {learner.bic_:.2f}, "
+        f"log-likelihood {learner.log_likelihood_:,.2f}, BIC {learner.bic_:,.2f}, "
         f"{number(learner.n_parameters_, 'parameter')}, {number(len(hidden), 'hidden variable')}, "
         f"{number(len(seen), 'column')}, {number(len(network.edges), 'edge')}"
     ]

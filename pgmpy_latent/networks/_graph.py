@@ -44,8 +44,12 @@ def graph_of(network, called: str = "network") -> Graph:
     >>> graph_of(DAG([("H", "x"), ("H", "y")], latents={"H"})).latents
     ('H',)
     """
-    for name in ("network_", "tree_"):
-        network = getattr(network, name, network)
+    for name in ("network_", "tree_", "causal_graph_"):
+        if hasattr(network, name):
+            network = getattr(network, name)
+            break
+    if hasattr(network, "undirected_edges"):  # what pgmpy's learners return where the data leave directions open
+        network = network.to_dag()
     if isinstance(network, (LatentTree, LatentNetwork)):
         model = as_network(network)
         return Graph(parents_by_name(model), model.latent_names, model)

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.learners._base import StructureLearner
 from pgmpy_latent.learners._search import Outcome, Search
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import Fitter, NetworkLearner
@@ -229,12 +230,8 @@ class FindHidden(NetworkLearner):
 
 def _learned(learner, data: CategoricalData):
     """Return the network that a learner finds."""
-    learner = clone(learner)
-    try:
-        found = learner.fit(data)  # ours read encoded data
-    except (TypeError, ValueError, AttributeError):
-        found = learner.fit(_frame(data))
-    return getattr(found, "causal_graph_", found)
+    ours = isinstance(learner, StructureLearner)  # these read encoded data, weights and all
+    return clone(learner).fit(data if ours else _frame(data))
 
 
 def _frame(data: CategoricalData) -> pd.DataFrame:
