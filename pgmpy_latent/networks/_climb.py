@@ -63,7 +63,7 @@ class Climber:
     def climb(self, parents: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """Return the parents of all nodes when no change of a single edge helps any more.
 
-        Of changes that help equally the first is made: by child, then parent.
+        Of changes that help equally the first is made: by parent, then child.
         """
         parents = [tuple(sorted(above)) for above in parents]
         while True:
@@ -79,8 +79,8 @@ class Climber:
 
     def _changes(self, parents: Sequence[tuple[int, ...]], below: np.ndarray) -> Iterator[Change]:
         free = set(self.free)
-        for child in self.free:
-            for parent in range(len(parents)):
+        for parent in range(len(parents)):
+            for child in self.free:
                 if parent in parents[child]:
                     yield "remove", parent, child
                     if (
