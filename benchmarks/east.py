@@ -101,7 +101,7 @@ METHODS = {
 }
 COMPARED = ("EAST", RL, DC, CHOW_LIU, LATENT_CLASS, BING)
 COIL_SEEDS = {"EAST": range(5), CHOW_LIU: range(1), LATENT_CLASS: range(1), BING: range(2), DC: range(2), RL: range(1)}
-ON_NEWS = (CHOW_LIU, BING, FROM_BING, "EAST", LATENT_CLASS)
+ON_NEWS = (CHOW_LIU, BING, FROM_BING, LATENT_CLASS)
 
 #: Dirichlet pseudo-count of every table entry, for held-out rows: EM goes on from the learned tables with it.
 SMOOTHING = 0.05
