@@ -14,6 +14,7 @@ from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy_latent._json import LATENT, ROW_SUM_TOLERANCE, Node, from_text, parents_first, to_text
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
 from pgmpy_latent.network import LatentNetwork, check_one_parent
+from pgmpy_latent.tree import ROW_SUM_TOLERANCE as EXACT
 from pgmpy_latent.tree import LatentTree
 
 # LatentTree and pgmpy -----------------------------------------------------------------------------
@@ -132,7 +133,7 @@ def network_from_pgmpy(network: DiscreteBayesianNetwork) -> LatentNetwork:
 def _rounded_off(table: np.ndarray) -> np.ndarray:
     sums = table.sum(axis=1, keepdims=True)
     off = np.abs(sums - 1)
-    return np.where((off > 0) & (off <= ROW_SUM_TOLERANCE), table / np.where(sums > 0, sums, 1), table)
+    return np.where((off > EXACT) & (off <= ROW_SUM_TOLERANCE), table / np.where(sums > 0, sums, 1), table)
 
 
 def _remedy(error: InvalidTreeError) -> str:

@@ -8,6 +8,7 @@ from numbers import Real
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import clone
 
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
@@ -82,6 +83,33 @@ class SearchSettings:
 
 class SearchingLearner(SearchSettings, LatentTreeLearner):
     """Base of the learners that search for a tree."""
+
+
+def learned_for(host, learner, data: CategoricalData, search: Search):
+    """Return the model that a learner finds for another one, with the seed, the threads and the time of that one.
+
+    Parameters
+    ----------
+    host : learner
+        The one that searches.
+    learner : learner of ours
+        Not fitted; it is not changed.
+    data : CategoricalData
+        The table.
+    search : Search
+        Of the host; it ends if Ctrl-C ended the learner.
+    """
+    learner = clone(learner)
+    settings = learner.get_params(deep=False)
+    shared = {"random_state": whole_seed(host.random_state), "n_jobs": host.n_jobs, "time_limit": host.time_limit}
+    learner.set_params(**{name: value for name, value in shared.items() if settings.get(name, 0) is None})
+    if "show_progress" in settings:
+        learner.set_params(show_progress=host.show_progress)
+    learner._check_settings()
+    outcome = learner._learn(data)
+    if outcome.stopped == "interrupted":
+        search.note_interrupt()  # whoever pressed Ctrl-C does not want the search that follows
+    return outcome.tree
 
 
 def made_regular(outcome: Outcome, score: Callable[[LatentTree, float], float]) -> Outcome:

@@ -9,7 +9,6 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import clone
 
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
@@ -17,7 +16,7 @@ from pgmpy_latent.learners._east_policy import EastPolicy, Options
 from pgmpy_latent.learners._evaluation import EVALUATIONS
 from pgmpy_latent.learners._moves import Rules
 from pgmpy_latent.learners._search import Outcome, Search
-from pgmpy_latent.learners._searching import SearchingLearner, refuse_identifiers, whole_seed
+from pgmpy_latent.learners._searching import SearchingLearner, learned_for, refuse_identifiers
 from pgmpy_latent.learners._skeleton import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.operators import canonical_tree, cut_edge, make_regular
 from pgmpy_latent.queries import engine_for
@@ -246,7 +245,8 @@ class EAST(SearchingLearner):
         return tuple(self.excursions)
 
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
-        start = self._fitted_start(data, search) if self._start_is_to_be_fitted() else model_given(self.start)
+        start = learned_for(self, self.start, data, search) if self._start_is_to_be_fitted() else self.start
+        start = model_given(start)
         if start is None:
             return _two_classes(data, search, rules)
         tree = make_regular(in_order_of_table(start, data))
@@ -254,20 +254,6 @@ class EAST(SearchingLearner):
         if broken is not None:
             raise SkeletonError(f"the model to start with {broken}; start with another one, or relax the constraint")
         return tree
-
-    def _fitted_start(self, data: CategoricalData, search: Search) -> LatentTree:
-        """Fit the learner that was given, with the seed, the threads and the time of this one."""
-        learner = clone(self.start)
-        settings = learner.get_params(deep=False)
-        shared = {"random_state": whole_seed(self.random_state), "n_jobs": self.n_jobs, "time_limit": self.time_limit}
-        learner.set_params(**{name: value for name, value in shared.items() if settings.get(name, 0) is None})
-        if "show_progress" in settings:
-            learner.set_params(show_progress=self.show_progress)
-        learner._check_settings()
-        outcome = learner._learn(data)
-        if outcome.stopped == "interrupted":
-            search.note_interrupt()  # whoever pressed Ctrl-C does not want the search that follows
-        return model_given(outcome.tree)
 
 
 def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:

@@ -176,7 +176,7 @@ class Scoring:
         self._kinds, self._kind_of_column = np.unique(statistics.pseudo, return_inverse=True)
         whole = not (statistics.counts % 1).any()
         self._known = None
-        if whole and statistics.total <= LARGEST_KNOWN:
+        if whole and len(self._kinds) and statistics.total <= LARGEST_KNOWN:
             numbers = np.arange(2 * int(statistics.total) + 1, dtype=np.float64)  # a state may meet itself
             self._known = np.stack([self._function(numbers, kind) for kind in self._kinds])
 

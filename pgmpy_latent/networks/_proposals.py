@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, count
 
 import numpy as np
 
-from pgmpy_latent.exceptions import UnsplittableStateError
+from pgmpy_latent.exceptions import BlanketTooLargeError, UnsplittableStateError
 from pgmpy_latent.learners._search import Search, State, Step
 from pgmpy_latent.learners._skeleton import fresh_latent_name
 from pgmpy_latent.network import LatentNetwork
@@ -17,7 +17,7 @@ from pgmpy_latent.networks._base import Fitter
 from pgmpy_latent.networks._cliques import semi_cliques, skeleton
 from pgmpy_latent.networks._graph import Graph, nodes_in_order, parents_by_name
 from pgmpy_latent.networks._sizing import Sizing, SizingOptions
-from pgmpy_latent.networks._structural import StructuralPolicy
+from pgmpy_latent.networks._structural import StructuralPolicy, changes_in_words
 from pgmpy_latent.networks.states import distance, merge_states, split_state
 
 #: How many pairs of states are tried to be merged.
@@ -55,6 +55,10 @@ class ProposalPolicy:
     ----------
     candidates : list of dict
         What was proposed, and what became of it.
+    base : LatentNetwork or None
+        The network without further hidden variables, once its edges were learned.
+    best : State or None
+        The best proposal of this round so far.
     """
 
     def __init__(self, fitter: Fitter, judge: Callable[[LatentNetwork, float], float], options: Options):
@@ -63,36 +67,62 @@ class ProposalPolicy:
         self.judge = judge
         self.options = options
         self.candidates: list[dict] = []
+        self.base: LatentNetwork | None = None
+        self.best: State | None = None
 
     def state(self, network: LatentNetwork, log_likelihood: float, step: int, memory: dict) -> State:
         """Return a state of the search."""
         return State(network, self.judge(network, log_likelihood), log_likelihood, step, memory)
 
     def advance(self, state: State) -> Step:
+        """Take the next step: learn the edges, if that was asked for, and then propose hidden variables."""
+        if state.memory["phase"] != "edges":
+            return self._propose(state)
+        policy = StructuralPolicy(self.fitter, self.options.max_parents)
+        better = policy.improved(self.fitter.state(state.tree, state.log_likelihood, state.step))
+        if better is None:
+            self.base = state.tree
+            return Step(replace(state, memory={"phase": "propose"}))
+        new = self.state(better.tree, better.log_likelihood, state.step + 1, state.memory)
+        self.base = new.tree
+        return Step(new, "change edges", changes_in_words(state.tree, new.tree))
+
+    def _propose(self, state: State) -> Step:
         """Try all proposals, and take the best if it is better than the network without it."""
-        best = None
-        memory = {**state.memory, "phase": "propose"}
-        if len(state.tree.latent_names) < self.options.max_latents:
-            for members in self._proposals(state.tree):
-                self.search.tick()
-                found = self._evaluated(state, members)
-                if best is None or found.score > best.score:
-                    best = found
-                self.search.show(f"{len(self.candidates)} proposals", state if best is None else best)
+        self.best = None
+        try:
+            self._try_all(state)
+        except KeyboardInterrupt:
+            if self.best is None or self.best.score <= state.score + RISE:
+                raise
+            self.search.note_interrupt()  # what was found so far is kept
+        best = self.best
         if best is None:
             return self._finished(state)
         name = next(name for name in best.tree.latent_names if name not in state.tree.latent_names)
         record = max((one for one in self.candidates if one["hidden"] == name), key=lambda one: one["score"])
-        best = self._resized(best, name)
-        if best.score > state.score:
-            best = self._settled(best)
         record |= self._figures(best, state, name)
         if best.score <= state.score + RISE:
             return self._finished(state)
         record["kept"] = True
         children = [child for parent, child in best.tree.edges if parent == name]
         words = f"{name} ({best.tree.cards[best.tree.index(name)]} states): {', '.join(map(str, children))}"
-        return Step(replace(best, step=state.step + 1, memory=memory), "introduce hidden variable", words)
+        return Step(replace(best, step=state.step + 1), "introduce hidden variable", words)
+
+    def _try_all(self, state: State) -> None:
+        """Evaluate all proposals, and tune the best; it is kept on the way."""
+        if len(state.tree.latent_names) < self.options.max_latents:
+            for members in self._proposals(state.tree):
+                self.search.tick()
+                found = self._evaluated(state, members)
+                if self.best is None or found.score > self.best.score:
+                    self.best = found
+                self.search.show(f"{len(self.candidates)} proposals", self.best)
+        if self.best is not None:
+            name = next(name for name in self.best.tree.latent_names if name not in state.tree.latent_names)
+            self.best = self._resized(self.best, name)
+            if self.best.score > state.score:
+                self.best = self._settled(self.best)
 
     def _finished(self, state: State) -> Step:
         settings = self.search.settings
@@ -136,16 +166,33 @@ class ProposalPolicy:
         data = self.fitter.data
         names, parents = nodes_in_order(graph, data)
         known = {name: int(network.cards[network.index(name)]) for name in network.latent_names}
+        key = (step, len(self.candidates))
         if self.options.n_states is not None:
             cards = {**known, hidden: self.options.n_states}
-            key = (step, len(self.candidates))
             yield self.fitter.from_scratch(names, parents, cards, self.options.n_init, key)
             return
         work = Sizing(data, self.search, names, parents, [hidden], known, self.options.sizing)
-        found = work.found()
+        try:
+            found = work.found()
+        except BlanketTooLargeError:  # too many children and co-parents to tell apart
+            yield self._sized_from_scratch(names, parents, known, hidden, key)
+            return
         yield self.fitter.from_tables(found)
         if found.cards[found.index(hidden)] > 2:
             yield self.fitter.from_tables(work.with_states(hidden, 2))
+
+    def _sized_from_scratch(
+        self, names: Sequence, parents: Sequence, known: dict, hidden: Hashable, key: tuple[int, ...]
+    ) -> tuple[LatentNetwork, float]:
+        """Give a hidden variable more and more states, from random starts, for as long as the score rises."""
+        best, highest = None, -np.inf
+        for n_states in count(2):
+            cards = {**known, hidden: n_states}
+            found = self.fitter.from_scratch(names, parents, cards, self.options.n_init, (*key, n_states))
+            score = self.fitter.score(*found)
+            if score <= highest:
+                return best
+            best, highest = found, score
 
     def _settled(self, state: State) -> State:
         """Let structural EM change any edge."""

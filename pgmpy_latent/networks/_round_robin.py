@@ -57,10 +57,10 @@ class Assignment:
         codes[:, [at for at, name in enumerate(names) if name in set(hidden)]] = 0
         return cls(names, parents, codes, cards, np.asarray(data.weights))
 
-    def assign(self, node: int, states: np.ndarray) -> None:
-        """Give a hidden variable other states."""
+    def assign(self, node: int, states: np.ndarray, n_states: int) -> None:
+        """Give a hidden variable other states, of which some may not occur."""
         self.codes[:, node] = states
-        self.cards[node] = int(states.max()) + 1
+        self.cards[node] = n_states
 
     def scoring(self, node: int, states: np.ndarray, method: str, prior: float) -> Scoring:
         """Return the score of some states of a hidden variable."""
@@ -82,7 +82,8 @@ def round_robin(
     """Agglomerate hidden variables in turn, each given the states of all others, until nothing changes.
 
     A variable is looked at again only after one in its Markov blanket has changed; new states that score lower than the
-    old ones are not taken. So the score of the completed table never falls.
+    old ones are not taken. So the score of the completed table never falls, but where a variable gets the states that
+    it must have at least.
 
     Parameters
     ----------
@@ -117,13 +118,14 @@ def round_robin(
                 "(time and memory grow with its square), or leave out parents or children with many states."
             )
         trace = agglomerate(assignment.scoring(node, first, method, prior))
-        n_states = min(fixed.get(name, max(trace.best, fewest)), trace.n_first)
-        states = trace.labels(n_states)[first]
+        n_states = fixed.get(name, min(max(trace.best, fewest), trace.n_first))
+        n_seen = min(n_states, trace.n_first)
+        states = trace.labels(n_seen)[first]
         old = assignment.scoring(node, assignment.codes[:, node], method, prior)
-        gain = float(trace.scores[trace.n_first - n_states]) - old.total(old.statistics.counts)
+        gain = float(trace.scores[trace.n_first - n_seen]) - old.total(old.statistics.counts)
         met_first = n_states != assignment.cards[node] < fixed.get(name, fewest)
         if gain > RISE or met_first:
-            assignment.assign(node, states)
+            assignment.assign(node, states, n_states)
             accepted(name, gain)
             around = [other for other in blanket(assignment.parents, node) if other in inside]
             waiting += [other for other in around if other not in waiting]

@@ -62,8 +62,8 @@ class Sizing:
         States of the hidden variables in every row, and their agglomerations.
     agglomerated : dict
         Numbers of states by the agglomeration alone.
-    em_scores : list of (name, number of states, score)
-        What EM said.
+    em_scores : dict
+        (Name, number of states) -> what EM said last.
     history : list of dict
         What was accepted.
     """
@@ -85,33 +85,38 @@ class Sizing:
         self.options = options
         self.assignment = Assignment.of(names, parents, [*wanted, *fixed], data)
         self.agglomerated: dict[Hashable, int] = {}
-        self.em_scores: list[tuple[Hashable, int, float]] = []
+        self.em_scores: dict[tuple[Hashable, int], float] = {}
         self.history: list[dict] = []
+        self._best: tuple[LatentNetwork, float] | None = None
 
     def run(self) -> tuple[LatentNetwork, float]:
-        """Return the fitted network and its log-likelihood; if time is up, as far as it got."""
-        network = None
+        """Return the fitted network and its log-likelihood; if time is up, the best so far."""
         try:
             network = self.found()
             settings = self.search.settings
-            network, log_likelihood = self._fitted(
-                network, first=True, atol=settings.tol, max_iter=settings.max_iter, polish=True
-            )
+            options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
+            self._best = self._fitted(network, **options)
         except KeyboardInterrupt:
             self.search.note_interrupt()
-            network = self.network() if network is None else network
-            engine = engine_for(network, self.data)
-            log_likelihood = float(engine.log_likelihood(engine.layout.pack(network.tables)))
-        self._note("fit", None, self.score(network, log_likelihood), log_likelihood)
+        network, log_likelihood = self._as_it_is() if self._best is None else self._best
+        self._note("fit", None, self.score(network, log_likelihood), log_likelihood, network)
         return network, log_likelihood
+
+    def _as_it_is(self) -> tuple[LatentNetwork, float]:
+        network = self.network()
+        engine = engine_for(network, self.data)
+        return network, float(engine.log_likelihood(engine.layout.pack(network.tables)))
 
     def found(self) -> LatentNetwork:
         """Return the network with the best numbers of states, fitted for comparison only; an interrupt goes on."""
         self._agglomerate()
-        return self._decided()[0]
+        self._decide()
+        return self._best[0]
 
-    def _note(self, operator: str, target: Hashable, score: float, log_likelihood: float) -> None:
-        n = scores.n_parameters(self.network())
+    def _note(
+        self, operator: str, target: Hashable, score: float, log_likelihood: float, network: LatentNetwork
+    ) -> None:
+        n = scores.n_parameters(network)
         self.history.append(self.search.entry(len(self.history), operator, target, score, log_likelihood, n))
 
     # -- agglomeration --------------------------------------------------------------------------------------------
@@ -123,7 +128,7 @@ class Sizing:
             nonlocal score
             score += gain
             self.agglomerated[name] = int(self.assignment.cards[self.assignment.names.index(name)])
-            self._note("agglomerate", name, score, np.nan)
+            self._note("agglomerate", name, score, np.nan, self.network())
 
         options = self.options
         round_robin(
@@ -162,41 +167,44 @@ class Sizing:
         penalty = scores.n_parameters(network) / 2 * np.log(self.data.total_weight)
         return float(log_likelihood - penalty)
 
-    def _decided(self) -> tuple[LatentNetwork, float]:
-        """Let EM choose among numbers of states around those found, one variable after the other."""
-        best = self._fitted(self.network())
-        value = self.score(*best)
-        for name in self.wanted if self.options.decide == "em" else ():
-            n_found = self.agglomerated.get(name, 1)
-            self.em_scores.append((name, n_found, value))
-            chosen, best, value = self._best_number(name, n_found, best, value)
-            if chosen != n_found:
-                self._take(name, chosen)
-                self._note("decide", name, value, best[1])
-        return best
+    def _decide(self) -> None:
+        """Let EM choose among numbers of states around those found, one variable after the other, until all stay."""
+        self._best = self._fitted(self.network())
+        value = self.score(*self._best)
+        waiting = list(self.wanted) if self.options.decide == "em" else []
+        while waiting:
+            name = waiting.pop(0)
+            before = self._n_states(name)
+            self.em_scores[name, before] = value
+            value = self._best_number(name, before, value)
+            if self._n_states(name) != before:
+                self._note("decide", name, value, self._best[1], self._best[0])
+                waiting = [other for other in self.wanted if other != name]
+
+    def _n_states(self, name: Hashable) -> int:
+        return int(self.assignment.cards[self.assignment.names.index(name)])
 
     def _take(self, name: Hashable, n_states: int) -> None:
         trace, first, _ = self.assignment.traces[name]
-        self.assignment.assign(self.assignment.names.index(name), trace.labels(n_states)[first])
+        self.assignment.assign(self.assignment.names.index(name), trace.labels(n_states)[first], n_states)
 
-    def _best_number(self, name: Hashable, n_found: int, best: tuple[LatentNetwork, float], value: float):
-        """Go up and down from a number of states for as long as EM's score rises, or nearly."""
-        chosen, n_most = n_found, self.assignment.traces[name][0].n_first
+    def _best_number(self, name: Hashable, before: int, value: float) -> float:
+        """Go up and down from a number of states for as long as EM's score rises, or nearly; return the best score."""
+        chosen, n_most = before, self.assignment.traces[name][0].n_first
         for direction in (-1, 1):
-            n_states, waited = n_found + direction, 0
+            n_states, waited = before + direction, 0
             while self.options.fewest <= n_states <= n_most and waited < PATIENCE:
                 self._take(name, n_states)
                 tried = self._fitted(self.network())
-                score = self.score(*tried)
-                self.em_scores.append((name, n_states, score))
+                score = self.em_scores[name, n_states] = self.score(*tried)
                 waited = 0 if score > value else waited + 1
                 if score > value:
-                    chosen, best, value = n_states, tried, score
+                    chosen, self._best, value = n_states, tried, score
                 n_states += direction
-            if chosen < n_found:
+            if chosen < before:
                 break  # fewer are better: more would not be
         self._take(name, chosen)
-        return chosen, best, value
+        return value
 
     # -- what is kept ---------------------------------------------------------------------------------------------
 
@@ -215,5 +223,6 @@ class Sizing:
     def score_frame(self) -> pd.DataFrame:
         """Return what EM said about numbers of states."""
         places = {name: at for at, name in enumerate(self.wanted)}
-        rows = sorted(self.em_scores, key=lambda row: (places[row[0]], row[1]))
+        rows = [(name, n_states, score) for (name, n_states), score in self.em_scores.items()]
+        rows.sort(key=lambda row: (places[row[0]], row[1]))
         return pd.DataFrame(rows, columns=["hidden", "n_states", "score"])

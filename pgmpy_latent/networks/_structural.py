@@ -55,18 +55,19 @@ class StructuralPolicy:
         """Take the next step of a search."""
         better = self.improved(state)
         if better is not None:
-            return Step(better, "change edges", _words(state.tree, better.tree))
+            return Step(better, "change edges", changes_in_words(state.tree, better.tree))
         settings = self.fitter.search.settings
         network, log_likelihood = self.fitter.from_tables(
             state.tree, first=True, atol=settings.tol, max_iter=settings.max_iter, polish=True
         )
         final = self.fitter.state(network, log_likelihood, state.step + 1, state.memory)
-        if final.score < state.score:
+        if final.score < state.score:  # Cheeseman-Stutz may fall where the likelihood rises
             return Step(replace(state, finished=True))
         return Step(replace(final, finished=True), "fit", None)
 
 
-def _words(old: LatentNetwork, new: LatentNetwork) -> str:
+def changes_in_words(old: LatentNetwork, new: LatentNetwork) -> str:
+    """Say how the edges of two networks differ."""
     before, after = set(old.edges), set(new.edges)
     turned = {(a, b) for a, b in after - before if (b, a) in before}
     added, removed = len(after - before - turned), len(before - after - {(b, a) for a, b in turned})

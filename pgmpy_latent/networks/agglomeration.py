@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from pgmpy_latent._columns import sort_key
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._search import Outcome
@@ -138,13 +140,13 @@ stopped_
     # -- settings -------------------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
+        if not isinstance(self.prior, Real) or not 0 < self.prior < np.inf:
+            raise ValueError(f"prior is {self.prior!r}; give a pseudo-count above 0, as 1")
         super()._check_settings()
         if self.scoring_method not in ("bde", "mdl"):
             raise ValueError(f"scoring_method is {self.scoring_method!r}; give 'bde' or 'mdl'")
         if self.decide not in ("em", "agglomeration"):
             raise ValueError(f"decide is {self.decide!r}; give 'em' or 'agglomeration'")
-        if not self.prior > 0:
-            raise ValueError(f"prior is {self.prior!r}; give a pseudo-count above 0, as 1")
         self._check_number("max_initial", 1, whole=True)
         if self.network is None:
             raise ValueError("network is None; give the network whose hidden variables are to be sized")
@@ -153,13 +155,15 @@ stopped_
     def _graph(self) -> Graph:
         """Return the network's graph, with everything hidden that shall be."""
         graph = graph_of(self.network)
-        hidden = list(graph.latents if self.hidden is None else several(self.hidden))
+        hidden = self._wanted(graph)
         strangers = [name for name in hidden if name not in graph.parents]
         if strangers:
             raise DataError(f"hidden names {strangers}, which the network does not have; it has {list(graph.parents)}")
+        if not hidden and self.hidden is not None:
+            raise DataError("hidden is empty; name hidden variables of the network, or leave it out for all of them")
         if not hidden:
             raise DataError("the network has no hidden variables; declare some: network.latents = {...}")
-        latents = [name for name in graph.parents if name in {*graph.latents, *hidden}]
+        latents = sorted({*graph.latents, *hidden}, key=sort_key)  # the order of nodes must not matter
         for name in latents:
             if not graph.parents[name] and not any(name in above for above in graph.parents.values()):
                 raise DataError(f"the hidden variable {name!r} has no neighbours; link it, or leave it out")
@@ -170,6 +174,13 @@ stopped_
                 "states they have; name them in hidden, or fit the network"
             )
         return Graph(graph.parents, tuple(latents), graph.model)
+
+    def _wanted(self, graph: Graph) -> list[Hashable]:
+        """Return the hidden variables whose number of states is wanted; a single one may be given as it is."""
+        hidden = graph.latents if self.hidden is None else self.hidden
+        if isinstance(hidden, str) or not isinstance(hidden, Collection) or _is_node(hidden, graph):
+            hidden = [hidden]
+        return sorted(dict.fromkeys(hidden), key=sort_key)
 
     def _known_states(self) -> dict | None:
         graph = self._graph()
@@ -191,7 +202,7 @@ stopped_
         graph = self._graph()
         check_columns(graph, data.columns, all_columns=False)
         data = data.select([name for name in data.columns if name in graph.parents])
-        wanted = [name for name in graph.latents if self.hidden is None or name in several(self.hidden)]
+        wanted = self._wanted(graph)
         fixed = {name: int(graph.model.cards[graph.model.index(name)]) for name in graph.latents if name not in wanted}
         names, parents = nodes_in_order(graph, data)
         search = self._search()
@@ -207,7 +218,10 @@ stopped_
     def _keep_merges(self, given: Assignment) -> None:
         """Keep the merge trees, with the assignments of the blankets that they begin with in words."""
         self._merges = {}
-        for name, (trace, _, kinds) in given.traces.items():
+        for name in self.cardinality_:
+            if name not in given.traces:  # the time was up before
+                continue
+            trace, _, kinds = given.traces[name]
             around = blanket(given.parents, given.names.index(name))
             self._merges[name] = (trace, [given.names[node] for node in around], kinds)
 
@@ -258,15 +272,16 @@ stopped_
         ]
 
 
-def several(names) -> list[Hashable]:
-    """Return names as a list; a single one may be given as it is."""
-    return [names] if isinstance(names, (str, int)) else list(names)
+def _is_node(hidden, graph: Graph) -> bool:
+    return isinstance(hidden, Hashable) and hidden in graph.parents
 
 
 def one_of(hidden: Hashable | None, known: Mapping) -> Hashable:
     """Return the hidden variable in question."""
     if hidden is None and len(known) == 1:
         return next(iter(known))
+    if not known:
+        raise ValueError("nothing was agglomerated, as the time was up before; raise time_limit")
     if hidden not in known:
         raise ValueError(f"hidden is {hidden!r}; give one of {list(known)}")
     return hidden

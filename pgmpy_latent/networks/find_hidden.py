@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
@@ -10,17 +12,22 @@ from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._base import StructureLearner
 from pgmpy_latent.learners._search import Outcome, Search
+from pgmpy_latent.learners._searching import learned_for
 from pgmpy_latent.network import LatentNetwork
-from pgmpy_latent.networks._base import Fitter, NetworkLearner
+from pgmpy_latent.networks._base import SMOOTHING, Fitter, NetworkLearner
 from pgmpy_latent.networks._graph import Graph, check_columns, graph_of, latent_cards
 from pgmpy_latent.networks._proposals import Options, ProposalPolicy
 from pgmpy_latent.networks._sizing import SizingOptions
-from pgmpy_latent.networks._structural import StructuralPolicy
 from pgmpy_latent.networks.structural import first_fit, known_states
 from pgmpy_latent.queries import engine_for
 
 #: Share of the rows that are held out, if networks are compared by them.
 HELD_OUT = 0.25
+#: Columns of ``candidates_`` and their types.
+CANDIDATES = {
+    "step": "int64", "hidden": object, "members": object, "n_states": "int64", "children": object, "score": "float64",
+    "gain": "float64", "kept": "bool",
+}  # fmt: skip
 
 
 class FindHidden(NetworkLearner):
@@ -187,18 +194,27 @@ class FindHidden(NetworkLearner):
         train, test = _divided(data, search) if self.criterion == "held_out" else (data, None)
         fitter = self._fitter(train, search)
         policy = ProposalPolicy(fitter, _judge(fitter, test), self._options())
-        base = self._base_network(fitter)
-        self.base_ = self._presentable(base[0], data)
-        outcome = search.run(policy.state(*base, 0, {"phase": "propose"}), policy.advance)
-        columns = ["step", "hidden", "members", "n_states", "children", "score", "gain", "kept"]
-        self.candidates_ = pd.DataFrame(policy.candidates, columns=columns)
-        network, log_likelihood = outcome.tree, outcome.log_likelihood
+        memory = {"phase": "edges" if self.base is None else "propose"}
+        first = policy.state(*self._first_network(fitter), 0, memory)
+        outcome = search.run(first, policy.advance)
+        networks = [first.tree if policy.base is None else policy.base, outcome.tree]
+        log_likelihood = outcome.log_likelihood
         if test is not None:  # now all rows may be learned from
-            network, log_likelihood = self._fitter(data, search).from_tables(network, first=True)
-            self.base_ = self._presentable(self._fitter(data, search).from_tables(base[0], first=True)[0], data)
-        return Outcome(
-            self._presentable(network, data), outcome.score, log_likelihood, outcome.history, outcome.stopped
-        )
+            networks, log_likelihood = self._fitted_again(networks, data, search)
+        self.base_, network = (self._presentable(one, data) for one in networks)
+        self.candidates_ = pd.DataFrame(policy.candidates, columns=list(CANDIDATES)).astype(CANDIDATES)
+        return Outcome(network, outcome.score, log_likelihood, outcome.history, search.stopped)
+
+    def _fitted_again(
+        self, networks: Sequence[LatentNetwork], data: CategoricalData, search: Search
+    ) -> tuple[list[LatentNetwork], float]:
+        """Fit networks to other rows; return them, and the log-likelihood of the last."""
+        fitter, settings, found = self._fitter(data, search), search.settings, []
+        for network in networks:
+            tables = [(1 - SMOOTHING) * table + SMOOTHING / table.shape[1] for table in network.tables]
+            options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
+            found.append(fitter.from_tables(network.with_tables(tables), **options))
+        return [network for network, _ in found], found[-1][1]
 
     def _fitter(self, data: CategoricalData, search: Search) -> Fitter:
         return Fitter(data, search, self.scoring_method)
@@ -214,24 +230,22 @@ class FindHidden(NetworkLearner):
             SizingOptions(prior=self._pseudo_count or 1.0, max_initial=int(self.max_initial), fewest=2),
         )
 
-    def _base_network(self, fitter: Fitter) -> tuple[LatentNetwork, float]:
+    def _first_network(self, fitter: Fitter) -> tuple[LatentNetwork, float]:
         """Return the network to begin with, fitted, and its log-likelihood."""
         data = fitter.data
         if self.base is None:
-            state = fitter.state(*first_fit(fitter, Graph({}, ()), {}, int(self.n_init)), 0)
-            policy = StructuralPolicy(fitter, int(self.max_parents))
-            while (better := policy.improved(state)) is not None:
-                state = better
-            return state.tree, state.log_likelihood
-        graph = graph_of(_learned(self.base, data) if self._base_learns else self.base, "base")
+            return first_fit(fitter, Graph({}, ()), {}, int(self.n_init))
+        graph = graph_of(self._learned_base(data, fitter.search) if self._base_learns else self.base, "base")
         check_columns(graph, data.columns, "base")
         return first_fit(fitter, graph, latent_cards(graph, None), int(self.n_init))
 
-
-def _learned(learner, data: CategoricalData):
-    """Return the network that a learner finds."""
-    ours = isinstance(learner, StructureLearner)  # these read encoded data, weights and all
-    return clone(learner).fit(data if ours else _frame(data))
+    def _learned_base(self, data: CategoricalData, search: Search):
+        if isinstance(self.base, StructureLearner):
+            return learned_for(self, self.base, data, search)
+        try:
+            return clone(self.base).fit(_frame(data))
+        except ValueError as error:
+            raise DataError(f"base, a {type(self.base).__name__}, does not learn from this table: {error}") from error
 
 
 def _frame(data: CategoricalData) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from pgmpy_latent.propagation.network_engine import NetworkEngine
 
 
 def marginal(network: LatentNetwork, nodes: Sequence[int]) -> np.ndarray:
-    """Return the joint distribution of some nodes, an axis for each; all must hang together through their ancestors.
+    """Return the joint distribution of some nodes, an axis for each.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def split_state(
         moved |= bool(shift.any())
         halves = np.concatenate([table, (table[state] - shift)[None]])
         halves[state] = table[state] + shift
-        tables[child] = _from_state_first(network, child, at, halves)
+        tables[child] = np.clip(_from_state_first(network, child, at, halves), 0.0, None)
     own = network.tables[at]
     shift = np.zeros(len(own))
     if network.parents[at]:
