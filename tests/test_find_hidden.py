@@ -221,7 +221,7 @@ def test_several_hidden_variables_are_found_one_after_the_other():
 
 def test_n_states_says_how_many_states_there_are():
     assert learner(n_states=3).fit(survey()).n_states_ == {"H": 3}
-    table = sample(two_classes_of_columns(), 800, random_state=0)
+    table = sample(two_classes_of_columns(), 3000, random_state=0)
     found = learner(n_states=2).fit(table)
     assert found.latents_
     assert set(found.n_states_.values()) == {2}

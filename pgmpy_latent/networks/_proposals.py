@@ -24,6 +24,8 @@ from pgmpy_latent.networks.states import distance, merge_states, split_state
 MERGES = 3
 #: Smallest rise of the score that counts as one.
 RISE = 0.1
+#: By how much the score must rise for a hidden variable to be kept: the network with it must be twenty times as likely.
+EVIDENCE = 3.0
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class ProposalPolicy:
         try:
             self._try_all(state)
         except KeyboardInterrupt:
-            if self.best is None or self.best.score <= state.score + RISE:
+            if self.best is None or self.best.score <= state.score + EVIDENCE:
                 raise
             self.search.note_interrupt()  # what was found so far is kept
         best = self.best
@@ -102,7 +104,7 @@ class ProposalPolicy:
         name = next(name for name in best.tree.latent_names if name not in state.tree.latent_names)
         record = max((one for one in self.candidates if one["hidden"] == name), key=lambda one: one["score"])
         record |= self._figures(best, state, name)
-        if best.score <= state.score + RISE:
+        if best.score <= state.score + EVIDENCE:
             return self._finished(state)
         record["kept"] = True
         children = [child for parent, child in best.tree.edges if parent == name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._round_robin import Assignment, round_robin
+from pgmpy_latent.networks.states import distance, merge_states
 from pgmpy_latent.propagation.network_engine import NetworkEngine
 from pgmpy_latent.queries import engine_for
 
@@ -168,10 +170,13 @@ class Sizing:
         return float(log_likelihood - penalty)
 
     def _decide(self) -> None:
-        """Let EM choose among numbers of states around those found, one variable after the other, until all stay."""
+        """Let EM choose among numbers of states around those found, one variable after the other, until all stay.
+
+        The variable with the most states comes first: EM is slow while it has so many.
+        """
         self._best = self._fitted(self.network())
         value = self.score(*self._best)
-        waiting = list(self.wanted) if self.options.decide == "em" else []
+        waiting = sorted(self.wanted, key=lambda name: -self._n_states(name)) if self.options.decide == "em" else []
         while waiting:
             name = waiting.pop(0)
             before = self._n_states(name)
@@ -192,19 +197,38 @@ class Sizing:
         """Go up and down from a number of states for as long as EM's score rises, or nearly; return the best score."""
         chosen, n_most = before, self.assignment.traces[name][0].n_first
         for direction in (-1, 1):
-            n_states, waited = before + direction, 0
+            n_states, waited, network = before + direction, 0, self._best[0]
             while self.options.fewest <= n_states <= n_most and waited < PATIENCE:
-                self._take(name, n_states)
-                tried = self._fitted(self.network())
-                score = self.em_scores[name, n_states] = self.score(*tried)
+                tried, score = self._tried(name, n_states, network)
+                self.em_scores[name, n_states] = score
                 waited = 0 if score > value else waited + 1
                 if score > value:
                     chosen, self._best, value = n_states, tried, score
-                n_states += direction
+                n_states, network = n_states + direction, tried[0]
             if chosen < before:
                 break  # fewer are better: more would not be
         self._take(name, chosen)
         return value
+
+    def _tried(
+        self, name: Hashable, n_states: int, network: LatentNetwork
+    ) -> tuple[tuple[LatentNetwork, float], float]:
+        """Fit the network with another number of states; return it, its log-likelihood and its score.
+
+        EM begins with what agglomeration says; and, if there are states fewer than the network has, with its two most
+        similar states merged. With several hidden variables only the latter, as EM then has a short way to go.
+        """
+        starts = []
+        node = network.index(name)
+        if network.cards[node] == n_states + 1:
+            pairs = combinations(range(n_states + 1), 2)
+            nearest = min(pairs, key=lambda pair: distance(network, node, *pair))
+            starts.append(merge_states(network, name, nearest))
+        if not starts or len(self.wanted) == 1:
+            self._take(name, n_states)
+            starts.append(self.network())
+        found = [self._fitted(start) for start in starts]
+        return max(((one, self.score(*one)) for one in found), key=lambda pair: pair[1])
 
     # -- what is kept ---------------------------------------------------------------------------------------------
 

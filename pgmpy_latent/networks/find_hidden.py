@@ -100,7 +100,8 @@ class FindHidden(NetworkLearner):
     Notes
     -----
     Structural EM is constrained: only the parents of the new hidden variable and of the members of the semi-clique may
-    change; any node may become one of them.
+    change; any node may become one of them. A hidden variable is kept if the score rises by at least 3, so that the
+    network with it is twenty times as likely, or the held-out rows are.
 
     References
     ----------
