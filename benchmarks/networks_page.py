@@ -167,7 +167,7 @@ def alarm_section(run: runner.Runner) -> list[str]:
             f"Each of the {len(first['variables'])} variables that are no leaves and have at least two others in their "
             "Markov blankets is hidden in turn; the structure is known. How many states does it have? A variable that "
             "collapsed to one state counts as collapsed only, also if it has two; *within one* leaves it out. Numbers "
-            f"of variables, for seeds {listed(networks.ALARM_SEEDS)}:"
+            f"of variables, for seeds {listed(networks.ALARM_SEEDS)}; in the picture, *other* includes one too many:"
         ),
         *table_of(f"| rows | | {' | '.join(KINDS)} | within one |", count_rows(run)),
         f"![Variables of Alarm whose number of states was found, against the number of rows](images/{BY_ROWS})",
