@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -356,9 +357,9 @@ def find_results(run: runner.Runner) -> dict[str, dict[str, dict]]:
     return found
 
 
-def verdicts(found: dict[str, dict[str, dict]]) -> list[str]:
+def verdicts(found: dict[str, dict[str, dict]], methods: Sequence[str] = WITH_HIDDEN) -> list[str]:
     """Say for every table and method whether hidden variables helped."""
-    gains = [results[method]["gain"] for results in found.values() for method in WITH_HIDDEN]
+    gains = [results[method]["gain"] for results in found.values() for method in methods]
     return ["better" if gain > 1e-9 else "worse" if gain < -1e-9 else "same" for gain in gains]
 
 
@@ -372,12 +373,12 @@ def find_targets(run: runner.Runner) -> list[str]:
     found = find_results(run)
     if not found:
         return []
-    words, lead = verdicts(found), against_binary(found)
+    words, lead = verdicts(found, [networks.SEVERAL]), against_binary(found)
     reached = f"{words.count('better')} better, {words.count('same')} the same, {words.count('worse')} worse"
     compared = f"{sum(x > 0 for x in lead)} better, {lead.count(0)} the same, {sum(x < 0 for x in lead)} worse"
     return [
-        row_of("FindHidden against none", "never worse", reached, yes("worse" not in words)),
-        row_of("FindHidden against none", "better in most", reached, yes(2 * words.count("better") > len(words))),
+        row_of("FindHidden() against none", "never worse", reached, yes("worse" not in words)),
+        row_of("FindHidden() against none", "better in most", reached, yes(2 * words.count("better") > len(words))),
         row_of("FindHidden: agglomeration against two states", "never worse", compared, yes(min(lead) >= 0)),
     ]
 
