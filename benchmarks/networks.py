@@ -273,7 +273,7 @@ def curve() -> dict:
     kept |= {"true": int(alarm().cards[alarm().index(CURVE_VARIABLE)])}
     kept["agglomeration_seconds"] = agglomeration_seconds(graph, frame, CURVE_VARIABLE)
     data = encode(frame)
-    sizing = Sizing(data, learner._search(), *nodes_in_order(graph_of(graph), data), [CURVE_VARIABLE], {},
+    sizing = Sizing(data, learner._search(), *nodes_in_order(graph_of(graph), data), [CURVE_VARIABLE], None,
                     SizingOptions(prior=PRIOR))  # fmt: skip
     sizing.found()
     for n_states in CURVE_STATES:

@@ -12,7 +12,7 @@ from scipy.special import entr, xlogy
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
-from pgmpy_latent.queries import encode_for, engine_for
+from pgmpy_latent.queries import check_is_tree, encode_for, engine_for
 from pgmpy_latent.tree import LatentTree
 
 
@@ -56,6 +56,7 @@ def open_entropy(done: Completed) -> tuple[float, float]:
         return np.nan, largest
     entropy = done.log_likelihood - done.completed_log_likelihood  # of all that the rows leave open
     if data.has_missing.any():
+        check_is_tree(tree)  # what gaps leave open is taken apart along a tree's edges
         codes = np.zeros((data.n_distinct, tree.n_nodes), dtype=data.codes.dtype)
         codes[:, ~tree.latent] = data.codes
         belief = cache(lambda node: done.engine.beliefs(done.tables, [node])[0])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.queries import encode_for, engine_for, sample
+from pgmpy_latent.queries import check_is_tree, encode_for, engine_for, sample
 from pgmpy_latent.tree import LatentTree
 
 #: Up to this many joint states of the observed variables, the effective dimension looks at all of them.
@@ -84,6 +84,7 @@ def effective_dimension(tree: LatentTree, *, random_state=0, tol: float = 1e-11)
     >>> n_parameters(tree), effective_dimension(tree)
     (14, 13)
     """
+    check_is_tree(tree)
     rng = np.random.default_rng(random_state)
     seen_above = [above < 0 or not tree.latent[above] for above in tree.parent]
     dimension = sum(

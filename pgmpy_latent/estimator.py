@@ -21,7 +21,7 @@ from pgmpy_latent._json import table_problem
 from pgmpy_latent.convert import aligned_table, to_cpds
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, InvalidTreeError, StateNameError
-from pgmpy_latent.network import LatentNetwork, as_tree, check_one_parent
+from pgmpy_latent.network import LatentNetwork, as_tree, check_one_parent, topological_order
 from pgmpy_latent.operators import canonical_states, marginals
 from pgmpy_latent.queries import network_engine
 from pgmpy_latent.starts import random_memberships, random_tables, uniform_tables
@@ -107,6 +107,7 @@ class EMEstimator(DiscreteParameterEstimator):
             raise DataError("the model has no nodes; add the columns that it shall describe")
         position = {name: node for node, name in enumerate(names)}
         parents = [tuple(position[above] for above in model.predecessors(name)) for name in names]
+        topological_order(parents, names)  # refuses cycles
         return names, parents, set(model.latents)
 
     def _in_order(self, network: LatentNetwork, nodes: Sequence[Hashable], engine) -> tuple[Named, list[np.ndarray]]:

@@ -24,8 +24,8 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
     """Draw how the states of a hidden variable were merged.
 
     Time runs from left to right. Every merge is a dot at its place in the sequence, with the change of the score that
-    it made beside it; states that the agglomeration by itself would keep are diamonds. On the left stand assignments of
-    the variable's Markov blanket.
+    it made beside it; the states of the number that was chosen in the end are diamonds. On the left stand assignments
+    of the variable's Markov blanket.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
     hidden : name, optional
         The hidden variable; needed if there are several.
     n_leaves : int
-        Most states to begin with: earlier merges are left out, and the label of a state then says of how many
-        assignments it consists.
+        Most states to begin with, unless more were chosen: earlier merges are left out, and the label of a state then
+        says of how many assignments it consists.
     ax : matplotlib axes, optional
         Where to draw.
 
@@ -55,11 +55,12 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
     merges = learner.merges(hidden)
     name = merges.attrs["hidden"]
     leaves = merges.attrs["blanket"]
-    tree = _MergeTree(merges, len(leaves), n_leaves)
+    n_kept = learner.cardinality_[name]
+    tree = _MergeTree(merges, len(leaves), max(n_leaves, n_kept, 2))
     ax = _new_axes(ax, 8.0, 1.2 + 0.3 * len(tree.leaves))
     height = {node: at for at, node in enumerate(tree.leaves)}
     time = dict.fromkeys(tree.leaves, 0)
-    kept = tree.alive_at(learner.agglomerated_[name])
+    kept = tree.alive_at(n_kept)
     for order, row in enumerate(tree.rows, start=1):
         left, right, new = row.left, row.right, row.new
         time[new], height[new] = order, (height[left] + height[right]) / 2
@@ -107,7 +108,7 @@ class _MergeTree:
         alive = set(range(self._n_first))
         for row in self._every.iloc[: self._n_first - n_states].itertuples():
             alive = alive - {row.left, row.right} | {row.new}
-        return alive & {node for node in (*self.leaves, *self.children)} or alive
+        return alive
 
 
 def _label(tree: _MergeTree, node: int, leaves: list[dict]) -> str:

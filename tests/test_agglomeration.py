@@ -99,9 +99,9 @@ def test_taking_turns_never_lowers_the_score_of_the_completed_table_and_comes_to
         assert seen[-1] - seen[-2] == pytest.approx(gain, abs=1e-9 * max(1.0, abs(seen[-1])))
         assert set(work.codes[:, work.names.index(name)]) == set(range(work.cards[work.names.index(name)]))
 
-    round_robin(work, hidden, {}, method, prior, ENOUGH, accepted=accepted)
+    round_robin(work, hidden, method, prior, ENOUGH, accepted=accepted)
     again = []
-    round_robin(work, hidden, {}, method, prior, ENOUGH, accepted=lambda *what: again.append(what))
+    round_robin(work, hidden, method, prior, ENOUGH, accepted=lambda *what: again.append(what))
     assert again == []
     assert set(work.traces) == set(hidden)
 
@@ -120,7 +120,7 @@ def events_of(work, hidden, method, prior=1.0):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_round_robin, "blanket_states", looked)
-        round_robin(work, hidden, {}, method, prior, ENOUGH, accepted=changed)
+        round_robin(work, hidden, method, prior, ENOUGH, accepted=changed)
     return events
 
 
@@ -169,15 +169,12 @@ def test_a_variable_begins_with_one_state_and_columns_with_theirs():
     assert sorted(map(tuple, work.codes.tolist())) == [(0, -1, 2), (0, 0, 0), (0, 1, 1)]
 
 
-@given(assignments(), st.integers(1, 4), st.sampled_from(METHODS))
-def test_numbers_of_states_that_are_known_are_kept(drawn, n_states, method):
+@given(assignments(), st.sampled_from(METHODS))
+def test_a_variable_has_as_many_states_as_it_must_have_if_its_blanket_shows_as_many(drawn, method):
     work, hidden = drawn
-    first = hidden[0]
-    round_robin(work, hidden, {first: n_states}, method, 1.0, ENOUGH, fewest=2)
+    round_robin(work, hidden, method, 1.0, ENOUGH, fewest=2)
     for name in hidden:
-        most = work.traces[name][0].n_first
-        found = work.cards[work.names.index(name)]
-        assert found == n_states if name == first else found >= min(2, most)
+        assert work.cards[work.names.index(name)] >= min(2, work.traces[name][0].n_first)
 
 
 # how many states
@@ -255,7 +252,7 @@ def a_network_of_two(n_states):
     return LatentNetwork(names, [range(card) for card in cards], parents, [name in "gh" for name in names], tables)
 
 
-@pytest.mark.parametrize("n_states", [1, 2, 5, 40])  # the blanket has fewer than 40 assignments
+@pytest.mark.parametrize("n_states", [1, 2, 5, 40])  # the blanket of g has fewer than 40 assignments
 def test_hidden_variables_that_are_not_asked_about_keep_their_number_of_states(n_states):
     _, frame = chain_of_two()
     learner = fitted(a_network_of_two(n_states), frame, "h")

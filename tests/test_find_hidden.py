@@ -29,8 +29,9 @@ from pgmpy_latent import (
     scores,
     to_pgmpy,
 )
-from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.exceptions import ComponentTooLargeError, DataError
 from pgmpy_latent.learners._base import HISTORY
+from pgmpy_latent.networks._base import Fitter
 from pgmpy_latent.networks._cliques import is_semi_clique, semi_cliques, skeleton
 from pgmpy_latent.networks._proposals import with_hidden_parent
 from pgmpy_latent.testing import latent_networks
@@ -437,8 +438,27 @@ def test_a_time_limit_ends_the_search_for_edges_too():
 
 
 def test_rows_that_were_held_out_may_hold_what_the_others_do_not():
-    found = learner(criterion="held_out", scoring_method="bic", random_state=5).fit(survey(300, 5))
+    found = learner(criterion="held_out", scoring_method="bic", prior=0.01, random_state=5).fit(survey(300, 5))
     assert np.isfinite(found.log_likelihood_)
+    with pytest.raises(ValueError, match="criterion='held_out' needs a prior"):
+        learner(criterion="held_out", scoring_method="bic").fit(survey(300, 5))
+
+
+def test_fractional_weights_share_the_copies_of_a_row_out_too():
+    table = survey(300)
+    found = learner(criterion="held_out").fit(table, sample_weight=np.full(300, 1.5))
+    fresh = survey(3000, seed=9)
+    assert row_log_likelihoods(found.network_, fresh).mean() > row_log_likelihoods(found.base_, fresh).mean() - 0.01
+
+
+def test_a_component_that_cannot_be_summed_out_ends_no_search(monkeypatch):
+    def too_large(*arguments):
+        raise ComponentTooLargeError("too large")
+
+    monkeypatch.setattr(Fitter, "with_parents", too_large)
+    with pytest.warns(ConvergenceWarning, match="no further edges were tried: too large"):
+        found = StructuralEM(show_progress=False).fit(survey(200))
+    assert not found.model_.edges()
 
 
 def test_a_semi_clique_with_too_many_assignments_is_sized_by_random_starts():

@@ -54,7 +54,7 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         return tags
 
     def fit(self, X, y=None, sample_weight=None):
-        """Learn a latent tree.
+        """Learn a model.
 
         Parameters
         ----------

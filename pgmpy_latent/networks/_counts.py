@@ -68,8 +68,8 @@ class Completion:
             places = np.zeros(1, dtype=np.int64)
             for node in order:
                 places = (places[:, None] + strides[node] * np.arange(self.engine.cards[node])).ravel()
-            for place, share in zip(places, shares.T, strict=True):
-                found += np.bincount(base + place, weights * share, minlength=len(found))
+            at, mass = base[:, None] + places, weights[:, None] * shares
+            found += np.bincount(at.ravel(), mass.ravel(), minlength=len(found))
         return found
 
     def _kinds_of_rows(self, nodes: Sequence[int]) -> list[tuple[np.ndarray, tuple[int, ...]]]:

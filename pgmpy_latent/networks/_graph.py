@@ -151,3 +151,24 @@ def rearranged(network: LatentNetwork, names: Sequence[Hashable]) -> LatentNetwo
         network.latent[order],
         [network.tables[node] for node in order],
     )
+
+
+def connected(network: LatentNetwork) -> LatentNetwork:
+    """Return the network without hidden nodes that have no neighbours, and so say nothing.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["H", "x"], [[0, 1]] * 2, [(), ()], [True, False], [[[0.5, 0.5]]] * 2)
+    >>> connected(network).names
+    ('x',)
+    """
+    linked = {node for above, node in network.edges} | {above for above, node in network.edges}
+    kept = [at for at, name in enumerate(network.names) if name in linked or not network.latent[at]]
+    place = {node: at for at, node in enumerate(kept)}
+    return LatentNetwork(
+        [network.names[node] for node in kept],
+        [network.state_names[node] for node in kept],
+        [[place[above] for above in network.parents[node]] for node in kept],
+        network.latent[kept],
+        [network.tables[node] for node in kept],
+    )

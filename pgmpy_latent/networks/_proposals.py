@@ -9,7 +9,7 @@ from itertools import combinations, count
 
 import numpy as np
 
-from pgmpy_latent.exceptions import BlanketTooLargeError, UnsplittableStateError
+from pgmpy_latent.exceptions import BlanketTooLargeError, ComponentTooLargeError, UnsplittableStateError
 from pgmpy_latent.learners._search import Search, State, Step
 from pgmpy_latent.learners._skeleton import fresh_latent_name
 from pgmpy_latent.network import LatentNetwork
@@ -116,10 +116,11 @@ class ProposalPolicy:
         if len(state.tree.latent_names) < self.options.max_latents:
             for members in self._proposals(state.tree):
                 self.search.tick()
-                found = self._evaluated(state, members)
-                if self.best is None or found.score > self.best.score:
-                    self.best = found
-                self.search.show(f"{len(self.candidates)} proposals", self.best)
+                with suppress(ComponentTooLargeError):  # cannot be fitted
+                    found = self._evaluated(state, members)
+                    if self.best is None or found.score > self.best.score:
+                        self.best = found
+                    self.search.show(f"{len(self.candidates)} proposals", self.best)
         if self.best is not None:
             name = next(name for name in self.best.tree.latent_names if name not in state.tree.latent_names)
             self.best = self._resized(self.best, name)
@@ -173,7 +174,7 @@ class ProposalPolicy:
             cards = {**known, hidden: self.options.n_states}
             yield self.fitter.from_scratch(names, parents, cards, self.options.n_init, key)
             return
-        work = Sizing(data, self.search, names, parents, [hidden], known, self.options.sizing)
+        work = Sizing(data, self.search, names, parents, [hidden], network, self.options.sizing)
         try:
             found = work.found()
         except BlanketTooLargeError:  # too many children and co-parents to tell apart

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,7 +71,6 @@ class Assignment:
 def round_robin(
     assignment: Assignment,
     hidden: Sequence[Hashable],
-    fixed: Mapping[Hashable, int],
     method: str,
     prior: float,
     max_initial: int,
@@ -91,8 +90,6 @@ def round_robin(
         Is changed.
     hidden : sequence of names
         In this order.
-    fixed : dict
-        Variables whose number of states is known.
     method, prior
         See :class:`~pgmpy_latent.networks._agglomerate.Scoring`.
     max_initial : int
@@ -118,12 +115,11 @@ def round_robin(
                 "(time and memory grow with its square), or leave out parents or children with many states."
             )
         trace = agglomerate(assignment.scoring(node, first, method, prior))
-        n_states = fixed.get(name, min(max(trace.best, fewest), trace.n_first))
-        n_seen = min(n_states, trace.n_first)
-        states = trace.labels(n_seen)[first]
+        n_states = min(max(trace.best, fewest), trace.n_first)
+        states = trace.labels(n_states)[first]
         old = assignment.scoring(node, assignment.codes[:, node], method, prior)
-        gain = float(trace.scores[trace.n_first - n_seen]) - old.total(old.statistics.counts)
-        met_first = n_states != assignment.cards[node] < fixed.get(name, fewest)
+        gain = float(trace.scores[trace.n_first - n_states]) - old.total(old.statistics.counts)
+        met_first = assignment.cards[node] < min(fewest, n_states)
         if gain > RISE or met_first:
             assignment.assign(node, states, n_states)
             accepted(name, gain)

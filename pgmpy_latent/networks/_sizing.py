@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -53,8 +53,9 @@ class Sizing:
         The graph, by position.
     wanted : sequence of names
         Hidden variables to size.
-    fixed : dict
-        Hidden variables whose number of states is known.
+    model : LatentNetwork, optional
+        Knows all other hidden variables: they keep their number of states, and begin with the state that it finds most
+        likely in each row.
     options : SizingOptions
         How.
 
@@ -77,19 +78,30 @@ class Sizing:
         names: Sequence[Hashable],
         parents: Sequence[Sequence[int]],
         wanted: Sequence[Hashable],
-        fixed: Mapping[Hashable, int],
+        model: LatentNetwork | None,
         options: SizingOptions,
     ):
         self.data = data
         self.search = search
         self.wanted = list(wanted)
-        self.fixed = dict(fixed)
         self.options = options
-        self.assignment = Assignment.of(names, parents, [*wanted, *fixed], data)
+        self.hidden = {name for name in names if name not in set(data.columns)}
+        self.assignment = Assignment.of(names, parents, list(self.hidden), data)
+        others = [name for name in names if name in self.hidden and name not in set(wanted)]
+        if others:
+            self._take_from(model, others)
         self.agglomerated: dict[Hashable, int] = {}
         self.em_scores: dict[tuple[Hashable, int], float] = {}
         self.history: list[dict] = []
         self._best: tuple[LatentNetwork, float] | None = None
+
+    def _take_from(self, model: LatentNetwork, names: Sequence[Hashable]) -> None:
+        """Give hidden variables the states that a model finds most likely."""
+        engine = engine_for(model, self.data)
+        beliefs = engine.beliefs(engine.layout.pack(model.tables), [model.index(name) for name in names])
+        for name, belief in zip(names, beliefs, strict=True):
+            states = np.nan_to_num(belief).argmax(axis=1)
+            self.assignment.assign(self.assignment.names.index(name), states, belief.shape[1])
 
     def run(self) -> tuple[LatentNetwork, float]:
         """Return the fitted network and its log-likelihood; if time is up, the best so far."""
@@ -134,7 +146,7 @@ class Sizing:
 
         options = self.options
         round_robin(
-            self.assignment, [*self.fixed, *self.wanted], self.fixed, options.scoring_method, options.prior,
+            self.assignment, self.wanted, options.scoring_method, options.prior,
             options.max_initial, options.fewest, accepted, self.search.tick,
         )  # fmt: skip
 
@@ -146,8 +158,8 @@ class Sizing:
         tables = engine.layout.unpack(counts / engine.layout.row_sums(counts))
         seen = dict(zip(self.data.columns, self.data.state_names, strict=True))
         states = [seen.get(name, tuple(range(card))) for name, card in zip(given.names, given.cards, strict=True)]
-        hidden = {*self.wanted, *self.fixed}
-        return LatentNetwork(given.names, states, given.parents, [name in hidden for name in given.names], tables)
+        latent = [name in self.hidden for name in given.names]
+        return LatentNetwork(given.names, states, given.parents, latent, tables)
 
     def with_states(self, name: Hashable, n_states: int) -> LatentNetwork:
         """Return the network with another number of states of a variable that was agglomerated."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from dataclasses import replace
 
+from sklearn.exceptions import ConvergenceWarning
+
+from pgmpy_latent.exceptions import ComponentTooLargeError
 from pgmpy_latent.learners._search import State, Step
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import Fitter
@@ -34,6 +38,13 @@ class StructuralPolicy:
 
     def improved(self, state: State) -> State | None:
         """Return the state after one round, or None if nothing better was found."""
+        try:
+            return self._improved(state)
+        except ComponentTooLargeError as error:
+            warnings.warn(f"no further edges were tried: {error}", ConvergenceWarning, stacklevel=2)
+            return None
+
+    def _improved(self, state: State) -> State | None:
         network = state.tree
         completion = self.fitter.completion(network)
 

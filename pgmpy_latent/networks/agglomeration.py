@@ -35,7 +35,7 @@ class AgglomerativeCardinality(NetworkLearner):
         The structure; hidden variables are its ``latents``.
     hidden : sequence of names, optional
         Hidden variables whose number of states is wanted; all by default. The others keep the number of states of
-        their tables.
+        their tables, and begin with the states that these find most likely.
     scoring_method : {"bde", "mdl"}
         Score of the completed table: the marginal likelihood with a pseudo-count for every table entry, or the
         description length. EM's score is then the Cheeseman-Stutz approximation with the same pseudo-count, or the
@@ -73,7 +73,8 @@ class AgglomerativeCardinality(NetworkLearner):
         EM's score for every number of states that was tried.
     network_, model_, causal_graph_, latents_, n_states_, log_likelihood_, n_parameters_, bic_, score_, history_, \
 stopped_
-        As in :class:`~pgmpy_latent.StructuralEM`; ``score_`` is EM's.
+        As in :class:`~pgmpy_latent.StructuralEM`; ``score_`` is EM's. In ``history_``, steps of agglomeration have what
+        the score of the completed table has gained so far, and later steps EM's score.
 
     Notes
     -----
@@ -203,10 +204,9 @@ stopped_
         check_columns(graph, data.columns, all_columns=False)
         data = data.select([name for name in data.columns if name in graph.parents])
         wanted = self._wanted(graph)
-        fixed = {name: int(graph.model.cards[graph.model.index(name)]) for name in graph.latents if name not in wanted}
         names, parents = nodes_in_order(graph, data)
         search = self._search()
-        work = Sizing(data, search, names, parents, wanted, fixed, self._options())
+        work = Sizing(data, search, names, parents, wanted, graph.model, self._options())
         network, log_likelihood = work.run()
         self.cardinality_ = {name: int(network.cards[network.index(name)]) for name in wanted}
         self.agglomerated_ = {name: work.agglomerated.get(name, 1) for name in wanted}

@@ -61,6 +61,11 @@ class NetworkEM(EMEstimator):
     n_iter_, converged_, n_best_, start_objectives_, interrupted_, degenerate_states_
         As in :class:`~pgmpy_latent.TreeEM`.
 
+    Raises
+    ------
+    ComponentTooLargeError
+        When it is fitted, if summing out what a row leaves open takes a table of more than 4,194,304 entries.
+
     Examples
     --------
     >>> import pandas as pd

@@ -15,7 +15,7 @@ from pgmpy_latent.learners._search import Outcome, Search
 from pgmpy_latent.learners._searching import learned_for
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import SMOOTHING, Fitter, NetworkLearner
-from pgmpy_latent.networks._graph import Graph, check_columns, graph_of, latent_cards
+from pgmpy_latent.networks._graph import Graph, check_columns, connected, graph_of, latent_cards
 from pgmpy_latent.networks._proposals import Options, ProposalPolicy
 from pgmpy_latent.networks._sizing import SizingOptions
 from pgmpy_latent.networks.structural import first_fit, known_states
@@ -99,9 +99,10 @@ class FindHidden(NetworkLearner):
 
     Notes
     -----
-    Structural EM is constrained: only the parents of the new hidden variable and of the members of the semi-clique may
-    change; any node may become one of them. A hidden variable is kept if the score rises by at least 3, so that the
-    network with it is twenty times as likely, or the held-out rows are.
+    Structural EM is constrained while proposals are compared: only the parents of the new hidden variable and of the
+    members of the semi-clique may change; any node may become one of them. Around the best proposal all edges may
+    change. Hidden variables are sized with a pseudo-count of 1 if ``scoring_method="bic"``. A hidden variable is kept
+    if the score rises by at least 3, so that the network with it, or the held-out rows, are twenty times as likely.
 
     References
     ----------
@@ -169,6 +170,11 @@ class FindHidden(NetworkLearner):
     def _check_settings(self) -> None:
         super()._check_settings()
         self._check_scoring()
+        if self.criterion == "held_out" and self._pseudo_count == 0:
+            raise ValueError(
+                "criterion='held_out' needs a prior, as rows may be impossible without one; give prior=0.5, or "
+                "scoring_method='bde'"
+            )
         if self.criterion not in ("cheeseman_stutz", "held_out"):
             raise ValueError(f"criterion is {self.criterion!r}; give 'cheeseman_stutz' or 'held_out'")
         for name, least in (("max_candidates", 1), ("max_parents", 1), ("max_initial", 1), ("n_init", 1)):
@@ -202,7 +208,7 @@ class FindHidden(NetworkLearner):
         log_likelihood = outcome.log_likelihood
         if test is not None:  # now all rows may be learned from
             networks, log_likelihood = self._fitted_again(networks, data, search)
-        self.base_, network = (self._presentable(one, data) for one in networks)
+        self.base_, network = (self._presentable(connected(one), data) for one in networks)
         self.candidates_ = pd.DataFrame(policy.candidates, columns=list(CANDIDATES)).astype(CANDIDATES)
         return Outcome(network, outcome.score, log_likelihood, outcome.history, search.stopped)
 
@@ -265,11 +271,12 @@ def _frame(data: CategoricalData) -> pd.DataFrame:
 def _divided(data: CategoricalData, search: Search) -> tuple[CategoricalData, CategoricalData]:
     """Return rows to learn from and rows to judge by; the copies of a row are shared out among both."""
     rng = np.random.default_rng(search.seed(1))
-    whole = not (data.weights % 1).any()
-    if whole:
-        held = rng.binomial(data.weights.astype(int), HELD_OUT).astype(float)
-    else:
-        held = np.where(rng.random(data.n_distinct) < HELD_OUT, data.weights, 0.0)
+    copies = data.weights  # whole numbers say how often a row occurred
+    if (copies % 1).any():
+        copies = np.ceil(copies)
+        if data.row_index is not None:
+            copies = np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct)
+    held = data.weights * rng.binomial(copies.astype(int), HELD_OUT) / copies
     parts = []
     for weights in (data.weights - held, held):
         kept = np.flatnonzero(weights > 0)

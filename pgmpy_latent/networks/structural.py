@@ -11,7 +11,7 @@ from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._search import Outcome
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import Fitter, NetworkLearner
-from pgmpy_latent.networks._graph import Graph, check_columns, graph_of, latent_cards, nodes_in_order
+from pgmpy_latent.networks._graph import Graph, check_columns, connected, graph_of, latent_cards, nodes_in_order
 from pgmpy_latent.networks._structural import StructuralPolicy
 
 
@@ -133,7 +133,10 @@ class StructuralEM(NetworkLearner):
         fitter = Fitter(data, search, self.scoring_method)
         first = first_fit(fitter, graph, latent_cards(graph, self.latent_card), int(self.n_init))
         outcome = search.run(fitter.state(*first, 0), StructuralPolicy(fitter, int(self.max_parents)).advance)
-        return presentable_outcome(self, outcome, data)
+        tree = connected(outcome.tree)
+        gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
+        score = fitter.score(tree, outcome.log_likelihood) if gone else outcome.score
+        return replace(outcome, tree=self._presentable(tree, data), score=score, not_needed=gone)
 
 
 def known_states(start) -> dict | None:
@@ -165,8 +168,3 @@ def tables_in_order(model: LatentNetwork, names, parents) -> list[np.ndarray]:
         table = model.tables[node].reshape(*model.cards[list(own)], -1)
         tables.append(table.transpose([*wanted, len(own)]).reshape(model.tables[node].shape))
     return tables
-
-
-def presentable_outcome(learner: NetworkLearner, outcome: Outcome, data: CategoricalData) -> Outcome:
-    """Return what a search found, in the order of the table."""
-    return replace(outcome, tree=learner._presentable(outcome.tree, data))
