@@ -429,8 +429,8 @@ def find_section(run: runner.Runner) -> list[str]:
             "the network has to find a place for it. The newsgroups: the 20 most frequent words; COIL: the 20 columns "
             "of COIL-42 with the largest entropy; Hannover: all 8 columns. Log-loss of test rows in nats per row, "
             "smaller is better; the gain is over the network without hidden variables, ± its standard error over test "
-            f"rows. A fit may take {networks.FIND_SECONDS} seconds. That a hidden variable must raise the score by 3 to "
-            "be kept was settled after a first run with these tables, in which one that raised it by 0.7 was kept and "
+            f"rows. A fit may take {networks.FIND_SECONDS} seconds. That a hidden variable must raise the score by 3, "
+            "to be kept, was settled after a run with these tables in which one that raised it by 0.7 was kept and "
             "lost 0.004 nats per row."
         ),
         *table_of(
