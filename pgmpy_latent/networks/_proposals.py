@@ -165,7 +165,10 @@ class ProposalPolicy:
     def _sized(
         self, graph: Graph, network: LatentNetwork, hidden: Hashable, step: int
     ) -> Iterator[tuple[LatentNetwork, float]]:
-        """Fit the network with the number of states that was asked for; or with that found, and with two."""
+        """Fit the network with the number of states that was asked for; or with that found, and with two.
+
+        Two states begin at random: where other hidden variables stand near, agglomeration may have seen too little.
+        """
         data = self.fitter.data
         names, parents = nodes_in_order(graph, data)
         known = {name: int(network.cards[network.index(name)]) for name in network.latent_names}
@@ -181,8 +184,7 @@ class ProposalPolicy:
             yield self._sized_from_scratch(names, parents, known, hidden, key)
             return
         yield self.fitter.from_tables(found)
-        if found.cards[found.index(hidden)] > 2:
-            yield self.fitter.from_tables(work.with_states(hidden, 2))
+        yield self.fitter.from_scratch(names, parents, {**known, hidden: 2}, self.options.n_init, key)
 
     def _sized_from_scratch(
         self, names: Sequence, parents: Sequence, known: dict, hidden: Hashable, key: tuple[int, ...]
