@@ -159,7 +159,8 @@ def nodes_of(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork) -> lis
 
 def _nodes_of_tree(tree: LatentTree | LatentNetwork) -> list[Node]:
     if not isinstance(tree, (LatentTree, LatentNetwork)):
-        raise TypeError(f"expected a LatentTree, got {type(tree).__name__}; see from_pgmpy")
+        hint = "a fitted learner has a pgmpy network as model_" if hasattr(tree, "model_") else "see from_pgmpy"
+        raise TypeError(f"expected a LatentTree, got {type(tree).__name__}; {hint}")
     return [
         Node(name, states, above, table, frozenset({LATENT} if hidden else ()))
         for name, states, above, hidden, table in zip(
@@ -346,7 +347,8 @@ def load(path: str | os.PathLike) -> LatentTree | DiscreteBayesianNetwork:
     Returns
     -------
     LatentTree or pgmpy.models.DiscreteBayesianNetwork
-        Whichever was saved.
+        Whichever was saved; a LatentNetwork comes back as a pgmpy network, of which :func:`network_from_pgmpy` makes
+        one again.
 
     Raises
     ------

@@ -12,7 +12,7 @@ import numpy as np
 
 from pgmpy_latent._arrays import read_only
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
-from pgmpy_latent.tree import LatentTree, Named, check_names, check_table
+from pgmpy_latent.tree import LatentTree, Named, check_names, check_table, same_types
 
 
 def topological_order(parents: Sequence[Sequence[int]], names: Sequence[Hashable] | None = None) -> list[int]:
@@ -137,6 +137,19 @@ class LatentNetwork(Named):
         """Pairs (parent, child) of names, by child."""
         return [(self.names[above], self.names[node]) for node, some in enumerate(self.parents) for above in some]
 
+    def __eq__(self, other) -> bool:
+        if not isinstance(other, LatentNetwork):
+            return NotImplemented
+        return (
+            (self.names, self.state_names, self.parents) == (other.names, other.state_names, other.parents)
+            and same_types(self.state_names, other.state_names)
+            and np.array_equal(self.latent, other.latent)
+            and all(np.array_equal(a, b) for a, b in zip(self.tables, other.tables, strict=True))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.state_names, self.parents, self.latent.tobytes()))
+
     def __repr__(self) -> str:
         parameters = sum(table.shape[0] * (table.shape[1] - 1) for table in self.tables)
         return (
@@ -221,5 +234,5 @@ def check_one_parent(name: Hashable, parents: Sequence[Hashable]) -> None:
         listed = ", ".join(repr(parent) for parent in parents[:-1])
         raise NotATreeError(
             f"node {name!r} has parents {listed} and {parents[-1]!r}; a forest allows at most one. "
-            "Remove all but one of the edges into it."
+            "Remove all but one of the edges into it, or use NetworkEM and its relatives, which allow several."
         )

@@ -58,11 +58,15 @@ def check_is_model(model) -> None:
     --------
     >>> check_is_model("camps.json")
     Traceback (most recent call last):
-    TypeError: expected a LatentTree as the first argument, got str; a fitted estimator has one as tree_, and \
-from_pgmpy(network) makes one of a pgmpy network
+    TypeError: expected a LatentTree or LatentNetwork as the first argument, got str; a fitted estimator has one as \
+tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network
     """
-    if not isinstance(model, LatentNetwork):
-        check_is_tree(model)
+    if not isinstance(model, (LatentTree, LatentNetwork)):
+        raise TypeError(
+            f"expected a LatentTree or LatentNetwork as the first argument, got {type(model).__name__}; a fitted "
+            "estimator has one as tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one "
+            "of a pgmpy network"
+        )
 
 
 def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Evidence]:

@@ -178,7 +178,7 @@ class LatentTree(Named):
         return (
             self.names == other.names
             and self.state_names == other.state_names
-            and _same_types(self.state_names, other.state_names)
+            and same_types(self.state_names, other.state_names)
             and np.array_equal(self.parent, other.parent)
             and np.array_equal(self.latent, other.latent)
             and all(np.array_equal(a, b) for a, b in zip(self.tables, other.tables, strict=True))
@@ -198,7 +198,7 @@ class LatentTree(Named):
         return self  # immutable
 
 
-def _same_types(left: Iterable[Iterable], right: Iterable[Iterable]) -> bool:
+def same_types(left: Iterable[Iterable], right: Iterable[Iterable]) -> bool:
     """Tell whether two equal lists of states also agree in type (1 == True, but they are not the same)."""
     return all(
         type(a) is type(b) for mine, theirs in zip(left, right, strict=True) for a, b in zip(mine, theirs, strict=True)

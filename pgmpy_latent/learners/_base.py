@@ -116,7 +116,7 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         self.model_ = self.causal_graph_ = to_pgmpy(model)
         self.latents_ = list(model.latent_names)
         self.n_states_ = {name: int(model.cards[model.index(name)]) for name in self.latents_}
-        single = [name for name in self.latents_ if self.n_states_[name] == 1]
+        single = [name for name in self.latents_ if self.n_states_[name] == 1 and outcome.stopped is None]
         self.not_needed_ = [*outcome.not_needed, *single]
         self.log_likelihood_ = float(outcome.log_likelihood)
         self.n_parameters_ = scores.n_parameters(model)

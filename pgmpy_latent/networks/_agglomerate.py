@@ -11,7 +11,7 @@ only for pairs with the merged state.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -258,7 +258,7 @@ class Trace:
         return np.unique(label, return_inverse=True)[1]
 
 
-def agglomerate(scoring: Scoring, fewest: int = 1) -> Trace:
+def agglomerate(scoring: Scoring, fewest: int = 1, tick: Callable[[], None] = lambda: None) -> Trace:
     """Merge the two states whose merging raises the score most, or lowers it least, until few are left.
 
     Of pairs that are equally good, the first is merged.
@@ -269,6 +269,8 @@ def agglomerate(scoring: Scoring, fewest: int = 1) -> Trace:
         The states and their score.
     fewest : int
         Number of states at which to end.
+    tick : callable
+        Called before every merge; may raise.
 
     Returns
     -------
@@ -284,6 +286,7 @@ def agglomerate(scoring: Scoring, fewest: int = 1) -> Trace:
     by_number = np.diff(scoring.of_number(np.arange(n_first, 0, -1)))
     merges, rises = [], []
     for number in range(n_first - fewest):
+        tick()
         one = int(best.argmax())
         kept, gone = sorted((one, int(best_at[one])))
         merges.append((kept, gone))

@@ -196,6 +196,20 @@ class Fitter:
             table = (1 - SMOOTHING) * table + SMOOTHING * uniform
         return table
 
+    def without(self, network: LatentNetwork, hidden: Hashable) -> LatentNetwork:
+        """Return the network without a node; its children keep their other parents."""
+        gone, completion = network.index(hidden), self.completion(network)
+        kept = [node for node in range(network.n_nodes) if node != gone]
+        parents = [tuple(above for above in some if above != gone) for some in network.parents]
+        place = {node: at for at, node in enumerate(kept)}
+        return LatentNetwork(
+            [network.names[node] for node in kept],
+            [network.state_names[node] for node in kept],
+            [[place[above] for above in parents[node]] for node in kept],
+            network.latent[kept],
+            [self._table(completion, node, parents[node], network) for node in kept],
+        )
+
     def score(self, network: LatentNetwork, log_likelihood: float) -> float:
         """Return the score of a fitted network; larger is better."""
         if self.scoring_method == "bic":

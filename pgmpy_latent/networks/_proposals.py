@@ -26,6 +26,8 @@ MERGES = 3
 RISE = 0.1
 #: By how much the score must rise for a hidden variable to be kept: the network with it must be twenty times as likely.
 EVIDENCE = 3.0
+#: How often it may happen that hidden variables are left out again and further ones proposed.
+ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class ProposalPolicy:
     def advance(self, state: State) -> Step:
         """Take the next step: learn the edges, if that was asked for, and then propose hidden variables."""
         if state.memory["phase"] != "edges":
+            self.base = state.tree if self.base is None else self.base
             return self._propose(state)
         policy = StructuralPolicy(self.fitter, self.options.max_parents)
         better = policy.improved(self.fitter.state(state.tree, state.log_likelihood, state.step))
@@ -128,12 +131,36 @@ class ProposalPolicy:
                 self.best = self._settled(self.best)
 
     def _finished(self, state: State) -> Step:
+        """Leave out hidden variables that are not needed any more, and propose again; or fit for the last time."""
+        rounds = state.memory.get("rounds", 0)
+        if rounds < ROUNDS:
+            for hidden in self._own_hidden(state.tree):
+                rival = self._without(state, hidden)
+                if rival.score > state.score - EVIDENCE:
+                    for record in self.candidates:
+                        record["kept"] &= record["hidden"] != hidden
+                    if not self._own_hidden(rival.tree):
+                        self.base = rival.tree
+                    rival = replace(rival, memory={**state.memory, "rounds": rounds + 1})
+                    return Step(rival, "remove hidden variable", hidden)
         settings = self.search.settings
         options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
         final = self.state(*self.fitter.from_tables(state.tree, **options), state.step + 1, state.memory)
         if final.score < state.score:
             return Step(replace(state, finished=True))
         return Step(replace(final, finished=True), "fit", None)
+
+    def _own_hidden(self, network: LatentNetwork) -> list[Hashable]:
+        """Return the hidden variables that were introduced here."""
+        return [name for name in network.latent_names if name not in self.base.names]
+
+    def _without(self, state: State, hidden: Hashable) -> State:
+        """Return the network without a hidden variable, after structural EM.
+
+        Better edges that were found on the way are none of the hidden variable's merits.
+        """
+        found = self._refined(*self.fitter.from_tables(self.fitter.without(state.tree, hidden)))
+        return self.state(*found, state.step + 1, state.memory)
 
     def _proposals(self, network: LatentNetwork) -> list[tuple[int, ...]]:
         observed = np.flatnonzero(~network.latent).tolist()

@@ -114,7 +114,7 @@ def round_robin(
                 f"takes {len(kinds):,} distinct values; the most allowed are max_initial={max_initial:,}. Raise it "
                 "(time and memory grow with its square), or leave out parents or children with many states."
             )
-        trace = agglomerate(assignment.scoring(node, first, method, prior))
+        trace = agglomerate(assignment.scoring(node, first, method, prior), tick=tick)
         n_states = min(max(trace.best, fewest), trace.n_first)
         states = trace.labels(n_states)[first]
         old = assignment.scoring(node, assignment.codes[:, node], method, prior)
