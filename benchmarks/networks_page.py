@@ -442,8 +442,8 @@ def find_section(run: runner.Runner) -> list[str]:
             f"{words.count('same')} are the same, as none is kept, and {words.count('worse')} are worse; "
             f"{len(unlike)} by more than two standard errors{f' ({listed(unlike)})' if unlike else ''}. Agglomeration "
             f"against two states, otherwise alike: {sum(x > 0 for x in lead)} better, {lead.count(0)} the same, "
-            f"{sum(x < 0 for x in lead)} worse, "
-            f"by {max(0, -min(lead)):.4f} at most; {max(0, max(lead)):.4f} is the most that it gains."
+            f"{sum(x < 0 for x in lead)} worse; {max(0, max(lead)):.4f} is the most that it gains, and "
+            f"{max(0, -min(lead)):.4f} the most that it loses."
         ),
     ]
 
