@@ -21,7 +21,7 @@ from pgmpy_latent._json import table_problem
 from pgmpy_latent.convert import aligned_table, to_cpds
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, InvalidTreeError, StateNameError
-from pgmpy_latent.network import LatentNetwork, as_tree, check_one_parent, topological_order
+from pgmpy_latent.network import LatentNetwork, as_tree, by_state, check_one_parent, topological_order
 from pgmpy_latent.operators import canonical_states, marginals
 from pgmpy_latent.queries import network_engine
 from pgmpy_latent.starts import random_memberships, random_tables, uniform_tables
@@ -385,7 +385,7 @@ def _degenerate_states(model: Named, shares: Sequence[np.ndarray]) -> list[str]:
     found = []
     for node in np.flatnonzero(model.latent):
         name, states = model.names[node], model.state_names[node]
-        below = [_rows_by_state(model, child, node) for child, above in enumerate(model.parents) if node in above]
+        below = [by_state(model, child, node) for child, above in enumerate(model.parents) if node in above]
         for state, share in enumerate(shares[node]):
             if share < EMPTY and len(states) > 1:
                 found.append(f"state {states[state]!r} of {name!r} is empty")
@@ -396,10 +396,3 @@ def _degenerate_states(model: Named, shares: Sequence[np.ndarray]) -> list[str]:
                     found.append(f"states {states[other]!r} and {states[state]!r} of {name!r} are the same")
                     break
     return found
-
-
-def _rows_by_state(model: Named, child: int, parent: int) -> np.ndarray:
-    """Return a child's table with an axis for the states of one parent first."""
-    above = model.parents[child]
-    table = model.tables[child].reshape(*model.cards[list(above)], -1)
-    return np.moveaxis(table, above.index(parent), 0)

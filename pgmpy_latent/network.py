@@ -189,6 +189,21 @@ def check(network: LatentNetwork) -> None:
         check_table(network.names[node], table, (rows, cards[node]))
 
 
+def by_state(model: Named, child: int, parent: int) -> np.ndarray:
+    """Return a copy of a child's table with the states of one parent as its first axis.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["x", "y", "z"], [[0, 1]] * 3, [(), (), (0, 1)], [False] * 3,
+    ...                         [[[0.5, 0.5]], [[0.5, 0.5]], [[1.0, 0.0], [0.5, 0.5], [1.0, 0.0], [0.5, 0.5]]])
+    >>> by_state(network, 2, 1)[0].tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+    above = model.parents[child]
+    table = model.tables[child].reshape(*model.cards[list(above)], -1)
+    return np.moveaxis(table, above.index(parent), 0).copy()
+
+
 def as_network(model: LatentTree | LatentNetwork) -> LatentNetwork:
     """Return a tree as a network; a network as it is.
 

@@ -245,14 +245,6 @@ def test_of_equal_merges_the_first_is_taken(method):
     assert trace.merges.tolist() == [[0, 1], [0, 2], [0, 3], [0, 4]]
 
 
-@given(st.integers(2, 6), methods, st.integers(1, 5))
-def test_merging_ends_where_it_is_told_to(n_states, method, fewest):
-    full = agglomerate(Scoring(all_alike(n_states), method, 1.0))
-    some = agglomerate(Scoring(all_alike(n_states), method, 1.0), fewest)
-    assert some.n_states[-1] == min(fewest, n_states)
-    np.testing.assert_array_equal(some.merges, full.merges[: max(0, n_states - fewest)])
-
-
 def test_states_that_say_the_same_are_merged_before_others():
     """Four assignments of three children, of which two say nearly the same: these two go together first."""
     codes = np.array([[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 1, 1], [0, 2, 2, 2]])

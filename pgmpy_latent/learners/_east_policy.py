@@ -217,7 +217,7 @@ class EastPolicy:
 
     def _finished(self, state: State) -> Step:
         settings = self.search.settings
-        options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
+        options = settings.last_fit
         new = self.fitted(state.tree, state.step + 1, {**state.memory, "queue": []}, **options)
         if new.score < state.score:  # EM with a prior maximises something else
             return Step(replace(state, finished=True))

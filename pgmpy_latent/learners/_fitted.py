@@ -352,10 +352,16 @@ class FittedTree(FittedModel):
         """
         check_is_fitted(self)
         text = explain.summary_text(self.tree_, n, log_likelihood=self.log_likelihood_, bic=self.bic_)
-        stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(getattr(self, "stopped_", None))
-        if stopped is not None:
-            text += f"\n\nNot finished: {stopped} stopped the search, and this is the best model so far."
+        unfinished = unfinished_words(self)
+        if unfinished:
+            text += f"\n\n{unfinished}"
         print(explain.writable(text, sys.stdout.encoding))
+
+
+def unfinished_words(learner) -> str:
+    """Say what stopped a learner's search, if anything did."""
+    stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(getattr(learner, "stopped_", None))
+    return f"Not finished: {stopped} stopped the search, and this is the best model so far." if stopped else ""
 
 
 def is_array(X) -> bool:

@@ -188,7 +188,7 @@ class ForestPolicy:
     def _settled(self, state: State, memory: dict) -> State:
         settings = self.search.settings
         # whatever EM reached when interrupted is better than nothing
-        options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
+        options = settings.last_fit
         return self._fitted(state.tree, state.step + 1, memory, **options)
 
     # -- simpler ones ---------------------------------------------------------------------------------------------

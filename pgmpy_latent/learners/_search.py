@@ -106,6 +106,11 @@ class Settings:
     stop: str = "remaining"
     accelerate: bool = True
 
+    @property
+    def last_fit(self) -> dict:
+        """How EM runs for the final model: options of :meth:`Search.fit`."""
+        return {"first": True, "atol": self.tol, "max_iter": self.max_iter, "polish": True}
+
 
 @dataclass(frozen=True)
 class Step:

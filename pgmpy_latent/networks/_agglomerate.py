@@ -258,8 +258,8 @@ class Trace:
         return np.unique(label, return_inverse=True)[1]
 
 
-def agglomerate(scoring: Scoring, fewest: int = 1, tick: Callable[[], None] = lambda: None) -> Trace:
-    """Merge the two states whose merging raises the score most, or lowers it least, until few are left.
+def agglomerate(scoring: Scoring, tick: Callable[[], None] = lambda: None) -> Trace:
+    """Merge the two states whose merging raises the score most, or lowers it least, until one is left.
 
     Of pairs that are equally good, the first is merged.
 
@@ -267,8 +267,6 @@ def agglomerate(scoring: Scoring, fewest: int = 1, tick: Callable[[], None] = la
     ----------
     scoring : Scoring
         The states and their score.
-    fewest : int
-        Number of states at which to end.
     tick : callable
         Called before every merge; may raise.
 
@@ -285,7 +283,7 @@ def agglomerate(scoring: Scoring, fewest: int = 1, tick: Callable[[], None] = la
     alive = np.ones(n_first, dtype=bool)
     by_number = np.diff(scoring.of_number(np.arange(n_first, 0, -1)))
     merges, rises = [], []
-    for number in range(n_first - fewest):
+    for number in range(n_first - 1):
         tick()
         one = int(best.argmax())
         kept, gone = sorted((one, int(best_at[one])))

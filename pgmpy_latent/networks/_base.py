@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pgmpy_latent import explain
+from pgmpy_latent import explain, scores
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._base import StructureLearner
+from pgmpy_latent.learners._fitted import unfinished_words
 from pgmpy_latent.learners._search import Search, State
 from pgmpy_latent.learners._searching import SearchSettings
 from pgmpy_latent.network import LatentNetwork
@@ -22,7 +23,6 @@ from pgmpy_latent.networks.estimator import state_shares
 from pgmpy_latent.networks.states import reordered
 from pgmpy_latent.propagation.network_engine import NetworkEngine
 from pgmpy_latent.queries import engine_for, network_engine
-from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.starts import random_memberships
 
 #: Share of a table row that is spread over its states where EM begins: nothing that is hidden is ruled out.
@@ -111,10 +111,19 @@ def _summary_lines(learner: NetworkLearner) -> list[str]:
             others.setdefault(child, []).append(str(parent))
     if others:
         lines += ["", "Edges among columns:", *(f"{', '.join(above)} -> {child}" for child, above in others.items())]
-    stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(learner.stopped_)
-    if stopped is not None:
-        lines += ["", f"Not finished: {stopped} stopped the search, and this is the best model so far."]
+    unfinished = unfinished_words(learner)
+    if unfinished:
+        lines += ["", unfinished]
     return lines
+
+
+def network_score(
+    network: LatentNetwork, data: CategoricalData, log_likelihood: float, scoring_method: str, prior: float
+) -> float:
+    """Return the score of a fitted network: Cheeseman-Stutz with a pseudo-count if it is "bde", else the BIC."""
+    if scoring_method == "bde":
+        return scores.cheeseman_stutz(network, data, prior=prior)
+    return log_likelihood - scores.n_parameters(network) / 2 * float(np.log(data.total_weight))
 
 
 class Fitter:
@@ -212,14 +221,7 @@ class Fitter:
 
     def score(self, network: LatentNetwork, log_likelihood: float) -> float:
         """Return the score of a fitted network; larger is better."""
-        if self.scoring_method == "bic":
-            return log_likelihood - n_parameters(network) / 2 * float(np.log(self.data.total_weight))
-        engine = engine_for(network, self.data)
-        tables = engine.layout.pack(network.tables)
-        _, counts = engine.expected_counts(tables)
-        completed = float((counts[counts > 0] * np.log(tables[counts > 0])).sum())
-        families = sum(self.family_score(part, self.data.total_weight) for part in engine.layout.unpack(counts))
-        return log_likelihood - completed + families
+        return network_score(network, self.data, log_likelihood, self.scoring_method, self.search.settings.prior)
 
     def state(self, network: LatentNetwork, log_likelihood: float, step: int, memory: dict | None = None) -> State:
         """Return a state of a search."""

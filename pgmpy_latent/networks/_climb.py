@@ -25,8 +25,6 @@ class Climber:
         Nodes whose parents may change.
     max_parents : int
         Most parents of a node.
-    forbidden : collection of (parent, child)
-        Edges that must not appear.
     tick : callable
         Called for every family that is scored; may raise.
 
@@ -42,13 +40,11 @@ class Climber:
         score: Callable[[int, tuple[int, ...]], float],
         free: Collection[int],
         max_parents: int,
-        forbidden: Collection[tuple[int, int]] = (),
         tick: Callable[[], None] = lambda: None,
     ):
         self.score = score
         self.free = sorted(free)
         self.max_parents = max_parents
-        self.forbidden = frozenset(forbidden)
         self.tick = tick
         self._known: dict[tuple[int, tuple[int, ...]], float] = {}
 
@@ -85,15 +81,15 @@ class Climber:
                     yield "remove", parent, child
                     if (
                         parent in free
-                        and self._may_add(parents, child, parent)
+                        and self._has_room(parents, parent)
                         and not _detour(parents, below, parent, child)
                     ):
                         yield "turn", parent, child
-                elif parent != child and not below[child, parent] and self._may_add(parents, parent, child):
+                elif not below[child, parent] and self._has_room(parents, child):  # a node is below itself
                     yield "add", parent, child
 
-    def _may_add(self, parents: Sequence[tuple[int, ...]], parent: int, child: int) -> bool:
-        return len(parents[child]) < self.max_parents and (parent, child) not in self.forbidden
+    def _has_room(self, parents: Sequence[tuple[int, ...]], child: int) -> bool:
+        return len(parents[child]) < self.max_parents
 
     def _gain(self, parents: Sequence[tuple[int, ...]], change: Change) -> float:
         kind, parent, child = change

@@ -144,7 +144,7 @@ class ProposalPolicy:
                     rival = replace(rival, memory={**state.memory, "rounds": rounds + 1})
                     return Step(rival, "remove hidden variable", hidden)
         settings = self.search.settings
-        options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
+        options = settings.last_fit
         final = self.state(*self.fitter.from_tables(state.tree, **options), state.step + 1, state.memory)
         if final.score < state.score:
             return Step(replace(state, finished=True))

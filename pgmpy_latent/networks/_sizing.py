@@ -13,6 +13,7 @@ from pgmpy_latent import scores
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.network import LatentNetwork
+from pgmpy_latent.networks._base import network_score
 from pgmpy_latent.networks._round_robin import Assignment, round_robin
 from pgmpy_latent.networks.states import distance, merge_states
 from pgmpy_latent.propagation.network_engine import NetworkEngine
@@ -108,7 +109,7 @@ class Sizing:
         try:
             network = self.found()
             settings = self.search.settings
-            options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
+            options = settings.last_fit
             self._best = self._fitted(network, **options)
         except KeyboardInterrupt:
             self.search.note_interrupt()
@@ -176,10 +177,7 @@ class Sizing:
 
     def score(self, network: LatentNetwork, log_likelihood: float) -> float:
         """Return EM's score: Cheeseman-Stutz, or the BIC."""
-        if self.options.scoring_method == "bde":
-            return scores.cheeseman_stutz(network, self.data, prior=self.options.prior)
-        penalty = scores.n_parameters(network) / 2 * np.log(self.data.total_weight)
-        return float(log_likelihood - penalty)
+        return network_score(network, self.data, log_likelihood, self.options.scoring_method, self.options.prior)
 
     def _decide(self) -> None:
         """Let EM choose among numbers of states around those found, one variable after the other, until all stay.

@@ -68,9 +68,7 @@ class StructuralPolicy:
         if better is not None:
             return Step(better, "change edges", changes_in_words(state.tree, better.tree))
         settings = self.fitter.search.settings
-        network, log_likelihood = self.fitter.from_tables(
-            state.tree, first=True, atol=settings.tol, max_iter=settings.max_iter, polish=True
-        )
+        network, log_likelihood = self.fitter.from_tables(state.tree, **settings.last_fit)
         final = self.fitter.state(network, log_likelihood, state.step + 1, state.memory)
         if final.score < state.score:  # Cheeseman-Stutz may fall where the likelihood rises
             return Step(replace(state, finished=True))

@@ -219,7 +219,7 @@ class FindHidden(NetworkLearner):
         fitter, settings, found = self._fitter(data, search), search.settings, []
         for network in networks:
             tables = [(1 - SMOOTHING) * table + SMOOTHING / table.shape[1] for table in network.tables]
-            options = {"first": True, "atol": settings.tol, "max_iter": settings.max_iter, "polish": True}
+            options = settings.last_fit
             found.append(fitter.from_tables(network.with_tables(tables), **options))
         return [network for network, _ in found], found[-1][1]
 

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from pgmpy_latent.exceptions import UnsplittableStateError
-from pgmpy_latent.network import LatentNetwork, child_lists
+from pgmpy_latent.network import LatentNetwork, by_state, child_lists
 from pgmpy_latent.propagation.network_engine import NetworkEngine
 
 
@@ -101,7 +101,7 @@ def split_state(
     tables = list(network.tables)
     moved = False
     for child in child_lists(network.parents)[at]:
-        table = _by_state(network, child, at)
+        table = by_state(network, child, at)
         shift = np.stack([_direction(row, rng, size) for row in table[state].reshape(-1, table.shape[-1])])
         shift = shift.reshape(table[state].shape)
         moved |= bool(shift.any())
@@ -157,7 +157,7 @@ def merge_states(network: LatentNetwork, node: Hashable, states: tuple[int, int]
     weights = shares / shares.sum() if shares.sum() > 0 else np.full(2, 0.5)
     tables = list(network.tables)
     for child in child_lists(network.parents)[at]:
-        table = _by_state(network, child, at)
+        table = by_state(network, child, at)
         table[kept] = weights[0] * table[kept] + weights[1] * table[gone]
         tables[child] = _from_state_first(network, child, at, np.delete(table, gone, axis=0))
     own = network.tables[at].copy()
@@ -176,7 +176,7 @@ def distance(network: LatentNetwork, node: int, left: int, right: int) -> float:
     >>> distance(network, 0, 0, 1)
     1.0
     """
-    tables = [_by_state(network, child, node) for child in child_lists(network.parents)[node]]
+    tables = [by_state(network, child, node) for child in child_lists(network.parents)[node]]
     apart = [np.abs(table[left] - table[right]).sum(axis=-1).mean() for table in tables]
     own = network.tables[node]
     apart.append(np.abs(own[:, left] - own[:, right]).mean() if network.parents[node] else 0.0)
@@ -196,7 +196,7 @@ def reordered(network: LatentNetwork, node: int, order: Sequence[int]) -> Latent
     tables = list(network.tables)
     tables[node] = tables[node][:, order]
     for child in child_lists(network.parents)[node]:
-        tables[child] = _from_state_first(network, child, node, _by_state(network, child, node)[order])
+        tables[child] = _from_state_first(network, child, node, by_state(network, child, node)[order])
     return network.with_tables(tables)
 
 
@@ -206,13 +206,6 @@ def _direction(row: np.ndarray, rng: np.random.Generator, size: float) -> np.nda
     drawn -= row * drawn.sum()
     reach = np.abs(np.divide(drawn, row, out=np.zeros_like(row), where=row > 0)).max(initial=0.0)
     return np.zeros_like(row) if reach < 1e-12 else drawn * (size / reach)
-
-
-def _by_state(network: LatentNetwork, child: int, parent: int) -> np.ndarray:
-    """Return a copy of a child's table with the states of one parent as its first axis."""
-    above = network.parents[child]
-    table = network.tables[child].reshape(*network.cards[list(above)], -1)
-    return np.moveaxis(table, above.index(parent), 0).copy()
 
 
 def _from_state_first(network: LatentNetwork, child: int, parent: int, table: np.ndarray) -> np.ndarray:
