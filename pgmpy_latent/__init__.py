@@ -15,6 +15,7 @@ _HOME = {
     "AgglomerativeCardinality": "pgmpy_latent.networks.agglomeration",
     "FindHidden": "pgmpy_latent.networks.find_hidden",
     "StructuralEM": "pgmpy_latent.networks.structural",
+    "LatentClassificationModel": "pgmpy_latent.classification.lcm",
     "SplitMerge": "pgmpy_latent.learners.split_merge",
     "RandomStarts": "pgmpy_latent.learners.random_starts",
     "EAST": "pgmpy_latent.learners.east",

@@ -18,6 +18,7 @@ from tqdm.auto import tqdm
 from pgmpy_latent import em
 from pgmpy_latent._columns import checked_states
 from pgmpy_latent._json import table_problem
+from pgmpy_latent._settings import PROGRESS_DELAY, check_n_jobs
 from pgmpy_latent.convert import aligned_table, to_cpds
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, InvalidTreeError, StateNameError
@@ -31,8 +32,6 @@ from pgmpy_latent.tree import Named
 EMPTY = 1e-6
 #: Two hidden states whose children's tables differ by no more than this are the same.
 SAME = 1e-4
-#: Seconds before a progress bar appears.
-PROGRESS_DELAY = 2.0
 
 
 class EMEstimator(DiscreteParameterEstimator):
@@ -128,8 +127,7 @@ class EMEstimator(DiscreteParameterEstimator):
                 raise ValueError(f"{name} is {value!r}; give a number of at least 0")
         if self.seed is not None and (not isinstance(self.seed, (int, np.integer)) or self.seed < 0):
             raise ValueError(f"seed is {self.seed!r}; give a whole number of at least 0, or None")
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs is 0; give the number of threads, -1 for all cores, or None for one")
+        check_n_jobs(self.n_jobs)
         if isinstance(self.init_cpds, str):
             if self.init_cpds not in ("memberships", "random", "uniform"):
                 raise ValueError(

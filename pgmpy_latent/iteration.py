@@ -160,6 +160,19 @@ def narrowing_stages(n_starts: int, q: float) -> list[tuple[int, int]]:
     return stages
 
 
+def best_of_groups(values: np.ndarray, groups: np.ndarray, kept: int) -> np.ndarray:
+    """Return the positions of the best of every group, group by group, best first.
+
+    Examples
+    --------
+    >>> best_of_groups(np.array([1.0, 3.0, 2.0, 5.0]), np.array([0, 0, 0, 1]), 2).tolist()
+    [1, 2, 3]
+    """
+    best_first = np.lexsort((-values, groups))
+    rank = np.arange(len(values)) - np.searchsorted(groups[best_first], groups[best_first])
+    return best_first[rank < kept]
+
+
 def narrowed_in_groups(
     engine,
     starts: np.ndarray,
@@ -210,9 +223,8 @@ def narrowed_in_groups(
             report()
         if not iterations:
             values = engine.log_likelihood(starts, groups)
-        best_first = np.lexsort((-values, groups))
-        rank = np.arange(len(starts)) - np.searchsorted(groups[best_first], groups[best_first])
-        chosen = best_first[(rank < kept) & np.isfinite(values[best_first])]
+        chosen = best_of_groups(values, groups, kept)
+        chosen = chosen[np.isfinite(values[chosen])]
         starts, groups = starts[chosen], groups[chosen]
     return starts, engine.log_likelihood(starts, groups), groups
 
@@ -231,7 +243,12 @@ class Runner(Protocol):
         """Go on with some of the starts only, given by their positions in ascending order."""
 
 
-def race(runner: Runner, stages: Sequence[tuple[int, int]]) -> None:
+def race(
+    runner: Runner,
+    stages: Sequence[tuple[int, int]],
+    groups: np.ndarray | None = None,
+    judge: Callable[[np.ndarray], np.ndarray] = lambda values: values,
+) -> None:
     """Advance many starts and keep fewer after each stage.
 
     Parameters
@@ -240,10 +257,17 @@ def race(runner: Runner, stages: Sequence[tuple[int, int]]) -> None:
         The starts.
     stages : list of (iterations, number of starts kept)
         See :func:`narrowing_stages`.
+    groups : int array, shape (n_starts,), optional
+        Starts of one group race against each other only; all belong to one by default.
+    judge : callable, optional
+        Turns what the runner said at the end of a stage into what decides; by default the runner decides.
     """
     for iterations, kept in stages:
         for _ in range(iterations):
             if runner.done:
                 return
             values = runner.advance()
-        runner.keep(np.sort(np.argsort(-values, kind="stable")[:kept]))
+        groups = np.zeros(len(values), np.int64) if groups is None else groups
+        chosen = np.sort(best_of_groups(judge(values), groups, kept))
+        runner.keep(chosen)
+        groups = groups[chosen]

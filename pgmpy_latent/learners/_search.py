@@ -17,15 +17,9 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from pgmpy_latent import em
+from pgmpy_latent._settings import PROGRESS_DELAY, TimeUp
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
-
-#: Seconds before a progress bar appears.
-PROGRESS_DELAY = 2.0
-
-
-class TimeUp(KeyboardInterrupt):
-    """The time limit was reached; EM returns its best tables, as it does after Ctrl-C."""
 
 
 @dataclass(frozen=True)

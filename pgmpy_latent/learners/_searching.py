@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
+from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit, whole_seed
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._base import LatentTreeLearner
@@ -37,10 +37,7 @@ class SearchSettings:
         super()._check_settings()
         for name in ("tol", "search_tol", "prior"):
             self._check_number(name, 0, none=name == "prior")
-        if self.time_limit is not None and not (isinstance(self.time_limit, Real) and self.time_limit > 0):
-            raise ValueError(
-                f"time_limit is {self.time_limit!r} seconds, in which nothing can be learned; give more than 0, or None"
-            )
+        check_time_limit(self.time_limit)
         for name in ("max_iter", "search_iter", "max_states"):
             if hasattr(self, name):
                 self._check_number(name, 1, none=name == "max_states", whole=True)
@@ -48,19 +45,10 @@ class SearchSettings:
             raise ValueError("narrowing is 1, which keeps all starts for ever; give more than 1, as 2")
         if self._stop not in ("remaining", "last_step"):
             raise ValueError(f"stop is {self._stop!r}; give 'remaining' or 'last_step'")
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, (int, np.integer)) or self.n_jobs == 0):
-            raise ValueError(
-                f"n_jobs is {self.n_jobs!r}; give the number of threads, -1 for all cores, or None for one"
-            )
+        check_n_jobs(self.n_jobs)
 
     def _check_number(self, name: str, least: float, none: bool = False, whole: bool = False) -> None:
-        value = getattr(self, name)
-        if value is None and none:
-            return
-        kinds = (int, np.integer) if whole else Real
-        if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least:
-            words = "a whole number" if whole else "a number"
-            raise ValueError(f"{name} is {value!r}; give {words} of at least {least}{', or None' if none else ''}")
+        check_number(name, getattr(self, name), least, none=none, whole=whole)
 
     def _search(self) -> Search:
         return Search(
@@ -139,14 +127,3 @@ def refuse_identifiers(data: CategoricalData) -> None:
                 f"column {name!r} has a category of its own in every row, as identifiers and exact measurements have; "
                 "drop it or bin it, or set allow_many_states=True if you mean it"
             )
-
-
-def whole_seed(random_state) -> int | None:
-    """Return a seed that a SeedSequence takes, from what scikit-learn allows."""
-    if random_state is None or (isinstance(random_state, (int, np.integer)) and random_state >= 0):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63 - 1))
-    raise ValueError(f"random_state is {random_state!r}; give a whole number of at least 0, or None")

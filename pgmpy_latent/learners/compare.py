@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from pgmpy_latent import scores
+from pgmpy_latent._settings import PROGRESS_DELAY
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import RegularityWarning
-from pgmpy_latent.learners._search import PROGRESS_DELAY
 from pgmpy_latent.learners.random_starts import RandomStarts
 from pgmpy_latent.learners.split_merge import SplitMerge
 from pgmpy_latent.operators import bound_from_cards, marginals, split_state

@@ -1,0 +1,55 @@
+"""Checks of settings that several estimators share, and how seeds and progress bars are understood everywhere."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+
+#: Seconds before a progress bar appears.
+PROGRESS_DELAY = 2.0
+
+
+class TimeUp(KeyboardInterrupt):
+    """The time limit was reached; EM returns its best model, as it does after Ctrl-C."""
+
+
+def check_number(name: str, value, least: float, *, none: bool = False, whole: bool = False) -> None:
+    """Raise if a setting is not a number of at least some size.
+
+    Examples
+    --------
+    >>> check_number("n_init", 0, 1, whole=True)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_init is 0; give a whole number of at least 1
+    """
+    if value is None and none:
+        return
+    kinds = (int, np.integer) if whole else Real
+    if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least:
+        words = "a whole number" if whole else "a number"
+        raise ValueError(f"{name} is {value!r}; give {words} of at least {least}{', or None' if none else ''}")
+
+
+def check_time_limit(value) -> None:
+    """Raise if a time limit leaves no time."""
+    if value is not None and not (isinstance(value, Real) and value > 0):
+        raise ValueError(f"time_limit is {value!r} seconds, in which nothing can be learned; give more than 0, or None")
+
+
+def check_n_jobs(value) -> None:
+    """Raise if a number of jobs means nothing to joblib."""
+    if value is not None and (not isinstance(value, (int, np.integer)) or value == 0):
+        raise ValueError(f"n_jobs is {value!r}; give the number of threads, -1 for all cores, or None for one")
+
+
+def whole_seed(random_state) -> int | None:
+    """Return a seed that a SeedSequence takes, from what scikit-learn allows."""
+    if random_state is None or (isinstance(random_state, (int, np.integer)) and random_state >= 0):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63 - 1))
+    raise ValueError(f"random_state is {random_state!r}; give a whole number of at least 0, or None")

@@ -1,0 +1,282 @@
+"""Latent classification models as arrays: densities of rows, and what rows say about the hidden variables.
+
+A row of attributes belongs to a class ``y`` and a component ``m``. Hidden Gaussians ``z`` have mean ``μ_y`` and
+diagonal variances ``γ_y``; the attributes are ``L_m z + η_m`` plus noise with diagonal variances ``θ_m``. All arrays
+have a leading axis of models, which are worked on side by side: restarts, folds, or both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters of several models of equal shape.
+
+    Attributes
+    ----------
+    log_weights : array, shape (models, classes, components)
+        Logarithms of P(component | class).
+    means, variances : arrays, shape (models, classes, latents)
+        Of the hidden Gaussians in each class.
+    loadings : array, shape (models, components, attributes, latents)
+    offsets, noise : arrays, shape (models, components, attributes)
+        The noise is a variance.
+    """
+
+    log_weights: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+    loadings: np.ndarray
+    offsets: np.ndarray
+    noise: np.ndarray
+
+    def take(self, which) -> Parameters:
+        """Return some of the models."""
+        return Parameters(*(getattr(self, field.name)[which] for field in fields(self)))
+
+    @property
+    def shape(self) -> tuple[int, int, int, int, int]:
+        """Numbers of models, classes, components, attributes and latents."""
+        return (*self.log_weights.shape, *self.loadings.shape[2:])
+
+
+def joined(parts: Sequence[Parameters]) -> Parameters:
+    """Return the models of several batches as one batch."""
+    return Parameters(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Parameters)))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that miss the same attributes.
+
+    Attributes
+    ----------
+    values, squares : arrays, shape (n_rows, n_seen)
+        What is there.
+    seen, gaps : int arrays
+        Attributes that are there, and that are missing.
+    at : int array, shape (n_rows,)
+        Where the rows stand in the table.
+    """
+
+    values: np.ndarray
+    squares: np.ndarray
+    seen: np.ndarray
+    gaps: np.ndarray
+    at: np.ndarray
+
+
+def grouped(table: np.ndarray, at: np.ndarray | None = None) -> list[Rows]:
+    """Return the rows of a table (or those at some places of it), in groups that miss the same attributes.
+
+    Examples
+    --------
+    >>> [group.at.tolist() for group in grouped(np.array([[1.0, 2.0], [np.nan, 2.0], [3.0, 4.0]]))]
+    [[0, 2], [1]]
+    """
+    at = np.arange(len(table)) if at is None else at
+    missing = np.isnan(table[at])
+    patterns, pattern_of_row = np.unique(missing, axis=0, return_inverse=True)
+    groups = []
+    for number, pattern in enumerate(patterns):
+        here = at[pattern_of_row.ravel() == number]
+        values = np.ascontiguousarray(table[here][:, ~pattern])
+        groups.append(Rows(values, values * values, np.flatnonzero(~pattern), np.flatnonzero(pattern), here))
+    return groups
+
+
+def transposed(matrices: np.ndarray) -> np.ndarray:
+    """Return matrices transposed, whatever axes come before."""
+    return np.swapaxes(matrices, -1, -2)
+
+
+@dataclass(frozen=True)
+class _Lens:
+    """How the rows of a group look from a class: everything that depends on the parameters, not on the rows.
+
+    With ``white = values @ projection - centre``, the posterior mean of the latents is ``μ + white @ back``, and its
+    covariance is ``spread``. The squared Mahalanobis distance is ``|white|²`` if ``precision`` is None; otherwise it is
+    the distance under the noise alone less ``|white|²``.
+    """
+
+    projection: np.ndarray
+    centre: np.ndarray
+    back: np.ndarray
+    spread: np.ndarray
+    log_normaliser: np.ndarray
+    mean: np.ndarray
+    precision: np.ndarray | None
+
+
+def _lens(model: Parameters, label: int, seen: np.ndarray) -> _Lens:
+    """Choose the smaller of two systems of equations: one per latent (Woodbury), or one per attribute."""
+    loadings, noise = model.loadings[..., seen, :], model.noise[..., seen]
+    variances = model.variances[:, label, None, :]
+    mean = (loadings @ model.means[:, label, None, :, None])[..., 0] + model.offsets[..., seen]
+    constant = 0.5 * len(seen) * LOG_2PI
+    if loadings.shape[-1] < len(seen):
+        precision = 1.0 / noise
+        scaled = loadings * precision[..., None]
+        factor, inverse = _cholesky(transposed(loadings) @ scaled, 1.0 / variances)
+        projection = scaled @ transposed(inverse)
+        back, spread = inverse, transposed(inverse) @ inverse
+        log_determinant = (
+            0.5 * np.log(noise).sum(axis=-1) + 0.5 * np.log(variances).sum(axis=-1) + _log_diagonal(factor)
+        )
+    else:
+        precision = None
+        scaled = loadings * variances[..., None, :]
+        factor, inverse = _cholesky(scaled @ transposed(loadings), noise)
+        projection = transposed(inverse)
+        back = inverse @ scaled
+        spread = -transposed(back) @ back
+        diagonal = np.arange(spread.shape[-1])
+        spread[..., diagonal, diagonal] += variances
+        log_determinant = _log_diagonal(factor)
+    centre = mean[..., None, :] @ projection
+    return _Lens(projection, centre, back, spread, log_determinant + constant, mean, precision)
+
+
+def _cholesky(matrices: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the Cholesky factors of matrices plus a diagonal, and their inverses."""
+    at = np.arange(matrices.shape[-1])
+    matrices[..., at, at] += diagonal
+    factor = np.linalg.cholesky(matrices)
+    return factor, np.linalg.inv(factor)
+
+
+def _log_diagonal(factor: np.ndarray) -> np.ndarray:
+    return np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
+
+
+def _seen_through(lens: _Lens, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the rows look like through a lens, and their log densities: (models, components, rows)."""
+    white = rows.values @ lens.projection
+    white -= lens.centre
+    length = np.einsum("bkni,bkni->bkn", white, white)
+    if lens.precision is not None:
+        weighted = lens.precision * lens.mean
+        length = (
+            lens.precision @ rows.squares.T
+            - 2.0 * (weighted @ rows.values.T)
+            + (weighted * lens.mean).sum(axis=-1)[..., None]
+            - length
+        )
+    return white, -0.5 * length - lens.log_normaliser[..., None]
+
+
+def component_log_densities(model: Parameters, label: int, rows: Rows) -> np.ndarray:
+    """Return log P(component, seen attributes | class) of every row: (models, components, rows)."""
+    _, logs = _seen_through(_lens(model, label, rows.seen), rows)
+    return logs + model.log_weights[:, label, :, None]
+
+
+def shares_and_sums(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return P(component | row), and the logarithm of the sum over components: (models, rows)."""
+    top = logs.max(axis=1, keepdims=True)
+    shares = np.exp(logs - top)
+    sums = shares.sum(axis=1, keepdims=True)
+    return shares / sums, (top + np.log(sums))[:, 0]
+
+
+def log_densities(model: Parameters, groups: Sequence[Rows], n_rows: int) -> np.ndarray:
+    """Return log p(seen attributes | class) of every row: (models, rows, classes)."""
+    models, classes = model.shape[:2]
+    logs = np.empty((models, n_rows, classes))
+    for rows in groups:
+        for label in range(classes):
+            _, sums = shares_and_sums(component_log_densities(model, label, rows))
+            logs[:, rows.at, label] = sums
+    return logs
+
+
+def latent_means(model: Parameters, label: int, rows: Rows) -> np.ndarray:
+    """Return the posterior means of the latents given class and seen attributes: (models, rows, latents)."""
+    lens = _lens(model, label, rows.seen)
+    white, logs = _seen_through(lens, rows)
+    shares, _ = shares_and_sums(logs + model.log_weights[:, label, :, None])
+    return model.means[:, label, None, :] + np.einsum("bkn,bkni,bkij->bnj", shares, white, lens.back, optimize=True)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Expected sums over rows, weighted by each component's share in each row; what is missing counts as expected.
+
+    Attributes
+    ----------
+    mass : array, shape (models, components)
+    latents : array, shape (models, components, latents)
+    latent_products : array, shape (models, components, latents, latents)
+    attributes, attribute_squares : arrays, shape (models, components, attributes)
+    cross_products : array, shape (models, components, attributes, latents)
+    """
+
+    mass: np.ndarray
+    latents: np.ndarray
+    latent_products: np.ndarray
+    attributes: np.ndarray
+    attribute_squares: np.ndarray
+    cross_products: np.ndarray
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+
+def moments(model: Parameters, label: int, rows: Rows, weights: np.ndarray) -> tuple[np.ndarray, Moments]:
+    """Return log-likelihoods and expected sums of the rows of one class that miss the same attributes.
+
+    Parameters
+    ----------
+    model : Parameters
+    label : int
+        Number of the class.
+    rows : Rows
+    weights : array, shape (models or 1, n_rows)
+    """
+    lens = _lens(model, label, rows.seen)
+    white, logs = _seen_through(lens, rows)
+    shares, sums = shares_and_sums(logs + model.log_weights[:, label, :, None])
+    shares *= weights[:, None]
+    log_likelihood = (sums * weights).sum(axis=-1)
+    mass = shares.sum(axis=-1)
+    weighted = shares[..., None] * white
+    first = (weighted.sum(axis=2)[..., None, :] @ lens.back)[..., 0, :]
+    mean = model.means[:, label, None, :]
+    latents = mass[..., None] * mean + first
+    crossed = first[..., :, None] * mean[..., None, :]
+    products = (
+        transposed(lens.back) @ (transposed(weighted) @ white) @ lens.back
+        + mass[..., None, None] * (lens.spread + mean[..., :, None] * mean[..., None, :])
+        + crossed
+        + transposed(crossed)
+    )
+    seen_sums = shares @ rows.values
+    seen_cross = seen_sums[..., :, None] * mean[..., None, :] + (rows.values.T @ weighted) @ lens.back
+    found = _completed(model, rows, mass, latents, products, seen_sums, shares @ rows.squares, seen_cross)
+    return log_likelihood, found
+
+
+def _completed(model, rows, mass, latents, products, seen_sums, seen_squares, seen_cross) -> Moments:
+    """Add what the latents say about the attributes that are missing."""
+    if not len(rows.gaps):
+        return Moments(mass, latents, products, seen_sums, seen_squares, seen_cross)
+    sums, squares = np.empty_like(model.offsets), np.empty_like(model.offsets)
+    cross = np.empty_like(model.loadings)
+    sums[..., rows.seen], squares[..., rows.seen], cross[..., rows.seen, :] = seen_sums, seen_squares, seen_cross
+    loadings, offsets = model.loadings[..., rows.gaps, :], model.offsets[..., rows.gaps]
+    explained = (loadings @ latents[..., None])[..., 0]
+    sums[..., rows.gaps] = explained + mass[..., None] * offsets
+    cross[..., rows.gaps, :] = loadings @ products + offsets[..., None] * latents[..., None, :]
+    squares[..., rows.gaps] = (
+        ((loadings @ products) * loadings).sum(axis=-1)
+        + 2.0 * offsets * explained
+        + mass[..., None] * (offsets * offsets + model.noise[..., rows.gaps])
+    )
+    return Moments(mass, latents, products, sums, squares, cross)

@@ -1,0 +1,291 @@
+"""How many latents and components? By cross-validated accuracy within the training data (the wrapper)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from tqdm.auto import tqdm
+
+from pgmpy_latent._settings import PROGRESS_DELAY, TimeUp
+from pgmpy_latent.classification._learn import Recipe, learn
+from pgmpy_latent.classification._rows import Training, fold_weightings
+
+#: Sizes of the first look, from small to large.
+LATENTS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 40, 60, 90, 120)
+COMPONENTS = (1, 2, 3, 5, 10, 20, 40)
+#: The first components of a number of latents, which are always tried; more follow while they are any good.
+ALWAYS = 4
+#: Numbers of latents that may pass without a better accuracy before the first look ends.
+PATIENCE = 3
+#: A size whose accuracy is this much below the best of its number of latents is not worth enlarging.
+HOPELESS = 0.03
+#: Restarts of a trial.
+TRIAL_STARTS = 8
+#: Sizes that are compared again on other folds, round by round, and on how many draws of folds.
+ROUNDS = ((8, 1), (4, 2))
+#: Multiplications that a search may spend, on the first look and in all: about half a minute, and a minute.
+BUDGETS = (1e10, 2e10)
+#: The largest log-loss that a row can have: a sure and wrong prediction says no more than that.
+WORST = 20.0
+
+
+class Clock:
+    """Says when the time is up.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Seconds.
+    """
+
+    #: Share of the time that the wrapper may take; the rest is for the last fit.
+    FOR_SIZES = 0.7
+
+    def __init__(self, time_limit: float | None):
+        self.began = time.perf_counter()
+        self.limit = np.inf if time_limit is None else float(time_limit)
+        self.stopped: str | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return time.perf_counter() - self.began
+
+    def tick(self) -> None:
+        """Raise TimeUp when the time is up."""
+        if self.elapsed > self.limit:
+            raise TimeUp
+
+    def tick_early(self) -> None:
+        """Raise TimeUp when the time for finding sizes is up."""
+        if self.elapsed > self.FOR_SIZES * self.limit:
+            raise TimeUp
+
+    def note_interrupt(self, share: float) -> None:
+        """Remember that the clock, or else Ctrl-C, ended something."""
+        self.stopped = "time_limit" if self.elapsed > share * self.limit else "interrupted"
+
+    def why(self, interrupted: bool) -> str | None:
+        """Return why learning ended early, if it did."""
+        if interrupted and self.stopped is None:
+            self.note_interrupt(1.0)
+        return self.stopped
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How well a size did on one draw of folds.
+
+    Attributes
+    ----------
+    accuracies : array, shape (folds,)
+    masses : array, shape (folds,)
+        Weights of the rows that were tested.
+    log_loss : float
+        Mean over rows.
+    work : float
+        Multiplications, roughly.
+    seconds : float
+    """
+
+    accuracies: np.ndarray
+    masses: np.ndarray
+    log_loss: float
+    work: float
+    seconds: float
+
+    @property
+    def accuracy(self) -> float:
+        """Share of rows that were predicted well."""
+        return float(self.accuracies @ self.masses / self.masses.sum())
+
+
+def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed: int, report) -> Trial:
+    """Learn from all folds but one, and test on that one."""
+    began = time.perf_counter()
+    learning, testing = fold_weightings(rows, folds)
+    found = learn(rows, learning, shape, recipe, TRIAL_STARTS, seed, report)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    masses = testing.sum(axis=1)
+    right = found.log_joint.argmax(axis=-1) == rows.labels
+    log_chances = found.log_joint - np.logaddexp.reduce(found.log_joint, axis=-1, keepdims=True)
+    own = np.take_along_axis(log_chances, rows.labels[None, :, None], axis=-1)[..., 0]
+    losses = np.minimum(-own, WORST)
+    return Trial(
+        accuracies=(right * testing).sum(axis=1) / masses,
+        masses=masses,
+        log_loss=float((losses * testing).sum() / masses.sum()),
+        work=work_of(rows, shape) * len(folds) * TRIAL_STARTS,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def work_of(rows: Training, shape: tuple[int, int]) -> float:
+    """Return the multiplications of EM for one model, roughly.
+
+    Thirty iterations, of which two thirds fall away because most restarts are given up early.
+    """
+    latents, components = shape
+    n_rows, attributes = rows.table.shape
+    inner = min(latents, attributes)
+    return 10.0 * components * (n_rows * inner * (attributes + 2 * inner) + rows.n_classes * inner**3 + latents**3)
+
+
+@dataclass
+class Wrapper:
+    """The search for sizes.
+
+    Attributes
+    ----------
+    rows : Training
+    folds : Folds
+        Draws folds.
+    recipe : Recipe
+    seed : int
+    clock : Clock
+    n_jobs : int or None
+    show_progress : bool
+    trials : dict
+        Sizes -> their trials.
+    """
+
+    rows: Training
+    folds: object
+    recipe: Recipe
+    seed: int
+    clock: Clock
+    n_jobs: int | None = None
+    show_progress: bool = False
+    trials: dict[tuple[int, int], list[Trial]] = field(default_factory=dict)
+
+    def search(self, n_latents: int | None, n_components: int | None) -> tuple[tuple[int, int], pd.DataFrame]:
+        """Return the best sizes, and a table of all that were tried.
+
+        Parameters
+        ----------
+        n_latents, n_components : int, optional
+            Sizes that are given.
+        """
+        self._draws: dict[int, list] = {0: self.folds.draw(0)}
+        with tqdm(
+            disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" sizes", desc="sizes", leave=False
+        ) as self._bar:
+            try:
+                self._first_look(*self._grid(n_latents, n_components))
+                self._compare_again()
+            except KeyboardInterrupt:
+                self.clock.note_interrupt(Clock.FOR_SIZES)
+        if not self.trials:  # the time was up before anything was tried
+            return self._smallest(n_latents, n_components), self.table()
+        return self._best(1)[0], self.table()
+
+    def _grid(self, n_latents, n_components) -> tuple[list[int], list[int]]:
+        most = self.rows.table.shape[1] * self.rows.n_classes
+        latents = [q for q in LATENTS if q < most] + [most] if n_latents is None else [int(n_latents)]
+        if n_latents is None and most > LATENTS[-1]:
+            latents = list(LATENTS)
+        return latents, list(COMPONENTS) if n_components is None else [int(n_components)]
+
+    def _smallest(self, n_latents, n_components) -> tuple[int, int]:
+        latents, components = self._grid(n_latents, n_components)
+        return latents[0], components[0]
+
+    def _first_look(self, latents: Sequence[int], components: Sequence[int]) -> None:
+        """Greedy in the number of latents, each as good as its best number of components."""
+        best, waited = -np.inf, 0
+        for number in latents:
+            value = self._best_components(number, components)
+            if value > best:
+                best, waited = value, 0
+            else:
+                waited += 1
+            if waited >= PATIENCE or self._spent() > BUDGETS[0]:
+                break
+
+    def _best_components(self, number: int, components: Sequence[int]) -> float:
+        """Try numbers of components, the larger ones only while they are any good; return the best accuracy."""
+        allowed = [size for size in components if number * size <= self._n_learning]
+        self._try([(number, size) for size in allowed[:ALWAYS]], 0)
+        for size in allowed[ALWAYS:]:
+            tried = [self._value((number, other))[0] for other in allowed if (number, other) in self.trials]
+            if tried[-1] < max(tried) - HOPELESS or self._spent() > BUDGETS[0]:
+                break
+            self._try([(number, size)], 0)
+        return max(
+            (self._value((number, size))[0] for size in allowed if (number, size) in self.trials), default=-np.inf
+        )
+
+    @property
+    def _n_learning(self) -> int:
+        return min(len(learn) for learn, _ in self._draws[0])
+
+    def _compare_again(self) -> None:
+        """Compare the best sizes again, on other folds."""
+        if not self.folds.renewable:
+            return
+        repeat = 1
+        for kept, draws in ROUNDS:
+            for _ in range(draws):
+                if self._spent() > BUDGETS[1]:
+                    return
+                self._try(self._best(kept), repeat)
+                repeat += 1
+
+    def _best(self, kept: int) -> list[tuple[int, int]]:
+        """Return the best of the sizes that were compared most often, smaller ones first where they are equal."""
+        most = max(len(found) for found in self.trials.values())
+        leading = [shape for shape, found in self.trials.items() if len(found) == most]
+        order = sorted(
+            leading, key=lambda shape: (*(-value for value in self._value(shape)), shape[0] * shape[1], shape)
+        )
+        return order[:kept]
+
+    def _value(self, shape: tuple[int, int]) -> tuple[float, float]:
+        """Return accuracy and log-likelihood of the true classes, over all trials of a size."""
+        found = self.trials[shape]
+        return (
+            round(float(np.mean([trial.accuracy for trial in found])), 9),
+            -float(np.mean([trial.log_loss for trial in found])),
+        )
+
+    def _spent(self) -> float:
+        return sum(trial.work for found in self.trials.values() for trial in found)
+
+    def _try(self, shapes: Sequence[tuple[int, int]], repeat: int) -> None:
+        """Try several sizes on one draw of folds."""
+        if repeat not in self._draws:
+            self._draws[repeat] = self.folds.draw(repeat)
+        folds = self._draws[repeat]
+        found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(try_size)(self.rows, folds, shape, self.recipe, self.seed + repeat, self.clock.tick_early)
+            for shape in shapes
+        )
+        for shape, trial in zip(shapes, found, strict=True):
+            self.trials.setdefault(shape, []).append(trial)
+        best = self._best(1)[0]
+        self._bar.set_postfix_str(
+            f"{best[0]} latents, {best[1]} components: accuracy {self._value(best)[0]:.3f}", refresh=False
+        )
+        self._bar.update(len(shapes))
+
+    def table(self) -> pd.DataFrame:
+        """Return one row for every size that was tried, the best of those compared most often first."""
+        columns = ["n_latents", "n_components", "accuracy", "standard_error", "log_loss", "n_trials", "seconds"]
+        entries = []
+        for (latents, components), found in self.trials.items():
+            folds = np.concatenate([trial.accuracies for trial in found])
+            accuracy, negative_loss = self._value((latents, components))
+            error = float(folds.std(ddof=1) / np.sqrt(len(folds))) if len(folds) > 1 else np.nan
+            seconds = sum(trial.seconds for trial in found)
+            entries.append((latents, components, accuracy, error, -negative_loss, len(found), seconds))
+        table = pd.DataFrame(entries, columns=columns)
+        table["size"] = table["n_latents"] * table["n_components"]
+        keys = ["n_trials", "accuracy", "log_loss", "size", "n_latents"]
+        table = table.sort_values(keys, ascending=[False, False, True, True, True], ignore_index=True)
+        return table.drop(columns="size")

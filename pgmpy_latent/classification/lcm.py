@@ -1,0 +1,479 @@
+"""LatentClassificationModel: a scikit-learn classifier for continuous attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from numbers import Integral
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pgmpy_latent._arrays import one_blas_thread
+from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit, whole_seed
+from pgmpy_latent.classification import _input
+from pgmpy_latent.classification._canonical import canonical
+from pgmpy_latent.classification._learn import Recipe, learn
+from pgmpy_latent.classification._model import grouped, latent_means, log_densities
+from pgmpy_latent.classification._rows import training
+from pgmpy_latent.classification._wrapper import Clock, Wrapper
+
+#: What ``learn_edges`` may be, and what it means.
+EDGES = {False: None, True: "shared", "shared": "shared", "separate": "separate"}
+
+
+class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Classify rows of continuous attributes by hidden Gaussians.
+
+    Given its class, a row has ``n_latents`` independent hidden Gaussian values, whose means and variances depend on the
+    class; and it belongs to one of ``n_components`` components, with probabilities that depend on the class. Its
+    attributes are a linear function of the hidden values, plus an offset and noise, all of these the component's own.
+    With one component this is naive Bayes on a learned rotation of the attributes (the linear model of Langseth and
+    Nielsen, 2005); with several, a mixture of factor analysers joined with it. Missing attributes are integrated out,
+    exactly, in learning and in use.
+
+    Parameters
+    ----------
+    n_latents : int, optional
+        Number of hidden Gaussians, at most the number of attributes times the number of classes. By default it is
+        found by cross-validated accuracy within the training data (the wrapper).
+    n_components : int, optional
+        Number of components; 1 is the linear model. By default it is found by the wrapper.
+    tied : bool
+        Whether the noise is the same in all components.
+    offset : bool
+        Whether the attributes have offsets. The paper's linear model has none (its note 11): ``n_components=1`` and
+        ``offset=False``. Without offsets the attributes are scaled, but not centred.
+    learn_edges : bool or {"shared", "separate"}
+        Whether loadings that the Gaussian (BGe) score does not support become exactly zero; True and ``"shared"``: the
+        same ones in all components, ``"separate"``: in each component its own.
+    select : {"accuracy", "likelihood"}
+        What decides among restarts, measured on the rows they were learned from.
+    n_init : int
+        Restarts of the final model; most are given up early.
+    cv : int, splitter or iterable
+        Folds of the wrapper, as scikit-learn understands them. Whole numbers mean stratified, shuffled folds, drawn
+        anew when the best sizes are compared again.
+    max_iter : int
+        Most iterations of EM.
+    tol : float
+        EM ends when an iteration raises the log-likelihood by less than this, per row.
+    noise_floor : float
+        Smallest variance of the noise, as a share of the attribute's variance. It keeps components from shrinking to
+        single rows.
+    time_limit : float, optional
+        Seconds. The wrapper ends early, and its best sizes so far are used.
+    n_jobs : int, optional
+        Sizes that the wrapper tries at a time; -1 for as many as there are cores. Results do not depend on it.
+    random_state : int, RandomState or Generator, optional
+        Makes runs repeat exactly.
+    show_progress : bool
+        Whether a wrapper that takes more than a few seconds shows a bar.
+
+    Attributes
+    ----------
+    classes_ : array, shape (n_classes,)
+    class_prior_ : array, shape (n_classes,)
+        Shares of the classes.
+    n_latents_, n_components_ : int
+        The sizes that were used.
+    component_weights_ : array, shape (n_classes, n_components)
+        P(component | class).
+    latent_means_, latent_variances_ : arrays, shape (n_classes, n_latents)
+        Latents have mean zero (if there are offsets) and variance one over all classes, and the one that moves the
+        attributes most comes first.
+    loadings_ : array, shape (n_components, n_features, n_latents)
+        In units of the attributes.
+    offsets_, noise_ : arrays, shape (n_components, n_features)
+        In units of the attributes, and their squares.
+    edges_ : bool array, shape (n_components, n_features, n_latents)
+        Loadings that may differ from zero.
+    log_likelihood_ : float
+        Of the attributes given the classes, on the training data.
+    log_likelihoods_ : list of float
+        At every iteration of the final model.
+    n_iter_ : int
+        Iterations of the final model.
+    cv_results_ : DataFrame or None
+        Sizes that the wrapper tried, the best first: accuracy, its standard error over folds, log-loss, how often, and
+        seconds. None if nothing was left to find.
+    stopped_ : {None, "time_limit", "interrupted"}
+        Why the wrapper or the last fit ended early.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> est = LatentClassificationModel(n_latents=3, n_components=1, random_state=0).fit(X, y)
+    >>> round(est.score(X, y), 2)
+    0.98
+    >>> est.predict_proba(X.iloc[[100]]).round(2).tolist()
+    [[0.0, 0.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        n_latents=None,
+        n_components=None,
+        *,
+        tied=True,
+        offset=True,
+        learn_edges=False,
+        select="accuracy",
+        n_init=20,
+        cv=5,
+        max_iter=100,
+        tol=1e-2,
+        noise_floor=1e-2,
+        time_limit=None,
+        n_jobs=None,
+        random_state=None,
+        show_progress=True,
+    ):
+        self.n_latents = n_latents
+        self.n_components = n_components
+        self.tied = tied
+        self.offset = offset
+        self.learn_edges = learn_edges
+        self.select = select
+        self.n_init = n_init
+        self.cv = cv
+        self.max_iter = max_iter
+        self.tol = tol
+        self.noise_floor = noise_floor
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.show_progress = show_progress
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn the model.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n_rows, n_features)
+            Numbers; NaN where missing.
+        y : array, shape (n_rows,)
+            Classes.
+        sample_weight : array, shape (n_rows,), optional
+            A row of weight two counts as two rows; one of weight zero is left out.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        attributes, labels, weights = _input.training_rows(self, X, y, sample_weight)
+        self._check_sizes(*attributes.shape)
+        rows = training(attributes, labels, weights, centre=self.offset)
+        seed = int(np.random.SeedSequence(whole_seed(self.random_state)).generate_state(1)[0])
+        clock = Clock(self.time_limit)
+        with one_blas_thread():
+            shape, self.cv_results_ = self._sizes(attributes, labels, rows, seed, clock)
+            found = learn(rows, rows.weights[None], shape, self._recipe(), self.n_init, seed, clock.tick)
+        self.stopped_ = clock.why(found.interrupted)
+        self.n_latents_, self.n_components_ = shape
+        self._keep(found, rows)
+        return self
+
+    def _check_settings(self) -> None:
+        for name in ("n_latents", "n_components"):
+            check_number(name, getattr(self, name), 1, none=True, whole=True)
+        for name in ("n_init", "max_iter"):
+            check_number(name, getattr(self, name), 1, whole=True)
+        check_number("tol", self.tol, 0)
+        check_number("noise_floor", self.noise_floor, 0)
+        if not 0 < self.noise_floor < 1:
+            raise ValueError(
+                f"noise_floor is {self.noise_floor!r}; give a share of the variance between 0 and 1, as 0.01"
+            )
+        if self.select not in ("accuracy", "likelihood"):
+            raise ValueError(f"select is {self.select!r}; give 'accuracy' or 'likelihood'")
+        if not isinstance(self.learn_edges, Hashable) or self.learn_edges not in EDGES:
+            raise ValueError(f"learn_edges is {self.learn_edges!r}; give True, False, 'shared' or 'separate'")
+        if isinstance(self.cv, Integral) and self.cv < 2:
+            raise ValueError(f"cv is {self.cv!r}; give at least 2 folds")
+        check_time_limit(self.time_limit)
+        check_n_jobs(self.n_jobs)
+
+    def _check_sizes(self, n_rows: int, n_attributes: int) -> None:
+        most = n_attributes * len(self.classes_)
+        if self.n_latents is not None and self.n_latents > most:
+            raise ValueError(
+                f"n_latents is {self.n_latents}; {n_attributes} attributes times {len(self.classes_)} classes, {most}, "
+                "is the most that can matter"
+            )
+        latents, components = self.n_latents or 1, self.n_components or 1
+        if latents * components > n_rows:
+            raise ValueError(
+                f"n_latents={latents} times n_components={components} is more than the {n_rows} rows; give fewer"
+            )
+
+    def _recipe(self) -> Recipe:
+        return Recipe(
+            tied=bool(self.tied),
+            offset=bool(self.offset),
+            noise_floor=float(self.noise_floor),
+            edges=EDGES[self.learn_edges],
+            select=self.select,
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
+        )
+
+    def _sizes(self, attributes, labels, rows, seed, clock) -> tuple[tuple[int, int], pd.DataFrame | None]:
+        """Return the numbers of latents and of components, and how they were found."""
+        if self.n_latents is not None and self.n_components is not None:
+            return (int(self.n_latents), int(self.n_components)), None
+        folds = _input.Folds(self.cv, attributes, labels, self.classes_, seed)
+        wrapper = Wrapper(rows, folds, self._recipe(), seed, clock, self.n_jobs, self.show_progress)
+        return wrapper.search(self.n_latents, self.n_components)
+
+    def _keep(self, found, rows) -> None:
+        """Write down what was learned, in units of the attributes."""
+        edges = np.ones(found.models.loadings.shape, bool) if found.edges is None else found.edges
+        self.class_prior_ = rows.class_shares(rows.weights[None])[0]
+        model, edges = canonical(found.models, self.class_prior_, edges, shift=self.offset)
+        self._model, self._location, self._scale = model, rows.location, rows.scale
+        self.edges_ = edges[0]
+        self.component_weights_ = np.exp(model.log_weights[0])
+        self.latent_means_, self.latent_variances_ = model.means[0], model.variances[0]
+        self.loadings_ = model.loadings[0] * rows.scale[:, None]
+        self.offsets_ = rows.location + rows.scale * model.offsets[0]
+        self.noise_ = np.square(rows.scale) * model.noise[0]
+        jacobian = rows.weights @ (~np.isnan(rows.table) @ np.log(rows.scale))
+        self.log_likelihoods_ = [value - jacobian for value in found.traces[0]]
+        self.log_likelihood_ = float(found.log_likelihoods[0] - jacobian)
+        self.n_iter_ = len(self.log_likelihoods_)
+
+    def _log_joint(self, X) -> np.ndarray:
+        """Return log P(class, attributes), in units of the standardised attributes."""
+        table = self._standardised(X)
+        with one_blas_thread():
+            return log_densities(self._model, grouped(table), len(table))[0] + np.log(self.class_prior_)
+
+    def _standardised(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return (_input.new_rows(self, X) - self._location) / self._scale
+
+    def predict_log_proba(self, X):
+        """Return log P(class | attributes), shape (n_rows, n_classes).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> est = LatentClassificationModel(2, 1, random_state=0).fit(X, y)
+        >>> est.predict_log_proba(X).shape
+        (150, 3)
+        """
+        joint = self._log_joint(X)
+        return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+
+    def predict_proba(self, X):
+        """Return P(class | attributes), shape (n_rows, n_classes); missing attributes are integrated out.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> est = LatentClassificationModel(2, 1, random_state=0).fit(X, y)
+        >>> est.predict_proba([[np.nan] * 4]).round(2).tolist()
+        [[0.33, 0.33, 0.33]]
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X):
+        """Return the most probable class of each row.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> LatentClassificationModel(2, 1, random_state=0).fit(X, y).predict(X[:2]).tolist()
+        [0, 0]
+        """
+        joint = self._log_joint(X)
+        return self.classes_[joint.argmax(axis=1)]
+
+    def score_samples(self, X):
+        """Return the log density of each row's attributes that are there, whatever its class.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> est = LatentClassificationModel(2, 1, random_state=0).fit(X, y)
+        >>> bool(est.score_samples([[50.0] * 4])[0] < est.score_samples(X).min())
+        True
+        """
+        table = self._standardised(X)
+        with one_blas_thread():
+            logs = log_densities(self._model, grouped(table), len(table))[0] + np.log(self.class_prior_)
+        return np.logaddexp.reduce(logs, axis=1) - ~np.isnan(table) @ np.log(self._scale)
+
+    def transform(self, X):
+        """Return the posterior means of the latents, shape (n_rows, n_latents), whatever the class.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> LatentClassificationModel(2, 1, random_state=0).fit(X, y).transform(X).shape
+        (150, 2)
+        """
+        table = self._standardised(X)
+        means = np.zeros((len(table), self.n_latents_))
+        with one_blas_thread():
+            groups = grouped(table)
+            joint = log_densities(self._model, groups, len(table))[0] + np.log(self.class_prior_)
+            chances = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
+            for rows in groups:
+                for label in range(len(self.classes_)):
+                    means[rows.at] += chances[rows.at, label, None] * latent_means(self._model, label, rows)[0]
+        return means
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the latents, as :meth:`transform` orders them.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> LatentClassificationModel(2, 1, random_state=0).fit(X, y).get_feature_names_out().tolist()
+        ['Z1', 'Z2']
+        """
+        check_is_fitted(self)
+        return np.array(_input.latent_names(self), dtype=object)
+
+    def sample(self, n_rows=1, *, label=None, random_state=None):
+        """Draw rows from the model.
+
+        Parameters
+        ----------
+        n_rows : int
+        label : class, optional
+            Draw from this class only; by default classes are drawn too.
+        random_state : int, RandomState or Generator, optional
+
+        Returns
+        -------
+        X : DataFrame or array, shape (n_rows, n_features)
+            A frame if the model was learned from one.
+        y : array, shape (n_rows,)
+            Classes.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> est = LatentClassificationModel(2, 1, random_state=0).fit(X, y)
+        >>> X_new, y_new = est.sample(3, label=1, random_state=0)
+        >>> X_new.shape, y_new.tolist()
+        ((3, 4), [1, 1, 1])
+        """
+        check_is_fitted(self)
+        check_number("n_rows", n_rows, 1, whole=True)
+        rng = np.random.default_rng(whole_seed(random_state))
+        prior = self.class_prior_ if label is None else np.eye(len(self.classes_))[self._class_number(label)]
+        labels = rng.choice(len(self.classes_), size=n_rows, p=prior)
+        # one uniform number decides each component, whatever its class
+        cumulative = np.cumsum(self.component_weights_, axis=1)[labels]
+        components = (rng.random((n_rows, 1)) * cumulative[:, -1:] >= cumulative).sum(axis=1)
+        latents = self.latent_means_[labels] + np.sqrt(self.latent_variances_[labels]) * rng.normal(
+            size=(n_rows, self.n_latents_)
+        )
+        noise = np.sqrt(self.noise_[components]) * rng.normal(size=(n_rows, self.n_features_in_))
+        values = np.einsum("riq,rq->ri", self.loadings_[components], latents) + self.offsets_[components] + noise
+        if hasattr(self, "feature_names_in_"):
+            values = pd.DataFrame(values, columns=self.feature_names_in_)
+        return values, self.classes_[labels]
+
+    def _class_number(self, label) -> int:
+        at = np.flatnonzero(self.classes_ == label)
+        if len(at) != 1:
+            raise ValueError(f"there is no class {label!r}; give one of {self.classes_.tolist()}")
+        return int(at[0])
+
+    def _check_component(self, component) -> None:
+        if not isinstance(component, Integral) or not 0 <= component < self.n_components_:
+            raise ValueError(f"component is {component!r}; give a whole number from 0 to {self.n_components_ - 1}")
+
+    def to_pgmpy(self, label, component=0):
+        """Return the Gaussian part of a class and a component as a pgmpy network.
+
+        Its mean and covariance are those of the model: ``P(latents, attributes | class, component)``. pgmpy's
+        ``to_joint_gaussian`` rounds to eight decimals.
+
+        Parameters
+        ----------
+        label : class
+            One of ``classes_``.
+        component : int
+            Counted from zero.
+
+        Returns
+        -------
+        pgmpy.models.LinearGaussianBayesianNetwork
+            Latents are named ``Z1``, ``Z2``, ...
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> est = LatentClassificationModel(2, 1, random_state=0).fit(X, y)
+        >>> network = est.to_pgmpy(0)
+        >>> network.check_model(), sorted(network.latents)
+        (True, ['Z1', 'Z2'])
+        """
+        from pgmpy_latent.classification._pgmpy import gaussian_network
+
+        check_is_fitted(self)
+        self._check_component(component)
+        at = self._class_number(label)
+        return gaussian_network(
+            _input.attribute_names(self),
+            _input.latent_names(self),
+            self.latent_means_[at],
+            self.latent_variances_[at],
+            self.loadings_[component],
+            self.offsets_[component],
+            self.noise_[component],
+            self.edges_[component],
+        )
+
+    def structure(self, component=None):
+        """Return the structure as a graph: class, latents, component and attributes, with the edges that were learned.
+
+        Parameters
+        ----------
+        component : int, optional
+            Edges of this component; by default those that any component has.
+
+        Returns
+        -------
+        pgmpy.base.DAG
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> est = LatentClassificationModel(2, 1, learn_edges=True, random_state=0).fit(X, y)
+        >>> est.structure().has_edge("class", "Z1")
+        True
+        """
+        from pgmpy_latent.classification._pgmpy import structure
+
+        check_is_fitted(self)
+        if component is not None:
+            self._check_component(component)
+        edges = self.edges_.any(axis=0) if component is None else self.edges_[component]
+        attributes, latents = _input.attribute_names(self), _input.latent_names(self)
+        taken = {*attributes, *latents}
+        mixture = None if self.n_components_ == 1 else _input.free_name("component", taken)
+        return structure(attributes, latents, edges, _input.free_name("class", taken), mixture)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

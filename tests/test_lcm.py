@@ -1,0 +1,386 @@
+"""LatentClassificationModel as people use it: scikit-learn's contract, gaps, pgmpy, and what bad input gets."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, load_wine
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pgmpy_latent import LatentClassificationModel
+from pgmpy_latent.exceptions import DataError, WeightError
+
+
+@parametrize_with_checks(
+    [
+        LatentClassificationModel(2, 1, random_state=0),
+        LatentClassificationModel(1, 2, n_init=4, random_state=0),
+    ]
+)
+def test_scikit_learns_checks_pass(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True, as_frame=True)
+
+
+@pytest.fixture(scope="module")
+def fitted(iris):
+    return LatentClassificationModel(3, 2, random_state=0).fit(*iris)
+
+
+def with_gaps(frame, share, seed=0):
+    rng = np.random.default_rng(seed)
+    return frame.mask(rng.random(frame.shape) < share)
+
+
+def direct_log_densities(est, X):
+    """log p(x | class), from the published attributes alone."""
+    logs = np.empty((len(X), len(est.classes_)))
+    for row, x in enumerate(np.asarray(X, dtype=float)):
+        seen = ~np.isnan(x)
+        for label in range(len(est.classes_)):
+            total = 0.0
+            for m, weight in enumerate(est.component_weights_[label]):
+                loadings = est.loadings_[m]
+                mean = loadings @ est.latent_means_[label] + est.offsets_[m]
+                covariance = (loadings * est.latent_variances_[label]) @ loadings.T + np.diag(est.noise_[m])
+                density = (
+                    multivariate_normal(mean[seen], covariance[np.ix_(seen, seen)]).pdf(x[seen]) if seen.any() else 1.0
+                )
+                total += weight * density
+            logs[row, label] = np.log(total)
+    return logs
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_the_published_attributes_are_the_model(fitted, iris, share):
+    X = with_gaps(iris[0].iloc[::7], share)
+    joint = direct_log_densities(fitted, X) + np.log(fitted.class_prior_)
+    np.testing.assert_allclose(fitted.score_samples(X), np.logaddexp.reduce(joint, axis=1), rtol=1e-8)
+    expected = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+    np.testing.assert_allclose(fitted.predict_log_proba(X), expected, rtol=1e-7, atol=1e-8)
+
+
+def test_the_log_likelihood_is_that_of_the_attributes_given_the_classes(fitted, iris):
+    X, y = iris
+    logs = direct_log_densities(fitted, X)
+    assert fitted.log_likelihood_ == pytest.approx(logs[np.arange(len(y)), y].sum())
+    assert fitted.log_likelihoods_[-1] == pytest.approx(fitted.log_likelihood_)
+
+
+def test_latents_have_mean_zero_and_variance_one_and_the_weightiest_comes_first(fitted):
+    prior = fitted.class_prior_
+    np.testing.assert_allclose(prior @ fitted.latent_means_, 0, atol=1e-10)
+    np.testing.assert_allclose(prior @ (fitted.latent_variances_ + fitted.latent_means_**2), 1)
+
+
+def test_the_mean_of_transform_over_draws_is_the_latents_own(fitted):
+    X, _ = fitted.sample(20_000, random_state=0)
+    np.testing.assert_allclose(fitted.transform(X).mean(axis=0), 0, atol=0.03)
+
+
+def test_draws_have_the_models_moments(fitted):
+    X, y = fitted.sample(40_000, label=1, random_state=0)
+    assert (y == 1).all()
+    mean = np.zeros(4)
+    for m, weight in enumerate(fitted.component_weights_[1]):
+        mean += weight * (fitted.loadings_[m] @ fitted.latent_means_[1] + fitted.offsets_[m])
+    np.testing.assert_allclose(X.mean(), mean, atol=0.02)
+    again, _ = fitted.sample(40_000, label=1, random_state=0)
+    pd.testing.assert_frame_equal(X, again)
+
+
+def test_draws_of_all_classes_follow_the_prior(fitted):
+    _, y = fitted.sample(9_000, random_state=1)
+    np.testing.assert_allclose(np.bincount(y) / 9_000, fitted.class_prior_, atol=0.02)
+
+
+@pytest.mark.parametrize("learn_edges", [False, True, "separate"])
+def test_a_pgmpy_network_has_the_mean_and_covariance_of_the_model(iris, learn_edges):
+    X, y = iris
+    est = LatentClassificationModel(3, 2, learn_edges=learn_edges, random_state=0).fit(X, y)
+    for label in est.classes_:
+        for component in range(2):
+            network = est.to_pgmpy(label, component)
+            assert network.check_model()
+            order = list(network.nodes)
+            mean, covariance = network.to_joint_gaussian()
+            import networkx as nx
+
+            order = list(nx.topological_sort(network))
+            at = [order.index(name) for name in X.columns]
+            loadings, latents = est.loadings_[component], est.latent_variances_[label]
+            np.testing.assert_allclose(
+                np.asarray(mean)[at], loadings @ est.latent_means_[label] + est.offsets_[component], atol=1e-7
+            )
+            expected = (loadings * latents) @ loadings.T + np.diag(est.noise_[component])
+            np.testing.assert_allclose(np.asarray(covariance)[np.ix_(at, at)], expected, atol=1e-7)
+
+
+def test_edges_that_were_not_learned_are_missing_from_loadings_and_graph():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    est = LatentClassificationModel(3, 2, learn_edges=True, random_state=0).fit(X, y)
+    assert 0 < est.edges_.mean() < 1
+    assert (est.edges_[0] == est.edges_[1]).all()
+    assert (est.loadings_[~est.edges_] == 0).all()
+    graph = est.structure()
+    assert graph.latents == {"Z1", "Z2", "Z3", "component"}
+    for i, attribute in enumerate(X.columns):
+        for j in range(3):
+            assert graph.has_edge(f"Z{j + 1}", attribute) == est.edges_[0, i, j]
+
+
+def test_separate_edges_may_differ_between_components():
+    X, y = load_wine(return_X_y=True)
+    est = LatentClassificationModel(3, 3, learn_edges="separate", random_state=0).fit(X, y)
+    assert (est.edges_ != est.edges_[0]).any()
+    one = est.structure(component=1)
+    assert {edge for edge in one.edges if edge[0].startswith("Z")} == {
+        (f"Z{j + 1}", f"x{i}") for i, j in np.argwhere(est.edges_[1])
+    }
+
+
+def test_names_of_latents_avoid_those_of_attributes():
+    X, y = load_iris(return_X_y=True)
+    frame = pd.DataFrame(X, columns=["Z1", "class", "component", "b"])
+    est = LatentClassificationModel(2, 2, random_state=0).fit(frame, y)
+    assert est.get_feature_names_out().tolist() == ["Z1_", "Z2"]
+    assert {"class_", "component_"} <= set(est.structure().nodes)
+
+
+def test_the_wrapper_finds_sizes_and_says_how(iris):
+    X, y = iris
+    est = LatentClassificationModel(random_state=0, show_progress=False).fit(X, y)
+    table = est.cv_results_
+    assert (est.n_latents_, est.n_components_) == tuple(table.loc[0, ["n_latents", "n_components"]])
+    assert table["accuracy"].between(0, 1).all()
+    assert table.loc[0, "n_trials"] == table["n_trials"].max()
+    assert est.stopped_ is None
+    assert est.score(X, y) > 0.95
+
+
+def test_a_size_that_is_given_is_kept(iris):
+    X, y = iris
+    linear = LatentClassificationModel(n_components=1, random_state=0, show_progress=False).fit(X, y)
+    assert linear.n_components_ == 1
+    assert (linear.cv_results_["n_components"] == 1).all()
+    narrow = LatentClassificationModel(n_latents=2, random_state=0, show_progress=False).fit(X, y)
+    assert narrow.n_latents_ == 2
+    assert (narrow.cv_results_["n_latents"] == 2).all()
+
+
+def test_the_answer_depends_on_the_seed_alone(iris):
+    X, y = iris
+    one = LatentClassificationModel(random_state=3, show_progress=False, n_latents=2).fit(X, y)
+    two = LatentClassificationModel(random_state=3, show_progress=False, n_latents=2, n_jobs=2).fit(X, y)
+    order = np.random.default_rng(0).permutation(len(X))
+    assert (one.n_latents_, one.n_components_) == (two.n_latents_, two.n_components_)
+    np.testing.assert_array_equal(one.loadings_, two.loadings_)
+    fixed = LatentClassificationModel(2, 3, random_state=3)
+    straight, shuffled = clone(fixed).fit(X, y), clone(fixed).fit(X.iloc[order], y.iloc[order])
+    np.testing.assert_array_equal(straight.loadings_, shuffled.loadings_)
+
+
+def test_weights_are_repetitions(iris):
+    X, y = iris
+    weights = np.random.default_rng(0).integers(0, 3, len(X))
+    weighted = LatentClassificationModel(2, 2, random_state=0).fit(X, y, sample_weight=weights)
+    repeated = LatentClassificationModel(2, 2, random_state=0).fit(
+        X.loc[X.index.repeat(weights)], y.loc[y.index.repeat(weights)]
+    )
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
+    halved = LatentClassificationModel(2, 2, random_state=0).fit(X, y, sample_weight=weights / 2)
+    np.testing.assert_allclose(weighted.predict_proba(X), halved.predict_proba(X), atol=1e-9)
+
+
+def test_units_do_not_matter(iris):
+    X, y = iris
+    one = LatentClassificationModel(2, 2, random_state=0).fit(X, y)
+    factors = np.array([1e-6, 1.0, 1e6, 10.0])
+    other = LatentClassificationModel(2, 2, random_state=0).fit(X * factors + 5, y)
+    np.testing.assert_allclose(other.predict_proba(X * factors + 5), one.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(
+        other.score_samples(X * factors + 5), one.score_samples(X) - np.log(factors).sum(), atol=1e-6
+    )
+
+
+def test_names_of_classes_do_not_matter(iris):
+    X, y = iris
+    one = LatentClassificationModel(2, 2, random_state=0).fit(X, y)
+    words = LatentClassificationModel(2, 2, random_state=0).fit(X, y.map({0: "c", 1: "b", 2: "a"}))
+    assert words.classes_.tolist() == ["a", "b", "c"]
+    assert np.mean(words.predict(X) == np.array(["c", "b", "a"])[one.predict(X)]) > 0.97
+
+
+def test_missing_values_are_learned_from_and_predicted_through(iris):
+    X, y = iris
+    gappy = with_gaps(X, 0.2)
+    est = LatentClassificationModel(2, 2, random_state=0).fit(gappy, y)
+    assert np.diff(est.log_likelihoods_).min() > -1e-8
+    assert est.score(gappy, y) > 0.9
+    assert est.score(X, y) > 0.93
+
+
+def test_a_row_without_any_value_has_the_shares_of_the_classes(fitted):
+    nothing = pd.DataFrame(np.full((1, 4), np.nan), columns=fitted.feature_names_in_)
+    np.testing.assert_allclose(fitted.predict_proba(nothing), fitted.class_prior_[None])
+    assert fitted.score_samples(nothing) == pytest.approx(0)
+    np.testing.assert_allclose(fitted.transform(nothing), 0, atol=1e-10)
+
+
+def test_ordinary_use_in_scikit_learn(iris):
+    X, y = iris
+    pipeline = make_pipeline(StandardScaler(), LatentClassificationModel(random_state=0, n_init=4))
+    search = GridSearchCV(
+        pipeline,
+        {"latentclassificationmodel__n_latents": [1, 2], "latentclassificationmodel__n_components": [1, 2]},
+        cv=3,
+    ).fit(X, y)
+    assert search.best_score_ > 0.94
+    calibrated = CalibratedClassifierCV(LatentClassificationModel(2, 1, random_state=0), cv=3).fit(X, y)
+    np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1)
+    assert cross_val_score(LatentClassificationModel(2, 1, random_state=0), X, y).mean() > 0.94
+    frame = LatentClassificationModel(2, 1, random_state=0).set_output(transform="pandas").fit(X, y).transform(X)
+    assert frame.columns.tolist() == ["Z1", "Z2"]
+    assert frame.index.equals(X.index)
+
+
+def test_without_an_offset_the_linear_model_is_the_papers(iris):
+    X, y = iris
+    est = LatentClassificationModel(3, 1, offset=False, random_state=0).fit(X, y)
+    assert (est.offsets_ == 0).all()
+    assert np.diff(est.log_likelihoods_).min() > -1e-8
+    assert est.score(X, y) > 0.94
+
+
+def test_a_diagonal_model_is_close_to_naive_bayes():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2_000)
+    X = rng.normal(size=(2_000, 3)) * np.where(y, 1.0, 2.0)[:, None] + 1.5 * y[:, None]
+    ours = LatentClassificationModel(3, 1, max_iter=500, tol=1e-6, random_state=0).fit(X, y)
+    theirs = GaussianNB().fit(X, y)
+    assert np.abs(ours.predict_proba(X) - theirs.predict_proba(X)).mean() < 0.02
+
+
+def test_time_limit_and_interrupts_leave_a_fitted_model(iris, monkeypatch):
+    X, y = iris
+    est = LatentClassificationModel(random_state=0, time_limit=0.05, show_progress=False).fit(X, y)
+    assert est.stopped_ == "time_limit"
+    assert est.predict(X).shape == y.shape
+    from pgmpy_latent.classification import _wrapper
+
+    def press(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_wrapper, "try_size", press)
+    est = LatentClassificationModel(random_state=0, show_progress=False).fit(X, y)
+    assert est.stopped_ == "interrupted"
+    assert est.predict(X).shape == y.shape
+
+
+def test_hard_shapes_are_sound():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(60, 2))
+    X = np.column_stack([base, base[:, 0] * 2, np.full(60, 7.0), 1e-9 * base[:, 1], 1e9 + base[:, 0]])
+    y = (base[:, 0] + 0.1 * rng.normal(size=60) > 0).astype(int)
+    y[:2] = 2
+    for shape in [(1, 1), (12, 1), (18, 2), (3, 5)]:
+        est = LatentClassificationModel(*shape, random_state=0).fit(X, y)
+        assert np.isfinite(est.predict_log_proba(X)[:, est.predict(X)]).all()
+        assert np.isfinite(est.score_samples(X)).all()
+        assert np.diff(est.log_likelihoods_).min() > -1e-6
+
+
+IRIS = load_iris(return_X_y=True, as_frame=True)
+
+
+def broken(column, value):
+    frame = IRIS[0].astype(object)
+    frame.loc[3, column] = value
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("settings", "X", "y", "error", "words"),
+    [
+        ({}, IRIS[0], IRIS[1] * 0, DataError, "one class only, .*0"),
+        ({}, IRIS[0], IRIS[1].where(IRIS[1].index != 4, 9), DataError, "class .*9.* has one row"),
+        ({}, broken("petal width (cm)", "wide"), IRIS[1], DataError, "column 'petal width .cm.' holds"),
+        ({}, IRIS[0].replace(5.1, np.inf), IRIS[1], DataError, "column 'sepal length .cm.' has infinite"),
+        ({}, IRIS[0] * 0 + 3, IRIS[1], DataError, "all attributes are constant .*sepal length"),
+        ({}, IRIS[0].assign(empty=np.nan), IRIS[1], DataError, "column 'empty' has no value at all"),
+        ({"n_latents": 13}, *IRIS, ValueError, "n_latents is 13; 4 attributes times 3 classes, 12"),
+        (
+            {"n_latents": 10, "n_components": 16},
+            *IRIS,
+            ValueError,
+            "n_latents=10 times n_components=16 is more than the 150",
+        ),
+        ({"n_latents": 0}, *IRIS, ValueError, "n_latents is 0; give a whole number of at least 1"),
+        ({"select": "luck"}, *IRIS, ValueError, "select is 'luck'"),
+        ({"learn_edges": "some"}, *IRIS, ValueError, "learn_edges is 'some'"),
+        ({"learn_edges": []}, *IRIS, ValueError, "learn_edges is"),
+        ({"cv": 1}, *IRIS, ValueError, "cv is 1; give at least 2"),
+        ({"noise_floor": 0}, *IRIS, ValueError, "noise_floor is 0"),
+        ({"time_limit": 0}, *IRIS, ValueError, "time_limit is 0"),
+        ({"n_jobs": 0}, *IRIS, ValueError, "n_jobs is 0"),
+        ({"n_init": 0}, *IRIS, ValueError, "n_init is 0"),
+        ({"random_state": "x"}, *IRIS, ValueError, "random_state is 'x'"),
+    ],
+)
+def test_bad_input_gets_a_message_that_names_it(settings, X, y, error, words):
+    with pytest.raises(error, match=words):
+        LatentClassificationModel(**settings).fit(X, y)
+
+
+def test_folds_that_lose_a_class_are_named(iris):
+    X, y = iris
+    folds = [(np.flatnonzero(y != 2), np.flatnonzero(y == 2))]
+    with pytest.raises(DataError, match=r"fold 0 of cv leaves no row of class .*2"):
+        LatentClassificationModel(cv=folds).fit(X, y)
+    with pytest.raises(DataError, match="fold 0 of cv has no row to test on"):
+        LatentClassificationModel(cv=[(np.arange(150), np.array([], int))]).fit(X, y)
+
+
+def test_folds_may_be_a_splitter(iris):
+    X, y = iris
+    splitter = StratifiedKFold(3, shuffle=True, random_state=0)
+    est = LatentClassificationModel(n_components=1, cv=splitter, random_state=0, show_progress=False).fit(X, y)
+    assert (est.cv_results_["n_trials"] == 1).all()
+    with pytest.raises(ValueError, match="groups"):
+        LatentClassificationModel(cv=GroupKFold(3)).fit(X, y)
+
+
+def test_weights_are_checked(iris):
+    X, y = iris
+    with pytest.raises(WeightError, match="negative"):
+        LatentClassificationModel(1, 1).fit(X, y, sample_weight=np.full(150, -1.0))
+    with pytest.raises(WeightError, match="all weights are zero"):
+        LatentClassificationModel(1, 1).fit(X, y, sample_weight=np.zeros(150))
+
+
+def test_an_unknown_class_or_component_is_named(fitted):
+    with pytest.raises(ValueError, match="there is no class 'x'; give one of"):
+        fitted.to_pgmpy("x")
+    with pytest.raises(ValueError, match="component is 2; give a whole number from 0 to 1"):
+        fitted.to_pgmpy(0, 2)
+    with pytest.raises(ValueError, match="there is no class 7"):
+        fitted.sample(3, label=7)
+
+
+def test_new_rows_with_infinite_values_are_refused(fitted, iris):
+    with pytest.raises(DataError, match=r"column 'sepal length .cm.' has infinite"):
+        fitted.predict(iris[0].replace(5.1, np.inf))
