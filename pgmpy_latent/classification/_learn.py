@@ -40,7 +40,7 @@ class Recipe:
     edges: str | None = None
     select: str = "accuracy"
     max_iter: int = 100
-    tol: float = 1e-2
+    tol: float = 3e-3
 
 
 @dataclass(frozen=True)

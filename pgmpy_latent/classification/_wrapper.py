@@ -15,21 +15,22 @@ from pgmpy_latent._settings import PROGRESS_DELAY, TimeUp
 from pgmpy_latent.classification._learn import Recipe, learn
 from pgmpy_latent.classification._rows import Training, fold_weightings
 
-#: Sizes of the first look, from small to large.
+#: Sizes that may be tried; every second number of latents, and these numbers of components, belong to the first look.
 LATENTS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 40, 60, 90, 120)
 COMPONENTS = (1, 2, 3, 5, 10, 20, 40)
-#: The first components of a number of latents, which are always tried; more follow while they are any good.
-ALWAYS = 4
+FIRST_COMPONENTS = (1, 3, 10)
 #: Numbers of latents that may pass without a better accuracy before the first look ends.
-PATIENCE = 3
-#: A size whose accuracy is this much below the best of its number of latents is not worth enlarging.
-HOPELESS = 0.03
+PATIENCE = 2
+#: Sizes whose neighbours are tried next, and how many such trials there are at most.
+LEADERS, NEIGHBOURS = 3, 20
 #: Restarts of a trial.
 TRIAL_STARTS = 8
 #: Sizes that are compared again on other folds, round by round, and on how many draws of folds.
 ROUNDS = ((8, 1), (4, 2))
-#: Multiplications that a search may spend, on the first look and in all: about half a minute, and a minute.
-BUDGETS = (1e10, 2e10)
+#: Multiplications, roughly, that may be spent on the first look, on it and the neighbours, and in all.
+BUDGETS = (0.6e10, 1.0e10, 1.8e10)
+#: The largest share of the first budget that a single trial of the first look may take.
+TOO_DEAR = 0.2
 #: The largest log-loss that a row can have: a sure and wrong prediction says no more than that.
 WORST = 20.0
 
@@ -134,7 +135,9 @@ def work_of(rows: Training, shape: tuple[int, int]) -> float:
     latents, components = shape
     n_rows, attributes = rows.table.shape
     inner = min(latents, attributes)
-    return 10.0 * components * (n_rows * inner * (attributes + 2 * inner) + rows.n_classes * inner**3 + latents**3)
+    by_row = n_rows * inner * (attributes + 2 * inner)
+    by_class = rows.n_classes * inner * (inner**2 + inner * latents + latents**2)
+    return 10.0 * components * (by_row + by_class + latents**3)
 
 
 @dataclass
@@ -173,53 +176,62 @@ class Wrapper:
             Sizes that are given.
         """
         self._draws: dict[int, list] = {0: self.folds.draw(0)}
+        self._set_grid(n_latents, n_components)
         with tqdm(
             disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" sizes", desc="sizes", leave=False
         ) as self._bar:
             try:
-                self._first_look(*self._grid(n_latents, n_components))
+                self._first_look()
+                self._look_closer()
                 self._compare_again()
             except KeyboardInterrupt:
                 self.clock.note_interrupt(Clock.FOR_SIZES)
         if not self.trials:  # the time was up before anything was tried
-            return self._smallest(n_latents, n_components), self.table()
+            return (self._latents[0], self._components[0]), self.table()
         return self._best(1)[0], self.table()
 
-    def _grid(self, n_latents, n_components) -> tuple[list[int], list[int]]:
+    def _set_grid(self, n_latents: int | None, n_components: int | None) -> None:
         most = self.rows.table.shape[1] * self.rows.n_classes
-        latents = [q for q in LATENTS if q < most] + [most] if n_latents is None else [int(n_latents)]
-        if n_latents is None and most > LATENTS[-1]:
-            latents = list(LATENTS)
-        return latents, list(COMPONENTS) if n_components is None else [int(n_components)]
+        latents = sorted({*(q for q in LATENTS if q <= most), min(most, LATENTS[-1])})
+        self._latents = latents if n_latents is None else [int(n_latents)]
+        self._components = list(COMPONENTS) if n_components is None else [int(n_components)]
 
-    def _smallest(self, n_latents, n_components) -> tuple[int, int]:
-        latents, components = self._grid(n_latents, n_components)
-        return latents[0], components[0]
+    def _allowed(self, shape: tuple[int, int]) -> bool:
+        return shape[0] * shape[1] <= self._n_learning or shape == (self._latents[0], self._components[0])
 
-    def _first_look(self, latents: Sequence[int], components: Sequence[int]) -> None:
-        """Greedy in the number of latents, each as good as its best number of components."""
+    def _first_look(self) -> None:
+        """Greedy in the number of latents, each as good as its best number of components; few sizes, far apart."""
+        components = [m for m in self._components if m in FIRST_COMPONENTS] or self._components[:1]
         best, waited = -np.inf, 0
-        for number in latents:
-            value = self._best_components(number, components)
-            if value > best:
-                best, waited = value, 0
-            else:
-                waited += 1
+        for number in sorted({*self._latents[::2], self._latents[-1]}):
+            shapes = [(number, m) for m in components if self._allowed((number, m)) and not self._too_dear((number, m))]
+            self._try(shapes, 0)
+            value = max((self._value(shape)[0] for shape in shapes), default=-np.inf)
+            best, waited = (value, 0) if value > best else (best, waited + 1)
             if waited >= PATIENCE or self._spent() > BUDGETS[0]:
                 break
 
-    def _best_components(self, number: int, components: Sequence[int]) -> float:
-        """Try numbers of components, the larger ones only while they are any good; return the best accuracy."""
-        allowed = [size for size in components if number * size <= self._n_learning]
-        self._try([(number, size) for size in allowed[:ALWAYS]], 0)
-        for size in allowed[ALWAYS:]:
-            tried = [self._value((number, other))[0] for other in allowed if (number, other) in self.trials]
-            if tried[-1] < max(tried) - HOPELESS or self._spent() > BUDGETS[0]:
-                break
-            self._try([(number, size)], 0)
-        return max(
-            (self._value((number, size))[0] for size in allowed if (number, size) in self.trials), default=-np.inf
-        )
+    def _too_dear(self, shape: tuple[int, int]) -> bool:
+        cost = work_of(self.rows, shape) * len(self._draws[0]) * TRIAL_STARTS
+        return bool(self.trials) and cost > TOO_DEAR * BUDGETS[0]
+
+    def _look_closer(self) -> None:
+        """Try the neighbours of the best sizes, until the best have no neighbours left."""
+        tried = 0
+        while tried < NEIGHBOURS and self._spent() < BUDGETS[1]:
+            near = [shape for leader in self._best(LEADERS) for shape in self._neighbours(leader)]
+            near = [shape for shape in dict.fromkeys(near) if shape not in self.trials]
+            if not near:
+                return
+            self._try(near, 0)
+            tried += len(near)
+
+    def _neighbours(self, shape: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the sizes next to one, in either direction."""
+        row, column = self._latents.index(shape[0]), self._components.index(shape[1])
+        places = [(row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)]
+        inside = [(i, j) for i, j in places if 0 <= i < len(self._latents) and 0 <= j < len(self._components)]
+        return [shape for i, j in inside if self._allowed(shape := (self._latents[i], self._components[j]))]
 
     @property
     def _n_learning(self) -> int:
@@ -232,7 +244,7 @@ class Wrapper:
         repeat = 1
         for kept, draws in ROUNDS:
             for _ in range(draws):
-                if self._spent() > BUDGETS[1]:
+                if self._spent() > BUDGETS[2]:
                     return
                 self._try(self._best(kept), repeat)
                 repeat += 1

@@ -124,7 +124,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         n_init=20,
         cv=5,
         max_iter=100,
-        tol=1e-2,
+        tol=3e-3,
         noise_floor=1e-2,
         time_limit=None,
         n_jobs=None,
