@@ -154,6 +154,21 @@ def _noise(problem: Problem, old: Parameters, mass: np.ndarray, residuals: np.nd
     return np.broadcast_to(noise, old.noise.shape).copy() if problem.tied else noise
 
 
+def parts_of(models: Parameters, n_rows: float) -> list[slice]:
+    """Cut a batch into pieces that fit into the processor's cache; never by the number of workers.
+
+    Parameters
+    ----------
+    models : Parameters
+        The batch.
+    n_rows : float
+        Rows that are looked at together.
+    """
+    count, _, components, attributes, latents = models.shape
+    size = max(1, int(CHUNK / (components * n_rows * min(attributes, latents))))
+    return [slice(begin, begin + size) for begin in range(0, count, size)]
+
+
 @dataclass(frozen=True)
 class Ended:
     """Models that EM took to their ends.
@@ -220,7 +235,7 @@ class _Climb:
         """Take every model one iteration further; return the log-likelihoods before it."""
         old = self.batch
         results = []
-        for part in self._parts():
+        for part in parts_of(old.models, self.problem.weights.shape[1] / old.models.shape[1]):
             edges = None if old.edges is None else old.edges[part]
             results.append(step(self.problem, old.models.take(part), old.numbers[part], edges))
         values = np.concatenate([logs for logs, _ in results])
@@ -231,13 +246,6 @@ class _Climb:
             self.traces[position].append(float(value))
         self.report()
         return values
-
-    def _parts(self) -> list[slice]:
-        """Cut the batch into pieces that fit into the processor's cache; never by the number of workers."""
-        models, classes, components, attributes, latents = self.batch.models.shape
-        rows = self.problem.weights.shape[1] / classes
-        size = max(1, int(CHUNK / (components * rows * min(attributes, latents))))
-        return [slice(begin, begin + size) for begin in range(0, models, size)]
 
     def keep(self, which: np.ndarray) -> None:
         """Go on with some of the models only."""
@@ -260,7 +268,7 @@ def climb(
     stages: Sequence[tuple[int, int]] = (),
     edges: np.ndarray | None = None,
     max_iter: int = 100,
-    tol: float = 1e-2,
+    tol: float = 3e-3,
     report: Callable[[], None] = lambda: None,
     judge: Callable[[Parameters, np.ndarray, np.ndarray], np.ndarray] = lambda models, numbers, logs: logs,
 ) -> Ended:

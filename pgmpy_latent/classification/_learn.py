@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgmpy_latent.classification._edges import learned_edges
-from pgmpy_latent.classification._em import Ended, Problem, climb, expected, sum_of
+from pgmpy_latent.classification._em import Ended, Problem, climb, expected, parts_of, sum_of
 from pgmpy_latent.classification._model import Parameters, log_densities
 from pgmpy_latent.classification._rows import Training
 from pgmpy_latent.classification._starts import draw_starts
@@ -156,7 +156,8 @@ class _Choice:
     def log_joint(self, models: Parameters, numbers: np.ndarray) -> np.ndarray:
         """Return log P(class, attributes) of every row: (models, n_distinct, classes)."""
         rows = self.rows
-        logs = [log_densities(models.take([at]), rows.groups, len(rows.table)) for at in range(len(numbers))]
+        parts = parts_of(models, len(rows.table))
+        logs = [log_densities(models.take(part), rows.groups, len(rows.table)) for part in parts]
         return np.concatenate(logs) + np.log(rows.class_shares(self.weightings))[numbers][:, None, :]
 
     def accuracy(self, log_joint: np.ndarray, numbers: np.ndarray) -> np.ndarray:

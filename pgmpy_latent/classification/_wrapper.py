@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -23,8 +23,8 @@ FIRST_COMPONENTS = (1, 3, 10)
 PATIENCE = 2
 #: Sizes whose neighbours are tried next, and how many such trials there are at most.
 LEADERS, NEIGHBOURS = 3, 20
-#: Restarts of a trial.
-TRIAL_STARTS = 8
+#: Restarts of a trial, and where its EM ends at the earliest: which size is best shows before EM is at its end.
+TRIAL_STARTS, TRIAL_TOL = 8, 1e-2
 #: Sizes that are compared again on other folds, round by round, and on how many draws of folds.
 ROUNDS = ((8, 1), (4, 2))
 #: Multiplications, roughly, that may be spent on the first look, on it and the neighbours, and in all.
@@ -110,6 +110,7 @@ def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed
     """Learn from all folds but one, and test on that one."""
     began = time.perf_counter()
     learning, testing = fold_weightings(rows, folds)
+    recipe = replace(recipe, tol=max(recipe.tol, TRIAL_TOL))
     found = learn(rows, learning, shape, recipe, TRIAL_STARTS, seed, report)
     if found.interrupted:
         raise KeyboardInterrupt
