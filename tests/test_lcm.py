@@ -2,6 +2,7 @@
 
 import warnings
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -85,6 +86,9 @@ def test_latents_have_mean_zero_and_variance_one_and_the_weightiest_comes_first(
     prior = fitted.class_prior_
     np.testing.assert_allclose(prior @ fitted.latent_means_, 0, atol=1e-10)
     np.testing.assert_allclose(prior @ (fitted.latent_variances_ + fitted.latent_means_**2), 1)
+    loadings = fitted.loadings_ / fitted._scale[:, None]
+    moved = np.einsum("k,kiq->q", prior @ fitted.component_weights_, loadings**2)
+    assert (np.diff(moved) < 0).all()
 
 
 def test_the_mean_of_transform_over_draws_is_the_latents_own(fitted):
@@ -95,10 +99,13 @@ def test_the_mean_of_transform_over_draws_is_the_latents_own(fitted):
 def test_draws_have_the_models_moments(fitted):
     X, y = fitted.sample(40_000, label=1, random_state=0)
     assert (y == 1).all()
-    mean = np.zeros(4)
-    for m, weight in enumerate(fitted.component_weights_[1]):
-        mean += weight * (fitted.loadings_[m] @ fitted.latent_means_[1] + fitted.offsets_[m])
+    weights, loadings = fitted.component_weights_[1], fitted.loadings_
+    means = loadings @ fitted.latent_means_[1] + fitted.offsets_
+    within = [(loadings[m] * fitted.latent_variances_[1]) @ loadings[m].T + np.diag(fitted.noise_[m]) for m in range(2)]
+    mean = weights @ means
     np.testing.assert_allclose(X.mean(), mean, atol=0.02)
+    covariance = np.tensordot(weights, within, axes=1) + (weights * (means - mean).T) @ (means - mean)
+    np.testing.assert_allclose(X.cov(), covariance, atol=0.01)
     again, _ = fitted.sample(40_000, label=1, random_state=0)
     pd.testing.assert_frame_equal(X, again)
 
@@ -116,18 +123,15 @@ def test_a_pgmpy_network_has_the_mean_and_covariance_of_the_model(iris, learn_ed
         for component in range(2):
             network = est.to_pgmpy(label, component)
             assert network.check_model()
-            order = list(network.nodes)
-            mean, covariance = network.to_joint_gaussian()
-            import networkx as nx
-
             order = list(nx.topological_sort(network))
-            at = [order.index(name) for name in X.columns]
-            loadings, latents = est.loadings_[component], est.latent_variances_[label]
-            np.testing.assert_allclose(
-                np.asarray(mean)[at], loadings @ est.latent_means_[label] + est.offsets_[component], atol=1e-7
-            )
-            expected = (loadings * latents) @ loadings.T + np.diag(est.noise_[component])
-            np.testing.assert_allclose(np.asarray(covariance)[np.ix_(at, at)], expected, atol=1e-7)
+            at = [order.index(name) for name in [*est.get_feature_names_out(), *X.columns]]
+            mean, covariance = (np.asarray(moment) for moment in network.to_joint_gaussian())
+            effects = np.vstack([np.eye(3), est.loadings_[component]])
+            expected = effects @ est.latent_means_[label] + np.concatenate([np.zeros(3), est.offsets_[component]])
+            np.testing.assert_allclose(mean[at], expected, atol=1e-7)
+            own = np.diag(np.concatenate([np.zeros(3), est.noise_[component]]))
+            expected = (effects * est.latent_variances_[label]) @ effects.T + own
+            np.testing.assert_allclose(covariance[np.ix_(at, at)], expected, atol=1e-7)
 
 
 def test_edges_that_were_not_learned_are_missing_from_loadings_and_graph():
@@ -277,7 +281,8 @@ def test_a_diagonal_model_is_close_to_naive_bayes():
 
 def test_time_limit_and_interrupts_leave_a_fitted_model(iris, monkeypatch):
     X, y = iris
-    est = LatentClassificationModel(random_state=0, time_limit=0.05, show_progress=False).fit(X, y)
+    with pytest.warns(UserWarning, match="no sizes could be compared in the time; n_latents=4 and n_components=1"):
+        est = LatentClassificationModel(random_state=0, time_limit=1e-3, show_progress=False).fit(X, y)
     assert est.stopped_ == "time_limit"
     assert est.predict(X).shape == y.shape
     from pgmpy_latent.classification import _wrapper
@@ -286,7 +291,8 @@ def test_time_limit_and_interrupts_leave_a_fitted_model(iris, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_wrapper, "try_size", press)
-    est = LatentClassificationModel(random_state=0, show_progress=False).fit(X, y)
+    with pytest.warns(UserWarning, match="no sizes could be compared"):
+        est = LatentClassificationModel(random_state=0, show_progress=False).fit(X, y)
     assert est.stopped_ == "interrupted"
     assert est.predict(X).shape == y.shape
 
@@ -299,7 +305,7 @@ def test_hard_shapes_are_sound():
     y[:2] = 2
     for shape in [(1, 1), (12, 1), (18, 2), (3, 5)]:
         est = LatentClassificationModel(*shape, random_state=0).fit(X, y)
-        assert np.isfinite(est.predict_log_proba(X)[:, est.predict(X)]).all()
+        assert np.isfinite(est.predict_log_proba(X)[np.arange(60), est.predict(X)]).all()
         assert np.isfinite(est.score_samples(X)).all()
         assert np.diff(est.log_likelihoods_).min() > -1e-6
 
@@ -318,7 +324,32 @@ def broken(column, value):
     [
         ({}, IRIS[0], IRIS[1] * 0, DataError, "one class only, .*0"),
         ({}, IRIS[0], IRIS[1].where(IRIS[1].index != 4, 9), DataError, "class .*9.* has one row"),
-        ({}, broken("petal width (cm)", "wide"), IRIS[1], DataError, "column 'petal width .cm.' holds"),
+        (
+            {},
+            broken("petal width (cm)", "wide"),
+            IRIS[1],
+            DataError,
+            r"column 'petal width .cm.' \(object\) does not hold",
+        ),
+        (
+            {},
+            broken("petal width (cm)", "wide").to_numpy(),
+            IRIS[1],
+            DataError,
+            r"column 'x3' \(object\) does not hold",
+        ),
+        (
+            {},
+            IRIS[0].assign(day=pd.Timestamp("2020-01-01")),
+            IRIS[1],
+            DataError,
+            "column 'day' .* does not hold numbers",
+        ),
+        ({"tied": "untied"}, *IRIS, ValueError, "tied is 'untied'; give True or False"),
+        ({"offset": False, "learn_edges": True}, *IRIS, ValueError, "learn_edges needs offsets"),
+        ({"offset": False}, IRIS[0] + 1e5, IRIS[1], DataError, "column 'sepal length .cm.' is too far from zero"),
+        ({"cv": []}, *IRIS, DataError, "cv has no folds"),
+        ({"cv": [([0, 1], [150])]}, *IRIS, DataError, "cv speaks of row 150, but there are 150 rows"),
         ({}, IRIS[0].replace(5.1, np.inf), IRIS[1], DataError, "column 'sepal length .cm.' has infinite"),
         ({}, IRIS[0] * 0 + 3, IRIS[1], DataError, "all attributes are constant .*sepal length"),
         ({}, IRIS[0].assign(empty=np.nan), IRIS[1], DataError, "column 'empty' has no value at all"),
@@ -334,7 +365,7 @@ def broken(column, value):
         ({"learn_edges": "some"}, *IRIS, ValueError, "learn_edges is 'some'"),
         ({"learn_edges": []}, *IRIS, ValueError, "learn_edges is"),
         ({"cv": 1}, *IRIS, ValueError, "cv is 1; give at least 2"),
-        ({"noise_floor": 0}, *IRIS, ValueError, "noise_floor is 0"),
+        ({"noise_floor": 0}, *IRIS, ValueError, "noise_floor is 0; give a number of at least 1e-09"),
         ({"time_limit": 0}, *IRIS, ValueError, "time_limit is 0"),
         ({"n_jobs": 0}, *IRIS, ValueError, "n_jobs is 0"),
         ({"n_init": 0}, *IRIS, ValueError, "n_init is 0"),
@@ -384,3 +415,36 @@ def test_an_unknown_class_or_component_is_named(fitted):
 def test_new_rows_with_infinite_values_are_refused(fitted, iris):
     with pytest.raises(DataError, match=r"column 'sepal length .cm.' has infinite"):
         fitted.predict(iris[0].replace(5.1, np.inf))
+
+
+def test_folds_speak_of_the_rows_as_given(iris):
+    X, y = iris
+    weights = np.ones(150)
+    weights[::5] = 0
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    whole = LatentClassificationModel(n_latents=2, cv=folds, random_state=0, show_progress=False)
+    whole.fit(X, y, sample_weight=weights)
+    place = np.cumsum(weights > 0) - 1
+    kept = [tuple(place[part[weights[part] > 0]] for part in fold) for fold in folds]
+    left = LatentClassificationModel(n_latents=2, cv=kept, random_state=0, show_progress=False)
+    left.fit(X[weights > 0], y[weights > 0])
+    columns = ["n_components", "accuracy", "log_loss"]
+    pd.testing.assert_frame_equal(whole.cv_results_[columns], left.cv_results_[columns])
+
+
+def test_sizes_of_large_tables_are_compared_on_some_of_the_rows(monkeypatch):
+    from pgmpy_latent.classification import _wrapper, lcm
+
+    seen = []
+
+    def counted(rows, folds, shape, recipe, seed, report):
+        seen.append(len(rows.place))
+        return _wrapper.Trial(np.ones(5), np.ones(5), 0.1, 1.0, 0.0)
+
+    monkeypatch.setattr(_wrapper, "try_size", counted)
+    monkeypatch.setattr(lcm, "most_rows", lambda n_attributes: 200)
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [4_000, 980, 20])
+    X = rng.normal(size=(5_000, 2)) + y[:, None]
+    LatentClassificationModel(n_components=1, n_init=2, random_state=0, show_progress=False).fit(X, y)
+    assert set(seen) == {160 + 39 + 10}

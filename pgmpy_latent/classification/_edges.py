@@ -23,7 +23,7 @@ LEAST_GAIN = 1e-6
 
 
 def learned_edges(total: Moments, edges: np.ndarray, shared: bool) -> np.ndarray:
-    """Add and remove edges, one at a time and always the best, until the score of no attribute can be raised.
+    """Add and remove edges, always the best, as long as the score rises; at most two changes per latent.
 
     Parameters
     ----------

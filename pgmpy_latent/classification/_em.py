@@ -40,7 +40,7 @@ class Problem:
     weights: np.ndarray
     tied: bool = True
     offset: bool = True
-    noise_floor: float = 1e-3
+    noise_floor: float = 1e-2
 
 
 def step(problem: Problem, model: Parameters, numbers: np.ndarray, edges: np.ndarray | None = None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
@@ -14,9 +15,37 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from pgmpy_latent.exceptions import DataError, WeightError
 
+#: Standard deviations between zero and an attribute's mean beyond which a model without offsets loses precision.
+FAR = 1e3
 
-def training_rows(estimator, X, y, sample_weight) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return attributes, numbers of the classes and weights of the rows that count; set ``classes_``."""
+
+@dataclass(frozen=True)
+class Given:
+    """The rows that count.
+
+    Attributes
+    ----------
+    attributes : array, shape (n_rows, n_attributes)
+    labels : int array, shape (n_rows,)
+        Numbers of the classes.
+    weights : array, shape (n_rows,)
+        Positive.
+    place : int array, shape (n_rows_given,)
+        Where each row that was given stands among these; -1 where its weight is zero.
+    """
+
+    attributes: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    place: np.ndarray
+
+    def some(self, rows: np.ndarray) -> Given:
+        """Return some of the rows, given by their positions."""
+        return Given(self.attributes[rows], self.labels[rows], self.weights[rows], np.arange(len(rows)))
+
+
+def training_rows(estimator, X, y, sample_weight) -> Given:
+    """Return the rows that count; set ``classes_``."""
     _refuse_words(X)
     X, y = validate_data(estimator, X, y, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2)
     _refuse_infinity(estimator, X)
@@ -32,7 +61,9 @@ def training_rows(estimator, X, y, sample_weight) -> tuple[np.ndarray, np.ndarra
     estimator.classes_, labels = np.unique(y, return_inverse=True)
     _check_classes(estimator.classes_, labels)
     _check_attributes(estimator, X)
-    return X, labels, weights
+    if not estimator.offset:
+        _check_near_zero(estimator, X)
+    return Given(X, labels, weights, np.where(counts, np.cumsum(counts) - 1, -1))
 
 
 def new_rows(estimator, X) -> np.ndarray:
@@ -70,17 +101,29 @@ def free_name(name: str, taken: set) -> str:
 
 
 def _refuse_words(X) -> None:
-    """Raise if a column of a frame holds something else than numbers."""
+    """Raise if a column of a frame, or of an array of objects, holds something else than numbers."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OSU":
+        X = pd.DataFrame(X, columns=[f"x{at}" for at in range(X.shape[1])])
     if not isinstance(X, pd.DataFrame):
         return
-    for name, dtype in X.dtypes.items():
-        if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
-            try:
-                pd.to_numeric(X[name])
-            except (ValueError, TypeError):
-                raise DataError(
-                    f"column {name!r} holds values of type {dtype}, but attributes are numbers; encode it or drop it"
-                ) from None
+    for at, (name, dtype) in enumerate(X.dtypes.items()):
+        if not _holds_numbers(X.iloc[:, at]):
+            raise DataError(f"column {name!r} ({dtype}) does not hold numbers; encode it or drop it")
+
+
+def _holds_numbers(column: pd.Series) -> bool:
+    """Return whether a column holds numbers, also as text; raise TypeError where a cell is no single value."""
+    if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        return not pd.api.types.is_complex_dtype(column.dtype)
+    if column.dtype != object:
+        return False
+    try:
+        pd.to_numeric(column)
+    except ValueError:
+        return False
+    except TypeError as error:
+        raise TypeError(f"column {column.name!r}: a cell as argument must be a string or a number ({error})") from None
+    return True
 
 
 def _refuse_infinity(estimator, X: np.ndarray) -> None:
@@ -91,11 +134,12 @@ def _refuse_infinity(estimator, X: np.ndarray) -> None:
 
 
 def _check_classes(classes: np.ndarray, labels: np.ndarray) -> None:
+    names = classes.tolist()
     if len(classes) == 1:
-        raise DataError(f"there is one class only, {classes[0]!r}; a classifier needs at least two")
+        raise DataError(f"there is one class only, {names[0]!r}; a classifier needs at least two")
     rows = np.bincount(labels)
     if (rows == 1).any():
-        lonely = classes[int(np.argmax(rows == 1))]
+        lonely = names[int(np.argmax(rows == 1))]
         raise DataError(
             f"class {lonely!r} has one row, from which no spread can be learned; join it with another or drop it"
         )
@@ -114,25 +158,51 @@ def _check_attributes(estimator, X: np.ndarray) -> None:
         )
 
 
+def _check_near_zero(estimator, X: np.ndarray) -> None:
+    """Raise if a model without offsets would have to hit values far from zero by its latents alone."""
+    spread = np.nanstd(X, axis=0)
+    far = np.abs(np.nanmean(X, axis=0)) > FAR * np.where(spread > 0, spread, 1.0)
+    if far.any():
+        name = attribute_names(estimator)[int(np.argmax(far))]
+        raise DataError(
+            f"column {name!r} is too far from zero for a model without offsets; set offset=True, or centre it"
+        )
+
+
+def some_rows(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """Return positions of at most about so many rows, of every class in proportion, but at least ten if there are."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(labels),)))
+    share = most / len(labels)
+    chosen = []
+    for label in range(int(labels.max()) + 1):
+        here = np.flatnonzero(labels == label)
+        size = min(len(here), max(10, round(share * len(here))))
+        chosen.append(rng.choice(here, size=size, replace=False))
+    return np.sort(np.concatenate(chosen))
+
+
 class Folds:
     """The wrapper's folds: stratified and drawn anew each time, or those that the user gave, once.
 
     Parameters
     ----------
     cv : int, splitter or iterable
-    attributes, labels : arrays
-        Of the training rows.
+    given : Given
+        The rows; an iterable speaks of the rows as the user gave them.
     classes : array
         Names of the classes, for messages.
     seed : int
     """
 
-    def __init__(self, cv, attributes: np.ndarray, labels: np.ndarray, classes: np.ndarray, seed: int):
-        self.attributes, self.labels, self.classes, self.seed = attributes, labels, classes, seed
+    def __init__(self, cv, given: Given, classes: np.ndarray, seed: int):
+        self.attributes, self.labels, self.seed = given.attributes, given.labels, seed
+        self.classes = classes.tolist()
         self.renewable = isinstance(cv, Integral) or cv is None
         self.cv = (5 if cv is None else int(cv)) if self.renewable else cv
         if not self.renewable and isinstance(cv, Iterable) and not hasattr(cv, "split"):
-            self.cv = list(cv)
+            self.cv = [tuple(_mapped(part, given.place) for part in fold) for fold in cv]
+            if not self.cv:
+                raise DataError("cv has no folds; give a whole number, a splitter, or pairs of row numbers")
 
     def draw(self, repeat: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return pairs of rows to learn from and rows to test on."""
@@ -161,3 +231,13 @@ class Folds:
                 )
             if not len(test):
                 raise DataError(f"fold {number} of cv has no row to test on; give other folds")
+
+
+def _mapped(rows, place: np.ndarray) -> np.ndarray:
+    """Return row numbers, or a mask, that the user gave as numbers of the rows that count."""
+    rows = np.asarray(rows)
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+    if len(rows) and (rows.min() < 0 or rows.max() >= len(place)):
+        raise DataError(f"cv speaks of row {rows.max()}, but there are {len(place)} rows; give numbers from 0")
+    found = place[rows.astype(np.int64)]
+    return found[found >= 0]

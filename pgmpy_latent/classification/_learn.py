@@ -126,9 +126,11 @@ def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: dict) -> E
     """Alternate between edges, learned from what EM expects, and EM with them, until they stay (structural EM)."""
     edges = np.ones(ended.models.loadings.shape, bool)
     for _ in range(EDGE_ROUNDS):
+        if ended.interrupted:
+            break
         _, by_class = expected(problem, ended.models, ended.numbers)
         new = learned_edges(sum_of(by_class), edges, shared)
-        if ended.interrupted or ((new == edges).all() and ended.edges is not None):
+        if ended.edges is not None and (new == edges).all():
             break
         ended = climb(problem, without(ended.models, new), ended.numbers, edges=new, **limits)
         edges = ended.edges
@@ -145,8 +147,8 @@ def without(models: Parameters, edges: np.ndarray) -> Parameters:
 class _Choice:
     """How models of the same shape are compared, on the rows they were learned from.
 
-    A more likely model is not the better classifier: with many components, which restart is chosen by its accuracy
-    matters more than how far EM runs.
+    The most likely restart is often not the best classifier. With many components, choosing by accuracy gains more
+    than running EM further.
     """
 
     rows: Training

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -31,6 +32,8 @@ ROUNDS = ((8, 1), (4, 2))
 BUDGETS = (0.6e10, 1.0e10, 1.8e10)
 #: The largest share of the first budget that a single trial of the first look may take.
 TOO_DEAR = 0.2
+#: Most latents of the model for which there is no time to compare sizes.
+GUESS = 9
 #: The largest log-loss that a row can have: a sure and wrong prediction says no more than that.
 WORST = 20.0
 
@@ -123,22 +126,37 @@ def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed
         accuracies=(right * testing).sum(axis=1) / masses,
         masses=masses,
         log_loss=float((losses * testing).sum() / masses.sum()),
-        work=work_of(rows, shape) * len(folds) * TRIAL_STARTS,
+        work=work_of(rows, shape, recipe) * len(folds) * TRIAL_STARTS,
         seconds=time.perf_counter() - began,
     )
 
 
-def work_of(rows: Training, shape: tuple[int, int]) -> float:
+def work_of(rows: Training, shape: tuple[int, int], recipe: Recipe) -> float:
     """Return the multiplications of EM for one model, roughly.
 
-    Thirty iterations, of which two thirds fall away because most restarts are given up early.
+    Thirty iterations, of which two thirds fall away because most restarts are given up early. Learning edges means EM
+    again, and systems of equations for every attribute.
     """
     latents, components = shape
     n_rows, attributes = rows.table.shape
     inner = min(latents, attributes)
     by_row = n_rows * inner * (attributes + 2 * inner)
     by_class = rows.n_classes * inner * (inner**2 + inner * latents + latents**2)
-    return 10.0 * components * (by_row + by_class + latents**3)
+    for_edges = 0 if recipe.edges is None else by_row + 2 * attributes * latents**3
+    return 10.0 * components * (by_row + by_class + latents**3 + for_edges)
+
+
+def most_rows(n_attributes: int) -> int:
+    """Return how many rows are enough to compare sizes on: with more, too few sizes could be compared.
+
+    Examples
+    --------
+    >>> most_rows(3), most_rows(20)
+    (9259, 1000)
+    """
+    inner = min(n_attributes, GUESS)
+    dear = 10.0 * FIRST_COMPONENTS[1] * inner * (n_attributes + 2 * inner) * TRIAL_STARTS * 5
+    return max(1_000, int(BUDGETS[2] / 60 / dear))
 
 
 @dataclass
@@ -187,9 +205,21 @@ class Wrapper:
                 self._compare_again()
             except KeyboardInterrupt:
                 self.clock.note_interrupt(Clock.FOR_SIZES)
-        if not self.trials:  # the time was up before anything was tried
-            return (self._latents[0], self._components[0]), self.table()
+        if not self.trials:
+            return self._guess(), self.table()
         return self._best(1)[0], self.table()
+
+    def _guess(self) -> tuple[int, int]:
+        """Return sizes for somebody who left no time to compare any: a linear model of some size."""
+        some = [q for q in self._latents if q <= min(self.rows.table.shape[1], GUESS)] or self._latents[:1]
+        shape = some[-1], self._components[0]
+        warnings.warn(
+            f"no sizes could be compared in the time; n_latents={shape[0]} and n_components={shape[1]} are a guess. "
+            "Give more time, or sizes.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return shape
 
     def _set_grid(self, n_latents: int | None, n_components: int | None) -> None:
         most = self.rows.table.shape[1] * self.rows.n_classes
@@ -213,7 +243,7 @@ class Wrapper:
                 break
 
     def _too_dear(self, shape: tuple[int, int]) -> bool:
-        cost = work_of(self.rows, shape) * len(self._draws[0]) * TRIAL_STARTS
+        cost = work_of(self.rows, shape, self.recipe) * len(self._draws[0]) * TRIAL_STARTS
         return bool(self.trials) and cost > TOO_DEAR * BUDGETS[0]
 
     def _look_closer(self) -> None:
@@ -275,12 +305,19 @@ class Wrapper:
         if repeat not in self._draws:
             self._draws[repeat] = self.folds.draw(repeat)
         folds = self._draws[repeat]
-        found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(try_size)(self.rows, folds, shape, self.recipe, self.seed + repeat, self.clock.tick_early)
-            for shape in shapes
-        )
-        for shape, trial in zip(shapes, found, strict=True):
-            self.trials.setdefault(shape, []).append(trial)
+        done: dict[tuple[int, int], Trial] = {}
+
+        def work(shape: tuple[int, int]) -> None:
+            done[shape] = try_size(self.rows, folds, shape, self.recipe, self.seed + repeat, self.clock.tick_early)
+
+        try:
+            Parallel(n_jobs=self.n_jobs, prefer="threads", require="sharedmem")(
+                delayed(work)(shape) for shape in shapes
+            )
+        finally:  # what was finished before an interrupt counts
+            for shape in shapes:
+                if shape in done:
+                    self.trials.setdefault(shape, []).append(done[shape])
         best = self._best(1)[0]
         self._bar.set_postfix_str(
             f"{best[0]} latents, {best[1]} components: accuracy {self._value(best)[0]:.3f}", refresh=False

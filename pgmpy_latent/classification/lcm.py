@@ -17,8 +17,10 @@ from pgmpy_latent.classification._canonical import canonical
 from pgmpy_latent.classification._learn import Recipe, learn
 from pgmpy_latent.classification._model import grouped, latent_means, log_densities
 from pgmpy_latent.classification._rows import training
-from pgmpy_latent.classification._wrapper import Clock, Wrapper
+from pgmpy_latent.classification._wrapper import Clock, Wrapper, most_rows
 
+#: Smallest share of the variance that noise may be limited to; below, sums of squares lose what they are about.
+LEAST_FLOOR = 1e-9
 #: What ``learn_edges`` may be, and what it means.
 EDGES = {False: None, True: "shared", "shared": "shared", "separate": "separate"}
 
@@ -54,11 +56,12 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         Restarts of the final model; most are given up early.
     cv : int, splitter or iterable
         Folds of the wrapper, as scikit-learn understands them. Whole numbers mean stratified, shuffled folds, drawn
-        anew when the best sizes are compared again.
+        anew when the best sizes are compared again; of more than some thousand rows a stratified sample is used.
     max_iter : int
         Most iterations of EM.
     tol : float
-        EM ends when an iteration raises the log-likelihood by less than this, per row.
+        EM ends when an iteration raises the log-likelihood by less than this, per row. While sizes are compared it
+        ends at 0.01 if that is more.
     noise_floor : float
         Smallest variance of the noise, as a share of the attribute's variance. It keeps components from shrinking to
         single rows.
@@ -92,7 +95,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
     log_likelihood_ : float
         Of the attributes given the classes, on the training data.
     log_likelihoods_ : list of float
-        At every iteration of the final model.
+        At every iteration of the final model; with ``learn_edges``, since the edges were settled.
     n_iter_ : int
         Iterations of the final model.
     cv_results_ : DataFrame or None
@@ -157,20 +160,21 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         y : array, shape (n_rows,)
             Classes.
         sample_weight : array, shape (n_rows,), optional
-            A row of weight two counts as two rows; one of weight zero is left out.
+            A row of weight two counts as two rows; one of weight zero is left out. What a model must have rows for
+            (classes, folds, latents times components) is counted in rows, not in weight.
 
         Returns
         -------
         self
         """
         self._check_settings()
-        attributes, labels, weights = _input.training_rows(self, X, y, sample_weight)
-        self._check_sizes(*attributes.shape)
-        rows = training(attributes, labels, weights, centre=self.offset)
+        given = _input.training_rows(self, X, y, sample_weight)
+        self._check_sizes(*given.attributes.shape)
+        rows = training(given.attributes, given.labels, given.weights, centre=self.offset)
         seed = int(np.random.SeedSequence(whole_seed(self.random_state)).generate_state(1)[0])
         clock = Clock(self.time_limit)
         with one_blas_thread():
-            shape, self.cv_results_ = self._sizes(attributes, labels, rows, seed, clock)
+            shape, self.cv_results_ = self._sizes(given, rows, seed, clock)
             found = learn(rows, rows.weights[None], shape, self._recipe(), self.n_init, seed, clock.tick)
         self.stopped_ = clock.why(found.interrupted)
         self.n_latents_, self.n_components_ = shape
@@ -183,15 +187,18 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         for name in ("n_init", "max_iter"):
             check_number(name, getattr(self, name), 1, whole=True)
         check_number("tol", self.tol, 0)
-        check_number("noise_floor", self.noise_floor, 0)
-        if not 0 < self.noise_floor < 1:
-            raise ValueError(
-                f"noise_floor is {self.noise_floor!r}; give a share of the variance between 0 and 1, as 0.01"
-            )
+        check_number("noise_floor", self.noise_floor, LEAST_FLOOR)
+        if not self.noise_floor < 1:
+            raise ValueError(f"noise_floor is {self.noise_floor!r}; give a share of the variance below 1, as 0.01")
+        for name in ("tied", "offset"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; give True or False")
         if self.select not in ("accuracy", "likelihood"):
             raise ValueError(f"select is {self.select!r}; give 'accuracy' or 'likelihood'")
         if not isinstance(self.learn_edges, Hashable) or self.learn_edges not in EDGES:
             raise ValueError(f"learn_edges is {self.learn_edges!r}; give True, False, 'shared' or 'separate'")
+        if not self.offset and self.learn_edges:
+            raise ValueError("learn_edges needs offsets, which the score of edges takes for granted; set offset=True")
         if isinstance(self.cv, Integral) and self.cv < 2:
             raise ValueError(f"cv is {self.cv!r}; give at least 2 folds")
         check_time_limit(self.time_limit)
@@ -221,11 +228,15 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
             tol=float(self.tol),
         )
 
-    def _sizes(self, attributes, labels, rows, seed, clock) -> tuple[tuple[int, int], pd.DataFrame | None]:
+    def _sizes(self, given, rows, seed, clock) -> tuple[tuple[int, int], pd.DataFrame | None]:
         """Return the numbers of latents and of components, and how they were found."""
         if self.n_latents is not None and self.n_components is not None:
             return (int(self.n_latents), int(self.n_components)), None
-        folds = _input.Folds(self.cv, attributes, labels, self.classes_, seed)
+        most = most_rows(given.attributes.shape[1])
+        if isinstance(self.cv, Integral) and len(given.labels) > most:
+            given = given.some(_input.some_rows(given.labels, most, seed))
+            rows = training(given.attributes, given.labels, given.weights, centre=self.offset)
+        folds = _input.Folds(self.cv, given, self.classes_, seed)
         wrapper = Wrapper(rows, folds, self._recipe(), seed, clock, self.n_jobs, self.show_progress)
         return wrapper.search(self.n_latents, self.n_components)
 
