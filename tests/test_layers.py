@@ -87,7 +87,9 @@ LAYERS = [
     ["classification.lcm"],
     ["datasets"],
     ["testing"],
-    ["plotting"],
+    ["plotting._axes"],
+    ["plotting.agglomeration", "plotting.classifier"],
+    ["plotting"],  # collects the public names of its modules
     ["_tables"],
     ["cli"],
 ]
