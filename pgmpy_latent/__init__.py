@@ -23,6 +23,7 @@ _HOME = {
     "BinA": "pgmpy_latent.learners.bin_a",
     "Baseline": "pgmpy_latent.learners.baselines",
     "compare_classes": "pgmpy_latent.learners.compare",
+    "residuals": "pgmpy_latent.local_fit",
     "from_pgmpy": "pgmpy_latent.convert",
     "to_pgmpy": "pgmpy_latent.convert",
     "network_from_pgmpy": "pgmpy_latent.convert",
