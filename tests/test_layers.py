@@ -87,8 +87,9 @@ LAYERS = [
     ["classification.lcm"],
     ["datasets"],
     ["testing"],
-    ["plotting._axes"],
-    ["plotting.agglomeration", "plotting.classifier"],
+    ["plotting._axes", "plotting._models"],
+    ["plotting._outline"],
+    ["plotting.agglomeration", "plotting.classifier", "plotting.trees"],
     ["plotting"],  # collects the public names of its modules
     ["_tables"],
     ["cli"],

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent.plotting._axes import new_axes, shortened
+from pgmpy_latent.plotting._axes import as_label, new_axes
 
 
 def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, ax=None):
@@ -60,10 +60,10 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
     merged = [node for node in time if time[node] > 0 and node not in kept]
     for nodes, marker, size in ((merged, "o", 16), (sorted(kept), "D", 40)):
         ax.scatter([time[n] for n in nodes], [height[n] for n in nodes], marker=marker, s=size, color="C0", zorder=3)
-    ax.set_yticks(range(len(tree.leaves)), [_label(tree, node, leaves) for node in tree.leaves], fontsize=8)
+    ax.set_yticks(range(len(tree.leaves)), [_leaf_label(tree, node, leaves) for node in tree.leaves], fontsize=8)
     ax.set_xlim(-0.3, len(tree.rows) + 1.5)
     ax.set_xlabel("merge")
-    ax.set_ylabel(shortened(", ".join(map(str, leaves[0]))))
+    ax.set_ylabel(as_label(", ".join(map(str, leaves[0]))))
     ax.set_title(f"{name}: {len(kept)} state{'s' * (len(kept) != 1)}")
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax
@@ -101,12 +101,12 @@ class _MergeTree:
         return alive
 
 
-def _label(tree: _MergeTree, node: int, leaves: list[dict]) -> str:
+def _leaf_label(tree: _MergeTree, node: int, leaves: list[dict]) -> str:
     parts = tree.parts[node]
     if len(parts) > 1:
         return f"{len(parts)} assignments"
     text = ", ".join("?" if state is None else str(state) for state in leaves[parts[0]].values())
-    return shortened(text)
+    return as_label(text)
 
 
 def plot_cardinality(learner, hidden: Hashable | None = None, *, ax=None):

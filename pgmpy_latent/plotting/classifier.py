@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.plotting._axes import new_axes, shortened
+from pgmpy_latent.plotting._axes import as_label, new_axes
 
 
 def plot_classifier(classifier, component: int | None = None, *, ax=None):
@@ -54,7 +54,7 @@ def plot_classifier(classifier, component: int | None = None, *, ax=None):
     _boxes(ax, between, 1, latents)
     for x, name in zip(below, attributes, strict=True):
         ax.annotate(
-            shortened(str(name)),
+            as_label(name),
             (x, 0),
             xytext=(0, -6),
             textcoords="offset points",
