@@ -89,7 +89,8 @@ LAYERS = [
     ["testing"],
     ["plotting._axes", "plotting._models"],
     ["plotting._outline"],
-    ["plotting.agglomeration", "plotting.classifier", "plotting.trees"],
+    ["plotting.agglomeration", "plotting.classifier", "plotting.trees", "plotting.profiles"],
+    ["plotting.progress", "plotting.fit"],
     ["plotting"],  # collects the public names of its modules
     ["_tables"],
     ["cli"],

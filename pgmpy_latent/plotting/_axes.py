@@ -9,7 +9,7 @@ LABEL = 48
 #: How much wider a text may come out than its font says, where letters are fitted to the pixels of a screen.
 HINTING = 1.05
 #: Colours that can be told apart by everybody (Okabe and Ito), the first for whatever is hidden.
-BLUE, ORANGE, GREEN, VERMILION, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, BLACK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#000000"
 
 
 def pyplot():
@@ -60,3 +60,10 @@ def axes_size(ax) -> tuple[float, float]:
     """Return width and height of axes in inches."""
     box = ax.get_window_extent()
     return box.width / ax.figure.dpi, box.height / ax.figure.dpi
+
+
+def lighten(ax) -> None:
+    """Take away what says nothing."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="0.92", lw=0.8)
+    ax.set_axisbelow(True)
