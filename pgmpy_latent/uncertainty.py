@@ -251,9 +251,7 @@ def _bootstrapped(
     tree: LatentTree | LatentNetwork, engine, tables, n_bootstrap: int, random_state, n_threads: int, show_progress
 ) -> np.ndarray:
     """Return the tables fitted to rows drawn from the table: (n_bootstrap, size)."""
-    network = as_network(tree)
-    hidden = np.flatnonzero(tree.latent).tolist()
-    shares = [engine.weights[:, None] * belief for belief in engine.beliefs(tables, hidden)]
+    match = Matching(as_network(tree), engine, tables)
     start = (1 - UNIFORM_SHARE) * tables + UNIFORM_SHARE / np.repeat(
         engine.layout.row_lengths, engine.layout.row_lengths
     )
@@ -265,11 +263,7 @@ def _bootstrapped(
         found = em.fit(other, start)
         if found.interrupted:  # EM keeps what it has, but half of a bootstrap is none
             raise KeyboardInterrupt
-        drawn = network.with_tables(engine.layout.unpack(found.tables))
-        for node, share, belief in zip(hidden, shares, engine.beliefs(found.tables, hidden), strict=True):
-            _, order = linear_sum_assignment(share.T @ np.nan_to_num(belief), maximize=True)
-            drawn = reordered(drawn, node, order)
-        return engine.layout.pack(drawn.tables)
+        return match(found.tables)
 
     with ThreadPoolExecutor(n_threads) as pool:
         results = map(fitted, range(n_bootstrap)) if n_threads == 1 else pool.map(fitted, range(n_bootstrap))
@@ -277,6 +271,34 @@ def _bootstrapped(
             results, "bootstrap", n_bootstrap, disable=not show_progress, delay=PROGRESS_DELAY, leave=False, unit="fit"
         )
         return np.stack(list(bar))
+
+
+class Matching:
+    """Brings hidden states of other tables into the order of a model's, by how much weight of rows is in both.
+
+    Parameters
+    ----------
+    network : LatentNetwork
+        The structure.
+    engine : engine
+        For the rows.
+    tables : array, shape (size,)
+        The model's tables.
+    """
+
+    def __init__(self, network: LatentNetwork, engine, tables: np.ndarray):
+        self.network = network
+        self.engine = engine
+        self.hidden = np.flatnonzero(network.latent).tolist()
+        self.shares = [engine.weights[:, None] * belief for belief in engine.beliefs(tables, self.hidden)]
+
+    def __call__(self, tables: np.ndarray) -> np.ndarray:
+        """Return other tables with their hidden states in the model's order."""
+        network = self.network.with_tables(self.engine.layout.unpack(tables))
+        for node, share, belief in zip(self.hidden, self.shares, self.engine.beliefs(tables, self.hidden), strict=True):
+            _, order = linear_sum_assignment(share.T @ np.nan_to_num(belief), maximize=True)
+            network = reordered(network, node, order)
+        return self.engine.layout.pack(network.tables)
 
 
 def _drawn_weights(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:

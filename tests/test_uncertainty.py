@@ -1,5 +1,7 @@
 """Standard errors, against second differences of the likelihood and against formulas for what is observed."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,9 @@ from pgmpy_latent import LatentTree, RandomStarts, encode, sample, standard_erro
 from pgmpy_latent.em import fit
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.network import LatentNetwork, as_network
+from pgmpy_latent.operators import permute_states
 from pgmpy_latent.queries import encode_for, engine_for
+from pgmpy_latent.uncertainty import Matching
 from tests import reference
 
 COLUMNS = ["node", "parent_state", "state", "probability", "standard_error", "lower", "upper", "note"]
@@ -132,6 +136,23 @@ def test_networks():
     found = standard_errors(network, frame).set_index(["node", "parent_state", "state"])
     assert found.loc[("z", (0, "u"), 1), "standard_error"].item() == pytest.approx(np.sqrt(0.25 * 0.75 / 4), rel=1e-6)
     assert found.loc[("z", (1, "v"), 1), "standard_error"].item() == pytest.approx(np.sqrt(0.25 / 4), rel=1e-6)
+    boot = standard_errors(network, frame, sample_weight=[25.0] * 16, method="bootstrap", n_bootstrap=50)
+    boot = boot.set_index(["node", "parent_state", "state"])
+    assert boot.loc[("z", (0, "u"), 1), "standard_error"].item() == pytest.approx(np.sqrt(0.25 * 0.75 / 100), rel=0.3)
+
+
+def test_hidden_states_are_matched():
+    tree = star(3, 5, 3)
+    engine = engine_for(tree, encode_for(tree, drawn(tree, 100, missing=0.1)))
+    tables = engine.layout.pack(tree.tables)
+    match = Matching(as_network(tree), engine, tables)
+    for order in itertools.permutations(range(3)):
+        other = permute_states(tree, "H", order)
+        np.testing.assert_allclose(match(engine.layout.pack(other.tables)), tables)
+    two = engine_for(TWO_HIDDEN, encode_for(TWO_HIDDEN, drawn(TWO_HIDDEN, 100)))
+    tables = two.layout.pack(TWO_HIDDEN.tables)
+    other = permute_states(permute_states(TWO_HIDDEN, "G", [1, 0]), "H", [1, 0])
+    np.testing.assert_allclose(Matching(as_network(TWO_HIDDEN), two, tables)(two.layout.pack(other.tables)), tables)
 
 
 def test_probabilities_at_the_boundary(data_folder):
