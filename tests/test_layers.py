@@ -20,6 +20,7 @@ LAYERS = [
     ["network"],
     ["_columns"],
     ["data"],
+    ["chunks"],
     ["information"],
     ["propagation"],  # the package itself, which holds nothing
     ["propagation.layout"],
