@@ -31,6 +31,7 @@ LAYERS = [
     ["propagation.walk", "propagation.elimination", "propagation.cliques"],
     ["propagation.engine", "propagation.network_engine"],
     ["iteration"],
+    ["climb"],
     ["starts", "em"],
     ["queries"],
     ["completion", "dimension"],
@@ -103,6 +104,7 @@ ALLOWED = {
 LATE = ("hypothesis", "matplotlib", "statsmodels")
 #: Module, or package -> what it must never import.
 FORBIDDEN = {
+    "climb": {"pandas", "pgmpy", "pgmpy_latent.data", "pgmpy_latent.operators", "pgmpy_latent.convert"},
     "em": {"pandas", "pgmpy", "pgmpy_latent.data", "pgmpy_latent.operators", "pgmpy_latent.convert"},
     "operators": {"pandas", "pgmpy", "pgmpy_latent.em", "pgmpy_latent.data"},
     "propagation": {"pandas", "pgmpy", "pgmpy_latent.data"},
