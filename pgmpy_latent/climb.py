@@ -63,6 +63,17 @@ class Fit:
     interrupted: bool = False
 
 
+def same_value(ends: np.ndarray, best: float, atol: float = 1e-3) -> np.ndarray:
+    """Return which starts ended at the best value, as far as a tolerance of EM tells.
+
+    Examples
+    --------
+    >>> same_value(np.array([-1.0, -1.005, -2.0]), -1.0)
+    array([ True,  True, False])
+    """
+    return ends >= best - (SAME_VALUE * max(atol, 1e-4) + 1e-10 * abs(best))
+
+
 class Climb:
     """Several starts on their way up, in step: plain EM first, then two EM steps and a leap (SQUAREM).
 
@@ -258,7 +269,7 @@ class Climb:
         number, value, tables, converged, remaining = self.best[0]
         numbers, logs = (np.concatenate(parts) for parts in zip(*self.trace, strict=True))
         trace = logs[numbers == number]
-        same = SAME_VALUE * max(self.asked, 1e-4) + 1e-10 * abs(value)
+        before_polish = min(self.best_value, value) if self.polished else value
         return Fit(
             tables=tables,
             log_likelihood=float(value - log_prior(tables, self.problem.prior)),
@@ -269,7 +280,7 @@ class Climb:
             remaining_gain=remaining,
             best_start=number,
             final_objectives=self.final,
-            n_best=int((self.final >= (min(self.best_value, value) if self.polished else value) - same).sum()),
+            n_best=int(same_value(self.final, before_polish, self.asked).sum()),
             interrupted=interrupted,
         )
 

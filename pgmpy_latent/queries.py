@@ -302,7 +302,20 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
     check_is_model(tree)
     if not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
-    rng = np.random.default_rng(random_state)
+    codes = sample_codes(tree, n, np.random.default_rng(random_state))
+    shown = np.ones(tree.n_nodes, bool) if latents else ~tree.latent
+    return _frame_of_codes(tree, codes, shown, pd.RangeIndex(n))
+
+
+def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows from a tree or another network, as codes of all nodes: (n, n_nodes). See :func:`sample`.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.0, 1.0]]])
+    >>> sample_codes(tree, 2, np.random.default_rng(0)).tolist()
+    [[1], [1]]
+    """
     codes = np.zeros((n, tree.n_nodes), dtype=np.int32)
     for node in tree.order:
         bounds = np.cumsum(tree.tables[node], axis=1)
@@ -314,8 +327,7 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
         for combination in np.unique(rows):
             here = rows == combination
             codes[here, node] = np.searchsorted(bounds[combination], uniform[here], side="right")
-    shown = np.ones(tree.n_nodes, bool) if latents else ~tree.latent
-    return _frame_of_codes(tree, codes, shown, pd.RangeIndex(n))
+    return codes
 
 
 def _ask(tree: LatentTree, X, sample_weight, unseen: str) -> tuple[TreeEngine, np.ndarray, CategoricalData]:

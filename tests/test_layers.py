@@ -50,6 +50,7 @@ LAYERS = [
     ["estimator"],
     ["learners"],  # the package itself, which holds nothing
     ["learners._search", "learners._profiles", "learners._skeleton", "learners._directions", "learners._frontier"],
+    ["learners._bootstrap", "learners._goodness", "learners._class_choice"],
     ["learners._workshop", "learners._pairs", "learners._outlook", "learners._moves"],
     ["learners._spot", "learners._simplify"],
     ["learners._restricted"],
@@ -61,6 +62,7 @@ LAYERS = [
     ["learners._searching"],
     ["learners._cardinality", "learners._forest"],
     ["learners.split_merge", "learners.random_starts", "learners.bin_g", "learners.bin_a", "learners.east"],
+    ["learners._class_draws"],
     ["learners.compare", "learners.baselines"],
     ["networks"],  # the package itself, which holds nothing
     [
