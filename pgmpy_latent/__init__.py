@@ -23,6 +23,7 @@ _HOME = {
     "BinA": "pgmpy_latent.learners.bin_a",
     "Baseline": "pgmpy_latent.learners.baselines",
     "compare_classes": "pgmpy_latent.learners.compare",
+    "support": "pgmpy_latent.learners.tree_support",
     "from_pgmpy": "pgmpy_latent.convert",
     "to_pgmpy": "pgmpy_latent.convert",
     "network_from_pgmpy": "pgmpy_latent.convert",

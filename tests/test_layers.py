@@ -63,7 +63,7 @@ LAYERS = [
     ["learners._cardinality", "learners._forest"],
     ["learners.split_merge", "learners.random_starts", "learners.bin_g", "learners.bin_a", "learners.east"],
     ["learners._class_draws"],
-    ["learners.compare", "learners.baselines"],
+    ["learners.compare", "learners.baselines", "learners.tree_support"],
     ["networks"],  # the package itself, which holds nothing
     [
         "networks.states",
