@@ -257,11 +257,11 @@ def tree_text(tree: LatentTree) -> str:
         node, first, later = ahead.pop()
         leaves = [child for child in tree.child_lists[node] if is_leaf(tree, child)]
         inner = [child for child in tree.child_lists[node] if not is_leaf(tree, child)]
-        label = first + _shown(tree.names[node]) + (f" ({tree.cards[node]})" if tree.latent[node] else "")
-        lines += _wrapped(label, [_shown(tree.names[leaf]) for leaf in leaves], later + ("│   " if inner else "    "))
+        label = first + shown(tree.names[node]) + (f" ({tree.cards[node]})" if tree.latent[node] else "")
+        lines += _wrapped(label, [shown(tree.names[leaf]) for leaf in leaves], later + ("│   " if inner else "    "))
         for place, child in enumerate(reversed(inner)):
             ahead.append((child, later + ("├ " if place else "└ "), later + ("│ " if place else "  ")))
-    if alone := [_shown(tree.names[node]) for node in tree.roots.tolist() if is_leaf(tree, node)]:
+    if alone := [shown(tree.names[node]) for node in tree.roots.tolist() if is_leaf(tree, node)]:
         lines += _wrapped("independent", alone, "    ")
     return "\n".join(lines)
 
@@ -334,23 +334,36 @@ def _information_lines(tree: LatentTree, n: int | None) -> list[str]:
     lines: list[str] = []
     for name, whole, listed in _all_listed(tree, n, N_ROWS, 0):
         if whole < NOTHING:
-            lines.append(f"{_shown(name)}: the columns say nothing about it")
+            lines.append(f"{shown(name)}: the columns say nothing about it")
             continue
         if n is None:
             listed = listed[:MOST_IN_TEXT]
-        items = [f"{_shown(tree.names[column])} {information:.2f}" for column, information, _ in listed]
+        items = [f"{shown(tree.names[column])} {information:.2f}" for column, information, _ in listed]
         items[-1] += f" ({listed[-1][2]:.0%})"
-        lines += _wrapped(_shown(name), items, "    ")
+        lines += _wrapped(shown(name), items, "    ")
     return lines
 
 
 def is_leaf(tree: LatentTree, node: int) -> bool:
-    """Tell whether a node is a column on which nothing hangs."""
+    """Tell whether a node is a column on which nothing hangs.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.datasets import hlc_model
+    >>> is_leaf(hlc_model(7, random_state=0), 0)
+    False
+    """
     return not tree.latent[node] and not tree.child_lists[node]
 
 
-def _shown(name: Hashable) -> str:
-    """Return a name as text, in quotes if it would be misread in a list."""
+def shown(name: Hashable) -> str:
+    """Return a name as text, in quotes if it would be misread in a list.
+
+    Examples
+    --------
+    >>> shown("age"), shown("age, in years")
+    ('age', "'age, in years'")
+    """
     text = str(name)
     return text if text.isprintable() and "," not in text and text.strip() == text != "" else repr(name)
 
