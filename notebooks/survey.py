@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from pgmpy.inference import VariableElimination
 
-from pgmpy_latent import RandomStarts, average_posteriors, compare_classes, plotting, residuals, scores, standard_errors
+from pgmpy_latent import RandomStarts, average_posteriors, compare_classes, plotting, residuals, standard_errors
 
 SEED = 0
 
@@ -58,23 +58,25 @@ print(f"{people.sum()} people, {len(answers)} patterns")
 # %% [markdown]
 # ## How many classes?
 # One table for several numbers. BIC is on the scale of the log-likelihood here, and larger is better: -2 times as much
-# is what statistical software prints.
+# is what statistical software prints. The bootstrap likelihood-ratio test (`blrt_p`) says whether one class more is
+# worth having; `g2_p` is small if the table deviates from the model by more than chance; both draw 100 tables from
+# every model.
 
 # %%
-comparison, models = compare_classes(answers, range(1, 5), sample_weight=people, random_state=SEED, return_models=True)
-shown = comparison[["best", "log_likelihood", "n_parameters", "bic", "relative_entropy", "smallest_share"]]
+comparison = compare_classes(
+    answers, range(1, 5), sample_weight=people, n_bootstrap=100, random_state=SEED, show_progress=False
+)
 plotting.plot_comparison(comparison)
 plt.show()
-shown.round(3)
+print(comparison.attrs["reason"])
+shown = ["best", "log_likelihood", "n_parameters", "bic", "n_best", "n_starts", "identified", "g2", "g2_p", "blrt_p"]
+comparison[shown].round(3)
 
 # %% [markdown]
-# Two classes, say all scores but ICL, which punishes classes that overlap. Three would not even be identified: the 15
-# free cells of the table determine fewer than their 14 parameters.
-
-# %%
-print(f"three classes: {scores.n_parameters(models[3])} parameters, {scores.effective_dimension(models[3])} dimensions")
-
-# %% [markdown]
+# Two classes, say all scores but ICL, which punishes classes that overlap; and the test: a second class is needed, a
+# third is not. Three would not even be identified, as the 15 free cells of the table determine fewer than their 14
+# parameters.
+#
 # ## The model
 # Two classes from many starts. Classes are numbered by size. Do they explain how the answers go together? The residuals
 # of all pairs say so: chi-squared of the observed against the fitted pair.
@@ -104,14 +106,6 @@ average_posteriors(learner, answers, sample_weight=people).round(2)
 
 
 # %%
-def chi_squared(model, patterns, weights):
-    """Return G² and X²: how far the observed numbers of all patterns are from the fitted ones."""
-    fitted = np.exp(model.score_samples(patterns)) * weights.sum()
-    unseen = weights.sum() - fitted.sum()  # patterns that nobody gave, where the observed number is zero
-    g2 = 2 * (weights * np.log(weights / fitted)).sum()
-    return g2, ((weights - fitted) ** 2 / fitted).sum() + unseen
-
-
 def stepmix_fit(patterns, weights, n_classes):
     """Return StepMix' log-likelihood and BIC, or None if it is not installed."""
     try:
@@ -123,16 +117,18 @@ def stepmix_fit(patterns, weights, n_classes):
     return [fit.score(codes) * len(codes), fit.bic(codes), np.nan, np.nan]
 
 
-def beside(model, patterns, weights, polca, stepmix):
+def beside(ours, patterns, weights, polca, stepmix):
     """Return our figures, poLCA's as published, and StepMix' as computed here or, without it, as known."""
-    g2, x2 = chi_squared(model, patterns, weights)
-    theirs = stepmix_fit(patterns, weights, len(model.tree_.state_names[0])) or stepmix
-    rows = {"pgmpy_latent": [model.log_likelihood_, -2 * model.bic_, g2, x2], "poLCA": polca, "StepMix": theirs}
+    rows = {
+        "pgmpy_latent": [ours["log_likelihood"], -2 * ours["bic"], ours["g2"], ours["x2"]],
+        "poLCA": polca,
+        "StepMix": stepmix_fit(patterns, weights, ours.name) or stepmix,
+    }
     return pd.DataFrame.from_dict(rows, orient="index", columns=["log-likelihood", "BIC", "G²", "X²"])
 
 
 agreement = beside(
-    learner,
+    comparison.loc[2],
     answers,
     people,
     polca=[-504.4677, 1057.313, 2.719922, 2.719764],
@@ -170,16 +166,15 @@ CARCINOMA = """A B C D E F G slides
 2 2 2 2 2 2 2 16
 """
 diagnoses, slides = read(CARCINOMA, ["no", "yes"])
-compare_classes(diagnoses, range(1, 5), sample_weight=slides, random_state=SEED)[
-    ["best", "log_likelihood", "bic"]
-].round(3)
+second_comparison = compare_classes(diagnoses, range(1, 5), sample_weight=slides, random_state=SEED)
+second_comparison[["best", "log_likelihood", "n_parameters", "bic", "g2", "x2"]].round(3)
 
 # %%
 second = RandomStarts(n_states=3, n_init=20, random_state=SEED, show_progress=False).fit(
     diagnoses, sample_weight=slides
 )
 agreement = beside(
-    second,
+    second_comparison.loc[3],
     diagnoses,
     slides,
     polca=[-293.705, 697.1357, 15.26171, 20.50336],
