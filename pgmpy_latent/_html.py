@@ -122,7 +122,7 @@ def _tree_list(tree: LatentTree) -> str:
         below = tree.child_lists[at]
         title = f"<b>{_name(tree.names[at])}</b>" + (f" ({tree.cards[at]})" if tree.latent[at] else "")
         leaves = [tree.names[child] for child in below if is_leaf(tree, child)]
-        pieces.append(f"<details{state}><summary>{title}</summary><ul>")
+        pieces.append(f'<details{state}><summary>{title}</summary><ul style="margin:0">')
         pieces.append(f"<li>{_names(leaves)}</li>" if leaves else "")
         ahead.append("</ul></details>")
         for child in reversed(below):
