@@ -1,4 +1,4 @@
-"""How Sphinx builds the pages of this folder: ``python -m sphinx -W --keep-going -n docs docs/_build``.
+"""How Sphinx builds the pages of this folder: ``python -m sphinx -W --keep-going -n docs docs/_build/html``.
 
 Nothing is fetched from anywhere. Pages are Markdown that a code host shows as well, so that links lead to files:
 those to files outside this folder are redirected to the pages made of them.
@@ -68,13 +68,13 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "changelog": [], "contributing": []}
+html_sidebars = {"index": [], "start": [], "changelog": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 #: File outside this folder -> the page that shows it.
 ELSEWHERE = {
-    r"\.\./README\.md": "index.md",
+    r"\.\./README\.md": "start.md",
     r"\.\./CHANGELOG\.md": "changelog.md",
     r"\.\./CONTRIBUTING\.md": "contributing.md",
     r"\.\./notebooks/README\.md": "notebooks.md",
@@ -84,8 +84,18 @@ ELSEWHERE = {
 
 def redirect_links(app, name, source):
     """Let links to files outside this folder lead to the pages made of them."""
+    if name == "start":
+        source[0] = getting_started()
     for target, page in ELSEWHERE.items():
         source[0] = re.sub(rf"\]\({target}", f"]({page}", source[0])
+
+
+def getting_started():
+    """Return the README as a page of this folder."""
+    text = (HERE.parent / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"\]\(docs/", "](", re.sub(r"\A# .*", "# Getting started", text))
+    text = re.sub(r"\[([^]]*)\]\(LICENSE\)", r"\1", text)
+    return re.sub(r"\]\((README|CHANGELOG|CONTRIBUTING|notebooks/)", r"](../\1", text)
 
 
 def skip_member(app, what, name, member, skip, options):
@@ -102,7 +112,7 @@ def public_members(full_name, kind):
         value = inspect.getattr_static(owner, member)
         code = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
         ours = (getattr(code, "__module__", None) or "").startswith("pgmpy_latent")
-        fits = isinstance(value, property) if kind == "properties" else inspect.isfunction(code)
+        fits = isinstance(value, property) == (kind == "properties") and inspect.isfunction(code)
         if ours and fits and not member.startswith("_"):
             found.append(member)
     return found
