@@ -90,7 +90,7 @@ pd.DataFrame(rows).T.round({"BIC": 1, "parameters": 0, "held out": 3})
 # a rough idea; a hundred are usual.
 
 # %%
-found_again = support(learner, survey, n_bootstrap=10, random_state=SEED, n_jobs=-1, show_progress=False)
+found_again = support(learner, survey, n_bootstrap=5, random_state=SEED, n_jobs=-1, show_progress=False)
 plotting.plot_tree(learner, support=found_again)
 plt.show()
 
