@@ -7,7 +7,9 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import NotFittedError
 
+from pgmpy_latent._columns import in_dtype_of, plain
 from pgmpy_latent.data import CategoricalData, decode, encode
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.network import LatentNetwork
@@ -67,6 +69,51 @@ tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes 
             "estimator has one as tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one "
             "of a pgmpy network"
         )
+
+
+def model_of(model) -> LatentTree | LatentNetwork:
+    """Return the tree or network itself, from a model or from a fitted learner that has one.
+
+    Raises
+    ------
+    NotFittedError, TypeError
+        If a learner was given that has not been fitted, or something else than a model.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> model_of(tree) is tree
+    True
+    >>> from pgmpy_latent import RandomStarts
+    >>> learner = RandomStarts(n_states=2).fit(pd.DataFrame({"x": [0, 1], "y": [0, 1], "z": [0, 1]}))
+    >>> model_of(learner) is learner.tree_
+    True
+    """
+    for found in (model, getattr(model, "tree_", None), getattr(model, "network_", None)):
+        if isinstance(found, (LatentTree, LatentNetwork)):
+            return found
+    if hasattr(model, "fit") and not any(name.endswith("_") for name in vars(model)):
+        raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit with a table first")
+    raise TypeError(
+        f"expected a LatentTree, a LatentNetwork or a fitted learner of one as the first argument, got "
+        f"{type(model).__name__}; from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network"
+    )
+
+
+def model_and_data(model, X, *, sample_weight=None) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
+    """Return the tree or network of a model or fitted learner, and a table as it reads it. See :func:`encode_for`.
+
+    A learner reads arrays by position, and has its own say about categories that it does not know.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> model_and_data(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
+    [1.0, 2.0]
+    """
+    found = model_of(model)
+    table = model._table(X) if hasattr(model, "_table") else X
+    return found, encode_for(found, table, sample_weight=sample_weight, unseen=getattr(model, "_unseen", "missing"))
 
 
 def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Evidence]:
@@ -159,8 +206,8 @@ def row_log_likelihoods(tree: LatentTree, X, *, unseen: str = "missing") -> pd.S
     [-0.2877, 0.0]
     """
     engine, tables, data = _ask(tree, X, None, unseen)
-    values = engine.row_log_likelihoods(tables)[_distinct_rows(data)]
-    return pd.Series(values, index=_index_of(X, data), name="log_likelihood")
+    values = engine.row_log_likelihoods(tables)[rows_as_given(data)]
+    return pd.Series(values, index=index_of(X, data), name="log_likelihood")
 
 
 def posterior(tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing") -> pd.DataFrame:
@@ -199,9 +246,9 @@ def posterior(tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, u
     columns = pd.MultiIndex.from_tuples(
         [(name, state) for name in names for state in tree.state_names[tree.index(name)]], names=["node", "state"]
     )
-    values = np.concatenate([*beliefs, np.empty((data.n_distinct, 0))], axis=1)[_distinct_rows(data)]
+    values = np.concatenate([*beliefs, np.empty((data.n_distinct, 0))], axis=1)[rows_as_given(data)]
     _warn_of_impossible(np.isnan(values).any(axis=1), X, data)
-    return pd.DataFrame(values, index=_index_of(X, data), columns=columns)
+    return pd.DataFrame(values, index=index_of(X, data), columns=columns)
 
 
 def most_likely(
@@ -218,14 +265,14 @@ def most_likely(
     """
     engine, tables, data = _ask(tree, X, None, unseen)
     names = list(tree.latent_names if nodes is None else nodes)
-    rows = _distinct_rows(data)
+    rows = rows_as_given(data)
     found: dict[Hashable, pd.Series] = {}
     for name, belief in zip(names, engine.beliefs(tables, [tree.index(name) for name in names]), strict=True):
         impossible = np.isnan(belief).any(axis=1)
         codes = np.where(impossible, -1, np.argmax(np.nan_to_num(belief), axis=1))
         found[name] = decode(codes[rows], tree.state_names[tree.index(name)])
         _warn_of_impossible(impossible[rows], X, data)
-    return _frame(found, _index_of(X, data))
+    return _frame(found, index_of(X, data))
 
 
 def impute(
@@ -250,7 +297,9 @@ def impute(
     Returns
     -------
     DataFrame
-        The columns of the model, in its order, under the table's index. Rows of probability zero keep their gaps.
+        The columns of the model under the table's index, as a pandas frame also where the table was none: in the order
+        of the table, and categorical where they are there; the columns of an array are in the model's order. Rows of
+        probability zero keep their gaps.
 
     Examples
     --------
@@ -263,15 +312,15 @@ def impute(
         raise ValueError(f"method is {method!r}; give 'most_likely' or 'draw'")
     check_is_model(tree)
     if method == "most_likely":
-        return most_likely(tree, X, tree.observed_names, unseen=unseen)
+        return _like(X, most_likely(tree, X, tree.observed_names, unseen=unseen))
     data = encode_for(tree, X, unseen=unseen)
     # every row draws for itself, also where rows are equal
     rows = CategoricalData(
-        data.columns, data.state_names, data.codes[_distinct_rows(data)], np.ones(data.n_rows), np.arange(data.n_rows)
+        data.columns, data.state_names, data.codes[rows_as_given(data)], np.ones(data.n_rows), np.arange(data.n_rows)
     )
     engine = engine_for(tree, rows)
     drawn = engine.draw(engine.layout.pack(tree.tables), np.random.default_rng(random_state))
-    return _frame_of_codes(tree, drawn, ~tree.latent, _index_of(X, data))
+    return _like(X, _frame_of_codes(tree, drawn, ~tree.latent, index_of(X, data)))
 
 
 def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
@@ -291,7 +340,8 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
     Returns
     -------
     DataFrame
-        Columns in the order of the tree's nodes.
+        Columns in the order of the tree's nodes. They hold states: ``astype(X.dtypes)`` makes them categorical again
+        where those of the table ``X`` were.
 
     Examples
     --------
@@ -302,7 +352,20 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
     check_is_model(tree)
     if not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
-    rng = np.random.default_rng(random_state)
+    codes = sample_codes(tree, n, np.random.default_rng(random_state))
+    shown = np.ones(tree.n_nodes, bool) if latents else ~tree.latent
+    return _frame_of_codes(tree, codes, shown, pd.RangeIndex(n))
+
+
+def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows of codes, a column per node. See :func:`sample`.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.0, 1.0]]])
+    >>> sample_codes(tree, 2, np.random.default_rng(0)).tolist()
+    [[1], [1]]
+    """
     codes = np.zeros((n, tree.n_nodes), dtype=np.int32)
     for node in tree.order:
         bounds = np.cumsum(tree.tables[node], axis=1)
@@ -314,8 +377,7 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
         for combination in np.unique(rows):
             here = rows == combination
             codes[here, node] = np.searchsorted(bounds[combination], uniform[here], side="right")
-    shown = np.ones(tree.n_nodes, bool) if latents else ~tree.latent
-    return _frame_of_codes(tree, codes, shown, pd.RangeIndex(n))
+    return codes
 
 
 def _ask(tree: LatentTree, X, sample_weight, unseen: str) -> tuple[TreeEngine, np.ndarray, CategoricalData]:
@@ -324,8 +386,14 @@ def _ask(tree: LatentTree, X, sample_weight, unseen: str) -> tuple[TreeEngine, n
     return engine, engine.layout.pack(tree.tables), data
 
 
-def _distinct_rows(data: CategoricalData) -> np.ndarray:
-    """Return the distinct row of every row; raise if some rows left the data with weight zero."""
+def rows_as_given(data: CategoricalData) -> np.ndarray:
+    """Return the distinct row of every row; raise if some rows left the data with weight zero.
+
+    Examples
+    --------
+    >>> rows_as_given(encode(pd.DataFrame({"x": ["b", "a", "b"]}))).tolist()
+    [1, 0, 1]
+    """
     lost = np.flatnonzero(data.row_index < 0)
     if len(lost):
         raise DataError(
@@ -335,13 +403,33 @@ def _distinct_rows(data: CategoricalData) -> np.ndarray:
     return data.row_index
 
 
-def _index_of(X, data: CategoricalData) -> pd.Index:
+def index_of(X, data: CategoricalData) -> pd.Index:
+    """Return the index of a table; rows of tables without one are numbered.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"x": ["a", "b"]}, index=["p", "q"])
+    >>> index_of(frame, encode(frame)).tolist(), index_of(frame.to_numpy(), encode(frame)).tolist()
+    (['p', 'q'], [0, 1])
+    """
     return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(data.n_rows)
 
 
 def _frame_of_codes(tree: LatentTree, codes: np.ndarray, shown: np.ndarray, index: pd.Index) -> pd.DataFrame:
     nodes = np.flatnonzero(shown)
     return _frame({tree.names[node]: decode(codes[:, node], tree.state_names[node]) for node in nodes}, index)
+
+
+def _like(X, filled: pd.DataFrame) -> pd.DataFrame:
+    """Return a filled table with the order of columns, and the categorical types, of the one that was given."""
+    if not isinstance(X, pd.DataFrame):
+        return filled
+    given = {plain(name): at for at, name in enumerate(X.columns)}
+    columns = {}
+    for at in sorted(range(filled.shape[1]), key=lambda at: given[filled.columns[at]]):
+        name, column = filled.columns[at], filled.iloc[:, at].reset_index(drop=True)
+        columns[name] = in_dtype_of(column, X.dtypes.iloc[given[name]])
+    return _frame(columns, X.index)
 
 
 def _frame(columns: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame:
@@ -353,7 +441,7 @@ def _frame(columns: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame:
 
 def _warn_of_impossible(impossible: np.ndarray, X, data: CategoricalData) -> None:
     if impossible.any():
-        first = _index_of(X, data)[np.flatnonzero(impossible)[:3]].tolist()
+        first = index_of(X, data)[np.flatnonzero(impossible)[:3]].tolist()
         warnings.warn(
             f"rows of probability zero under the model: {int(impossible.sum())} (the first: {first}); their "
             "posterior is undefined (NaN). Fit with a prior, e.g. prior=0.01, to rule nothing out.",

@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pgmpy.inference import VariableElimination
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
 
 from pgmpy_latent import (
     LatentTree,
+    NetworkEM,
+    RandomStarts,
     encode,
     impute,
     log_likelihood,
@@ -21,6 +25,8 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import DataError, UnseenCategoryError, UnseenCategoryWarning
+from pgmpy_latent.network import as_network
+from pgmpy_latent.queries import model_and_data, model_of
 from pgmpy_latent.testing import codes_for, latent_trees
 from tests import reference
 
@@ -111,6 +117,49 @@ def test_imputation_by_drawing_follows_the_joint_posterior():
     assert (filled["x"] == "a").mean() == pytest.approx(0.3, abs=0.03)
     with pytest.raises(ValueError, match="method is 'mean'"):
         impute(tree, gaps, method="mean")
+
+
+@pytest.mark.parametrize("method", ["most_likely", "draw"])
+def test_imputation_keeps_order_index_and_categories(method):
+    sizes = pd.CategoricalDtype(["small", "medium", "large"], ordered=True)
+    frame = pd.DataFrame(
+        {
+            "z": pd.Categorical.from_codes([0, 0, 1, 1], pd.IntervalIndex.from_breaks([0, 1, 2])),
+            "name": list("abcd"),
+            "x": pd.Categorical(["small", "small", "large", "large"], dtype=sizes),
+            ("y", 1): [1, 1, 2, 2],
+        },
+        index=pd.Index([7, 5, 5, 3], name="person"),
+    )
+    learner = RandomStarts(n_states=2, random_state=0).fit(frame.drop(columns="name"))
+    gappy = frame.copy()
+    gappy.iloc[0, 2] = gappy.iloc[3, 0] = None
+    gappy[("y", 1)] = gappy[("y", 1)].astype("Int64").mask([False, True, False, False])
+    filled = learner.impute(gappy[[("y", 1), "x", "name", "z"]], method=method, random_state=0)
+    assert filled.columns.tolist() == [("y", 1), "x", "z"]
+    assert filled.index.equals(frame.index)
+    assert filled.index.name == "person"
+    for name in ("x", "z"):
+        assert filled[name].dtype == frame[name].dtype
+    pd.testing.assert_frame_equal(filled, frame[filled.columns])
+
+
+def test_imputation_adds_categories_that_the_table_lacks():
+    tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.1, 0.9]]])
+    frame = pd.DataFrame({"x": pd.Categorical(["a", None], ["a"], ordered=True)})
+    filled = impute(tree, frame)
+    assert filled["x"].tolist() == ["a", "b"]
+    assert filled["x"].cat.categories.tolist() == ["a", "b"]
+    assert not filled["x"].cat.ordered
+    assert sample(tree, 3, random_state=0).astype(filled.dtypes)["x"].dtype == filled["x"].dtype
+
+
+def test_imputation_of_a_polars_frame_returns_a_pandas_frame():
+    polars = pytest.importorskip("polars")
+    tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.1, 0.9]]])
+    filled = impute(tree, polars.DataFrame({"x": ["a", None]}))
+    assert isinstance(filled, pd.DataFrame)
+    assert filled["x"].tolist() == ["a", "b"]
 
 
 def test_categories_never_seen():
@@ -204,6 +253,36 @@ def test_something_else_than_a_tree():
             ask(pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [1]}))
     with pytest.raises(TypeError, match="got list"):
         sample([], 3)
+
+
+def test_the_model_of_a_learner():
+    frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+    learner = RandomStarts(n_states=2).fit(frame)
+    assert model_of(learner) is learner.tree_
+    assert model_of(learner.tree_) is learner.tree_
+    network = as_network(learner.tree_)
+    assert model_of(network) is network
+    em = NetworkEM(seed=0).fit(learner.model_, frame)
+    assert model_of(em) is em.network_
+    with pytest.raises(NotFittedError, match="this RandomStarts is not fitted; call fit with a table first"):
+        model_of(RandomStarts())
+    with pytest.raises(TypeError, match=r"expected a LatentTree, a LatentNetwork or a fitted learner.*got str"):
+        model_of("camps.json")
+    with pytest.raises(TypeError, match="got KMeans; from_pgmpy"):
+        model_of(KMeans(1, n_init=1).fit([[0.0], [1.0]]))
+
+
+def test_tables_are_read_as_the_learner_reads_them():
+    frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+    learner = RandomStarts(n_states=2, unseen="error").fit(frame)
+    tree, data = model_and_data(learner, frame.to_numpy(), sample_weight=[1, 2, 3, 4])
+    assert tree is learner.tree_
+    assert data.columns == ("x", "y", "z")
+    assert data.weights.tolist() == [3.0, 7.0]
+    with pytest.raises(UnseenCategoryError, match="'x'"):
+        model_and_data(learner, frame.replace("a", "other"))
+    with pytest.warns(UnseenCategoryWarning, match="'x'"):
+        assert model_and_data(tree, frame.replace("a", "other"))[1].has_missing[0]
 
 
 def test_states_keep_their_types_beside_impossible_rows():
