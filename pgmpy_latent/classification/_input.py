@@ -109,7 +109,7 @@ def _without_words(X):
             return np.where(pd.isna(array), np.nan, array) if array.dtype == object else X
     if isinstance(X, pd.DataFrame):
         _refuse_words(X)
-        odd = [at for at, dtype in enumerate(X.dtypes) if dtype == object]
+        odd = [at for at, dtype in enumerate(X.dtypes) if pd.api.types.is_object_dtype(dtype)]
         if odd:
             X = X.copy(deep=False)
             for at in odd:
