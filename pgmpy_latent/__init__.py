@@ -29,6 +29,7 @@ _HOME = {
     "classification_table": "pgmpy_latent.assignments",
     "average_posteriors": "pgmpy_latent.assignments",
     "unusual_rows": "pgmpy_latent.anomalies",
+    "support": "pgmpy_latent.learners.tree_support",
     "from_pgmpy": "pgmpy_latent.convert",
     "to_pgmpy": "pgmpy_latent.convert",
     "network_from_pgmpy": "pgmpy_latent.convert",

@@ -104,8 +104,15 @@ class Problem:
             finally:
                 self._pool.pop()
 
-    def expected_counts(self, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return log-likelihoods and counts of many starts, which the threads share."""
+    def expected_counts(
+        self, tables: np.ndarray, weightings: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return log-likelihoods and counts of many starts, which the threads share.
+
+        ``weightings`` says which of the engine's weightings each start uses; such starts need one thread.
+        """
+        if weightings is not None:
+            return self.engine.expected_counts(tables, self.free, weightings)
         if not self._pool or len(tables) == 1:
             return self.engine.expected_counts(tables, self.free)
         parts = np.array_split(tables, min(self.n_threads, len(tables)))
@@ -122,8 +129,10 @@ class Problem:
         return mended if entries is None else np.where(entries, mended, fallback)
 
 
-def step(problem: Problem, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Take one EM iteration from each of several starts.
+def step(
+    problem: Problem, tables: np.ndarray, weightings: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Take one EM iteration from each of several starts, each with the weighting it names if there are several.
 
     Returns
     -------
@@ -132,7 +141,7 @@ def step(problem: Problem, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     new : array like ``tables``
         The tables after the M-step.
     """
-    log_likelihoods, counts = problem.expected_counts(tables)
+    log_likelihoods, counts = problem.expected_counts(tables, weightings)
     objectives = log_likelihoods + log_prior(tables, problem.prior)
     if not np.isfinite(counts).all():
         # a row is so unlikely that what it counts for leaves the range of numbers: as good as impossible

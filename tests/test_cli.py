@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import LatentTree, em, load, log_likelihood, sample, scores
+from pgmpy_latent import LatentTree, climb, load, log_likelihood, sample, scores
 from pgmpy_latent._tables import read_table
 from pgmpy_latent.cli import WIDTH, main, needs_compiling
 
@@ -432,8 +432,8 @@ def test_interruption_inside_em(capsys, answers_csv, monkeypatch):
             raise KeyboardInterrupt
         return original(*args)
 
-    original = em.step
-    monkeypatch.setattr(em, "step", step)
+    original = climb.step
+    monkeypatch.setattr(climb, "step", step)
     code, _, err = run(capsys, answers_csv)
     assert len(calls) >= 5
     assert code == 130

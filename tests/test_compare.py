@@ -3,16 +3,20 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import LatentTree, RandomStarts, compare_classes, encode, sample, scores
+from pgmpy_latent import LatentTree, climb, compare_classes, em, encode, sample, scores
+from pgmpy_latent.exceptions import WeightError
+from pgmpy_latent.learners import _bootstrap, _class_draws
 from pgmpy_latent.operators import marginals
 from tests.samples import latent_class
 
 QUIET = {"show_progress": False, "n_init": 4}
 COLUMNS = [
     "best", "log_likelihood", "n_parameters", "bic", "aic", "caic", "adjusted_bic", "icl", "cheeseman_stutz",
-    "relative_entropy", "smallest_share", "found_by", "seconds",
+    "relative_entropy", "smallest_share", "n_best", "n_starts", "effective_dimension", "identified", "g2", "x2", "df",
+    "g2_p", "x2_p", "blrt", "blrt_p", "found_by", "seconds",
 ]  # fmt: skip
 
 
@@ -33,7 +37,9 @@ def test_rows_and_columns(compared):
     assert table.columns.tolist() == COLUMNS
     assert list(models) == [1, 2, 3, 4, 5]
     assert table["best"].dtype == bool
-    assert table.drop(columns=["found_by", "relative_entropy"]).notna().all(axis=None)
+    assert table.drop(columns=["blrt", "blrt_p", "g2_p", "x2_p"]).notna().all(axis=None)
+    assert table["blrt"].isna().tolist() == [True, False, False, False, False]
+    assert table["blrt_p"].isna().all()
     assert set(table["found_by"]) <= {"random starts", "splits"}
     assert (table["seconds"] > 0).all()
 
@@ -126,6 +132,9 @@ def test_more_classes_than_can_be_told_apart(survey):
         ([1], {"n_init": 0}, "n_init is 0"),
         ([1], {"prior": -1}, "prior is -1"),
         ([1], {"n_jobs": 0}, "n_jobs is 0"),
+        ([1], {"n_bootstrap": -1}, "n_bootstrap is -1; give a whole number of at least 0"),
+        ([1], {"n_bootstrap": 2.5}, "n_bootstrap is 2.5; give a whole number"),
+        ([1], {"random_state": "now"}, "random_state is 'now'"),
     ],
 )
 def test_questions_that_cannot_be_meant(survey, n_classes, options, message):
@@ -133,19 +142,48 @@ def test_questions_that_cannot_be_meant(survey, n_classes, options, message):
         compare_classes(survey, n_classes, **{**QUIET, **options})
 
 
-def test_ctrl_c_keeps_the_sizes_that_were_finished(monkeypatch, survey):
-    original, calls = RandomStarts.fit, []
+def interrupt(monkeypatch, place, name, moment):
+    """Let the given call of a function, counted from 1, be interrupted."""
+    original, calls = getattr(place, name), []
 
-    def fit(self, X, y=None, sample_weight=None):
-        calls.append(self.n_states)
-        if len(calls) > 2:
+    def call(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) == moment:
             raise KeyboardInterrupt
-        return original(self, X, y, sample_weight)
+        return original(*arguments, **options)
 
-    monkeypatch.setattr(RandomStarts, "fit", fit)
+    monkeypatch.setattr(place, name, call)
+
+
+def test_ctrl_c_keeps_the_sizes_that_were_finished(monkeypatch, survey):
+    interrupt(monkeypatch, em, "fit", 3)
     with pytest.warns(ConvergenceWarning, match="stopped the comparison at 3 classes; the table holds 1, 2"):
         table = compare_classes(survey, range(1, 5), method="random", n_init=2, show_progress=False)
     assert table.index.tolist() == [1, 2]
+
+
+def test_ctrl_c_before_the_first_size_returns_what_em_had(monkeypatch, survey):
+    interrupt(monkeypatch, climb, "step", 8)
+    with pytest.warns(ConvergenceWarning, match="stopped the comparison at 2 classes; the table holds 2"):
+        table = compare_classes(survey, [2, 3], method="random", n_init=2, show_progress=False)
+    assert table.index.tolist() == [2]
+
+
+def test_ctrl_c_keeps_the_draws_that_were_finished(monkeypatch, survey):
+    interrupt(monkeypatch, _class_draws, "fit_groups", 14)  # two for a batch: five batches of 1 class, one of 2
+    monkeypatch.setattr(_bootstrap, "BATCH", 2)
+    with pytest.warns(ConvergenceWarning, match=r"by number of classes: 10 for 1, 2 for 2 \(10 for each were wanted\)"):
+        table = compare_classes(survey, [1, 2, 3], n_bootstrap=10, **QUIET)
+    assert table.index.tolist() == [1, 2, 3]
+    assert table["blrt_p"].tolist()[1:] == [1 / 11, 1 / 3]
+    assert table["g2_p"].tolist()[:2] == [1 / 11, 1 / 3]
+
+
+def test_ctrl_c_before_the_first_draw(monkeypatch, survey):
+    interrupt(monkeypatch, _class_draws, "fit_groups", 1)
+    with pytest.warns(ConvergenceWarning, match="by number of classes: none"):
+        table = compare_classes(survey, [1, 2], n_bootstrap=3, **QUIET)
+    assert table["blrt_p"].isna().all()
 
 
 def test_a_row_has_as_many_classes_as_it_says():
@@ -153,3 +191,152 @@ def test_a_row_has_as_many_classes_as_it_says():
     table, models = compare_classes(pair, [1, 3, 4], method="split", show_progress=False, return_models=True)
     assert [int(models[size].cards[0]) for size in table.index] == [1, 3, 4]
     assert table["log_likelihood"].diff().dropna().min() >= -1e-8
+
+
+def cells(table, tree, weights=None):
+    """Return observed and expected counts of every cell, by enumeration."""
+    weights = np.ones(len(table)) if weights is None else np.asarray(weights)
+    codes = [np.searchsorted(tree.state_names[tree.index(name)], table[name]) for name in table.columns]
+    observed = np.zeros([len(tree.state_names[tree.index(name)]) for name in table.columns])
+    np.add.at(observed, tuple(codes), weights)
+    chances = np.zeros_like(observed)
+    for cell in np.ndindex(observed.shape):
+        rows = [tree.tables[tree.index(name)][:, at] for name, at in zip(table.columns, cell, strict=True)]
+        chances[cell] = tree.table(tree.latent_names[0])[0] @ np.prod(rows, axis=0)
+    return observed, chances * observed.sum()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_misfit_by_its_definition(survey, weighted):
+    weights = np.random.default_rng(0).gamma(2.0, size=len(survey)) if weighted else None
+    table, models = compare_classes(survey, [1, 2], sample_weight=weights, return_models=True, **QUIET)
+    for size, tree in models.items():
+        observed, expected = cells(survey, tree, weights)
+        seen = observed > 0
+        row = table.loc[size]
+        assert row["g2"] == pytest.approx(2 * (observed[seen] * np.log(observed[seen] / expected[seen])).sum())
+        assert row["x2"] == pytest.approx(((observed - expected) ** 2 / expected).sum())
+        assert row["df"] == 71 - scores.effective_dimension(tree)
+
+
+def test_p_values_of_misfit_without_a_bootstrap(survey):
+    few = compare_classes(survey[["x0", "x2", "x4"]], [1, 2], **QUIET)  # 8 cells, 400 rows
+    assert few["df"].tolist() == [4, 0]
+    assert few.loc[1, "g2_p"] == pytest.approx(chi2.sf(few.loc[1, "g2"], 4))
+    assert few.loc[1, "x2_p"] == pytest.approx(chi2.sf(few.loc[1, "x2"], 4))
+    assert few.loc[2, ["g2_p", "x2_p"]].isna().all()  # no degrees of freedom
+    many = compare_classes(survey.head(100), [1, 2], **QUIET)  # 72 cells
+    assert many[["g2_p", "x2_p"]].isna().all(axis=None)
+
+
+def test_what_missing_cells_leave_out(survey):
+    table = compare_classes(
+        survey.mask(np.random.default_rng(0).random(survey.shape) < 0.1), [1, 2, 3], n_bootstrap=19, **QUIET
+    )
+    assert table[["g2", "x2", "df", "g2_p", "x2_p"]].isna().all(axis=None)
+    assert table["blrt_p"].tolist()[1:] == [0.05, 0.05]
+    assert table["identified"].all()
+
+
+def test_what_is_identified():
+    answers = sample(latent_class(2, [2, 2, 2, 2]), 300, random_state=0)
+    table = compare_classes(answers, [1, 2, 3], **QUIET)
+    assert table["effective_dimension"].tolist() == [4, 9, 13]
+    assert table["identified"].tolist() == [True, True, False]
+    assert table["df"].tolist() == [11, 6, 2]
+
+
+def test_large_models_are_not_asked_whether_they_are_identified(monkeypatch, survey):
+    monkeypatch.setattr("pgmpy_latent.learners.compare.MOST_PARAMETERS", 10)
+    table = compare_classes(survey, [1, 2], **QUIET)
+    assert table["effective_dimension"].isna().tolist() == [False, True]
+    assert table["identified"].isna().tolist() == [False, True]
+    assert table["df"].tolist() == [64, 71 - 15]
+
+
+def test_how_many_starts_reached_the_best_value(monkeypatch, survey):
+    fit, ends = em.fit, {}
+
+    def remembering(engine, starts, **options):
+        found = fit(engine, starts, **options)
+        if options.get("narrowing") is None and engine.cards[0] not in ends:  # random starts come before splits
+            ends[int(engine.cards[0])] = found.final_objectives
+        return found
+
+    monkeypatch.setattr(em, "fit", remembering)
+    table = compare_classes(survey, [1, 2, 5], show_progress=False, n_init=6)
+    assert table["n_starts"].tolist() == [1, 6, 6]
+    for size in (1, 2, 5):
+        best = table.loc[size, "log_likelihood"]
+        assert table.loc[size, "n_best"] == sum(end > best - 0.01 for end in ends[size])
+    assert 0 < table.loc[2, "n_best"] < 6
+    alone = compare_classes(survey, [2], method="split", **QUIET)
+    assert alone[["n_best", "n_starts"]].to_numpy().tolist() == [[0, 0]]
+
+
+# the bootstrap
+
+
+@pytest.fixture(scope="module")
+def two_classes():
+    return sample(latent_class(2, [2, 3, 2, 2]), 250, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def tested(two_classes):
+    return compare_classes(two_classes, [1, 2, 3], n_bootstrap=39, **QUIET)
+
+
+def test_one_class_is_rejected_and_two_are_kept(tested):
+    assert tested["blrt_p"].isna().tolist() == [True, False, False]
+    assert tested.loc[2, "blrt_p"] == 1 / 40
+    assert tested.loc[3, "blrt_p"] > 0.1
+    assert tested.loc[1, "g2_p"] == 1 / 40
+    assert tested.loc[[2, 3], ["g2_p", "x2_p"]].min(axis=None) > 0.1
+    assert tested.attrs["recommended"] == 2
+    assert tested.attrs["reason"].startswith("BIC is best with 2 classes, by ")
+
+
+def test_the_gain_over_the_next_smaller_model_of_the_table(two_classes):
+    table = compare_classes(two_classes, [1, 3], n_bootstrap=9, **QUIET)
+    assert table.loc[3, "blrt"] == pytest.approx(2 * (table.loc[3, "log_likelihood"] - table.loc[1, "log_likelihood"]))
+    assert table.loc[3, "blrt_p"] == 0.1
+    assert compare_classes(two_classes, [2], n_bootstrap=9, **QUIET)["blrt_p"].isna().all()
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1])
+def test_the_bootstrap_does_not_depend_on_threads(two_classes, tested, n_jobs):
+    again = compare_classes(two_classes, [1, 2, 3], n_bootstrap=39, n_jobs=n_jobs, **QUIET)
+    pd.testing.assert_frame_equal(again.drop(columns="seconds"), tested.drop(columns="seconds"), check_exact=True)
+    assert again.attrs == tested.attrs
+
+
+def test_another_seed_draws_other_tables(two_classes, tested):
+    other = compare_classes(two_classes, [1, 2, 3], n_bootstrap=39, random_state=1, **QUIET)
+    assert other.loc[[2, 3], "g2_p"].tolist() != tested.loc[[2, 3], "g2_p"].tolist()
+    np.testing.assert_allclose(other["log_likelihood"], tested["log_likelihood"], atol=0.01)
+
+
+def test_weights_count_rows(two_classes, tested):
+    counted = two_classes.value_counts(sort=False).reset_index()
+    table = compare_classes(
+        counted.drop(columns="count"), [1, 2, 3], sample_weight=counted["count"], n_bootstrap=39, **QUIET
+    )
+    assert table["blrt_p"].tolist()[1:] == tested["blrt_p"].tolist()[1:]
+    with pytest.raises(WeightError, match="the weights sum to 1, which stands for 1 rows, too few for a bootstrap"):
+        compare_classes(two_classes, [1], sample_weight=np.full(250, 1 / 250), n_bootstrap=5, **QUIET)
+
+
+def test_a_prior_is_used_for_drawn_tables_too(two_classes):
+    table = compare_classes(two_classes, [1, 2, 3], prior=0.5, n_bootstrap=19, **QUIET)
+    assert table.loc[2, "blrt_p"] == 0.05
+    assert table.loc[3, "blrt_p"] > 0.05
+
+
+def test_a_model_that_describes_every_cell_is_never_rejected():
+    pair = pd.DataFrame({"x": list("aabbab"), "y": list("ababaa"), "z": list("abbaab")}).loc[
+        lambda t: t.index.repeat(9)
+    ]
+    table = compare_classes(pair, [1, 4], n_bootstrap=19, n_init=8, show_progress=False)
+    assert table.loc[4, "g2"] == pytest.approx(0, abs=0.01)
+    assert table.loc[4, "g2_p"] == 1.0

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent import em
+from pgmpy_latent import climb, em
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.layout import Layout
@@ -278,7 +278,7 @@ def test_an_interrupt_at_any_moment_leaves_a_model(monkeypatch):
             raise KeyboardInterrupt
         return step(*arguments)
 
-    monkeypatch.setattr(em, "step", counting)
+    monkeypatch.setattr(climb, "step", counting)
     last = 0
     em.fit(engine, starts)
     total = calls
@@ -406,7 +406,7 @@ def test_a_run_to_a_small_step_takes_no_more_iterations_than_allowed(monkeypatch
         calls.append(arguments)
         return step(*arguments)
 
-    monkeypatch.setattr(em, "step", counting)
+    monkeypatch.setattr(climb, "step", counting)
     found = em.fit(
         engine, starts, max_iter=max_iter, atol=1e-9, narrowing=narrowing, accelerate=accelerate, stop="last_step"
     )
@@ -428,7 +428,7 @@ def test_nothing_is_polished_after_a_small_step(monkeypatch):
         calls.append(arguments)
         return step(*arguments)
 
-    monkeypatch.setattr(em, "step", counting)
+    monkeypatch.setattr(climb, "step", counting)
     found = em.fit(engine, many_starts(engine, 1), atol=1e-2, accelerate=False, stop="last_step")
     assert found.converged
     assert len(calls) == found.n_iter
@@ -580,3 +580,48 @@ def test_a_start_under_which_a_row_is_next_to_impossible_gives_way_to_others():
     found = em.fit(engine, np.stack([hopeless, sensible]))
     assert found.best_start == 1
     assert np.isfinite(found.tables).all()
+
+
+@pytest.mark.parametrize("prior", [0.0, 0.5])
+def test_groups_end_where_each_would_end_alone(prior):
+    engine, starts, groups = grouped()
+    tables, values = em.fit_groups(engine, starts, groups, prior=prior, atol=1e-6)
+    for group in range(3):
+        alone = engine.reweighted(engine.weights[group])
+        found = em.fit(alone, starts[groups == group], prior=prior, atol=1e-6, polish=False)
+        np.testing.assert_allclose(tables[group], found.tables, rtol=1e-9, atol=1e-12)
+        assert values[group] == pytest.approx(found.log_likelihood, rel=1e-12)
+        assert values[group] == pytest.approx(alone.log_likelihood(tables[group]), rel=1e-10)
+
+
+def test_groups_are_thinned_out_as_each_would_be_alone():
+    engine, starts, groups = grouped()
+    stages = em.narrowing_stages(5, 2)
+    tables, values = em.fit_groups(engine, starts, groups, stages=stages)
+    for group in range(3):
+        alone = engine.reweighted(engine.weights[group])
+        found = em.fit(alone, starts[groups == group], narrowing=2, polish=False)
+        np.testing.assert_allclose(tables[group], found.tables, rtol=1e-9, atol=1e-12)
+        assert values[group] == pytest.approx(found.log_likelihood, rel=1e-12)
+
+
+def test_groups_end_after_as_many_iterations_as_allowed():
+    engine, starts, groups = grouped(per_group=1)
+    tables, _ = em.fit_groups(engine, starts, groups, max_iter=3, atol=0)
+    for group, start in zip(groups, starts, strict=True):
+        expected = textbook(engine.reweighted(engine.weights[group]), start, 3)[0][-1]
+        np.testing.assert_allclose(tables[group], expected, rtol=1e-9, atol=1e-15)
+
+
+def test_a_group_without_a_possible_start_is_named():
+    engine, starts, groups = grouped()
+    first = np.flatnonzero(groups == 1)
+    for at in first[:3]:
+        engine.layout.unpack(starts[at])[1][:] = [[1.0, 0.0]] * 3
+    tables, values = em.fit_groups(engine, starts, groups)
+    assert np.isfinite(values).all()
+    assert tables.shape == (3, engine.layout.size)
+    for at in first:
+        engine.layout.unpack(starts[at])[1][:] = [[1.0, 0.0]] * 3
+    with pytest.raises(ImpossibleRowError, match="rows of problem 1 have probability zero under all of its starting"):
+        em.fit_groups(engine, starts, groups)

@@ -1,0 +1,298 @@
+"""How starts of EM go on to their ends, in step: plain iterations, leaps, and when little is left to gain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgmpy_latent.exceptions import ImpossibleRowError
+from pgmpy_latent.iteration import Problem, log_prior, step
+
+#: Iterations of plain EM before anything is extrapolated: early steps point anywhere.
+WARM_UP = 15
+#: Cycles of two iterations between two looks at what is left to gain.
+CYCLES_PER_LOOK = 4
+#: Share of the tolerance to which the best start is polished once all others have ended.
+POLISH = 0.05
+#: How many times the gain that is left, by extrapolation, must fall short of a target for a start to be given up.
+HOPE = 10.0
+#: Two starts reached the same value if they differ by no more than this, relative to the tolerance.
+SAME_VALUE = 10.0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What EM found.
+
+    Attributes
+    ----------
+    tables : array, shape (size,)
+        The best tables.
+    log_likelihood, objective : float
+        At these tables, without and with the prior.
+    log_likelihoods : array
+        Log-likelihood at every iteration of the best start.
+    n_iter : int
+        Iterations of the best start.
+    converged : bool
+        Whether the best start stopped because little was left to gain.
+    remaining_gain : float
+        Extrapolated gain that further iterations would bring.
+    best_start : int
+        Number of the best start.
+    final_objectives : array, shape (n_starts,)
+        Where every start ended; one that was narrowed out ended where it was left.
+    n_best : int
+        In how many starts the best value was reached.
+    interrupted : bool
+        Whether Ctrl-C ended the fit early.
+    """
+
+    tables: np.ndarray
+    log_likelihood: float
+    objective: float
+    log_likelihoods: np.ndarray
+    n_iter: int
+    converged: bool
+    remaining_gain: float
+    best_start: int
+    final_objectives: np.ndarray
+    n_best: int
+    interrupted: bool = False
+
+
+def same_value(ends: np.ndarray, best: float, atol: float = 1e-3) -> np.ndarray:
+    """Return which starts ended at the best value, as far as a tolerance of EM tells.
+
+    Examples
+    --------
+    >>> same_value(np.array([-1.0, -1.005, -2.0]), -1.0)
+    array([ True,  True, False])
+    """
+    return ends >= best - (SAME_VALUE * max(atol, 1e-4) + 1e-10 * abs(best))
+
+
+class Climb:
+    """Several starts on their way up, in step: plain EM first, then two EM steps and a leap (SQUAREM).
+
+    ``before -> at`` is the last EM step of each start; ``value`` is the objective at ``before``. Starts of several
+    groups have each their group's weighting, and each group has a best start.
+    """
+
+    PER_START = (
+        "numbers", "before", "at", "value", "logs", "longest", "limit", "step_gain", "remaining", "look_value",
+        "look_gain",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        problem: Problem,
+        starts: np.ndarray,
+        atol: float,
+        max_iter: int,
+        stop: str = "remaining",
+        target: float = -np.inf,
+        report: Callable[[int, float], None] = lambda iteration, value: None,
+        groups: np.ndarray | None = None,
+    ):
+        self.problem = problem
+        self._groups = groups
+        self.stop = stop
+        self.target = target
+        self.asked = self.atol = atol
+        self.max_iter = max_iter
+        self.report = report
+        self.n_iter = 0
+        self.numbers = np.arange(len(starts))
+        self.final = np.full(len(starts), -np.inf)
+        self.trace: list[tuple[np.ndarray, np.ndarray]] = []  # which starts had which log-likelihoods
+        self.highest = -np.inf
+        self.best: dict[int, tuple] = {}  # by group
+        self.underway = (self.numbers, starts)  # which starts are where: always in order, also after an interrupt
+        self.before = starts
+        self.polished, self.best_value, self.reached = False, -np.inf, False  # what the best start had before that
+        self._evaluate_first(starts)
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """The group of every start that goes on; None if there is one group only."""
+        return None if self._groups is None else self._groups[self.numbers]
+
+    def _evaluate_first(self, starts: np.ndarray) -> None:
+        logs, values, self.at = step(self.problem, starts, self.groups)
+        self.n_iter += 1
+        if not np.isfinite(values).any():
+            raise ImpossibleRowError(
+                "some rows have probability zero under the starting tables, so EM cannot begin there. "
+                "Replace zeros that the data contradicts, or give a prior."
+            )
+        self.value = values
+        self._forget_history(len(starts))
+        self._note(logs)
+        if not np.isfinite(values).all():  # an impossible start has nowhere to go
+            self.keep(np.flatnonzero(np.isfinite(values)))
+
+    def _forget_history(self, n_starts: int) -> None:
+        self.longest = np.ones(n_starts)
+        self.limit = np.full(n_starts, 4.0)
+        self.step_gain = np.full(n_starts, np.inf)
+        self.remaining = np.full(n_starts, np.inf)
+        self.look_value = self.value
+        self.look_gain = np.full(n_starts, np.inf)
+
+    @property
+    def done_iterating(self) -> bool:
+        """Whether no further iteration is allowed."""
+        return self.n_iter >= self.max_iter
+
+    @property
+    def done(self) -> bool:
+        """Whether no start goes on."""
+        return self.done_iterating or not len(self.numbers)
+
+    def _note(self, logs: np.ndarray) -> None:
+        self.logs = logs
+        self.trace.append((self.numbers, logs))
+        self.final[self.numbers] = self.value
+        self.highest = max(self.highest, float(self.value.max()))
+        if self.n_iter > 1:  # an interrupt must not keep this object from being made; see fit
+            self.report(self.n_iter, self.highest)
+
+    def advance(self) -> np.ndarray:
+        """Take one plain EM iteration with every start; return the objectives."""
+        logs, values, new = step(self.problem, self.at, self.groups)
+        self.n_iter += 1
+        self.before, self.at, self.value = self.at, new, values
+        self.underway = (self.numbers, self.before)
+        self._note(logs)
+        return values
+
+    def cycle(self, leap: bool) -> None:
+        """Take an EM step; then, if asked to, leap along the direction that two steps show."""
+        start, first = self.before, self.at - self.before
+        old = self.value
+        self.advance()
+        bend = (self.at - self.before) - first
+        bent = np.sqrt((bend * bend).sum(axis=1))
+        length = np.sqrt((first * first).sum(axis=1)) / np.maximum(bent, 1e-300)
+        length = np.where(bent == 0, 1.0, np.maximum(length, 1.0))
+        # near the end an EM step shrinks errors by the factor 1 - 1/length, and gains by its square
+        self.longest = np.maximum(self.longest * 0.9, length)
+        self.step_gain = np.maximum(self.value - old, 0)
+        if leap and not self.done:
+            length = np.minimum(length, self.limit)
+            stretch = length[:, None]
+            point = self.problem.normalise(start + 2 * stretch * first + stretch**2 * bend, self.at)
+            self._try(np.where(stretch > 1, point, self.at), length)
+
+    def _try(self, point: np.ndarray, length: np.ndarray) -> None:
+        """Go to a point where it is at least as good as the last known one; adapt the longest leap allowed."""
+        logs, values, new = step(self.problem, point, self.groups)
+        self.n_iter += 1
+        good = values >= self.value
+        self.before = np.where(good[:, None], point, self.before)
+        self.at = np.where(good[:, None], new, self.at)
+        self.value = np.where(good, values, self.value)
+        longer = np.where(length >= self.limit, self.limit * 4, self.limit)
+        self.limit = np.where(good, longer, np.maximum(4, self.limit / 4))
+        self.underway = (self.numbers, self.before)
+        self._note(np.where(good, logs, self.logs))
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the starts only."""
+        for name in Climb.PER_START:
+            setattr(self, name, getattr(self, name)[which])
+        self.underway = (self.numbers, self.before)
+
+    def _estimate_remaining(self) -> None:
+        """Extrapolate the gain that is left, from single steps and from one look to the next; keep the larger."""
+        if self.stop == "last_step":
+            self.remaining = self.step_gain
+            return
+        gain = self.value - self.look_value
+        with np.errstate(invalid="ignore"):
+            rate = np.clip(gain / np.maximum(self.look_gain, 1e-300), 0.5, 0.9)
+        by_looks = gain * rate / (1 - rate)
+        self.remaining = np.maximum(self.step_gain * self.longest / 2, by_looks)
+        self.look_value, self.look_gain = self.value, gain
+
+    def retire(self) -> None:
+        """Leave out the starts that have little left to gain, remembering the best."""
+        self._estimate_remaining()
+        converged = self.remaining <= self.atol if self.atol > 0 else np.zeros(len(self.numbers), bool)
+        hopeless = ~converged & (self.value + HOPE * self.remaining < self.target)
+        for at in np.flatnonzero(converged | hopeless):
+            self._remember(int(at), converged=bool(converged[at]))
+        self.keep(np.flatnonzero(~(converged | hopeless)))
+
+    def _remember(self, at: int, converged: bool) -> None:
+        number, remaining = int(self.numbers[at]), float(self.remaining[at])
+        group = 0 if self._groups is None else int(self._groups[number])
+        if group not in self.best or self.value[at] >= self.best[group][1]:
+            self.best[group] = (number, float(self.value[at]), self.before[at].copy(), converged, remaining)
+
+    def polish(self) -> None:
+        """Take the best start up again, to go on to a finer tolerance."""
+        if len(self.numbers):
+            self._remember(int(np.argmax(self.value)), converged=False)
+        best = self.best[0]
+        self.polished, self.best_value, self.reached = True, best[1], best[3]
+        if self.atol == 0 or self.done_iterating or self.stop == "last_step":
+            return
+        self.atol *= POLISH
+        self.numbers, self.before = np.array([best[0]]), best[2][None]
+        self.logs, self.value, self.at = step(self.problem, self.before, self.groups)
+        self._forget_history(1)
+
+    def best_of_groups(self, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the best tables of every group, and their objectives."""
+        for at in range(len(self.numbers)):
+            self._remember(at, converged=False)
+        best = [self.best[group] for group in range(n_groups)]
+        return np.stack([tables for _, _, tables, _, _ in best]), np.array([value for _, value, _, _, _ in best])
+
+    def _recover(self) -> None:
+        """Return to a consistent state after an interrupt, which may have come in the middle of an update."""
+        self.numbers, self.before = self.underway
+        if len(self.numbers):
+            self.logs, self.value, self.at = step(self.problem, self.before, self.groups)
+        self._forget_history(len(self.numbers))
+
+    def finish(self, interrupted: bool) -> Fit:
+        """Return the best of all starts, at the tables whose value is known."""
+        if interrupted:
+            self._recover()
+        if len(self.numbers):
+            self._remember(int(np.argmax(self.value)), converged=False)
+        number, value, tables, converged, remaining = self.best[0]
+        numbers, logs = (np.concatenate(parts) for parts in zip(*self.trace, strict=True))
+        trace = logs[numbers == number]
+        before_polish = min(self.best_value, value) if self.polished else value
+        return Fit(
+            tables=tables,
+            log_likelihood=float(value - log_prior(tables, self.problem.prior)),
+            objective=value,
+            log_likelihoods=trace,
+            n_iter=len(trace),
+            converged=converged or self.reached,
+            remaining_gain=remaining,
+            best_start=number,
+            final_objectives=self.final,
+            n_best=int(same_value(self.final, before_polish, self.asked).sum()),
+            interrupted=interrupted,
+        )
+
+
+def climb_to_the_top(climb: Climb, accelerate: bool) -> None:
+    """Take all starts to their ends: plain steps first, then cycles, with a look at what is left now and then."""
+    every_step = climb.stop == "last_step"
+    while climb.n_iter <= WARM_UP and not climb.done and not every_step:
+        climb.advance()
+    climb.look_value = climb.value
+    while not climb.done:
+        for _ in range(1 if every_step else CYCLES_PER_LOOK):
+            if not climb.done:
+                climb.cycle(leap=accelerate)
+        climb.retire()
