@@ -213,6 +213,8 @@ def build_network(nodes: Sequence[Node], title: str = "") -> DiscreteBayesianNet
     network.add_edges_from(
         [(nodes[above].name, nodes[child].name) for child in parents_first(nodes) for above in nodes[child].parents]
     )
+    for _, _, attributes in network.edges(data=True):
+        attributes.pop("weight", None)  # which pgmpy sets to None, and networkx cannot draw
     for role in sorted(frozenset().union(*(node.roles for node in nodes))):
         network.with_role(role, {node.name for node in nodes if role in node.roles}, inplace=True)
     network.cpds = _build_cpds(nodes)  # add_cpds compares each with all before it

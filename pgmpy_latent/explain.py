@@ -252,16 +252,16 @@ def tree_text(tree: LatentTree) -> str:
     check_is_tree(tree)
     lines: list[str] = []
     # a stack, as trees can be deeper than Python's recursion: a node, and what its first and later lines begin with
-    ahead = [(node, "", "") for node in tree.roots[::-1].tolist() if not _is_leaf(tree, node)]
+    ahead = [(node, "", "") for node in tree.roots[::-1].tolist() if not is_leaf(tree, node)]
     while ahead:
         node, first, later = ahead.pop()
-        leaves = [child for child in tree.child_lists[node] if _is_leaf(tree, child)]
-        inner = [child for child in tree.child_lists[node] if not _is_leaf(tree, child)]
-        label = first + _shown(tree.names[node]) + (f" ({tree.cards[node]})" if tree.latent[node] else "")
-        lines += _wrapped(label, [_shown(tree.names[leaf]) for leaf in leaves], later + ("│   " if inner else "    "))
+        leaves = [child for child in tree.child_lists[node] if is_leaf(tree, child)]
+        inner = [child for child in tree.child_lists[node] if not is_leaf(tree, child)]
+        label = first + shown(tree.names[node]) + (f" ({tree.cards[node]})" if tree.latent[node] else "")
+        lines += _wrapped(label, [shown(tree.names[leaf]) for leaf in leaves], later + ("│   " if inner else "    "))
         for place, child in enumerate(reversed(inner)):
             ahead.append((child, later + ("├ " if place else "└ "), later + ("│ " if place else "  ")))
-    if alone := [_shown(tree.names[node]) for node in tree.roots.tolist() if _is_leaf(tree, node)]:
+    if alone := [shown(tree.names[node]) for node in tree.roots.tolist() if is_leaf(tree, node)]:
         lines += _wrapped("independent", alone, "    ")
     return "\n".join(lines)
 
@@ -302,9 +302,9 @@ def summary_text(
     facts = [] if log_likelihood is None else [f"log-likelihood {log_likelihood:,.2f}"]
     facts += [] if bic is None else [f"BIC {bic:,.2f}"]
     facts += [
-        _counted(n_parameters(tree), "parameter"),
-        _counted(len(tree.latent_names), "hidden variable"),
-        _counted(len(tree.observed_names), "column"),
+        counted(n_parameters(tree), "parameter"),
+        counted(len(tree.latent_names), "hidden variable"),
+        counted(len(tree.observed_names), "column"),
     ]
     parts = [", ".join(facts), tree_text(tree)]
     if lines := _information_lines(tree, n):
@@ -334,28 +334,48 @@ def _information_lines(tree: LatentTree, n: int | None) -> list[str]:
     lines: list[str] = []
     for name, whole, listed in _all_listed(tree, n, N_ROWS, 0):
         if whole < NOTHING:
-            lines.append(f"{_shown(name)}: the columns say nothing about it")
+            lines.append(f"{shown(name)}: the columns say nothing about it")
             continue
         if n is None:
             listed = listed[:MOST_IN_TEXT]
-        items = [f"{_shown(tree.names[column])} {information:.2f}" for column, information, _ in listed]
+        items = [f"{shown(tree.names[column])} {information:.2f}" for column, information, _ in listed]
         items[-1] += f" ({listed[-1][2]:.0%})"
-        lines += _wrapped(_shown(name), items, "    ")
+        lines += _wrapped(shown(name), items, "    ")
     return lines
 
 
-def _is_leaf(tree: LatentTree, node: int) -> bool:
-    """Tell whether a node is a column on which nothing hangs."""
+def is_leaf(tree: LatentTree, node: int) -> bool:
+    """Tell whether a node is a column on which nothing hangs.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.datasets import hlc_model
+    >>> is_leaf(hlc_model(7, random_state=0), 0)
+    False
+    """
     return not tree.latent[node] and not tree.child_lists[node]
 
 
-def _shown(name: Hashable) -> str:
-    """Return a name as text, in quotes if it would be misread in a list."""
+def shown(name: Hashable) -> str:
+    """Return a name as text, in quotes if it would be misread in a list.
+
+    Examples
+    --------
+    >>> shown("age"), shown("age, in years")
+    ('age', "'age, in years'")
+    """
     text = str(name)
     return text if text.isprintable() and "," not in text and text.strip() == text != "" else repr(name)
 
 
-def _counted(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "column"), counted(1000, "column")
+    ('1 column', '1,000 columns')
+    """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 

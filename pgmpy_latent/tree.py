@@ -92,6 +92,12 @@ class Named:
         """Return the table of the node called ``name``."""
         return self.tables[self.index(name)]
 
+    def _repr_html_(self) -> str:
+        """Return the model as notebooks show it."""
+        from pgmpy_latent._html import model_html
+
+        return model_html(self)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatentTree(Named):

@@ -32,6 +32,18 @@ class FittedModel(TransformerMixin):
     def _unseen(self) -> str:
         return getattr(self, "unseen", "missing")
 
+    def _repr_html_inner(self) -> str:
+        """Return the learner as notebooks show it: scikit-learn's picture of its settings, and what it found."""
+        from pgmpy_latent._html import learner_html
+
+        return learner_html(self, super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
     def _table(self, X):
         """Return a table whose columns can be found by name; the columns of an array are those of ``fit``."""
         check_is_fitted(self)

@@ -1,4 +1,4 @@
-"""Pictures of learned models. Needs matplotlib: ``pip install "pgmpy-latent[plot]"``."""
+"""Pictures of agglomerations: the merges, and the score against the number of states."""
 
 from __future__ import annotations
 
@@ -7,17 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-#: Most characters of a label.
-LABEL = 48
-
-
-def _new_axes(ax, width: float, height: float):
-    """Return axes to draw on."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError('plots need matplotlib; install it with pip install "pgmpy-latent[plot]"') from error
-    return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+from pgmpy_latent.plotting._axes import as_label, new_axes
 
 
 def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, ax=None):
@@ -57,7 +47,7 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
     leaves = merges.attrs["blanket"]
     n_kept = learner.cardinality_[name]
     tree = _MergeTree(merges, len(leaves), max(n_leaves, n_kept, 2))
-    ax = _new_axes(ax, 8.0, 1.2 + 0.3 * len(tree.leaves))
+    ax = new_axes(ax, 8.0, 1.2 + 0.3 * len(tree.leaves))
     height = {node: at for at, node in enumerate(tree.leaves)}
     time = dict.fromkeys(tree.leaves, 0)
     kept = tree.alive_at(n_kept)
@@ -70,10 +60,10 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
     merged = [node for node in time if time[node] > 0 and node not in kept]
     for nodes, marker, size in ((merged, "o", 16), (sorted(kept), "D", 40)):
         ax.scatter([time[n] for n in nodes], [height[n] for n in nodes], marker=marker, s=size, color="C0", zorder=3)
-    ax.set_yticks(range(len(tree.leaves)), [_label(tree, node, leaves) for node in tree.leaves], fontsize=8)
+    ax.set_yticks(range(len(tree.leaves)), [_leaf_label(tree, node, leaves) for node in tree.leaves], fontsize=8)
     ax.set_xlim(-0.3, len(tree.rows) + 1.5)
     ax.set_xlabel("merge")
-    ax.set_ylabel(_shortened(", ".join(map(str, leaves[0]))))
+    ax.set_ylabel(as_label(", ".join(map(str, leaves[0]))))
     ax.set_title(f"{name}: {len(kept)} state{'s' * (len(kept) != 1)}")
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax
@@ -111,16 +101,12 @@ class _MergeTree:
         return alive
 
 
-def _label(tree: _MergeTree, node: int, leaves: list[dict]) -> str:
+def _leaf_label(tree: _MergeTree, node: int, leaves: list[dict]) -> str:
     parts = tree.parts[node]
     if len(parts) > 1:
         return f"{len(parts)} assignments"
     text = ", ".join("?" if state is None else str(state) for state in leaves[parts[0]].values())
-    return _shortened(text)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
+    return as_label(text)
 
 
 def plot_cardinality(learner, hidden: Hashable | None = None, *, ax=None):
@@ -151,7 +137,7 @@ def plot_cardinality(learner, hidden: Hashable | None = None, *, ax=None):
     'number of states'
     """
     name = learner.merges(hidden).attrs["hidden"]
-    ax = _new_axes(ax, 6.0, 4.0)
+    ax = new_axes(ax, 6.0, 4.0)
     chosen = learner.cardinality_[name]
     trace = learner.trace_[learner.trace_["hidden"] == name].sort_values("n_states")
     trace = trace[trace["n_states"] <= max(4 * chosen, 12)]
@@ -176,88 +162,3 @@ def _curve(ax, points: pd.DataFrame, label: str, color: str):
     top = points.loc[points["score"].idxmax()]
     ax.plot(top["n_states"], top["score"], marker="D", color=color)
     return line
-
-
-def plot_classifier(classifier, component: int | None = None, *, ax=None):
-    """Draw a latent classification model: the class above the latents, and these above the attributes.
-
-    Edges between latents and attributes are as wide as the loading is large, in standard deviations of the attribute;
-    blue where it is positive and red where it is negative. Loadings that are zero have no edge.
-
-    Parameters
-    ----------
-    classifier : LatentClassificationModel
-        Fitted.
-    component : int, optional
-        Whose loadings to draw; by default the mean over components, by their shares.
-    ax : matplotlib axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from pgmpy_latent import LatentClassificationModel
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> classifier = LatentClassificationModel(2, 1, learn_edges=True, random_state=0).fit(X, y)
-    >>> plot_classifier(classifier).get_title()
-    '2 latents, 1 component'
-    """
-    loadings, edges = _standard_loadings(classifier, component)
-    graph = classifier.structure(component)
-    label = next(node for node in graph if not graph.get_parents(node) and graph.get_children(node))
-    latents = classifier.get_feature_names_out()
-    attributes = classifier.to_pgmpy(classifier.classes_[0]).nodes
-    attributes = [name for name in attributes if name not in set(latents)]
-    width = max(6.0, 0.55 * len(attributes), 0.8 * len(latents))
-    ax = _new_axes(ax, width, 4.5)
-    below, between = _spread_out(len(attributes)), _spread_out(len(latents))
-    for j, x in enumerate(between):
-        ax.plot([0.5, x], [2, 1], color="0.7", lw=1, zorder=1)
-        for i in np.flatnonzero(edges[:, j]):
-            size = loadings[i, j]
-            color = "C0" if size > 0 else "C3"
-            ax.plot([x, below[i]], [1, 0], color=color, lw=0.3 + 4 * abs(size), alpha=0.7, zorder=1)
-    _boxes(ax, [0.5], 2, [label])
-    _boxes(ax, between, 1, latents)
-    for x, name in zip(below, attributes, strict=True):
-        ax.annotate(
-            _shortened(str(name)),
-            (x, 0),
-            xytext=(0, -6),
-            textcoords="offset points",
-            rotation=90,
-            ha="center",
-            va="top",
-        )
-    ax.scatter(below, np.zeros(len(below)), color="0.3", s=14, zorder=3)
-    ax.set_ylim(-0.05, 2.25)
-    ax.set_xlim(-0.04, 1.04)
-    ax.set_axis_off()
-    sizes = (classifier.n_latents_, "latent"), (classifier.n_components_, "component")
-    ax.set_title(", ".join(f"{number} {word}{'s' * (number != 1)}" for number, word in sizes))
-    return ax
-
-
-def _standard_loadings(classifier, component: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return loadings in standard deviations of the attributes, and which of them there are."""
-    prior = classifier.class_prior_
-    shares = prior @ classifier.component_weights_
-    if component is not None:
-        shares = np.eye(classifier.n_components_)[component]
-    loadings = np.einsum("k,kiq->iq", shares, classifier.loadings_)
-    explained = np.einsum("k,kiq->i", shares, classifier.loadings_**2) + shares @ classifier.noise_
-    return loadings / np.sqrt(explained)[:, None], classifier.edges_[shares > 0].any(axis=0)
-
-
-def _spread_out(number: int) -> np.ndarray:
-    return (np.arange(number) + 0.5) / number
-
-
-def _boxes(ax, places, height: float, names) -> None:
-    for x, name in zip(places, names, strict=True):
-        box = {"boxstyle": "round,pad=0.3", "fc": "white", "ec": "0.4"}
-        ax.text(x, height, str(name), ha="center", va="center", bbox=box, zorder=4)

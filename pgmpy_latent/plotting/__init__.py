@@ -1,0 +1,21 @@
+"""Pictures of learned models. Needs matplotlib: ``pip install "pgmpy-latent[plot]"``."""
+
+from pgmpy_latent.plotting.agglomeration import plot_cardinality, plot_merges
+from pgmpy_latent.plotting.classifier import plot_classifier
+from pgmpy_latent.plotting.fit import plot_anomalies, plot_confusion, plot_residuals
+from pgmpy_latent.plotting.profiles import plot_profiles
+from pgmpy_latent.plotting.progress import plot_comparison, plot_history
+from pgmpy_latent.plotting.trees import plot_tree
+
+__all__ = [
+    "plot_anomalies",
+    "plot_cardinality",
+    "plot_classifier",
+    "plot_comparison",
+    "plot_confusion",
+    "plot_history",
+    "plot_merges",
+    "plot_profiles",
+    "plot_residuals",
+    "plot_tree",
+]

@@ -1,0 +1,69 @@
+"""What all pictures share: axes to draw on, and labels of bounded length."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+#: Most characters of a label.
+LABEL = 48
+#: How much wider a text may come out than its font says, where letters are fitted to the pixels of a screen.
+HINTING = 1.05
+#: Colours that can be told apart by everybody (Okabe and Ito), the first for whatever is hidden.
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, BLACK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#000000"
+
+
+def pyplot():
+    """Return matplotlib's pyplot, which is loaded late; raise with the remedy if there is none."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError('plots need matplotlib; install it with pip install "pgmpy-latent[plot]"') from error
+    return plt
+
+
+def new_axes(ax, width: float, height: float):
+    """Return axes to draw on."""
+    plt = pyplot()
+    return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+
+
+def as_label(name: Hashable, longest: int = LABEL) -> str:
+    r"""Return a name as a label: not longer than allowed, on one line, and without meaning to matplotlib.
+
+    Examples
+    --------
+    >>> as_label("a name of many words", 8), as_label("5\n$"), as_label(("x", 1))
+    ('a name …', '5 \\$', "('x', 1)")
+    """
+    text = " ".join(str(name).split()) or repr(name)
+    text = "".join(character if character.isprintable() else "?" for character in text)
+    return (text if len(text) <= longest else text[: longest - 1] + "…").replace("$", r"\$")
+
+
+def text_width(text: str, size: float) -> float:
+    """Return the width of a label in inches.
+
+    Examples
+    --------
+    >>> 0.2 < text_width("wide", 10.0) < 0.6
+    True
+    """
+    pyplot()
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    width, _, _ = text_to_path.get_text_width_height_descent(text.replace(r"\$", "$"), FontProperties(size=size), False)
+    return HINTING * width / 72
+
+
+def axes_size(ax) -> tuple[float, float]:
+    """Return width and height of axes in inches."""
+    box = ax.get_window_extent()
+    return box.width / ax.figure.dpi, box.height / ax.figure.dpi
+
+
+def lighten(ax) -> None:
+    """Take away what says nothing."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="0.92", lw=0.8)
+    ax.set_axisbelow(True)

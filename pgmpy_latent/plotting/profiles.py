@@ -1,0 +1,151 @@
+"""A picture of how columns differ between the classes of a hidden variable."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from pgmpy_latent.explain import counted
+from pgmpy_latent.information import DECIMALS, block_information
+from pgmpy_latent.learners._profiles import conditionals
+from pgmpy_latent.operators import marginals
+from pgmpy_latent.plotting._axes import as_label, axes_size, new_axes, pyplot, text_width
+from pgmpy_latent.plotting._models import tree_of
+from pgmpy_latent.tree import LatentTree
+
+#: Inches from column to column; least and most of all bars of a row together.
+ROW, NARROWEST, WIDEST = 0.56, 8.5, 13.0
+#: Inches that a class has at least, if there is room.
+CLASS_WIDTH = 1.3
+#: Space between classes, as a share of a bar.
+SPACE = 0.06
+#: Size of texts in points, and of shares inside bars.
+SIZE, SHARE_SIZE = 9.0, 7.5
+#: Height of a bar, and how far its heading stands above, in rows.
+BAR, HEADING = 0.42, 0.38
+#: How bright red, green and blue look.
+LUMINANCE = (0.299, 0.587, 0.114)
+#: Most characters of a category.
+CATEGORY = 24
+
+
+def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12, ax=None):
+    """Draw the distribution of columns in every class of a hidden variable.
+
+    Classes stand side by side, with their sizes above. Every row is a column, every bar P(category | class): columns
+    that tell the classes apart best, by their mutual information with the hidden variable, come first. Columns that
+    hang on other hidden variables are drawn as well, through the tree.
+
+    Parameters
+    ----------
+    model : LatentTree, or a fitted learner that has one
+        What to draw.
+    latent : name, optional
+        The hidden variable; needed if there are several.
+    n_columns : int
+        Most columns to draw; the title says how many there are.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from pgmpy_latent.datasets import hlc_model
+    >>> ax = plot_profiles(hlc_model(7, random_state=0), "H2", n_columns=3)
+    >>> ax.get_title(loc="left")
+    'H2: 3 classes, by the 3 of 7 columns that tell them apart best'
+    """
+    tree = tree_of(model)
+    if not isinstance(n_columns, (int, np.integer)) or n_columns < 1:
+        raise ValueError(f"n_columns is {n_columns!r}; give a whole number that is at least 1")
+    at = _hidden_node(tree, latent)
+    shares = marginals(tree)[at]
+    given = conditionals(tree, at)
+    columns = _best_columns(tree, shares, given)
+    shown = columns[:n_columns]
+    width = min(max(CLASS_WIDTH * len(shares), NARROWEST), WIDEST) if ax is None else axes_size(ax)[0]
+    ax = new_axes(ax, width + 0.1, ROW * len(shown) + 0.9)
+    bar = width / (len(shares) + SPACE * (len(shares) - 1))  # in inches, as all of x
+    starts = np.arange(len(shares)) * (1 + SPACE) * bar
+    for row, column in enumerate(shown):
+        colors = _colors(int(tree.cards[column]))
+        _draw_heading(ax, row - HEADING, tree, column, colors, width)
+        for start, distribution in zip(starts, given[column], strict=True):
+            _draw_bar(ax, start, row, distribution * bar, colors)
+    ax.set_xticks(starts + bar / 2, _class_labels(tree, at, shares), fontsize=SIZE)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.set_yticks([])
+    ax.set_xlim(0, width)
+    ax.set_ylim(len(shown) - 1 + BAR, -HEADING - 0.3)
+    ax.spines[:].set_visible(False)
+    ax.set_title(_title(tree, at, len(shown), len(columns)), loc="left", fontsize=11)
+    return ax
+
+
+def _hidden_node(tree: LatentTree, latent: Hashable | None) -> int:
+    names = tree.latent_names
+    if latent is None:
+        if len(names) != 1:
+            remedy = f"name one as latent: {', '.join(map(repr, names))}" if names else "there is nothing to draw"
+            raise ValueError(f"the model has {counted(len(names), 'hidden variable')}; {remedy}")
+        latent = names[0]
+    if latent not in names:
+        raise ValueError(f"latent is {latent!r}; give a hidden variable, one of {', '.join(map(repr, names))}")
+    return tree.index(latent)
+
+
+def _class_labels(tree: LatentTree, at: int, shares: np.ndarray) -> list[str]:
+    """Return names and sizes of the classes; a number says more with a word before it."""
+    words = [f"class {state}" if isinstance(state, (int, np.integer)) else state for state in tree.state_names[at]]
+    return [f"{as_label(word, CATEGORY)}\n{share:.0%}" for word, share in zip(words, shares, strict=True)]
+
+
+def _best_columns(tree: LatentTree, shares: np.ndarray, given: list[np.ndarray]) -> list[int]:
+    """Return the observed nodes, those first that say most about the classes."""
+    columns = np.flatnonzero(~tree.latent)
+    said = [block_information(shares[:, None] * given[node], [0], [0])[0, 0] for node in columns]
+    return columns[np.argsort(-np.round(said, DECIMALS), kind="stable")].tolist()
+
+
+def _colors(number: int) -> list:
+    """Return a colour for each category: from dark to light, so that the order can be seen without colours as well."""
+    colormap = pyplot().get_cmap("viridis")
+    return [colormap(place) for place in np.linspace(0.15, 0.95, number)] if number > 1 else [colormap(0.5)]
+
+
+def _draw_bar(ax, left: float, row: int, widths: np.ndarray, colors: list) -> None:
+    starts = left + np.cumsum(widths) - widths
+    ax.barh(np.full(len(starts), row), widths, BAR, starts, color=colors, edgecolor="white", linewidth=0.6)
+    for start, width, color in zip(starts, widths, colors, strict=True):
+        text = f"{width / widths.sum():.0%}"
+        if text_width(text, SHARE_SIZE) + 0.06 < width:
+            ink = "black" if np.dot(color[:3], LUMINANCE) > 0.5 else "white"
+            ax.text(start + width / 2, row, text, size=SHARE_SIZE, ha="center", va="center", color=ink)
+
+
+def _draw_heading(ax, height: float, tree: LatentTree, column: int, colors: list, width: float) -> None:
+    """Write the name of a column above its bars, and its categories beside squares of their colours."""
+    name, states = as_label(tree.names[column]), tree.state_names[column]
+    ax.text(0, height, name, size=SIZE, weight="bold", va="center")
+    x = 1.2 * text_width(name, SIZE) + 0.2  # bold letters are wider
+    for at, (state, color) in enumerate(zip(states, colors, strict=True)):
+        text, rest = as_label(state, CATEGORY), f"and {len(states) - at} more"
+        end = x + 0.12 + text_width(text, SHARE_SIZE)
+        if end + (0.2 + text_width(rest, SHARE_SIZE) if at < len(states) - 1 else 0.0) > width:
+            ax.text(x, height, rest, size=SHARE_SIZE, va="center", color="0.35")
+            return
+        ax.plot(x + 0.05, height, marker="s", ms=5, color=color)
+        ax.text(x + 0.12, height, text, size=SHARE_SIZE, va="center", color="0.2")
+        x = end + 0.18
+
+
+def _title(tree: LatentTree, at: int, n_shown: int, n_columns: int) -> str:
+    classes = f"{as_label(tree.names[at])}: {tree.cards[at]} class{'' if tree.cards[at] == 1 else 'es'}"
+    if n_shown == n_columns:
+        return classes
+    return f"{classes}, by the {n_shown} of {n_columns} columns that tell them apart best"

@@ -1,0 +1,153 @@
+"""Pictures of searches, and of models of different sizes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from pgmpy_latent.plotting._axes import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, as_label, lighten, new_axes
+
+#: Colours and marks of lines, in their order; both differ.
+LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (BLACK, "P"))
+#: Columns of a comparison that are drawn, and what they are called.
+CRITERIA = {"bic": "BIC", "adjusted_bic": "adjusted BIC", "caic": "CAIC", "aic": "AIC", "icl": "ICL"}
+#: Characters of a line of explanation.
+WRAP = 80
+
+
+def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
+    """Draw the score of searches against the seconds they took.
+
+    Parameters
+    ----------
+    *learners : fitted learners
+        Each has a ``history_``. Compare only scores of the same kind, on the same table.
+    labels : sequence of str, optional
+        What to call them; by default the names of their classes.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A staircase for each learner, with a mark at every accepted step; larger is better.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import SplitMerge, datasets
+    >>> survey = datasets.load_anes96().iloc[:, :4]
+    >>> learners = [SplitMerge(random_state=0, merge=merge).fit(survey) for merge in (True, False)]
+    >>> ax = plot_history(*learners, labels=["split and merge", "split"])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['split and merge', 'split']
+    """
+    if not learners:
+        raise ValueError("there is nothing to draw; give at least one fitted learner")
+    for learner in learners:
+        check_is_fitted(learner, "history_")
+    if labels is not None and len(labels) != len(learners):
+        raise ValueError(f"there are {len(labels)} labels for {len(learners)} learners; give one for each")
+    names = _class_names(learners) if labels is None else labels
+    ax = new_axes(ax, 7.0, 4.2)
+    lines = []
+    for at, learner in enumerate(learners):
+        color, marker = LINES[at % len(LINES)]
+        seconds, scores = learner.history_["seconds"], learner.history_["score"]
+        lines += ax.plot(seconds, scores, color=color, marker=marker, ms=4, lw=1.2, drawstyle="steps-post")
+    ax.set_ylabel(_score_words(learners))
+    ax.set_xlabel("seconds")
+    ax.set_xlim(left=0)
+    ax.legend(lines, [as_label(name) for name in names], loc="lower right", frameon=False)
+    lighten(ax)
+    return ax
+
+
+def _score_words(learners: Sequence) -> str:
+    """Say what the learners maximise, if they agree."""
+    kinds = {getattr(learner, "scoring_method", "bic") for learner in learners}
+    kind = kinds.pop()
+    if kinds or not isinstance(kind, str):
+        return "score"
+    return f"score ({CRITERIA.get(kind, kind.replace('_', ' '))})"
+
+
+def _class_names(learners: Sequence) -> list[str]:
+    """Return the names of the learners' classes, numbered where one occurs twice."""
+    names = [type(learner).__name__ for learner in learners]
+    several, seen = Counter(names), Counter()
+    for at, name in enumerate(names):
+        seen[name] += 1
+        if several[name] > 1:
+            names[at] = f"{name} {seen[name]}"
+    return names
+
+
+def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, *, ax=None):
+    """Draw the scores of models against their numbers of classes.
+
+    Every curve has its highest point filled, and the recommended number of classes is marked.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`pgmpy_latent.compare_classes` returns it.
+    criteria : sequence of str, optional
+        Which of its columns to draw; by default ``bic``, ``adjusted_bic``, ``caic``, ``aic`` and ``icl``.
+    ax : matplotlib axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Larger is better.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"best": [False, True, False], "bic": [-90.0, -80.0, -85.0], "aic": [-88.0, -75.0, -74.0]},
+    ...                      index=pd.Index([1, 2, 3], name="n_classes"))
+    >>> table.attrs["reason"] = "It has the best BIC."
+    >>> print(plot_comparison(table).get_title(loc="left"))
+    2 classes are recommended
+    It has the best BIC.
+    """
+    drawn = [name for name in CRITERIA if name in table.columns] if criteria is None else list(criteria)
+    unknown = [name for name in drawn if name not in table.columns]
+    if unknown or not drawn:
+        what = f"no column {unknown[0]!r}" if unknown else "none of the columns " + ", ".join(map(repr, CRITERIA))
+        raise ValueError(f"the table has {what}; give a table of compare_classes, and criteria that are columns of it")
+    ax = new_axes(ax, 7.0, 4.6)
+    recommended = _recommended(table)
+    if recommended is not None:
+        ax.axvline(recommended, color="0.85", lw=8, zorder=0)
+    sizes = table.index.to_numpy()
+    for at, name in enumerate(drawn):
+        color, marker = LINES[at % len(LINES)]
+        words = CRITERIA.get(name, name.replace("_", " "))
+        ax.plot(sizes, table[name], color=color, marker=marker, mfc="white", lw=1.2, label=words)
+        if table[name].notna().any():
+            best = table[name].idxmax()
+            ax.plot(best, table.loc[best, name], color=color, marker=marker, ms=8)
+    ax.set_xticks(sizes)
+    ax.set_xlabel("number of classes")
+    ax.set_ylabel("score (larger is better)")
+    ax.legend(frameon=False)
+    lighten(ax)
+    if recommended is not None:
+        title = f"{recommended} class{' is' if recommended == 1 else 'es are'} recommended"
+        reason = table.attrs.get("reason")
+        lines = textwrap.wrap(as_label(reason, len(reason)), WRAP) if reason else []
+        ax.set_title("\n".join([title, *lines]), loc="left", fontsize=10)
+    return ax
+
+
+def _recommended(table: pd.DataFrame) -> int | None:
+    """Return the recommended number of classes, if the table says so."""
+    if "recommended" in table.attrs:
+        return int(table.attrs["recommended"])
+    if "best" in table.columns and table["best"].any():
+        return int(table.index[table["best"]][0])
+    return None

@@ -1,0 +1,174 @@
+"""A picture of a latent tree."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+import pandas as pd
+
+from pgmpy_latent.explain import counted
+from pgmpy_latent.information import block_information
+from pgmpy_latent.operators import marginals
+from pgmpy_latent.plotting._axes import BLUE, axes_size, new_axes, text_width
+from pgmpy_latent.plotting._models import tree_of
+from pgmpy_latent.plotting._outline import HIDDEN, INNER, NOTE, Entry, Places, outlined, placed
+from pgmpy_latent.tree import LatentTree
+
+#: Inches from row to row, and between a node and what hangs on it; the latter with numbers on the edges.
+ROW, GAP, GAP_WITH_NUMBERS = 0.2, 0.4, 0.75
+#: Size of texts in points, and of the numbers on edges.
+SIZE, NUMBER_SIZE = 8.5, 7.0
+#: Space around the text of a box, as a share of its size; and left of a column's name, in inches.
+PAD, INDENT = 0.22, 0.05
+#: Rows for the explanation below, and least width of a picture in inches.
+FOOT, NARROWEST = 2.0, 5.0
+#: Widths of edges in points.
+THINNEST, WIDEST = 0.5, 6.0
+#: How boxes look.
+BOXES = {
+    HIDDEN: {"boxstyle": f"round,pad={PAD}", "fc": "#E3F0F8", "ec": BLUE},
+    INNER: {"boxstyle": f"square,pad={PAD}", "fc": "white", "ec": "0.5"},
+}
+
+
+def plot_tree(model, *, support: pd.DataFrame | None = None, ax=None):
+    """Draw a latent tree from left to right, every column in a row of its own.
+
+    Hidden variables stand in blue boxes, with their number of states in brackets; columns on which something hangs
+    stand in grey ones. Edges are as wide as the mutual information of the two nodes is large, under the model. On every
+    node the columns that it says most about come first. Columns that are independent of all others are listed in the
+    end. In a tree of more than 160 columns, columns are counted rather than drawn, and small subtrees are folded.
+
+    Parameters
+    ----------
+    model : LatentTree, or a fitted learner that has one
+        What to draw.
+    support : DataFrame, optional
+        As :func:`pgmpy_latent.support` returns it: ``parent``, ``child`` and ``support``, from 0 to 1. The numbers are
+        written on the edges, in percent.
+    ax : matplotlib axes, optional
+        Where to draw; texts shrink if there is too little room. By default a figure that is as large as the tree needs.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    NotATreeError
+        If the model is a network in which a node has several parents.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.datasets import hlc_model
+    >>> support = pd.DataFrame({"parent": ["H1", "H1"], "child": ["H2", "H3"], "support": [0.97, 0.62]})
+    >>> ax = plot_tree(hlc_model(7, random_state=0), support=support)
+    >>> ax.get_title(loc="left")
+    '3 hidden variables, 7 columns'
+    """
+    tree = tree_of(model)
+    numbers = _numbers(tree, support)
+    strength = _edge_information(tree)
+    entries, folded = outlined(tree, strength)
+    where = placed(entries, _width, GAP_WITH_NUMBERS if numbers else GAP)
+    width, height = max((where.x + where.width).max(), NARROWEST), where.n_rows + FOOT
+    scale = 1.0
+    if ax is not None:
+        given = axes_size(ax)
+        scale = min(1.0, given[0] / width, given[1] / (height * ROW))
+        width = given[0] / scale
+    ax = new_axes(ax, width + 0.2, height * ROW + 0.6)
+    ax.set_xlim(0, width)
+    ax.set_ylim(height - 0.5, -0.8)
+    ax.set_axis_off()
+    widest = strength.max()
+    for at, entry in enumerate(entries):
+        if entry.above >= 0:
+            share = strength[entry.node] / widest if entry.node >= 0 and widest > 0 else 0.0
+            _draw_edge(ax, where, entry.above, at, _edge_width(share) * scale, dotted=entry.kind == NOTE)
+        _draw_text(ax, entry, where.x[at], where.y[at], scale)
+        if entry.node in numbers:
+            _draw_number(ax, where.x[at], where.y[at], numbers[entry.node], scale)
+    _explain(ax, height - 1, widest, bool(numbers), scale)
+    ax.set_title(_title(tree, folded), loc="left", fontsize=11)
+    return ax
+
+
+def _edge_information(tree: LatentTree) -> np.ndarray:
+    """Return the mutual information of every node and its parent; 0 for roots."""
+    shares, found = marginals(tree), np.zeros(tree.n_nodes)
+    for node, above in enumerate(tree.parent):
+        if above >= 0:
+            found[node] = block_information(shares[above][:, None] * tree.tables[node], [0], [0])[0, 0]
+    return found
+
+
+def _numbers(tree: LatentTree, support: pd.DataFrame | None) -> dict[int, str]:
+    """Return what is written on the edges above nodes."""
+    if support is None:
+        return {}
+    if missing := [name for name in ("parent", "child", "support") if name not in support.columns]:
+        raise ValueError(f"support has no column {missing[0]!r}; give the table that pgmpy_latent.support returns")
+    found = {}
+    for parent, child, share in zip(support["parent"], support["child"], support["support"], strict=True):
+        found[_lower_end(tree, parent, child)] = f"{100 * share:.0f}"
+    return found
+
+
+def _lower_end(tree: LatentTree, parent: Hashable, child: Hashable) -> int:
+    for above, below in ((parent, child), (child, parent)):  # the other way round it is the same split
+        if above in tree.names and below in tree.names and tree.parent[tree.index(below)] == tree.index(above):
+            return tree.index(below)
+    raise ValueError(f"support has an edge between {parent!r} and {child!r}, the tree has none; it is of another tree")
+
+
+def _width(entry: Entry) -> float:
+    if entry.kind in BOXES:
+        return text_width(entry.text, SIZE) + 2 * PAD * SIZE / 72
+    return text_width(entry.text, SIZE) + INDENT
+
+
+def _edge_width(share: float) -> float:
+    return THINNEST + (WIDEST - THINNEST) * share
+
+
+def _draw_edge(ax, where: Places, above: int, below: int, width: float, dotted: bool) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    left, right = where.x[above] + where.width[above], where.x[below]
+    top, bottom, middle = where.y[above], where.y[below], (left + right) / 2
+    path = Path([(left, top), (middle, top), (middle, bottom), (right, bottom)], [Path.MOVETO] + [Path.CURVE4] * 3)
+    ax.add_patch(PathPatch(path, fc="none", ec="0.65", lw=width, ls=":" if dotted else "-", capstyle="butt", zorder=1))
+
+
+def _draw_text(ax, entry: Entry, x: float, y: float, scale: float) -> None:
+    box = BOXES.get(entry.kind)
+    x += INDENT if box is None else PAD * SIZE / 72
+    color, style = ("0.35", "italic") if entry.kind == NOTE else ("black", "normal")
+    box = box and {**box, "lw": 0.8 * scale}
+    ax.text(x, y, entry.text, size=SIZE * scale, va="center", color=color, style=style, bbox=box, zorder=3)
+
+
+def _draw_number(ax, x: float, y: float, text: str, scale: float) -> None:
+    behind = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
+    ax.text(
+        x - 2 * INDENT, y, text, size=NUMBER_SIZE * scale, ha="right", va="center", color=BLUE, bbox=behind, zorder=2
+    )
+
+
+def _explain(ax, y: float, widest: float, with_numbers: bool, scale: float) -> None:
+    """Say below the tree what widths and numbers mean."""
+    words = []
+    if widest > 0:
+        ax.plot([0, 0.3], [y, y], color="0.65", lw=WIDEST * scale, solid_capstyle="butt")
+        words.append(f"mutual information of {widest:.2g} nats")
+    if with_numbers:
+        words.append("numbers: bootstrap support in percent")
+    ax.text(0.36 if widest > 0 else 0.0, y, "; ".join(words), size=SIZE * scale, va="center", color="0.35")
+
+
+def _title(tree: LatentTree, folded: bool) -> str:
+    words = f"{counted(len(tree.latent_names), 'hidden variable')}, {counted(len(tree.observed_names), 'column')}"
+    return f"{words} (too many to draw: the largest parts)" if folded else words
