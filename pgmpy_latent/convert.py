@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
+from pgmpy_latent._files import write_whole
 from pgmpy_latent._json import LATENT, ROW_SUM_TOLERANCE, Node, from_text, parents_first, to_text
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
 from pgmpy_latent.network import LatentNetwork, check_one_parent
@@ -334,7 +334,7 @@ def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str 
     else:
         nodes = _nodes_of_network(model)  # also says what is expected, should the model be neither
         text = to_text("network", nodes, model.name if isinstance(model.name, str) else "")
-    _write_whole(Path(path), text.encode())
+    write_whole(path, text.encode())
 
 
 def load(path: str | os.PathLike) -> LatentTree | DiscreteBayesianNetwork:
@@ -374,19 +374,3 @@ def load(path: str | os.PathLike) -> LatentTree | DiscreteBayesianNetwork:
         raise FileFormatError(f"{path}: not text in UTF-8 ({error})") from None
     except PgmpyLatentError as error:
         raise FileFormatError(f"{path}: {error}") from None
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write beside the target, then put it in its place: readers see the old file or the new one."""
-    target = Path(os.path.realpath(path))  # through a link, rather than in place of it
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist; create it first")
-    beside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with open(beside, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)

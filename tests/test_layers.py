@@ -15,7 +15,7 @@ PACKAGE = Path(pgmpy_latent.__file__).parent
 #: Modules on one line may not import each other.
 LAYERS = [
     ["exceptions"],
-    ["_arrays", "_settings"],
+    ["_arrays", "_files", "_settings"],
     ["tree"],
     ["network"],
     ["_columns"],

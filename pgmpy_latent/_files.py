@@ -1,0 +1,69 @@
+"""Files that are written whole or not at all, and paths that are checked before long work."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from pathlib import Path
+
+
+def check_writable(path: str | os.PathLike) -> Path:
+    """Return the path of a file that is to be written; raise if nothing can be written there.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError or another OSError
+        Naming the path, and what would be right.
+
+    Examples
+    --------
+    >>> check_writable("no/such/folder/report.html")
+    Traceback (most recent call last):
+    FileNotFoundError: cannot write 'no/such/folder/report.html': the folder ... does not exist; create it first
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path is {path!r}; give the name of a file, as 'report.html'")
+    if not os.fspath(path):
+        raise ValueError("path is empty; give the name of a file, as 'report.html'")
+    target = _target(path)
+    refusal = f"cannot write {os.fspath(path)!r}"
+    if target.is_dir():
+        raise IsADirectoryError(f"{refusal}: it is a folder; give the name of a file")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{refusal}: the folder {str(target.parent)!r} does not exist; create it first")
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise type(error)(f"{refusal}: nothing can be written into {str(target.parent)!r} ({error.strerror})") from None
+    return Path(path)
+
+
+def write_whole(path: str | os.PathLike, content: bytes) -> None:
+    """Write beside the target, then put it in its place: readers see the old file or the new one.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(f"{folder}/note.txt", b"all of it")
+    ...     os.listdir(folder)
+    ['note.txt']
+    """
+    target = _target(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist; create it first")
+    beside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with open(beside, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _target(path: str | os.PathLike) -> Path:
+    """Return where a path leads: through a link, rather than in place of it."""
+    return Path(os.path.realpath(path))
