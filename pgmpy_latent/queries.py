@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import NotFittedError
 
 from pgmpy_latent.data import CategoricalData, decode, encode
 from pgmpy_latent.exceptions import DataError
@@ -67,6 +68,55 @@ tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes 
             "estimator has one as tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one "
             "of a pgmpy network"
         )
+
+
+def model_of(model) -> LatentTree | LatentNetwork:
+    """Return the tree or network itself, from a model or from a fitted learner that has one.
+
+    Raises
+    ------
+    NotFittedError
+        If a learner was given that has not been fitted.
+    TypeError
+        If something else was given.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> model_of(tree) is tree
+    True
+    >>> from pgmpy_latent import RandomStarts
+    >>> learner = RandomStarts(n_states=2).fit(pd.DataFrame({"x": [0, 1], "y": [0, 1], "z": [0, 1]}))
+    >>> model_of(learner) is learner.tree_
+    True
+    """
+    for found in (model, getattr(model, "tree_", None), getattr(model, "network_", None)):
+        if isinstance(found, (LatentTree, LatentNetwork)):
+            return found
+    if hasattr(model, "fit") and not any(name.endswith("_") for name in vars(model)):
+        raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit with a table first")
+    raise TypeError(
+        f"expected a LatentTree, a LatentNetwork or a fitted learner of one as the first argument, got "
+        f"{type(model).__name__}; from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network"
+    )
+
+
+def model_and_data(model, X, *, sample_weight=None) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
+    """Return the tree or network of a model or fitted learner, and a table as it reads it. See :func:`encode_for`.
+
+    A learner reads arrays by position, and has its own say about categories that it does not know.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import RandomStarts
+    >>> frame = pd.DataFrame({"x": [0, 1], "y": [0, 1], "z": [0, 1]})
+    >>> tree, data = model_and_data(RandomStarts(n_states=2).fit(frame), frame.to_numpy())
+    >>> data.columns
+    ('x', 'y', 'z')
+    """
+    found = model_of(model)
+    table = model._table(X) if hasattr(model, "_table") else X
+    return found, encode_for(found, table, sample_weight=sample_weight, unseen=getattr(model, "_unseen", "missing"))
 
 
 def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Evidence]:

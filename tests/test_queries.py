@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pgmpy.inference import VariableElimination
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
 
 from pgmpy_latent import (
     LatentTree,
+    NetworkEM,
+    RandomStarts,
     encode,
     impute,
     log_likelihood,
@@ -21,6 +25,8 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import DataError, UnseenCategoryError, UnseenCategoryWarning
+from pgmpy_latent.network import as_network
+from pgmpy_latent.queries import model_and_data, model_of
 from pgmpy_latent.testing import codes_for, latent_trees
 from tests import reference
 
@@ -204,6 +210,36 @@ def test_something_else_than_a_tree():
             ask(pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [1]}))
     with pytest.raises(TypeError, match="got list"):
         sample([], 3)
+
+
+def test_the_model_of_a_learner():
+    frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+    learner = RandomStarts(n_states=2).fit(frame)
+    assert model_of(learner) is learner.tree_
+    assert model_of(learner.tree_) is learner.tree_
+    network = as_network(learner.tree_)
+    assert model_of(network) is network
+    em = NetworkEM(seed=0).fit(learner.model_, frame)
+    assert model_of(em) is em.network_
+    with pytest.raises(NotFittedError, match="this RandomStarts is not fitted; call fit with a table first"):
+        model_of(RandomStarts())
+    with pytest.raises(TypeError, match=r"expected a LatentTree, a LatentNetwork or a fitted learner.*got str"):
+        model_of("camps.json")
+    with pytest.raises(TypeError, match="got KMeans; from_pgmpy"):
+        model_of(KMeans(1, n_init=1).fit([[0.0], [1.0]]))
+
+
+def test_tables_are_read_as_the_learner_reads_them():
+    frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+    learner = RandomStarts(n_states=2, unseen="error").fit(frame)
+    tree, data = model_and_data(learner, frame.to_numpy(), sample_weight=[1, 2, 3, 4])
+    assert tree is learner.tree_
+    assert data.columns == ("x", "y", "z")
+    assert data.weights.tolist() == [3.0, 7.0]
+    with pytest.raises(UnseenCategoryError, match="'x'"):
+        model_and_data(learner, frame.replace("a", "other"))
+    with pytest.warns(UnseenCategoryWarning, match="'x'"):
+        assert model_and_data(tree, frame.replace("a", "other"))[1].has_missing[0]
 
 
 def test_states_keep_their_types_beside_impossible_rows():
