@@ -150,16 +150,26 @@ def warn_of_no_overlap(columns: Sequence[Hashable], apart: np.ndarray, *, stackl
     """
     if not len(apart):
         return
-    named = ", ".join(f"{columns[i]!r} and {columns[j]!r}" for i, j in apart[:_LISTED])
-    more = f", and {len(apart) - _LISTED} more" if len(apart) > _LISTED else ""
     one = len(apart) == 1
     warnings.warn(
         f"{len(apart)} pair{'' if one else 's'} of columns {'is' if one else 'are'} never filled in the same row: "
-        f"{named}{more}. Nothing can be said about {'it' if one else 'them'}, and {'its' if one else 'their'} mutual "
-        "information counts as 0; add rows that have both, or drop one of the two.",
+        f"{named_pairs(columns, apart)}. Nothing can be said about {'it' if one else 'them'}, and "
+        f"{'its' if one else 'their'} mutual information counts as 0; add rows that have both, or drop one of the two.",
         NoOverlapWarning,
         stacklevel=stacklevel,
     )
+
+
+def named_pairs(columns: Sequence[Hashable], pairs: np.ndarray) -> str:
+    """Return the names of some pairs of columns, of many only the first, as part of a sentence.
+
+    Examples
+    --------
+    >>> named_pairs(["x", "y", "z"], np.array([[0, 1], [1, 2]]))
+    "'x' and 'y', 'y' and 'z'"
+    """
+    named = ", ".join(f"{columns[i]!r} and {columns[j]!r}" for i, j in pairs[:_LISTED])
+    return f"{named}, and {len(pairs) - _LISTED} more" if len(pairs) > _LISTED else named
 
 
 def block_information(counts: np.ndarray, row_starts: Sequence[int], column_starts: Sequence[int]) -> np.ndarray:
@@ -185,10 +195,10 @@ def block_information(counts: np.ndarray, row_starts: Sequence[int], column_star
     """
     counts = np.asarray(counts, dtype=np.float64)
     row_margins = np.add.reduceat(counts, column_starts, axis=1)
-    column_margins = _sums_of_rows(counts, row_starts)
+    column_margins = sums_of_rows(counts, row_starts)
     totals = np.add.reduceat(column_margins, column_starts, axis=1)
-    joint = _sums_of_rows(np.add.reduceat(xlogy(counts, counts), column_starts, axis=1), row_starts)
-    rows = _sums_of_rows(xlogy(row_margins, row_margins), row_starts)
+    joint = sums_of_rows(np.add.reduceat(xlogy(counts, counts), column_starts, axis=1), row_starts)
+    rows = sums_of_rows(xlogy(row_margins, row_margins), row_starts)
     columns = np.add.reduceat(xlogy(column_margins, column_margins), column_starts, axis=1)
     return _information(joint, rows, columns, totals)
 
@@ -200,17 +210,42 @@ def _information(joint: np.ndarray, rows: np.ndarray, columns: np.ndarray, total
     return np.maximum(np.divide(gains, totals, out=np.zeros_like(gains), where=totals > 0), 0.0)
 
 
-def _sums_of_rows(values: np.ndarray, starts: Sequence[int]) -> np.ndarray:
+def sums_of_rows(values: np.ndarray, starts: Sequence[int]) -> np.ndarray:
     """Sum groups of consecutive rows; ``np.add.reduceat`` takes ten times as long along the first axis."""
     n_rows = len(values)
     member = sparse.csr_array((np.ones(n_rows), np.arange(n_rows), [*starts, n_rows]), shape=(len(starts), n_rows))
     return member @ values
 
 
+def joint_counts_in_blocks(data: CategoricalData) -> Iterator[tuple[Block, Block, np.ndarray, np.ndarray]]:
+    """Yield the joint counts of all pairs of columns: those of two blocks of columns at a time.
+
+    Yields
+    ------
+    left, right : Block
+        Each pair of blocks once, also of a block with itself; in the order of the columns.
+    counts : array, shape (states on the left, states on the right)
+        The states of the columns of a block stand one after the other; they begin at its ``starts``.
+    totals : array, shape (columns on the left, columns on the right)
+        Weight of the rows in which both are filled.
+
+    Examples
+    --------
+    >>> data = encode(np.array([[0, 0], [1, 1], [1, 0]]))
+    >>> [(left, right, counts, totals)] = joint_counts_in_blocks(data)
+    >>> counts[:2, 2:].tolist(), totals[0, 1].tolist()
+    ([[1.0, 0.0], [1.0, 1.0]], 3.0)
+    """
+    blocks = blocks_of_columns(data, np.arange(len(data.columns)))
+    for number, left in enumerate(blocks):
+        for right in blocks[number:]:
+            yield left, right, *_joint_counts(data, left, right)
+
+
 def _pairs_in_blocks(data: CategoricalData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield columns, other columns, their mutual information and the weight of the rows in which both are filled."""
     wide = data.cards > _DENSE_STATES
-    blocks = _blocks(data, np.flatnonzero(~wide))
+    blocks = blocks_of_columns(data, np.flatnonzero(~wide))
     for number, left in enumerate(blocks):
         for right in blocks[number:]:
             values, totals = _counted_densely(data, left, right)
@@ -230,7 +265,7 @@ def _pairs_in_blocks(data: CategoricalData) -> Iterator[tuple[np.ndarray, np.nda
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
+class Block:
     """Some columns and their indicators: of all states but the last, of being filled if cells are missing, and of 1.
 
     Attributes
@@ -291,8 +326,8 @@ class _Block:
         return np.concatenate([in_state, filled, np.ones((len(codes), 1), bool)], axis=1, dtype=dtype)
 
 
-def _blocks(data: CategoricalData, columns: np.ndarray) -> list[_Block]:
-    """Return the columns in blocks of bounded size, in their order."""
+def blocks_of_columns(data: CategoricalData, columns: np.ndarray) -> list[Block]:
+    """Return the columns in blocks of bounded size, in their order; one with very many states is a block by itself."""
     sizes = np.maximum(data.cards[columns] - 1 + data.has_missing[columns], 1)
     groups: list[list[int]] = []
     filled = _BLOCK_INDICATORS
@@ -302,11 +337,17 @@ def _blocks(data: CategoricalData, columns: np.ndarray) -> list[_Block]:
             filled = 0
         groups[-1].append(column)
         filled += size
-    return [_Block(np.array(group), data.cards[group], data.has_missing[group]) for group in groups]
+    return [Block(np.array(group), data.cards[group], data.has_missing[group]) for group in groups]
 
 
-def _counted_densely(data: CategoricalData, left: _Block, right: _Block) -> tuple[np.ndarray, np.ndarray]:
+def _counted_densely(data: CategoricalData, left: Block, right: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return mutual information, and the weight of the rows in which both are filled, of all pairs of two blocks."""
+    counts, totals = _joint_counts(data, left, right)
+    return block_information(counts, left.starts, right.starts), totals
+
+
+def _joint_counts(data: CategoricalData, left: Block, right: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Return the joint counts of the states of two blocks, and the weight of the rows in which both are filled."""
     weights = data.weights
     whole = data.total_weight < _EXACT_IN_SINGLE and bool((weights == np.floor(weights)).all())
     dtype = np.float32 if whole else np.float64
@@ -321,7 +362,7 @@ def _counted_densely(data: CategoricalData, left: _Block, right: _Block) -> tupl
     product = product.astype(np.float64)
     halfway = left.expansion @ product
     counts = np.maximum((right.expansion @ halfway.T).T, 0.0)  # what the others leave may fall below 0 by rounding
-    return block_information(counts, left.starts, right.starts), product[np.ix_(left.filled, right.filled)]
+    return counts, product[np.ix_(left.filled, right.filled)]
 
 
 # --- Tables that are nearly all zeros -----------------------------------------------------------------------

@@ -209,8 +209,8 @@ def row_log_likelihoods(tree: LatentTree, X, *, unseen: str = "missing") -> pd.S
     [-0.2877, 0.0]
     """
     engine, tables, data = _ask(tree, X, None, unseen)
-    values = engine.row_log_likelihoods(tables)[_distinct_rows(data)]
-    return pd.Series(values, index=_index_of(X, data), name="log_likelihood")
+    values = engine.row_log_likelihoods(tables)[rows_as_given(data)]
+    return pd.Series(values, index=index_of(X, data), name="log_likelihood")
 
 
 def posterior(tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing") -> pd.DataFrame:
@@ -249,9 +249,9 @@ def posterior(tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, u
     columns = pd.MultiIndex.from_tuples(
         [(name, state) for name in names for state in tree.state_names[tree.index(name)]], names=["node", "state"]
     )
-    values = np.concatenate([*beliefs, np.empty((data.n_distinct, 0))], axis=1)[_distinct_rows(data)]
+    values = np.concatenate([*beliefs, np.empty((data.n_distinct, 0))], axis=1)[rows_as_given(data)]
     _warn_of_impossible(np.isnan(values).any(axis=1), X, data)
-    return pd.DataFrame(values, index=_index_of(X, data), columns=columns)
+    return pd.DataFrame(values, index=index_of(X, data), columns=columns)
 
 
 def most_likely(
@@ -268,14 +268,14 @@ def most_likely(
     """
     engine, tables, data = _ask(tree, X, None, unseen)
     names = list(tree.latent_names if nodes is None else nodes)
-    rows = _distinct_rows(data)
+    rows = rows_as_given(data)
     found: dict[Hashable, pd.Series] = {}
     for name, belief in zip(names, engine.beliefs(tables, [tree.index(name) for name in names]), strict=True):
         impossible = np.isnan(belief).any(axis=1)
         codes = np.where(impossible, -1, np.argmax(np.nan_to_num(belief), axis=1))
         found[name] = decode(codes[rows], tree.state_names[tree.index(name)])
         _warn_of_impossible(impossible[rows], X, data)
-    return _frame(found, _index_of(X, data))
+    return _frame(found, index_of(X, data))
 
 
 def impute(
@@ -317,11 +317,11 @@ def impute(
     data = encode_for(tree, X, unseen=unseen)
     # every row draws for itself, also where rows are equal
     rows = CategoricalData(
-        data.columns, data.state_names, data.codes[_distinct_rows(data)], np.ones(data.n_rows), np.arange(data.n_rows)
+        data.columns, data.state_names, data.codes[rows_as_given(data)], np.ones(data.n_rows), np.arange(data.n_rows)
     )
     engine = engine_for(tree, rows)
     drawn = engine.draw(engine.layout.pack(tree.tables), np.random.default_rng(random_state))
-    return _frame_of_codes(tree, drawn, ~tree.latent, _index_of(X, data))
+    return _frame_of_codes(tree, drawn, ~tree.latent, index_of(X, data))
 
 
 def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
@@ -352,7 +352,20 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
     check_is_model(tree)
     if not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
-    rng = np.random.default_rng(random_state)
+    codes = sample_codes(tree, n, np.random.default_rng(random_state))
+    shown = np.ones(tree.n_nodes, bool) if latents else ~tree.latent
+    return _frame_of_codes(tree, codes, shown, pd.RangeIndex(n))
+
+
+def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows of codes, a column per node. See :func:`sample`.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.0, 1.0]]])
+    >>> sample_codes(tree, 2, np.random.default_rng(0)).tolist()
+    [[1], [1]]
+    """
     codes = np.zeros((n, tree.n_nodes), dtype=np.int32)
     for node in tree.order:
         bounds = np.cumsum(tree.tables[node], axis=1)
@@ -364,8 +377,7 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
         for combination in np.unique(rows):
             here = rows == combination
             codes[here, node] = np.searchsorted(bounds[combination], uniform[here], side="right")
-    shown = np.ones(tree.n_nodes, bool) if latents else ~tree.latent
-    return _frame_of_codes(tree, codes, shown, pd.RangeIndex(n))
+    return codes
 
 
 def _ask(tree: LatentTree, X, sample_weight, unseen: str) -> tuple[TreeEngine, np.ndarray, CategoricalData]:
@@ -374,8 +386,14 @@ def _ask(tree: LatentTree, X, sample_weight, unseen: str) -> tuple[TreeEngine, n
     return engine, engine.layout.pack(tree.tables), data
 
 
-def _distinct_rows(data: CategoricalData) -> np.ndarray:
-    """Return the distinct row of every row; raise if some rows left the data with weight zero."""
+def rows_as_given(data: CategoricalData) -> np.ndarray:
+    """Return the distinct row of every row; raise if some rows left the data with weight zero.
+
+    Examples
+    --------
+    >>> rows_as_given(encode(pd.DataFrame({"x": ["b", "a", "b"]}))).tolist()
+    [1, 0, 1]
+    """
     lost = np.flatnonzero(data.row_index < 0)
     if len(lost):
         raise DataError(
@@ -385,7 +403,15 @@ def _distinct_rows(data: CategoricalData) -> np.ndarray:
     return data.row_index
 
 
-def _index_of(X, data: CategoricalData) -> pd.Index:
+def index_of(X, data: CategoricalData) -> pd.Index:
+    """Return the index of a table; rows of tables without one are numbered.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"x": ["a", "b"]}, index=["p", "q"])
+    >>> index_of(frame, encode(frame)).tolist(), index_of(frame.to_numpy(), encode(frame)).tolist()
+    (['p', 'q'], [0, 1])
+    """
     return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(data.n_rows)
 
 
@@ -403,7 +429,7 @@ def _frame(columns: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame:
 
 def _warn_of_impossible(impossible: np.ndarray, X, data: CategoricalData) -> None:
     if impossible.any():
-        first = _index_of(X, data)[np.flatnonzero(impossible)[:3]].tolist()
+        first = index_of(X, data)[np.flatnonzero(impossible)[:3]].tolist()
         warnings.warn(
             f"rows of probability zero under the model: {int(impossible.sum())} (the first: {first}); their "
             "posterior is undefined (NaN). Fit with a prior, e.g. prior=0.01, to rule nothing out.",

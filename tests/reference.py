@@ -489,3 +489,27 @@ def two_column_fit(counts, n_states, n_starts=30, n_iterations=400, seed=0):
         left, right = expected.sum(axis=3) / total, expected.sum(axis=2) / total
     seen = counts > 0
     return float((counts[seen] * np.log(cells[:, seen])).sum(axis=1).max())
+
+
+def pair_residual(tree, codes, weights, left, right):
+    """Return Pearson's X² of two columns against the model, its degrees of freedom, and the weight of their rows.
+
+    ``codes`` has a column per observed node; ``left`` and ``right`` are positions among them.
+    """
+    observed = np.flatnonzero(~tree.latent)
+    fitted = distribution(tree, [tree.names[observed[left]], tree.names[observed[right]]])
+    both = (codes[:, left] >= 0) & (codes[:, right] >= 0)
+    total = weights[both].sum()
+    statistic = 0.0
+    counts = np.zeros(fitted.shape)
+    for row in np.flatnonzero(both):
+        counts[codes[row, left], codes[row, right]] += weights[row]
+    for cell in np.ndindex(fitted.shape):
+        expected = total * fitted[cell]
+        if expected > 0:
+            statistic += (counts[cell] - expected) ** 2 / expected
+        elif counts[cell] > 0:
+            statistic = np.inf
+    there = counts + fitted > 0
+    df = max(there.any(axis=1).sum() - 1, 0) * max(there.any(axis=0).sum() - 1, 0)
+    return statistic, df, total

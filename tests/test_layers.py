@@ -33,7 +33,7 @@ LAYERS = [
     ["iteration"],
     ["starts", "em"],
     ["queries"],
-    ["completion", "dimension"],
+    ["completion", "dimension", "local_fit", "assignments", "anomalies"],
     ["scores"],
     ["operators._edges"],
     ["operators.root"],
