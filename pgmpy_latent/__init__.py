@@ -24,6 +24,7 @@ _HOME = {
     "Baseline": "pgmpy_latent.learners.baselines",
     "compare_classes": "pgmpy_latent.learners.compare",
     "residuals": "pgmpy_latent.local_fit",
+    "standard_errors": "pgmpy_latent.uncertainty",
     "classification_table": "pgmpy_latent.assignments",
     "average_posteriors": "pgmpy_latent.assignments",
     "unusual_rows": "pgmpy_latent.anomalies",

@@ -243,6 +243,29 @@ def plain(value):
     return value
 
 
+def in_dtype_of(column: pd.Series, dtype) -> pd.Series:
+    """Return a column of states as a Categorical, if that is the type of the column that the states were read from.
+
+    States that it has no category for get one, after the others; categories are then no longer ordered.
+
+    Examples
+    --------
+    >>> given = pd.Series(["low", None], dtype=pd.CategoricalDtype(["low", "high"], ordered=True))
+    >>> in_dtype_of(pd.Series(["low", "high"]), given.dtype).dtype == given.dtype
+    True
+    """
+    if not isinstance(dtype, pd.CategoricalDtype):
+        return column
+    codes, states = pd.factorize(column)
+    position = {identity(plain(category)): at for at, category in enumerate(dtype.categories)}
+    new = [plain(state) for state in states if identity(plain(state)) not in position]
+    if new:
+        position |= {identity(state): len(position) + at for at, state in enumerate(new)}
+        dtype = pd.CategoricalDtype([*dtype.categories, *new])
+    lookup = np.array([*(position[identity(plain(state))] for state in states), -1])  # code -1 finds the -1 at the end
+    return pd.Series(pd.Categorical.from_codes(lookup[codes], dtype=dtype))
+
+
 def _is_missing(value) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or value != value  # NaN differs from itself
 

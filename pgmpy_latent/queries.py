@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import NotFittedError
 
+from pgmpy_latent._columns import in_dtype_of, plain
 from pgmpy_latent.data import CategoricalData, decode, encode
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.network import LatentNetwork
@@ -75,10 +76,8 @@ def model_of(model) -> LatentTree | LatentNetwork:
 
     Raises
     ------
-    NotFittedError
-        If a learner was given that has not been fitted.
-    TypeError
-        If something else was given.
+    NotFittedError, TypeError
+        If a learner was given that has not been fitted, or something else than a model.
 
     Examples
     --------
@@ -108,11 +107,9 @@ def model_and_data(model, X, *, sample_weight=None) -> tuple[LatentTree | Latent
 
     Examples
     --------
-    >>> from pgmpy_latent import RandomStarts
-    >>> frame = pd.DataFrame({"x": [0, 1], "y": [0, 1], "z": [0, 1]})
-    >>> tree, data = model_and_data(RandomStarts(n_states=2).fit(frame), frame.to_numpy())
-    >>> data.columns
-    ('x', 'y', 'z')
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> model_and_data(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
+    [1.0, 2.0]
     """
     found = model_of(model)
     table = model._table(X) if hasattr(model, "_table") else X
@@ -300,7 +297,9 @@ def impute(
     Returns
     -------
     DataFrame
-        The columns of the model, in its order, under the table's index. Rows of probability zero keep their gaps.
+        The columns of the model under the table's index, as a pandas frame also where the table was none: in the order
+        of the table, and categorical where they are there; the columns of an array are in the model's order. Rows of
+        probability zero keep their gaps.
 
     Examples
     --------
@@ -313,7 +312,7 @@ def impute(
         raise ValueError(f"method is {method!r}; give 'most_likely' or 'draw'")
     check_is_model(tree)
     if method == "most_likely":
-        return most_likely(tree, X, tree.observed_names, unseen=unseen)
+        return _like(X, most_likely(tree, X, tree.observed_names, unseen=unseen))
     data = encode_for(tree, X, unseen=unseen)
     # every row draws for itself, also where rows are equal
     rows = CategoricalData(
@@ -321,7 +320,7 @@ def impute(
     )
     engine = engine_for(tree, rows)
     drawn = engine.draw(engine.layout.pack(tree.tables), np.random.default_rng(random_state))
-    return _frame_of_codes(tree, drawn, ~tree.latent, index_of(X, data))
+    return _like(X, _frame_of_codes(tree, drawn, ~tree.latent, index_of(X, data)))
 
 
 def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
@@ -341,7 +340,8 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
     Returns
     -------
     DataFrame
-        Columns in the order of the tree's nodes.
+        Columns in the order of the tree's nodes. They hold states: ``astype(X.dtypes)`` makes them categorical again
+        where those of the table ``X`` were.
 
     Examples
     --------
@@ -418,6 +418,18 @@ def index_of(X, data: CategoricalData) -> pd.Index:
 def _frame_of_codes(tree: LatentTree, codes: np.ndarray, shown: np.ndarray, index: pd.Index) -> pd.DataFrame:
     nodes = np.flatnonzero(shown)
     return _frame({tree.names[node]: decode(codes[:, node], tree.state_names[node]) for node in nodes}, index)
+
+
+def _like(X, filled: pd.DataFrame) -> pd.DataFrame:
+    """Return a filled table with the order of columns, and the categorical types, of the one that was given."""
+    if not isinstance(X, pd.DataFrame):
+        return filled
+    given = {plain(name): at for at, name in enumerate(X.columns)}
+    columns = {}
+    for at in sorted(range(filled.shape[1]), key=lambda at: given[filled.columns[at]]):
+        name, column = filled.columns[at], filled.iloc[:, at].reset_index(drop=True)
+        columns[name] = in_dtype_of(column, X.dtypes.iloc[given[name]])
+    return _frame(columns, X.index)
 
 
 def _frame(columns: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """Slow, obvious versions of what the package computes: definitions written out, by enumeration."""
 
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 
@@ -513,3 +513,42 @@ def pair_residual(tree, codes, weights, left, right):
     there = counts + fitted > 0
     df = max(there.any(axis=1).sum() - 1, 0) * max(there.any(axis=0).sum() - 1, 0)
     return statistic, df, total
+
+
+def standard_errors(tree, codes, weights):
+    """Return the standard errors of all table entries, node by node, from second differences of the log-likelihood.
+
+    The parameters are all entries of a row of a table but the last. Differences are extrapolated to steps of zero.
+    """
+    observed = np.flatnonzero(~tree.latent)
+    rows = [(node, row) for node, table in enumerate(tree.tables) for row in range(len(table))]
+    free = [(node, row, state) for node, row in rows for state in range(tree.cards[node] - 1)]
+    reach = np.array([min(tree.tables[n][r, s], tree.tables[n][r, -1]) for n, r, s in free])
+    selections = [[slice(None)] * tree.n_nodes for _ in codes]
+    for selection, row in zip(selections, codes, strict=True):
+        for node, code in zip(observed, row, strict=True):
+            selection[node] = slice(None) if code < 0 else code
+
+    def log_likelihood(change):
+        tables = [table.copy() for table in tree.tables]
+        for (node, row, state), by in zip(free, change, strict=True):
+            tables[node][row, state] += by
+            tables[node][row, -1] -= by
+        joint = joint_array(tree.with_tables(tables))
+        return weights @ np.log([joint[tuple(selection)].sum() for selection in selections])
+
+    def hessian(scale):
+        steps = np.diag(scale * reach)
+        found = np.empty((len(free), len(free)))
+        for i, j in combinations_with_replacement(range(len(free)), 2):
+            total = sum(a * b * log_likelihood(a * steps[i] + b * steps[j]) for a in (1, -1) for b in (1, -1))
+            found[i, j] = found[j, i] = total / (4 * steps[i, i] * steps[j, j])
+        return found
+
+    covariance = np.linalg.inv((hessian(0.02) - 4 * hessian(0.01)) / 3)
+    errors = []
+    for node, row in rows:
+        own = [at for at, place in enumerate(free) if place[:2] == (node, row)]
+        block = covariance[np.ix_(own, own)]
+        errors += [*np.sqrt(np.diag(block)), np.sqrt(block.sum())]
+    return np.array(errors)

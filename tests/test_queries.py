@@ -119,6 +119,49 @@ def test_imputation_by_drawing_follows_the_joint_posterior():
         impute(tree, gaps, method="mean")
 
 
+@pytest.mark.parametrize("method", ["most_likely", "draw"])
+def test_imputation_keeps_order_index_and_categories(method):
+    sizes = pd.CategoricalDtype(["small", "medium", "large"], ordered=True)
+    frame = pd.DataFrame(
+        {
+            "z": pd.Categorical.from_codes([0, 0, 1, 1], pd.IntervalIndex.from_breaks([0, 1, 2])),
+            "name": list("abcd"),
+            "x": pd.Categorical(["small", "small", "large", "large"], dtype=sizes),
+            ("y", 1): [1, 1, 2, 2],
+        },
+        index=pd.Index([7, 5, 5, 3], name="person"),
+    )
+    learner = RandomStarts(n_states=2, random_state=0).fit(frame.drop(columns="name"))
+    gappy = frame.copy()
+    gappy.iloc[0, 2] = gappy.iloc[3, 0] = None
+    gappy[("y", 1)] = gappy[("y", 1)].astype("Int64").mask([False, True, False, False])
+    filled = learner.impute(gappy[[("y", 1), "x", "name", "z"]], method=method, random_state=0)
+    assert filled.columns.tolist() == [("y", 1), "x", "z"]
+    assert filled.index.equals(frame.index)
+    assert filled.index.name == "person"
+    for name in ("x", "z"):
+        assert filled[name].dtype == frame[name].dtype
+    pd.testing.assert_frame_equal(filled, frame[filled.columns])
+
+
+def test_imputation_adds_categories_that_the_table_lacks():
+    tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.1, 0.9]]])
+    frame = pd.DataFrame({"x": pd.Categorical(["a", None], ["a"], ordered=True)})
+    filled = impute(tree, frame)
+    assert filled["x"].tolist() == ["a", "b"]
+    assert filled["x"].cat.categories.tolist() == ["a", "b"]
+    assert not filled["x"].cat.ordered
+    assert sample(tree, 3, random_state=0).astype(filled.dtypes)["x"].dtype == filled["x"].dtype
+
+
+def test_imputation_of_a_polars_frame_returns_a_pandas_frame():
+    polars = pytest.importorskip("polars")
+    tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.1, 0.9]]])
+    filled = impute(tree, polars.DataFrame({"x": ["a", None]}))
+    assert isinstance(filled, pd.DataFrame)
+    assert filled["x"].tolist() == ["a", "b"]
+
+
 def test_categories_never_seen():
     tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
     frame = pd.DataFrame({"x": ["a", "new", "newer"]})

@@ -229,7 +229,8 @@ class FittedModel(TransformerMixin):
         Returns
         -------
         DataFrame
-            The columns of ``fit``, rows those of ``X`` under its index.
+            The columns of ``fit``, rows those of ``X`` under its index; columns of a frame are in its order, and
+            categorical where they are there.
 
         Examples
         --------
@@ -256,6 +257,7 @@ class FittedModel(TransformerMixin):
         Returns
         -------
         DataFrame
+            Columns hold states: ``astype(X.dtypes)`` makes them categorical again where those of ``X`` were.
 
         Examples
         --------

@@ -194,6 +194,10 @@ class NetworkEngine:
 
     # -- the interface of engines ---------------------------------------------------------------------------------
 
+    def reweighted(self, weights: np.ndarray) -> NetworkEngine:
+        """Return an engine for the same rows with other weights."""
+        return NetworkEngine(self.parents, self.cards, self.codes, weights, self.names, self.most_entries)
+
     def expected_counts(self, tables: np.ndarray, free: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-likelihood and the expected count of every entry of every table.
 
