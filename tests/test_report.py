@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from pgmpy_latent import (
     encode,
     sample,
     scores,
+    standard_errors,
 )
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.report import _html, write_report
@@ -175,6 +177,24 @@ def test_a_latent_class_model_shows_all_that_is_asked_of_one(tmp_path):
         assert _html.percent(share, 1) in text
     table = learner.profiles().round(3)
     assert _html.decimal(table.loc[("selfLR", "Liberal"), ("H", 0)], 3) in text
+
+
+def test_probabilities_have_standard_errors(tmp_path):
+    frame = survey(400, gaps=0.0)[["selfLR", "ClinLR", "DoleLR"]].replace({"Extremely liberal": "Liberal"})
+    learner = RandomStarts(n_states=2, n_init=4, **QUIET).fit(frame)
+    learner.report(tmp_path / "report.html")
+    text = read(tmp_path / "report.html").text
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        errors = standard_errors(learner, frame)
+    assert f"All {len(errors)} probabilities" in text
+    row = errors.dropna().iloc[-1]
+    interval = f"{_html.decimal(row['lower'], 3)} to {_html.decimal(row['upper'], 3)}"
+    assert f"{_html.decimal(row['standard_error'], 3)} {interval}" in text
+    learner.set_params(prior=0.5).fit(frame).report(tmp_path / "prior.html")  # not at a maximum of the likelihood
+    text = read(tmp_path / "prior.html").text
+    assert "Uncertainty of the probabilities" not in text
+    assert "also by bootstrap" in text
 
 
 def test_a_search_that_was_stopped_says_so(tmp_path):

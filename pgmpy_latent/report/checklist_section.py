@@ -11,8 +11,9 @@ import numpy as np
 
 import pgmpy_latent
 from pgmpy_latent.report._facts import Facts
-from pgmpy_latent.report._html import Html, count, decimal, element, paragraph, percent, safe, section
+from pgmpy_latent.report._html import Html, count, decimal, element, label, paragraph, percent, safe, section
 from pgmpy_latent.report.data_section import is_unweighted, mean_categories, rare_categories
+from pgmpy_latent.report.fit_section import has_standard_errors
 
 REFERENCE = (
     "After the SMART-LCA checklist: C. J. Van Lissa, M. Garnier-Villarreal and D. Anadria (2023), Recommended "
@@ -185,10 +186,11 @@ def _convergence(facts: Facts) -> str:
 
 def _results(facts: Facts) -> list[tuple[bool, str]]:
     found: list[tuple[bool, str]] = [(True, safe("Fit: ", _link("fit", "see scores and diagnostics"), "."))]
+    found.append(_errors(facts))
     several = [node for node in facts.explained if facts.model.cards[node] > 1]
     if several:
         sizes = "; ".join(
-            f"{facts.model.names[node]}: " + ", ".join(percent(share) for share in facts.shares[node])
+            f"{label(facts.model.names[node])}: " + ", ".join(percent(share) for share in facts.shares[node])
             for node in several[:6]
         )
         more = f"; and {len(facts.hidden) - 6} more" if len(facts.hidden) > 6 else ""
@@ -197,13 +199,19 @@ def _results(facts: Facts) -> list[tuple[bool, str]]:
         if entropy is not None:
             found.append((True, f"Relative entropy {decimal(entropy, 3)}; average posteriors under Fit."))
         found.append((True, safe("Conditional probabilities: ", _link("latents", "see hidden variables"), ".")))
-        found.append((False, "Names for the states, as shorthand; standard errors by standard_errors(learner, X)."))
+        found.append((False, "Names for the states, as shorthand."))
     return found
 
 
 def _inference() -> str:
     tested = "P-values of bivariate residuals are adjusted for the number of pairs (Holm)"
     return f"{tested}. Nothing else is tested on this page."
+
+
+def _errors(facts: Facts) -> tuple[bool, str]:
+    if has_standard_errors(facts):
+        return True, "Standard errors and confidence intervals of all probabilities: under Fit."
+    return False, "Standard errors and confidence intervals: standard_errors(learner, X), also by bootstrap."
 
 
 def _pictures(facts: Facts) -> Html:

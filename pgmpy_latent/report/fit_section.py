@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmpy_latent.assignments import counted
 from pgmpy_latent.local_fit import SIGNIFICANT, residuals
-from pgmpy_latent.report._facts import Facts
+from pgmpy_latent.report._facts import MANY_PARAMETERS, Facts
 from pgmpy_latent.report._html import (
     Html,
     bar,
@@ -24,6 +24,7 @@ from pgmpy_latent.report._html import (
     section,
     table,
 )
+from pgmpy_latent.uncertainty import standard_errors
 
 #: How many pairs of columns are listed.
 MOST_PAIRS = 12
@@ -45,7 +46,7 @@ GOOD_ENTROPY, POOR_ENTROPY = 0.8, 0.6
 
 def fit_section(facts: Facts) -> Html:
     """Return the section about fit and diagnostics."""
-    parts = [_scores(facts), *_entropy(facts), *_assignments(facts), *_residuals(facts)]
+    parts = [_scores(facts), *_entropy(facts), *_assignments(facts), *_residuals(facts), *_uncertainty(facts)]
     return section("fit", "Fit and diagnostics", *parts)
 
 
@@ -194,3 +195,48 @@ def _residuals(facts: Facts) -> list[Html]:
         )
         parts.append(paragraph(note, class_="quiet"))
     return parts
+
+
+def has_standard_errors(facts: Facts) -> bool:
+    """Tell whether the model lies at a maximum of the likelihood of this table, and is not too large."""
+    learned = facts.learner is not None and facts.own_data and not getattr(facts.learner, "prior", None)
+    return learned and 0 < facts.scores["n_parameters"] < MANY_PARAMETERS and not facts.n_impossible
+
+
+def _uncertainty(facts: Facts) -> list[Html]:
+    """Return standard errors and confidence intervals of all probabilities."""
+    if not has_standard_errors(facts):
+        return []
+    with warnings.catch_warnings(record=True) as remarks:
+        warnings.simplefilter("always")
+        found = standard_errors(facts.model, facts.data, show_progress=False)
+    rows = []
+    for row in found.itertuples():
+        interval = "–" if np.isnan(row.lower) else f"{decimal(row.lower, 3)} to {decimal(row.upper, 3)}"
+        rows.append(
+            [
+                label(row.node),
+                "" if row.parent_state is None else _given(facts, row.node, row.parent_state),
+                label(row.state),
+                decimal(row.probability, 3),
+                decimal(row.standard_error, 3),
+                interval,
+                row.note,
+            ]
+        )
+    header = ["Variable", "Given", "State", "Probability", "Standard error", "95% interval", ""]
+    return [
+        element("h3", "Uncertainty of the probabilities"),
+        paragraph(
+            "Standard errors and confidence intervals from the observed information (delta method, logit scale)."
+        ),
+        *(paragraph(str(remark.message), class_="quiet") for remark in remarks),
+        folded(f"All {count(len(rows))} probabilities", table(header, rows, numbers=(3, 4, 5))),
+    ]
+
+
+def _given(facts: Facts, node, state) -> str:
+    """Return the state of the parents as text."""
+    above = [facts.model.names[at] for at in facts.model.parents[facts.model.index(node)]]
+    states = state if len(above) > 1 else (state,)
+    return ", ".join(f"{label(name)} = {label(one)}" for name, one in zip(above, states, strict=True))
