@@ -233,6 +233,35 @@ def test_columns_that_never_meet_and_columns_of_one_state(tmp_path):
     assert "1 pair of columns never filled in the same row" in read(tmp_path / "report.html").text
 
 
+def test_a_single_row_and_columns_without_a_filled_cell(tmp_path):
+    frame = survey()
+    learner = RandomStarts(n_states=2, n_init=2, **QUIET).fit(frame)
+    row = frame.head(1).copy()
+    row["selfLR"] = None
+    learner.report(tmp_path / "report.html", row)
+    text = read(tmp_path / "report.html").text
+    assert "held against 1 row and 5 columns" in text
+    assert "100.0%" in text
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (Baseline("independence"), "Maximum likelihood, in closed form, on all rows."),
+        (RandomStarts(n_states={"H": 2}, n_init=3, **QUIET), "fixed beforehand ({'H': 2})"),
+        (
+            RandomStarts(n_init=3, max_states=2, scoring_method="aic", **QUIET),
+            "chosen by the search, by Akaike's information criterion (AIC); at most 2.",
+        ),
+        (RandomStarts(n_states=2, n_init=3, prior=1.0, **QUIET), "Maximum a posteriori (Dirichlet pseudo-count 1.0)"),
+        (RandomStarts(n_states=2, n_init=3, **QUIET), "accelerated by SQUAREM), on all rows; 3 random starts"),
+    ],
+    ids=str,
+)
+def test_the_checklist_says_how_it_was_done(learner, words):
+    assert words in Page(page(gather(learner.fit(survey(gaps=0.0))))).text
+
+
 @pytest.mark.parametrize("columns", [["x"], ["x", "y"]])
 def test_small_tables(columns, tmp_path):
     frame = pd.DataFrame({"x": list("aabb"), "y": list("cdcd")})[columns]
@@ -416,14 +445,19 @@ def large_tree(n_groups, n_columns):
     return LatentTree(names, [[0, 1]] * len(names), parent, [not name.startswith("x") for name in names], tables)
 
 
-def test_large_trees_stay_small_files(tmp_path):
-    tree = large_tree(40, 450)
+def test_limits_of_large_trees_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("pgmpy_latent.report._facts.MOST_LATENTS", 5)
+    monkeypatch.setattr("pgmpy_latent.report.data_section.MOST_COLUMNS", 40)
+    monkeypatch.setattr("pgmpy_latent.report.fit_section.MANY_COLUMNS", 40)
+    tree = large_tree(9, 60)
     write_report(tree, tmp_path / "report.html", sample(tree, 60, random_state=0))
-    assert (tmp_path / "report.html").stat().st_size < 1e6
     found = read(tmp_path / "report.html")
-    assert "the 24 with the strongest links are shown" in found.text
-    assert "The first 400 of 450 columns are listed." in found.text
-    assert len(found.data["nodes"]) == 491
+    assert "Of 10 hidden variables, the 5 with the strongest links are shown" in found.text
+    assert "The first 40 of 60 columns are listed." in found.text
+    assert "Left out for 60 columns." in found.text
+    assert sum(name.startswith("latent-") for name in found.ids) == 5
+    assert sum(node["anchor"] is not None for node in found.data["nodes"]) == 5
+    assert len(found.data["nodes"]) == 70
 
 
 def test_tables_of_many_states_are_cut_and_say_so(tmp_path):

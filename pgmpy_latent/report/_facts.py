@@ -85,7 +85,7 @@ class Facts:
     @cached_property
     def independence(self) -> dict[str, float | None]:
         """The scores of the model without any dependence: the latent class model with one class."""
-        alone = Baseline("independence").fit(self.data).tree_
+        alone = Baseline("independence")._learn(self.data).tree  # fit would refuse a single row
         return asdict(scores.summary(alone, self.data, effective=False))
 
     @cached_property

@@ -28,6 +28,13 @@ CRITERIA = {
     "cs": "the Cheeseman–Stutz approximation of the marginal likelihood",
     "bde": "the marginal likelihood with a Dirichlet prior (BDe), where something is hidden by Cheeseman–Stutz",
 }
+#: Settings that say how often EM begins.
+STARTS = {
+    "n_init": "random starts",
+    "n_starts": "starts per candidate",
+    "n_restarts": "restarts",
+    "n_splits": "splits tried per state",
+}
 
 
 def checklist_section(facts: Facts) -> Html:
@@ -56,8 +63,8 @@ def checklist_section(facts: Facts) -> Html:
     items = []
     for title, points in groups:
         lines = [
-            element("li", element("span", "here" if here else "yours", class_="here" if here else "yours"), " ", words)
-            for here, words in points
+            element("li", element("span", mark, class_=mark), " ", element("span", words))
+            for mark, words in (("here" if here else "yours", words) for here, words in points)
         ]
         items.append(element("div", element("h3", title), element("ul", *lines), class_="group"))
     listed = element("div", *items, class_="checklist")
@@ -132,8 +139,8 @@ def _number_of_classes(facts: Facts) -> list[tuple[bool, str]]:
 def _how_many(learner) -> str:
     """Say how the numbers of states came about."""
     fixed, most = getattr(learner, "n_states", None), getattr(learner, "max_states", None)
-    if isinstance(fixed, (int, np.integer)):
-        return f"fixed beforehand ({fixed})"
+    if fixed is not None:
+        return f"fixed beforehand ({label(fixed)})"
     scoring = getattr(learner, "scoring_method", "bic")
     criterion = CRITERIA.get(scoring) if isinstance(scoring, str) else getattr(scoring, "__name__", None)
     limit = "" if most is None else f"; at most {most}"
@@ -161,15 +168,16 @@ def _estimation(facts: Facts) -> str:
     learner = facts.learner
     prior = getattr(learner, "prior", None)
     kind = "Maximum likelihood" if not prior else f"Maximum a posteriori (Dirichlet pseudo-count {prior})"
-    words = [f"{kind} by the EM algorithm (accelerated by SQUAREM) on all rows"]
-    weights = "" if is_unweighted(facts) else ", weighted"
-    starts = []
-    for setting, name in (("n_init", "random starts"), ("n_starts", "starts per candidate"), ("n_restarts", "restarts"),
-                          ("n_splits", "splits tried per state")):  # fmt: skip
-        value = getattr(learner, setting, None)
-        if isinstance(value, (int, np.integer)):
-            starts.append(f"{value} {name}")
-    return words[0] + weights + (f"; {', '.join(starts)}" if starts else "") + "."
+    how = " by the EM algorithm" if facts.hidden or facts.missing_shares.any() else ", in closed form"
+    if facts.hidden and getattr(learner, "accelerate", True):
+        how += " (accelerated by SQUAREM)"
+    starts = [
+        f"{getattr(learner, setting)} {name}"
+        for setting, name in STARTS.items()
+        if isinstance(getattr(learner, setting, None), (int, np.integer))
+    ]
+    weighted = "" if is_unweighted(facts) else ", weighted"
+    return f"{kind}{how}, on all rows{weighted}{'; ' if starts else ''}{', '.join(starts)}."
 
 
 def _convergence(facts: Facts) -> str:

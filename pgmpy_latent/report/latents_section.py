@@ -19,6 +19,7 @@ from pgmpy_latent.report._html import (
     legend,
     paragraph,
     percent,
+    safe,
     section,
     stacked_bar,
     table,
@@ -28,6 +29,8 @@ from pgmpy_latent.report._html import (
 MOST_CLASSES, MOST_CATEGORIES = 12, 12
 #: How many categories a state is described by, and by how much it must stand out in them.
 DESCRIBED, LEAST_LIFT = 3, 0.02
+#: From more hidden variables on, the bars of each are folded.
+MANY_LATENTS = 6
 #: Information below this, in nats, counts as none.
 NOTHING = 1e-6
 
@@ -90,11 +93,12 @@ def _latent(facts: Facts, node: int) -> Html:
         words.append(f" The {len(listed)} columns below cover {percent(coverage)} of what all columns say.")
     parts.append(paragraph(*words))
     parts.append(_classes(facts, shares, profiles, columns))
-    parts.append(element("h4", f"Columns and their categories in each {facts.state.lower()}"))
     figures = [
         _profile(facts, at, profiles[at], information) for at, (_, information, _) in zip(columns, listed, strict=True)
     ]
-    parts.append(element("div", *figures, class_="profiles"))
+    title = f"Columns and their categories in each {facts.state.lower()}"
+    drawn = element("div", *figures, class_="profiles")
+    parts.append(folded(title, drawn) if len(facts.explained) > MANY_LATENTS else safe(element("h4", title), drawn))
     parts.append(_numbers(facts, columns, profiles, shares))
     return element("article", *parts, id=f"latent-{node}", class_="latent")
 

@@ -2,7 +2,7 @@
 // Draws the tree, lets it be folded, and shows the table of a node. Names are only ever set as text, never as HTML.
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const ROW = 26, GAP = 46, HEIGHT = 20, MARGIN = 12;
+  const ROW = 26, GAP = 38, HEIGHT = 20, MARGIN = 12;
   const FIRST_ROWS = 27; // about as many rows as are unfolded in the beginning: those that can be seen at once
   const BATCH = 40; // children that are shown at once; the others wait behind one row
   const WIDEST = 26; // characters of a label
@@ -63,6 +63,11 @@
         open.add(node);
         room -= cost;
         waiting.push(...children(node));
+      }
+      while (layOut().width > drawing.clientWidth) { // and no wider than the window, if a level or two suffice
+        const deepest = Math.max(...rows.map((row) => (row.kids.length ? row.level : 0)));
+        if (deepest < 3) break;
+        for (const row of rows) if (row.level === deepest) open.delete(row.node);
       }
     }
 

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from hashlib import sha256
 from importlib.resources import files
 
-from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 import pgmpy_latent
 from pgmpy_latent._files import check_writable, write_whole
 from pgmpy_latent._settings import PROGRESS_DELAY
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.learners._fitted import unfinished_words
+from pgmpy_latent.learners._fitted import FittedModel, unfinished_words
 from pgmpy_latent.queries import model_and_data, model_of
 from pgmpy_latent.report._facts import Facts
 from pgmpy_latent.report._html import Html, count, decimal, element, paragraph
@@ -78,9 +77,7 @@ def write_report(model, path: str | os.PathLike, X=None, *, sample_weight=None) 
 
 def gather(model, X=None, sample_weight=None) -> Facts:
     """Return model, table and learner, ready for a report."""
-    learner = model if hasattr(model, "fit") else None
-    if learner is not None:
-        check_is_fitted(learner)
+    learner = model if isinstance(model, FittedModel) else None
     found = model_of(model)
     if X is not None:
         found, data = model_and_data(model, X, sample_weight=sample_weight)
