@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from tqdm.auto import tqdm
 
-from pgmpy_latent._settings import check_number
+from pgmpy_latent._settings import PROGRESS_DELAY, check_number
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.queries import engine_for, index_of, model_and_data, rows_as_given, sample_codes
 from pgmpy_latent.tree import Named
@@ -16,7 +17,7 @@ N_DRAWS = 10_000
 SAME = 1e-9
 
 
-def unusual_rows(model, X, n: int = 20, *, random_state=0) -> pd.DataFrame:
+def unusual_rows(model, X, n: int = 20, *, random_state=0, show_progress: bool = True) -> pd.DataFrame:
     """Return the rows with the smallest log-likelihood, and what is odd about them.
 
     Parameters
@@ -29,6 +30,8 @@ def unusual_rows(model, X, n: int = 20, *, random_state=0) -> pd.DataFrame:
         How many rows are wanted; all, if there are fewer.
     random_state : int or Generator
         For the rows that are drawn from the model.
+    show_progress : bool
+        Whether work of more than two seconds shows a bar; many rows with gaps in many places take long.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def unusual_rows(model, X, n: int = 20, *, random_state=0) -> pd.DataFrame:
     rows = rows_as_given(data)
     chosen = np.argsort(logs[rows], kind="stable")[:n]
     distinct = rows[chosen]
-    share = _shares(tree, data, distinct, logs, np.random.default_rng(random_state))
+    share = _shares(tree, data, distinct, logs, np.random.default_rng(random_state), show_progress)
     column, probability = _oddest_cells(tree, data, distinct)
     cells = [None if at < 0 else data.columns[at] for at in column]
     values = [
@@ -92,13 +95,19 @@ def _row_logs(tree: Named, data: CategoricalData, codes: np.ndarray) -> np.ndarr
 
 
 def _shares(
-    tree: Named, data: CategoricalData, distinct: np.ndarray, logs: np.ndarray, rng: np.random.Generator
+    tree: Named,
+    data: CategoricalData,
+    distinct: np.ndarray,
+    logs: np.ndarray,
+    rng: np.random.Generator,
+    show_progress: bool,
 ) -> np.ndarray:
     """Return, for some distinct rows, the share of drawn rows that are at most as likely."""
     drawn = sample_codes(tree, N_DRAWS, rng)[:, [tree.index(name) for name in data.columns]]
     shares = np.empty(len(distinct))
     gaps, kind = np.unique(data.codes[distinct] < 0, axis=0, return_inverse=True)
-    for number, gap in enumerate(gaps):
+    bar = tqdm(gaps, "gaps", disable=not show_progress, delay=PROGRESS_DELAY, leave=False)
+    for number, gap in enumerate(bar):
         like_them = np.sort(_row_logs(tree, data, np.where(gap, -1, drawn)))
         here = np.flatnonzero(kind.ravel() == number)
         shares[here] = np.searchsorted(like_them, logs[distinct[here]] + SAME, side="right")

@@ -42,6 +42,12 @@ class Coordinates:
         Where the parameters are.
     fixed : bool array, shape (size,)
         Entries that do not move.
+
+    Examples
+    --------
+    >>> coordinates = Coordinates(Layout([(1, 3)]), np.array([0.2, 0.5, 0.3]), np.array([False, False, False]))
+    >>> coordinates.gradient(coordinates.tables, np.array([4.0, 5.0, 1.0])).tolist()
+    [2.0, -2.0]
     """
 
     layout: Layout
@@ -150,6 +156,17 @@ def information(problem: Problem, coordinates: Coordinates, show_progress: bool 
     """Return the observed information: minus the second derivatives of the log-likelihood by the parameters.
 
     The gradients are exact; their derivatives are differences between two points on either side.
+
+    Examples
+    --------
+    Of a share p of n rows, the logit has the information n p (1 - p).
+
+    >>> from pgmpy_latent.propagation.engine import TreeEngine
+    >>> from pgmpy_latent.propagation.plan import Evidence, compile_plan
+    >>> engine = TreeEngine(compile_plan([-1], {0: Evidence(np.array([0, 1]), 2)}), [2], weights=[25.0, 75.0])
+    >>> coordinates = Coordinates(engine.layout, np.array([0.25, 0.75]), np.array([False, False]))
+    >>> information(Problem(engine), coordinates).round(4).tolist()
+    [[18.75]]
     """
     rows = [np.empty((0, coordinates.n_parameters))]
     up, down = coordinates.moved(STEP), coordinates.moved(-STEP)
@@ -181,6 +198,12 @@ def precision(
         Expected counts at the tables.
     n_unidentified : int
         In how many directions, at least, the log-likelihood is known to be flat.
+
+    Examples
+    --------
+    >>> coordinates = Coordinates(Layout([(1, 2)]), np.array([0.25, 0.75]), np.array([False, False]))
+    >>> precision(coordinates, np.array([[18.75]]), np.array([25.0, 75.0])).standard_errors.round(4).tolist()
+    [0.0433, 0.0433]
     """
     whiten = coordinates.whitening(counts)
     values, vectors = np.linalg.eigh(whiten @ curvature @ whiten.T)

@@ -193,8 +193,9 @@ def _advice(table: pd.DataFrame, is_tree: bool) -> str:
     if out.empty:
         top = known.loc[known["per_df"].idxmax()]
         return (
-            f"No pair of columns stands out: the model accounts for how columns go together. The largest X²/df is "
-            f"{top['per_df']:.2f}, of {top['first']!r} and {top['second']!r}."
+            "No pair of columns stands out once their number is accounted for: the model explains how columns go "
+            f"together. The largest X²/df is {top['per_df']:.2f}, of {top['first']!r} and {top['second']!r} (p = "
+            f"{top['p_value']:.2g} by itself)."
         )
     named = [f"{row.first!r} and {row.second!r} ({row.per_df:.1f})" for row in out.head(NAMED).itertuples()]
     more = f", and {len(out) - NAMED} more" if len(out) > NAMED else ""

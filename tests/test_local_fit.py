@@ -110,7 +110,7 @@ def test_a_true_model_leaves_nothing_to_explain():
     assert found["statistic"].is_monotonic_decreasing
     assert found["per_df"].mean() < 1.5
     assert (found["adjusted_p"] > 0.05).all()
-    assert found.attrs["advice"].startswith("No pair of columns stands out: the model accounts for how columns go")
+    assert found.attrs["advice"].startswith("No pair of columns stands out once their number is accounted for: the")
     assert repr(found.loc[0, "first"]) in found.attrs["advice"]
 
 
