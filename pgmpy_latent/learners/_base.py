@@ -111,6 +111,7 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
         with one_blas_thread():
             outcome = self._learn(X)
+        self._data = X  # what report() describes
         self._columns = X.columns
         self.n_features_in_ = len(X.columns)
         vars(self).pop("feature_names_in_", None)  # of an earlier fit
