@@ -89,7 +89,12 @@ LAYERS = [
     ["testing"],
     ["plotting"],
     ["_tables"],
-    ["cli"],
+    ["cli._text", "cli._options"],
+    ["cli._files", "cli._describe"],
+    ["cli.classes"],
+    ["cli.learn", "cli.ask", "cli.compare", "cli.convert", "cli.demo"],
+    ["cli"],  # the parser of all commands, and how errors become exit codes
+    ["cli.__main__"],
 ]
 HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}
 #: Who may import what, besides our own modules.
