@@ -16,8 +16,7 @@ import pytest
 from pgmpy_latent import LatentTree, em, load, log_likelihood, sample, scores
 from pgmpy_latent._tables import read_table
 from pgmpy_latent.cli import main
-from pgmpy_latent.cli._text import WIDTH
-from pgmpy_latent.cli.learn import needs_compiling
+from pgmpy_latent.cli._text import WIDTH, needs_compiling
 
 QUICK = ["--starts", "2", "--max-classes", "3"]
 
@@ -406,7 +405,7 @@ def test_the_first_run_says_that_it_compiles(capsys, answers_csv, monkeypatch):
     cache.mkdir(parents=True)
     Path(cache, "kernels.run-1.py311.nbi").touch()
     assert not needs_compiling(Path())
-    monkeypatch.setattr("pgmpy_latent.cli.learn.needs_compiling", lambda package: True)
+    monkeypatch.setattr("pgmpy_latent.cli._text.needs_compiling", lambda package: True)
     _, _, err = run(capsys, answers_csv, "--classes", "1")
     assert "the first run compiles, which takes a while; later ones do not" in err
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
@@ -101,11 +102,11 @@ def _candidate_lines(candidates: Sequence[Candidate], best: Candidate) -> list[s
     """Return the table of numbers of classes against BIC; nothing if there was no choice."""
     if len(candidates) == 1:
         return []
-    lines = [f"  {'classes':>7}  {'log-likelihood':>14}  {'parameters':>10}  {'BIC':>14}  starts that reached the best"]
+    lines = [f"  {'classes':>7}  {'log-likelihood':>14}  {'parameters':>10}  {'BIC':>12}  starts that reached the best"]
     for one in candidates:
         lines.append(
             f"{'*' if one is best else ' '} {one.n_classes:>7}  {one.log_likelihood:>14.2f}  {one.n_parameters:>10,}"
-            f"  {one.bic:>14.2f}  {one.n_best} of {one.n_starts}"
+            f"  {one.bic:>12.2f}  {one.n_best} of {one.n_starts}"
         )
     return [*lines, ""]
 
@@ -138,13 +139,12 @@ def _identification(tree: LatentTree, n_parameters: int) -> list[str]:
 
 def describe_tree(learner, data: CategoricalData) -> list[str]:
     """Return how well a learned tree fits, how it looks, and what its hidden variables are about."""
-    import sys
-
     from pgmpy_latent import explain
 
     tree = learner.tree_
     text = explain.summary_text(tree, log_likelihood=learner.log_likelihood_, bic=learner.bic_)
-    lines = explain.writable(text, sys.stdout.encoding).splitlines()
+    written = explain.writable(text, sys.stdout.encoding).splitlines()
+    lines = [part for line in written for part in (wrapped(line, "    ") or [""])]
     return [*lines, "", *describe_states(tree, data)] if tree.latent_names else lines
 
 

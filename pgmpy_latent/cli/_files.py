@@ -57,7 +57,7 @@ def model_format(path: str) -> str:
     if ending == ".json":
         return "json"
     if ending not in FORMATS:
-        raise BadInputError(f"{path}: the ending is none of .json, {', '.join(FORMATS)}; name the file accordingly")
+        raise BadInputError(f"{path}: the ending of a model is .json, {', '.join(FORMATS)}; this is none of them")
     return FORMATS[ending]
 
 

@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from pgmpy_latent._tables import shortened
 
@@ -90,6 +91,17 @@ def _fitted(text: str, room: int) -> str:
     """Shorten the label of a cell, not its share."""
     label, _, share = text.partition("\0")
     return f"{shortened(label, room - len(share) - 1)} {share}" if share else shortened(label, room)
+
+
+def announce_compiling() -> None:
+    """Say that the first run takes longer, if this seems to be the first."""
+    if needs_compiling(Path(__file__).parents[1]):
+        print("the first run compiles, which takes a while; later ones do not", file=sys.stderr, flush=True)
+
+
+def needs_compiling(package: Path) -> bool:
+    """Tell whether the kernels are probably not compiled yet: numba keeps its results beside them where it can."""
+    return not any((package / "propagation" / "__pycache__").glob("kernels*.nbi"))
 
 
 # While it works -----------------------------------------------------------------------------------

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pgmpy_latent._tables import BadInputError, check_known, did_you_mean, weights_of
 from pgmpy_latent.cli._files import output_file, read_model, table_for, write_rows
 from pgmpy_latent.cli._options import add_command, add_reading, listed, number
-from pgmpy_latent.cli._text import counted, note
+from pgmpy_latent.cli._text import announce_compiling, counted, note
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,14 +108,17 @@ def run_score(args: argparse.Namespace) -> None:
 
     from pgmpy_latent import row_log_likelihoods
 
-    values = row_log_likelihoods(model, rows, unseen=args.unseen)
+    announce_compiling()
+    with _in_terms_of_options():
+        values = row_log_likelihoods(model, rows, unseen=args.unseen)
     write_rows(_beside(names, {"log_likelihood": values}), path, "%.12g")
     impossible = np.isneginf(values.to_numpy())
     _say_impossible(impossible, names)
     counts = np.ones(len(values)) if weights is None else weights.to_numpy()
     mean = np.average(values.to_numpy()[~impossible], weights=counts[~impossible]) if counts[~impossible].any() else 0.0
     which = "of the others" if impossible.any() else f"of {counted(len(values), 'row')}"
-    _tell(f"mean log-likelihood {mean:.6f} {which}{'' if weights is None else f', weighted by {args.weights!r}'}")
+    words = f"mean log-likelihood {mean:.6f} {which}{'' if weights is None else f', weighted by {args.weights!r}'}"
+    print(words, file=sys.stderr, flush=True)
 
 
 def run_predict(args: argparse.Namespace) -> None:
@@ -125,11 +131,10 @@ def run_predict(args: argparse.Namespace) -> None:
 
     from pgmpy_latent import most_likely, posterior
 
-    with warnings.catch_warnings(record=True) as caught:  # the second of the two would say everything again
+    announce_compiling()
+    with _in_terms_of_options(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "rows of probability zero")  # said below
         shares = posterior(model, rows, variables, unseen=args.unseen)
-    _show_unseen(caught)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
         likeliest = most_likely(model, rows, variables, unseen=args.unseen)
     columns = {}
     for at, name in enumerate(variables):
@@ -177,31 +182,31 @@ def _names_of_rows(frame: pd.DataFrame, column: str | None) -> pd.Series:
 def _beside(names: pd.Series, columns: dict[str, pd.Series]) -> pd.DataFrame:
     import pandas as pd
 
+    if names.name in columns:
+        raise BadInputError(f"--id: the model has a variable called {names.name!r} too; rename the column")
     parts = [names, *columns.values()]
     frame = pd.concat([part.reset_index(drop=True) for part in parts], axis=1)
     frame.columns = [str(names.name), *columns]
     return frame
 
 
-def _show_unseen(caught: list) -> None:
-    from pgmpy_latent.exceptions import UnseenCategoryWarning
+@contextmanager
+def _in_terms_of_options() -> Iterator[None]:
+    """Let the refusal of unknown categories name the option in place of Python's argument."""
+    from pgmpy_latent.exceptions import UnseenCategoryError
 
-    for one in caught:
-        if issubclass(one.category, UnseenCategoryWarning):
-            note(str(one.message))
+    try:
+        yield
+    except UnseenCategoryError as error:
+        what = str(error).partition(". Map them")[0]
+        raise BadInputError(f"{what}. Mend the cells, or say --unseen missing.") from None
 
 
 def _say_impossible(impossible: np.ndarray, names: pd.Series) -> None:
     if impossible.any():
-        first = ", ".join(str(name) for name in names[impossible][:3])
-        rows = counted(int(impossible.sum()), "row")
+        which = [str(name) for name in names[impossible]]
+        first = ", ".join([*which[:3], *(["..."] if len(which) > 3 else [])])
         note(
-            f"{rows} cannot happen under the model ({names.name}: {first}{', ...' * (impossible.sum() > 3)}); a model "
-            "that was learned with --prior 0.01 rules nothing out"
+            f"{counted(len(which), 'row')} cannot happen under the model ({names.name}: {first}); a model that was "
+            "learned with --prior 0.01 rules nothing out"
         )
-
-
-def _tell(words: str) -> None:
-    import sys
-
-    print(words, file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ from pgmpy_latent.cli._options import (
     number,
     sizes,
 )
-from pgmpy_latent.cli._text import counted, say, wrapped
+from pgmpy_latent.cli._text import announce_compiling, counted, say, wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,14 +76,16 @@ def add_parser(commands) -> None:
     add_seed_and_jobs(group)
 
 
-def run(args: argparse.Namespace) -> None:
-    """Compare, print the table, and say which number is recommended and why."""
+def run(args: argparse.Namespace) -> int:
+    """Compare, print the table, and say which number is recommended and why; return the exit code."""
     path = output_file(args.output)
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights)
     data = encoded(table)
     say([*describe_table(table, data), ""])
 
     from pgmpy_latent import compare_classes
+
+    announce_compiling()
 
     bootstrap = {"n_bootstrap": args.bootstrap} if args.bootstrap else {}
     found = compare_classes(
@@ -99,6 +101,7 @@ def run(args: argparse.Namespace) -> None:
     if path is not None:
         write_rows(found.reset_index(), path, "%.10g")
         say([f"Written: {path}"])
+    return 130 if len(found) < len(args.classes) else 0  # Ctrl-C leaves the sizes that were done
 
 
 def comparison_lines(found: pd.DataFrame) -> list[str]:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  pgmpy-latent convert model.json model.bif             refused if that loses something
+  pgmpy-latent convert model.json model.bif             unless that loses something
   pgmpy-latent convert model.json model.xmlbif --force  written all the same
   pgmpy-latent convert model.bif model.json --hidden H  BIF forgets what is hidden
 
 Endings: .json, which loses nothing, .bif, .xmlbif or .xml, .net and .uai. What
-would be lost is found out by writing and reading the model with pgmpy, and listed.
+would be lost is listed; pgmpy writes and reads the model to find it out.
 """
 
 

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from pgmpy_latent.cli._options import (
     number,
     positive,
 )
-from pgmpy_latent.cli._text import say, wrapped
+from pgmpy_latent.cli._text import announce_compiling, say, wrapped
 
 if TYPE_CHECKING:
     from pgmpy_latent.tree import LatentTree
@@ -115,6 +116,8 @@ def add_parser(commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Learn, say what was found, and write it; return the exit code."""
+    from sklearn.exceptions import ConvergenceWarning
+
     begin = time.perf_counter()
     path = output_prefix(args.output)
     report = output_file(args.report, "--report")
@@ -123,18 +126,22 @@ def run(args: argparse.Namespace) -> int:
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights)
     data = encoded(table)
     say(describe_table(table, data))
-    if needs_compiling(Path(__file__).parents[1]):
-        print("the first run compiles, which takes a while; later ones do not", file=sys.stderr, flush=True)
-    learner.fit(data)
-    describe = describe_classes if args.method == "classes" else describe_tree
-    say(["", *describe(learner, data), *_unfinished(learner, args)])
-    tree = learner.tree_
-    lines = _write(tree, path, args.bif)
-    if report is not None:
-        learner.report(report)
-        lines.append(f"Written: {report}")
-    say(["", *lines, f"Took {time.perf_counter() - begin:.1f} seconds."])
-    say(["", "In Python:", *_snippet(tree, path)])
+    announce_compiling()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
+        learner.fit(data)
+    written = _write(learner.tree_, path, args.bif)  # before anything else can go wrong
+    try:
+        describe = describe_classes if args.method == "classes" else describe_tree
+        say(["", *describe(learner, data), *_unfinished(learner, args)])
+        if report is not None:
+            learner.report(report)
+            written.append(f"Written: {report}")
+    except KeyboardInterrupt:
+        print(f"pgmpy-latent: interrupted; the model is in {path}", file=sys.stderr)
+        return 130
+    say(["", *written, f"Took {time.perf_counter() - begin:.1f} seconds."])
+    say(["", "In Python:", *_snippet(learner.tree_, path)])
     return 130 if learner.stopped_ == "interrupted" else 0
 
 
@@ -167,7 +174,7 @@ def make_learner(args: argparse.Namespace):
         words = str(error)
         for option, keyword in KEYWORDS.items():
             words = words.replace(keyword, f"--{option.replace('_', '-')}")
-        raise BadInputError(words) from None
+        raise BadInputError(words.removesuffix(", or None")) from None
     return learner
 
 
@@ -186,11 +193,6 @@ def _who(option: str) -> str:
     """Say which methods have an option."""
     found = [method for method in LEARNERS if KEYWORDS[option] in _learner(method).get_params(deep=False)]
     return f"leave it out, or use {', '.join(found)}" if found else "no method has it"
-
-
-def needs_compiling(package: Path) -> bool:
-    """Tell whether the kernels are probably not compiled yet: numba keeps its results beside them where it can."""
-    return not any((package / "propagation" / "__pycache__").glob("kernels*.nbi"))
 
 
 # After it has ended -------------------------------------------------------------------------------
