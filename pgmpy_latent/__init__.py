@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 _HOME = {
     "CategoricalData": "pgmpy_latent.data",
     "encode": "pgmpy_latent.data",
+    "encode_chunks": "pgmpy_latent.chunks",
     "LatentTree": "pgmpy_latent.tree",
     "LatentNetwork": "pgmpy_latent.network",
     "TreeEM": "pgmpy_latent.estimator",

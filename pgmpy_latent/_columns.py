@@ -173,8 +173,7 @@ def _read(name: Hashable, values) -> Column:
         if not _is_missing(value):
             _refuse_odd(name, value)
             lookup[i] = position.setdefault(identity(value), len(position))
-    levels = _whole_or_float([value for _, value in position])
-    _refuse_lookalikes(name, levels)
+    levels = settled_levels(name, [value for _, value in position])
     if len(position) < len(raw_levels):  # some were missing or the same value in another type
         codes = lookup[codes]
     return Column(codes, levels, settled=isinstance(values, pd.Categorical) and bool((codes >= 0).any()))
@@ -254,6 +253,13 @@ def identity(value) -> tuple[str, Hashable]:
     if isinstance(value, (int, float)):
         return "int", int(value) if isinstance(value, float) and value.is_integer() else value
     return ("str" if isinstance(value, str) else type(value).__name__), value
+
+
+def settled_levels(name: Hashable, levels: list) -> list:
+    """Return the values of a whole column in their final types; those that read alike are refused."""
+    levels = _whole_or_float(levels)
+    _refuse_lookalikes(name, levels)
+    return levels
 
 
 def _whole_or_float(levels: list) -> list:

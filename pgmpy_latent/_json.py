@@ -125,7 +125,7 @@ def _is_unicode(text: str) -> bool:
 def from_text(text: str) -> tuple[str, list[Node], str]:
     """Return kind, nodes and title; anything that :func:`to_text` would not write is a FileFormatError."""
     try:
-        return _read_document(_parse(text))
+        return from_document(_parse(text))
     except RecursionError:
         raise FileFormatError("nested too deeply") from None
 
@@ -137,7 +137,8 @@ def _parse(text: str):
         raise FileFormatError(f"not JSON, or cut short: {error}") from None
 
 
-def _read_document(document) -> tuple[str, list[Node], str]:
+def from_document(document) -> tuple[str, list[Node], str]:
+    """Return kind, nodes and title of a text that was parsed already."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FileFormatError(f'"format" is not "{FORMAT}": not a file that pgmpy_latent.save wrote')
     version = document.get("version")

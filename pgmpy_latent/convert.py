@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent._json import LATENT, ROW_SUM_TOLERANCE, Node, from_text, parents_first, to_text
+from pgmpy_latent._files import write_whole
+from pgmpy_latent._json import LATENT, ROW_SUM_TOLERANCE, Node, from_document, from_text, parents_first, to_text
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
 from pgmpy_latent.network import LatentNetwork, check_one_parent
 from pgmpy_latent.tree import ROW_SUM_TOLERANCE as EXACT
@@ -119,13 +120,7 @@ def network_from_pgmpy(network: DiscreteBayesianNetwork) -> LatentNetwork:
     """
     nodes = _nodes_of_network(network)
     try:
-        return LatentNetwork(
-            names=[node.name for node in nodes],
-            state_names=[node.states for node in nodes],
-            parents=[node.parents for node in nodes],
-            latent=[node.latent for node in nodes],
-            tables=[_rounded_off(node.table) for node in nodes],
-        )
+        return _build_latent_network([replace(node, table=_rounded_off(node.table)) for node in nodes])
     except InvalidTreeError as error:
         raise InvalidTreeError(f"{error}{_remedy(error)}") from None
 
@@ -176,6 +171,16 @@ def _build_tree(nodes: Sequence[Node]) -> LatentTree:
         names=[node.name for node in nodes],
         state_names=[node.states for node in nodes],
         parent=[node.parents[0] if node.parents else -1 for node in nodes],
+        latent=[node.latent for node in nodes],
+        tables=[node.table for node in nodes],
+    )
+
+
+def _build_latent_network(nodes: Sequence[Node]) -> LatentNetwork:
+    return LatentNetwork(
+        names=[node.name for node in nodes],
+        state_names=[node.states for node in nodes],
+        parents=[node.parents for node in nodes],
         latent=[node.latent for node in nodes],
         tables=[node.table for node in nodes],
     )
@@ -327,14 +332,12 @@ def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str 
     ...     load(f"{folder}/model.json") == tree
     True
     """
-    if isinstance(model, LatentTree):
-        text = to_text("tree", _nodes_of_tree(model))
-    elif isinstance(model, LatentNetwork):
-        text = to_text("network", _nodes_of_tree(model))
+    if isinstance(model, (LatentTree, LatentNetwork)):
+        text = model_text(model)
     else:
         nodes = _nodes_of_network(model)  # also says what is expected, should the model be neither
         text = to_text("network", nodes, model.name if isinstance(model.name, str) else "")
-    _write_whole(Path(path), text.encode())
+    write_whole(path, text.encode())
 
 
 def load(path: str | os.PathLike) -> LatentTree | DiscreteBayesianNetwork:
@@ -376,17 +379,20 @@ def load(path: str | os.PathLike) -> LatentTree | DiscreteBayesianNetwork:
         raise FileFormatError(f"{path}: {error}") from None
 
 
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write beside the target, then put it in its place: readers see the old file or the new one."""
-    target = Path(os.path.realpath(path))  # through a link, rather than in place of it
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist; create it first")
-    beside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with open(beside, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
+def model_text(model: LatentTree | LatentNetwork) -> str:
+    """Return the JSON text of a tree or network, as :func:`save` writes it."""
+    return to_text("tree" if isinstance(model, LatentTree) else "network", _nodes_of_tree(model))
+
+
+def model_from_document(document) -> LatentTree | LatentNetwork:
+    """Return the tree or network whose JSON text was parsed already; bit for bit what :func:`model_text` was given.
+
+    Examples
+    --------
+    >>> import json
+    >>> tree = LatentTree(["x"], [[1, 2]], [-1], [False], [[[0.25, 0.75]]])
+    >>> model_from_document(json.loads(model_text(tree))) == tree
+    True
+    """
+    kind, nodes, _ = from_document(document)
+    return _build_tree(nodes) if kind == "tree" else _build_latent_network(nodes)

@@ -243,10 +243,10 @@ def encode(
     if encoded:
         weights = _weights_of_distinct(X, sample_weight)
     else:
-        weights = _checked_weights(sample_weight, source.n_rows)
+        weights = checked_weights(sample_weight, source.n_rows)
     kept = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
-    states, codes = _code_columns(source, names, given, kept, unseen)
-    groups, distinct = _distinct_rows(codes, [len(column_states) for column_states in states])
+    states, codes = code_columns(source, names, given, kept, unseen)
+    groups, distinct = distinct_rows(codes, [len(column_states) for column_states in states])
     if kept is not None:
         weights = weights[kept]
     summed = np.bincount(groups, weights, minlength=len(distinct)).astype(np.float64, copy=False)
@@ -303,7 +303,7 @@ def _open_encoded(data: CategoricalData) -> Source:
     return Source(list(data.columns), data.n_distinct, read, copies)
 
 
-def _code_columns(source: Source, names: tuple, given: dict, kept, unseen: str) -> tuple[list, np.ndarray]:
+def code_columns(source: Source, names: tuple, given: dict, kept, unseen: str) -> tuple[list, np.ndarray]:
     """Return the states of every column and the codes, a row per column so that columns are contiguous."""
     position = {name: i for i, name in enumerate(source.names)}
     codes = np.empty((len(names), source.n_rows if kept is None else len(kept)), np.int8)
@@ -332,7 +332,8 @@ def _hash64(*values) -> int:
 # --- Weights ----------------------------------------------------------------------------------------------
 
 
-def _checked_weights(sample_weight, n_rows: int) -> np.ndarray | None:
+def checked_weights(sample_weight, n_rows: int, *, all_zero: bool = False) -> np.ndarray | None:
+    """Return weights as floats, one per row; anything else is an error, and so is no weight at all unless allowed."""
     if sample_weight is None:
         return None
     raw = np.asarray(sample_weight)
@@ -346,23 +347,23 @@ def _checked_weights(sample_weight, n_rows: int) -> np.ndarray | None:
         raise WeightError(f"sample_weight is not numeric ({raw.dtype}); give one number per row")
     if weights.shape != (n_rows,):
         raise WeightError(f"sample_weight has shape {weights.shape}; X has {n_rows} rows: give ({n_rows},)")
-    _check_weights("sample_weight", weights)
+    _check_weights("sample_weight", weights, all_zero)
     return weights
 
 
-def _check_weights(what: str, weights: np.ndarray) -> None:
+def _check_weights(what: str, weights: np.ndarray, all_zero: bool = False) -> None:
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
         cells = ", ".join(f"{weights[i]} in row {i}" for i in bad[:LISTED])
         more = " and so on" if len(bad) > LISTED else ""
         raise WeightError(f"{what} holds {cells}{more}; weights must be finite and not negative")
-    if not weights.any():
+    if not (all_zero or weights.any()):
         raise WeightError(f"{what} is zero in every row; give at least one row a positive weight")
 
 
 def _weights_of_distinct(data: CategoricalData, sample_weight) -> np.ndarray:
     """Return the weights of the distinct rows, from new weights of the table's rows if there are any."""
-    weights = _checked_weights(sample_weight, data.n_rows)
+    weights = checked_weights(sample_weight, data.n_rows)
     if weights is None or data.row_index is None:
         return data.weights if weights is None else weights
     lost = np.flatnonzero((data.row_index < 0) & (weights > 0))
@@ -378,7 +379,7 @@ def _weights_of_distinct(data: CategoricalData, sample_weight) -> np.ndarray:
 # --- Distinct rows ----------------------------------------------------------------------------------------
 
 
-def _distinct_rows(codes: np.ndarray, cards: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def distinct_rows(codes: np.ndarray, cards: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct row of every row, and the distinct rows; ``codes`` has a row per column."""
     groups, n_distinct = _rank_rows(codes, cards)
     member = np.empty(n_distinct, np.intp)

@@ -53,6 +53,14 @@ class BlanketTooLargeError(PgmpyLatentError):
     """What surrounds a hidden variable takes too many values. Raise the limit, or leave out parents and children."""
 
 
+class CheckpointError(PgmpyLatentError):
+    """A checkpoint is damaged, or belongs to another search. Remove the file, or name another one."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the search goes on. Make room, or name a file elsewhere."""
+
+
 class UnseenCategoryWarning(UserWarning):
     """Cells held categories that the model does not know and were treated as missing."""
 

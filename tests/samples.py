@@ -1,6 +1,8 @@
 """Trees and networks that several tests use, and comparisons to the last bit."""
 
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,10 @@ from hypothesis import strategies as st
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
+from pgmpy_latent.convert import model_from_document, model_text
 from pgmpy_latent.data import encode
+from pgmpy_latent.learners import _searching
+from pgmpy_latent.learners._checkpoint import Saved, _back, _plain
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.testing import latent_trees
 from pgmpy_latent.tree import LatentTree
@@ -22,6 +27,39 @@ scalars = st.one_of(
     st.sampled_from(["1", "True", "a,b", "<5", "é", '"q"', "\\", "\n", "x y", ""]),
 )
 labels = st.one_of(scalars, st.tuples(scalars, st.one_of(scalars, st.tuples(scalars))))
+
+
+class Notes:
+    """In place of a checkpoint: remembers every state; ``going_on`` is a state and history to go on from."""
+
+    def __init__(self, going_on=None):
+        self.saved = []
+        self.going_on = going_on
+
+    def take_up(self, entropy):
+        if self.going_on is None:
+            return None
+        state, history = self.going_on
+        return Saved(through_a_file(state), json.loads(json.dumps(history)), entropy)
+
+    def keep(self, state, history, last=False):
+        self.saved.append((state, list(history)))
+
+    def tend(self, now=False):
+        pass
+
+    def watch(self, monkeypatch):
+        """Take the place of every checkpoint that a learner asks for."""
+        monkeypatch.setattr(_searching, "Checkpoint", lambda path, mark: self)
+
+
+def through_a_file(state):
+    """Return the state as a file would give it back: memory as JSON, the tree as new arrays."""
+    memory = _back(json.loads(json.dumps(_plain(state.memory))))
+    assert memory == state.memory
+    tree = model_from_document(json.loads(model_text(state.tree)))
+    assert_same_tree(tree, state.tree)
+    return replace(state, tree=tree, memory=memory)
 
 
 def awkward_trees(**options):

@@ -1,9 +1,6 @@
 """Binary latent forests: BIN-G follows its algorithm; both learners find what is there and end with a model."""
 
-import json
-import pickle
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +17,7 @@ from pgmpy_latent.learners._frontier import Frontier
 from pgmpy_latent.learners._pairs import Pair
 from pgmpy_latent.learners._search import Search
 from tests import reference
-from tests.samples import assert_same_tree, clusters, columns_below, leafy_tree, same_by_name, small_tables
+from tests.samples import Notes, assert_same_tree, clusters, columns_below, leafy_tree, same_by_name, small_tables
 
 QUIET = {"random_state": 0, "show_progress": False}
 seeds = st.integers(0, 2**32 - 1)
@@ -575,38 +572,25 @@ def test_ctrl_c_at_any_moment_leaves_a_model(monkeypatch, learner, forest, n_job
 # searches taken up again
 
 
-def through_a_file(state):
-    """Return the state as a file would give it back: memory as JSON, the tree as new arrays."""
-    assert json.loads(json.dumps(state.memory)) == state.memory
-    tree = pickle.loads(pickle.dumps(state.tree))
-    return replace(state, tree=tree, memory=json.loads(json.dumps(state.memory)))
-
-
 def without_seconds(history):
     return history.drop(columns="seconds")
 
 
 def states_of(learner, table, monkeypatch):
     """Fit with a state after every pair, and return all states with the history up to them."""
-    saved, run = [], Search.run
-
-    def watched_run(search, state, advance, history=None):
-        search.checkpoint = lambda state, history: saved.append((state, list(history)))
-        return run(search, state, advance, history)
-
+    notes = Notes()
     with monkeypatch.context() as patched:
         patched.setattr(_forest, "CHUNK_SECONDS", 1e-4)
-        patched.setattr(Search, "run", watched_run)
-        learner.fit(table)
-    return saved
+        notes.watch(patched)
+        learner.set_params(checkpoint="notes").fit(table)
+    return notes.saved
 
 
 def gone_on(learner, table, state, history, monkeypatch):
     """Fit, but begin where a search stood."""
-    run = Search.run
     with monkeypatch.context() as patched:
-        patched.setattr(Search, "run", lambda search, _, advance: run(search, through_a_file(state), advance, history))
-        return learner.fit(table)
+        Notes((state, history)).watch(patched)
+        return learner.set_params(checkpoint="notes").fit(table)
 
 
 @both

@@ -1,9 +1,5 @@
 """EAST: it finds the trees that are there, keeps what was asked for at every step, and can be stopped and repeated."""
 
-import json
-import pickle
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +11,7 @@ from pgmpy_latent.learners._east_policy import EastPolicy
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.operators import canonical_tree, is_regular, root_walk
 from pgmpy_latent.operators._edges import neighbours_of
-from tests.samples import assert_same_tree, columns_below, latent_class, leafy_tree, press_ctrl_c, same_by_name
+from tests.samples import Notes, assert_same_tree, columns_below, latent_class, leafy_tree, press_ctrl_c, same_by_name
 
 QUIET = {"random_state": 0, "show_progress": False}
 QUICK = {**QUIET, "excursions": (), "look_ahead": 0}
@@ -411,24 +407,15 @@ def test_the_summary_names_every_column_once(capsys, pairs):
 
 @pytest.mark.parametrize("options", [SOME, {"evaluation": "rl", **QUIET}, {"evaluation": "dc", **QUIET}], ids=str)
 def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch, pairs, options):
-    table, run, saved = pairs.iloc[:150, ::-1], Search.run, []  # columns against the order of their names
-
-    def watched(search, state, advance):
-        search.checkpoint = lambda state, history: saved.append((state, list(history)))
-        return run(search, state, advance)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Search, "run", watched)
-        whole = EAST(**options).fit(table)
+    table, notes = pairs.iloc[:150, ::-1], Notes()  # columns against the order of their names
+    notes.watch(monkeypatch)
+    whole = EAST(**options, checkpoint="notes").fit(table)
+    saved = notes.saved
     assert saved[-1][0].finished
     assert len(saved) > len(whole.history_) > 2
     for state, history in saved[:: max(1, len(saved) // 4)]:
-        memory = json.loads(json.dumps(state.memory))
-        assert memory == state.memory
-        state = replace(state, tree=pickle.loads(pickle.dumps(state.tree)), memory=memory)
-        with monkeypatch.context() as patched:
-            patched.setattr(Search, "run", lambda search, _, advance, s=state, h=history: run(search, s, advance, h))
-            again = EAST(**options).fit(table)
+        Notes((state, history)).watch(monkeypatch)
+        again = EAST(**options, checkpoint="notes").fit(table)
         assert_same_tree(again.tree_, whole.tree_)
         dropped = [one.history_.drop(columns="seconds") for one in (again, whole)]
         pd.testing.assert_frame_equal(*dropped, check_exact=True)

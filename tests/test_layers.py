@@ -15,11 +15,12 @@ PACKAGE = Path(pgmpy_latent.__file__).parent
 #: Modules on one line may not import each other.
 LAYERS = [
     ["exceptions"],
-    ["_arrays", "_settings"],
+    ["_arrays", "_settings", "_files"],
     ["tree"],
     ["network"],
     ["_columns"],
     ["data"],
+    ["chunks"],
     ["information"],
     ["propagation"],  # the package itself, which holds nothing
     ["propagation.layout"],
@@ -55,7 +56,7 @@ LAYERS = [
     ["learners._completed"],
     ["learners._evaluation"],
     ["learners._east_policy"],
-    ["learners._fitted"],
+    ["learners._fitted", "learners._checkpoint"],
     ["learners._base"],
     ["learners._searching"],
     ["learners._cardinality", "learners._forest"],

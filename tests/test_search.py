@@ -1,9 +1,8 @@
 """The search driver: seeds by key, clocks, interrupts, and searches that go on from any state as if never stopped."""
 
-import json
-import pickle
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from pgmpy_latent.learners._search import Outcome, Search, Settings, State, Step
 from pgmpy_latent.learners._workshop import Workshop
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
-from tests.samples import assert_same_tree, latent_class, two_classes_of_columns
+from tests.samples import Notes, assert_same_tree, latent_class, two_classes_of_columns
 
 TOSS = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])
 FIRST = State(TOSS, -10.0, -10.0)
@@ -76,7 +75,7 @@ def test_an_interrupt_in_a_candidate_reaches_the_driver(n_threads):
     def advance(state):
         search.map(fail, [1, 2, 3])
 
-    outcome = search.run(FIRST, advance)
+    outcome = search.run(lambda: FIRST, advance)
     assert outcome.stopped == "interrupted"
     assert outcome.tree is TOSS
 
@@ -85,7 +84,7 @@ def test_an_interrupt_in_a_candidate_reaches_the_driver(n_threads):
 
 
 def test_a_run_keeps_what_was_accepted():
-    outcome = Search(Settings()).run(FIRST, rising(3))
+    outcome = Search(Settings()).run(lambda: FIRST, rising(3))
     assert isinstance(outcome, Outcome)
     assert (outcome.score, outcome.log_likelihood, outcome.stopped) == (-7.0, -10.0, None)
     assert all(list(entry) == ENTRY for entry in outcome.history)
@@ -104,11 +103,10 @@ def test_steps_without_an_operator_are_no_history():
         failed = state.memory.get("failed", 0) + 1
         return Step(replace(state, memory={"failed": failed}, finished=failed == 4))
 
-    saved = []
-    search = Search(Settings(), checkpoint=lambda state, history: saved.append(state))
-    outcome = search.run(FIRST, advance)
+    notes = Notes()
+    outcome = Search(Settings(), checkpoint=notes).run(lambda: FIRST, advance)
     assert [entry["operator"] for entry in outcome.history] == ["start"]
-    assert [state.memory.get("failed", 0) for state in saved] == [0, 1, 2, 3, 4]
+    assert [state.memory.get("failed", 0) for state, _ in notes.saved] == [0, 1, 2, 3, 4]
 
 
 def test_a_finished_state_is_returned_as_it_is():
@@ -117,16 +115,16 @@ def test_a_finished_state_is_returned_as_it_is():
 
     done = replace(FIRST, finished=True)
     history = [{"step": 0, "seconds": 1.5}]
-    outcome = Search(Settings()).run(done, advance, history)
-    assert outcome.tree is TOSS
+    outcome = Search(Settings(), checkpoint=Notes((done, history))).run(no_start, advance)
+    assert outcome.tree == TOSS
     assert outcome.history == history
-    assert outcome.history is not history
 
 
 def test_the_clock_goes_on_where_a_saved_search_was():
-    history = Search(Settings()).run(FIRST, rising(1)).history
+    history = Search(Settings()).run(lambda: FIRST, rising(1)).history
     history[-1]["seconds"] = 50.0
-    further = Search(Settings(), time_limit=30).run(replace(FIRST, step=1), rising(3), history)
+    notes = Notes((replace(FIRST, step=1), history))
+    further = Search(Settings(), time_limit=30, checkpoint=notes).run(no_start, rising(3))
     assert further.stopped is None  # the limit is for this run
     seconds = [entry["seconds"] for entry in further.history]
     assert seconds == sorted(seconds)
@@ -137,8 +135,8 @@ def test_the_clock_goes_on_where_a_saved_search_was():
     ("error", "limit", "reason"), [(KeyboardInterrupt, None, "interrupted"), (TimeUp, 0.01, "time_limit")]
 )
 def test_an_interrupted_run_returns_the_last_model(error, limit, reason):
-    saved = []
-    search = Search(Settings(), time_limit=limit, checkpoint=lambda state, history: saved.append((state, len(history))))
+    notes = Notes()
+    search = Search(Settings(), time_limit=limit, checkpoint=notes)
 
     def advance(state):
         if state.step == 2:
@@ -146,12 +144,13 @@ def test_an_interrupted_run_returns_the_last_model(error, limit, reason):
             raise error
         return rising(9)(state)
 
-    outcome = search.run(FIRST, advance)
+    outcome = search.run(lambda: FIRST, advance)
     assert outcome.stopped == search.stopped == reason
     assert outcome.score == -8
     assert len(outcome.history) == 3
-    assert not saved[-1][0].finished  # to be taken up again
-    assert (saved[-1][0].step, saved[-1][1]) == (2, 3)
+    state, history = notes.saved[-1]
+    assert not state.finished  # to be taken up again
+    assert (state.step, len(history)) == (2, 3)
 
 
 def test_other_errors_are_not_swallowed():
@@ -159,7 +158,7 @@ def test_other_errors_are_not_swallowed():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        Search(Settings()).run(FIRST, advance)
+        Search(Settings()).run(lambda: FIRST, advance)
 
 
 def test_the_time_limit_holds_for_a_policy_that_never_looks_at_the_clock():
@@ -169,7 +168,7 @@ def test_the_time_limit_holds_for_a_policy_that_never_looks_at_the_clock():
         assert failed < 5000  # or this would never end
         return Step(replace(state, memory={"failed": failed}))
 
-    assert Search(Settings(), time_limit=0.05).run(FIRST, advance).stopped == "time_limit"
+    assert Search(Settings(), time_limit=0.05).run(lambda: FIRST, advance).stopped == "time_limit"
 
 
 def test_ticks_are_silent_until_the_time_is_up():
@@ -220,7 +219,7 @@ def test_only_the_first_fit_returns_what_an_interrupt_leaves(monkeypatch, moment
     assert found.log_likelihood == pytest.approx(engine.log_likelihood(found.tables), rel=1e-10)
     assert search.stopped == "interrupted"
     # the run that follows does nothing more
-    assert search.run(FIRST, rising(3)).stopped == "interrupted"
+    assert search.run(lambda: FIRST, rising(3)).stopped == "interrupted"
     search = Search(Settings())
     with pytest.raises(KeyboardInterrupt):
         search.fit(engine, starts)
@@ -237,20 +236,18 @@ def test_a_first_fit_without_time_still_returns_a_model():
 # searches taken up again
 
 
-def prepared(learner, data, checkpoint=None):
-    """Return the driver, the policy and the first state's maker of a learner, as ``fit`` has them."""
-    search = learner._search()
-    search.checkpoint = checkpoint
+def no_start():
+    raise AssertionError("the search goes on where it was")
+
+
+def prepared(learner, data, notes=None):
+    """Return the driver, the policy and the first tree of a learner, as ``fit`` has them."""
+    search = learner._search(data)
+    if notes is not None:
+        search.checkpoint, search.saved = notes, notes.take_up(search.entropy)
     tree = learner._first_tree(data)
     policy = learner._policy(Workshop(data, tree, search), learner._scorer(data))
     return search, policy, tree
-
-
-def through_a_file(state):
-    """Return the state as a file would give it back: memory as JSON, the tree as new arrays."""
-    assert json.loads(json.dumps(state.memory)) == state.memory
-    tree = pickle.loads(pickle.dumps(state.tree))
-    return replace(state, tree=tree, memory=json.loads(json.dumps(state.memory)))
 
 
 def without_seconds(history):
@@ -278,16 +275,17 @@ def resumable():
 
 @pytest.mark.parametrize(("learner", "data"), resumable())
 def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(learner, data):
-    saved = []
-    search, policy, tree = prepared(learner, data, lambda state, history: saved.append((state, list(history))))
-    whole = search.run(policy.start(tree), policy.advance)
+    notes = Notes()
+    search, policy, tree = prepared(learner, data, notes)
+    whole = search.run(lambda: policy.start(tree), policy.advance)
+    saved = notes.saved
     assert whole.stopped is None
     assert len(whole.history) >= 3  # there was something to find
     assert len(saved) > len(whole.history)
     assert saved[-1][0].finished
     for state, history in saved:
-        search, policy, _ = prepared(learner, data)
-        again = search.run(through_a_file(state), policy.advance, history)
+        search, policy, _ = prepared(learner, data, Notes((state, history)))
+        again = search.run(no_start, policy.advance)
         assert_same_tree(again.tree, whole.tree)
         assert (again.score, again.log_likelihood) == (whole.score, whole.log_likelihood)
         assert without_seconds(again.history) == without_seconds(whole.history)
@@ -298,13 +296,14 @@ def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(learner, dat
 def test_rounds_of_random_starts_go_on_as_well():
     learner = RandomStarts(n_states=3, n_init=2, n_rounds=4, random_state=1, show_progress=False)
     data = encode(sample(latent_class(3, [2, 3, 2, 3, 2]), 250, random_state=0))
-    saved = []
-    search, policy, tree = prepared(learner, data, lambda state, history: saved.append((state, list(history))))
-    whole = search.run(learner._first_state(policy, tree), policy.advance)
+    notes = Notes()
+    search, policy, tree = prepared(learner, data, notes)
+    whole = search.run(lambda: learner._first_state(policy, tree), policy.advance)
+    saved = notes.saved
     assert [state.memory["rounds"] for state, _ in saved] == [1, 2, 3, 4, 4]
     for state, history in saved:
-        search, policy, _ = prepared(learner, data)
-        again = search.run(through_a_file(state), policy.advance, history)
+        search, policy, _ = prepared(learner, data, Notes((state, history)))
+        again = search.run(no_start, policy.advance)
         assert_same_tree(again.tree, whole.tree)
         assert without_seconds(again.history) == without_seconds(whole.history)
 
@@ -313,7 +312,7 @@ def test_a_search_cut_off_by_the_clock_can_be_taken_up(monkeypatch):
     data = encode(sample(latent_class(3, [2, 3, 2, 3, 2]), 250, random_state=0))
     learner = SplitMerge(**SMALL)
     search, policy, tree = prepared(learner, data)
-    whole = search.run(policy.start(tree), policy.advance)
+    whole = search.run(lambda: policy.start(tree), policy.advance)
     calls = 0
 
     def tick(self, iteration=0, value=0.0):
@@ -322,13 +321,13 @@ def test_a_search_cut_off_by_the_clock_can_be_taken_up(monkeypatch):
         if calls == 60:
             raise KeyboardInterrupt
 
-    saved = []
-    search, policy, tree = prepared(learner, data, lambda state, history: saved.append((state, list(history))))
+    notes = Notes()
+    search, policy, tree = prepared(learner, data, notes)
     with monkeypatch.context() as patched:
         patched.setattr(Search, "tick", tick)
-        assert search.run(policy.start(tree), policy.advance).stopped == "interrupted"
-    search, policy, _ = prepared(learner, data)
-    again = search.run(through_a_file(saved[-1][0]), policy.advance, saved[-1][1])
+        assert search.run(lambda: policy.start(tree), policy.advance).stopped == "interrupted"
+    search, policy, _ = prepared(learner, data, Notes(notes.saved[-1]))
+    again = search.run(no_start, policy.advance)
     assert again.stopped is None
     assert_same_tree(again.tree, whole.tree)
 
@@ -339,6 +338,6 @@ def test_threads_do_not_change_a_search(n_jobs):
     outcomes = []
     for jobs in (1, n_jobs):
         search, policy, tree = prepared(SplitMerge(two_classes_of_columns(), **SMALL, n_jobs=jobs), data)
-        outcomes.append(search.run(policy.start(tree), policy.advance))
+        outcomes.append(search.run(partial(policy.start, tree), policy.advance))
     assert_same_tree(outcomes[0].tree, outcomes[1].tree)
     assert without_seconds(outcomes[0].history) == without_seconds(outcomes[1].history)

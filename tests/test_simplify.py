@@ -1,7 +1,5 @@
 """Leaving out what the data do not need: gains are what they say, and trees become simpler while BIC rises."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,12 +10,12 @@ from pgmpy_latent import BinA, BinG, LatentTree, encode, sample, scores
 from pgmpy_latent.information import pairwise_information
 from pgmpy_latent.learners._forest import ForestPolicy
 from pgmpy_latent.learners._pairs import Options
-from pgmpy_latent.learners._search import Search, Settings, State
+from pgmpy_latent.learners._search import Search, Settings
 from pgmpy_latent.learners._simplify import Change, Simplifier, compatible, n_star_parameters, unaffected
 from pgmpy_latent.operators import contract_edge, is_regular
 from pgmpy_latent.operators.star import Star, merge, star_of
 from pgmpy_latent.testing import codes_for, latent_trees, weights_for
-from tests.samples import assert_same_tree, latent_class, two_classes_of_columns
+from tests.samples import Notes, assert_same_tree, latent_class, two_classes_of_columns
 
 QUIET = {"random_state": 0, "show_progress": False}
 
@@ -135,12 +133,11 @@ def test_a_joint_node_can_have_more_states_than_either_had():
 def test_simplifying_goes_on_from_any_state_as_if_never_stopped():
     frame = sample(two_classes_of_columns(), 1500, random_state=2)
     learner = BinG(simplify=True, **QUIET)
-    states = []
     data = encode(frame)
 
-    def run(first=None):
+    def run(notes):
         ordered = data.in_order_of_names()
-        search = Search(Settings(), random_state=0, checkpoint=lambda state, history: states.append(state))
+        search = Search(Settings(), random_state=0, checkpoint=notes)
         information, _ = pairwise_information(ordered)
         options = Options(None, 4, 2.0, (4, 12), float(np.log(data.total_weight) / 2))
         policy = ForestPolicy(
@@ -151,14 +148,13 @@ def test_simplifying_goes_on_from_any_state_as_if_never_stopped():
             search,
             True,
         )
-        return search.run(policy.start() if first is None else first, policy.advance)
+        return search.run(policy.start, policy.advance)
 
-    whole = run()
-    seen = list(states)
-    assert {state.memory["phase"] for state in seen} >= {"join", "fit", "simplify"}
-    for state in seen:
-        memory = json.loads(json.dumps(state.memory))
-        again = run(State(state.tree, state.score, state.log_likelihood, state.step, memory, state.finished))
+    notes = Notes()
+    whole = run(notes)
+    assert {state.memory["phase"] for state, _ in notes.saved} >= {"join", "fit", "simplify"}
+    for saved in notes.saved:
+        again = run(Notes(saved))
         assert_same_tree(again.tree, whole.tree)
         assert again.score == whole.score
 

@@ -21,11 +21,11 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import ImpossibleRowError, NotATreeError, SkeletonError, UnseenCategoryError
-from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners.split_merge import SplitMergePolicy
 from pgmpy_latent.operators import make_regular
 from tests.samples import (
     THESIS_TABLES,
+    Notes,
     assert_same_tree,
     latent_class,
     press_ctrl_c,
@@ -258,16 +258,11 @@ def test_every_way_with_a_skeleton(two_levels, best_of_two_levels, options):
 @pytest.mark.parametrize("depth", [1, 3])
 @pytest.mark.parametrize("max_states", [1, 2])
 def test_no_step_has_more_states_than_allowed(monkeypatch, three_classes, max_states, depth):
-    seen = []
-    run = Search.run
-
-    def watched(self, state, advance, history=None):
-        self.checkpoint = lambda state, history: seen.append(int(state.tree.cards[0]))
-        return run(self, state, advance, history)
-
-    monkeypatch.setattr(Search, "run", watched)
-    learner = SplitMerge(**QUIET, depth=depth, max_states=max_states, regular=False).fit(three_classes)
-    assert max(seen) == learner.tree_.cards[0] == max_states
+    notes = Notes()
+    notes.watch(monkeypatch)
+    options = {"depth": depth, "max_states": max_states, "regular": False, "checkpoint": "notes"}
+    learner = SplitMerge(**QUIET, **options).fit(three_classes)
+    assert max(int(state.tree.cards[0]) for state, _ in notes.saved) == learner.tree_.cards[0] == max_states
 
 
 @pytest.mark.parametrize("depth", [1, 3])

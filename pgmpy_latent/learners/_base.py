@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import scores
 from pgmpy_latent._arrays import one_blas_thread
+from pgmpy_latent.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.convert import to_pgmpy
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError
@@ -58,12 +59,13 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
 
         Parameters
         ----------
-        X : DataFrame, array or CategoricalData
-            A row per observation; missing cells are fine. See :func:`pgmpy_latent.encode`.
+        X : DataFrame, array, CategoricalData, or a table in pieces
+            A row per observation; missing cells are fine. See :func:`pgmpy_latent.encode`. A Parquet path, a pyarrow
+            Dataset, a Dask DataFrame or an iterator of frames is read by :func:`pgmpy_latent.encode_chunks`.
         y : ignored
             For scikit-learn.
         sample_weight : array, shape (n_rows,), optional
-            Weights of the rows, by position.
+            Weights of the rows, by position; of a table in pieces, the name of the column that holds them.
 
         Returns
         -------
@@ -87,9 +89,11 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
 
     def _check_fit_data(self, X, sample_weight=None) -> CategoricalData:
         """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
-        if is_array(X):
-            X = checked_array(X)
-        data = encode(X, sample_weight=sample_weight, state_names=self._known_states())
+        if comes_in_pieces(X):
+            data = encode_chunks(X, sample_weight=sample_weight, state_names=self._known_states())
+        else:
+            X = checked_array(X) if is_array(X) else X
+            data = encode(X, sample_weight=sample_weight, state_names=self._known_states())
         if data.n_rows < 2:
             raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
         if None in data.columns:

@@ -196,11 +196,11 @@ class CardinalityLearner(SearchingLearner):
         return in_order_of_table(start, data)
 
     def _learn(self, data: CategoricalData) -> Outcome:
-        search = self._search()
+        search = self._search(data)
         tree = self._first_tree(data)
         workshop = Workshop(data, tree, search)
         policy = self._policy(workshop, self._scorer(data))
-        outcome = search.run(self._first_state(policy, tree), policy.advance)
+        outcome = search.run(lambda: self._first_state(policy, tree), policy.advance)
         return self._regular(outcome, policy) if self.regular else outcome
 
     def _policy(self, workshop: Workshop, score) -> Policy:

@@ -242,6 +242,7 @@ class ForestLearner(SearchingLearner):
         n_jobs=None,
         random_state=None,
         time_limit=None,
+        checkpoint=None,
         show_progress=True,
     ):
         self.max_states = max_states
@@ -260,6 +261,7 @@ class ForestLearner(SearchingLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
 
     def _order(self, information: np.ndarray, penalty: float) -> Order:
@@ -284,7 +286,7 @@ class ForestLearner(SearchingLearner):
         return data
 
     def _learn(self, data: CategoricalData) -> Outcome:
-        search = self._search()
+        search = self._search(data)
         ordered = data.in_order_of_names()
         information, apart = pairwise_information(ordered)
         warn_of_no_overlap(ordered.columns, apart, stacklevel=5)  # the line that calls fit
@@ -298,7 +300,7 @@ class ForestLearner(SearchingLearner):
             search,
             bool(self.simplify),
         )
-        outcome = search.run(policy.start(), policy.advance)
+        outcome = search.run(policy.start, policy.advance)
         if self.simplify:
             outcome = made_regular(outcome, policy.score)
         return replace(outcome, tree=in_order_of_table(outcome.tree, data))

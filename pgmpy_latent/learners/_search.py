@@ -64,6 +64,8 @@ class Outcome:
         ``"time_limit"``, ``"interrupted"``, or None if the search ended by itself.
     not_needed : tuple
         Hidden variables that were left out in the end, because they carried nothing.
+    memory : dict
+        What the policy remembered in the end.
     """
 
     tree: LatentTree
@@ -72,6 +74,7 @@ class Outcome:
     history: list[dict]
     stopped: str | None = None
     not_needed: tuple[Hashable, ...] = ()
+    memory: dict = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -138,8 +141,8 @@ class Search:
         Whether searches of more than two seconds show a bar.
     title : str
         Written before the bar.
-    checkpoint : callable, optional
-        Called with every new state and the history so far.
+    checkpoint : Checkpoint, optional
+        Is given every new state with the history so far, and may hold a search that is to go on.
 
     Examples
     --------
@@ -147,7 +150,7 @@ class Search:
     >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])
     >>> def advance(state):
     ...     return Step(replace(state, finished=True, score=-1.0), "toss", "x")
-    >>> outcome = Search(Settings()).run(State(tree, -2.0, -2.0), advance)
+    >>> outcome = Search(Settings()).run(lambda: State(tree, -2.0, -2.0), advance)
     >>> outcome.score, [entry["operator"] for entry in outcome.history]
     (-1.0, ['start', 'toss'])
     """
@@ -161,7 +164,7 @@ class Search:
         n_threads: int = 1,
         show_progress: bool = False,
         title: str = "search",
-        checkpoint: Callable[[State, list[dict]], None] | None = None,
+        checkpoint=None,
     ):
         self.settings = settings
         self.entropy = np.random.SeedSequence(random_state).entropy
@@ -169,6 +172,9 @@ class Search:
         self.show_progress = show_progress
         self.title = title
         self.checkpoint = checkpoint
+        self.saved = None if checkpoint is None else checkpoint.take_up(self.entropy)
+        if self.saved is not None:
+            self.entropy = self.saved.entropy
         self.began = time.perf_counter()
         self.ends = np.inf if time_limit is None else self.began + time_limit
         self.stopped: str | None = None
@@ -180,6 +186,8 @@ class Search:
 
     def tick(self, iteration: int = 0, value: float = 0.0) -> None:
         """Raise TimeUp when the time is up; EM calls this after every iteration."""
+        if self.checkpoint is not None:
+            self.checkpoint.tend()
         if time.perf_counter() > self.ends:
             raise TimeUp
 
@@ -214,23 +222,21 @@ class Search:
         with ThreadPoolExecutor(min(self.n_threads, len(items))) as pool:
             return list(pool.map(function, items))
 
-    def run(self, state: State, advance: Callable[[State], Step], history: list[dict] | None = None) -> Outcome:
+    def run(self, start: Callable[[], State], advance: Callable[[State], Step]) -> Outcome:
         """Advance until the search ends, and return the best model.
 
         Parameters
         ----------
-        state : State
-            Where to begin; a state read from a checkpoint goes on where it was.
+        start : callable
+            Makes the state to begin with; not called if the checkpoint holds a search, which goes on where it was.
         advance : callable
             The policy: takes a state, returns a :class:`Step`.
-        history : list of dict, optional
-            What happened before.
         """
-        fresh = history is None
-        history = [] if fresh else list(history)
-        if fresh:
-            history.append(self._entry(state, "start", None))
-        elif history:
+        if self.saved is None:
+            state = start()
+            history = [self._entry(state, "start", None)]
+        else:
+            state, history = self.saved.state, list(self.saved.history)
             self.began -= history[-1]["seconds"]  # the clock goes on where it was; the time limit is that of this run
         with tqdm(
             disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" steps", desc=self.title, leave=False
@@ -253,16 +259,16 @@ class Search:
                     )
             except KeyboardInterrupt:
                 self.note_interrupt()
-        self._save(state, history)
-        return Outcome(state.tree, state.score, state.log_likelihood, history, self.stopped)
+        self._save(state, history, last=True)
+        return Outcome(state.tree, state.score, state.log_likelihood, history, self.stopped, memory=state.memory)
 
     def note_interrupt(self) -> None:
         """End the search after this step: the time is up, or Ctrl-C was pressed."""
         self.stopped = "time_limit" if time.perf_counter() > self.ends else "interrupted"
 
-    def _save(self, state: State, history: list[dict]) -> None:
+    def _save(self, state: State, history: list[dict], last: bool = False) -> None:
         if self.checkpoint is not None:
-            self.checkpoint(state, history)
+            self.checkpoint.keep(state, history, last)
 
     def _entry(self, state: State, operator: str, target: Hashable) -> dict:
         return self.entry(state.step, operator, target, state.score, state.log_likelihood, n_parameters(state.tree))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit,
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._base import LatentTreeLearner
+from pgmpy_latent.learners._checkpoint import Checkpoint, fingerprint
 from pgmpy_latent.learners._search import Outcome, Search, Settings
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.scores import n_parameters
@@ -26,7 +28,7 @@ class SearchSettings:
     """What learners that search have in common. It reads these keywords of a subclass.
 
     ``prior``, ``tol``, ``search_tol``, ``max_iter``, ``search_iter``, ``n_jobs``, ``random_state``, ``time_limit`` and
-    ``show_progress``; ``max_states``, ``narrowing``, ``stop`` and ``accelerate`` where there are any.
+    ``show_progress``; ``max_states``, ``narrowing``, ``stop``, ``accelerate`` and ``checkpoint`` where there are any.
     """
 
     @property
@@ -46,11 +48,15 @@ class SearchSettings:
         if self._stop not in ("remaining", "last_step"):
             raise ValueError(f"stop is {self._stop!r}; give 'remaining' or 'last_step'")
         check_n_jobs(self.n_jobs)
+        path = getattr(self, "checkpoint", None)
+        if path is not None and not isinstance(path, (str, os.PathLike)):
+            raise ValueError(f"checkpoint is {path!r}; give the path of a file, as 'search.json', or None")
 
     def _check_number(self, name: str, least: float, none: bool = False, whole: bool = False) -> None:
         check_number(name, getattr(self, name), least, none=none, whole=whole)
 
-    def _search(self) -> Search:
+    def _search(self, data: CategoricalData) -> Search:
+        path = getattr(self, "checkpoint", None)
         return Search(
             Settings(
                 0.0 if self.prior is None else float(self.prior),
@@ -66,6 +72,7 @@ class SearchSettings:
             n_threads=effective_n_jobs(self.n_jobs),
             show_progress=self.show_progress,
             title=type(self).__name__,
+            checkpoint=None if path is None else Checkpoint(path, fingerprint(self, data)),
         )
 
 

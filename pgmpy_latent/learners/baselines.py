@@ -46,6 +46,9 @@ class Baseline(LatentTreeLearner):
         For ``"latent_class"``: same seed, same answer. The others draw nothing.
     time_limit : float, optional
         Seconds; the best model so far is then fitted, and ``stopped_`` says so.
+    checkpoint : path-like, optional
+        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
+        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
     show_progress : bool
         Whether searches of more than two seconds show a bar.
 
@@ -96,6 +99,7 @@ class Baseline(LatentTreeLearner):
         n_jobs=None,
         random_state=None,
         time_limit=None,
+        checkpoint=None,
         show_progress=True,
     ):
         self.model = model
@@ -105,12 +109,14 @@ class Baseline(LatentTreeLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
 
     def _latent_class(self) -> SplitMerge:
         """Return the learner of latent class models with the same settings, which all models share."""
         settings = self.get_params(deep=False)
-        del settings["model"]
+        if settings.pop("model") != "latent_class":
+            settings["checkpoint"] = None  # nothing is searched for
         return SplitMerge(**settings)
 
     def _check_settings(self) -> None:
@@ -122,11 +128,11 @@ class Baseline(LatentTreeLearner):
         latent_class = self._latent_class()
         if self.model == "latent_class":
             return latent_class._learn(data)
-        search = latent_class._search()
+        search = latent_class._search(data)
         parent = np.full(len(data.columns), -1) if self.model == "independence" else _chow_liu_parents(data)
         tree, log_likelihood = _fitted(data, parent, search)
         score = latent_class._scorer(data)(tree, log_likelihood)
-        return search.run(State(tree, score, log_likelihood, finished=True), Step)
+        return search.run(lambda: State(tree, score, log_likelihood, finished=True), Step)
 
 
 def _chow_liu_parents(data: CategoricalData) -> np.ndarray:

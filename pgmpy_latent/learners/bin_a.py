@@ -81,7 +81,7 @@ class BinA(ForestLearner):
         column of one and a column of the other.
     max_states, simplify, debias, context, n_init, narrowing, prior, tol, search_tol, max_iter, search_iter
         See :class:`BinG`.
-    allow_many_states, unseen, n_jobs, random_state, time_limit, show_progress
+    allow_many_states, unseen, n_jobs, random_state, time_limit, checkpoint, show_progress
         See :class:`BinG`.
 
     Attributes
@@ -126,6 +126,7 @@ class BinA(ForestLearner):
         n_jobs=None,
         random_state=None,
         time_limit=None,
+        checkpoint=None,
         show_progress=True,
     ):
         self.linkage = linkage
@@ -146,6 +147,7 @@ class BinA(ForestLearner):
             n_jobs=n_jobs,
             random_state=random_state,
             time_limit=time_limit,
+            checkpoint=checkpoint,
             show_progress=show_progress,
         )
 

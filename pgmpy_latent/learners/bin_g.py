@@ -99,6 +99,9 @@ class BinG(ForestLearner):
         of the rows, which can change last digits.)
     time_limit : float, optional
         Seconds; the forest so far is then returned, and ``stopped_`` says so.
+    checkpoint : path-like, optional
+        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
+        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
     show_progress : bool
         Whether searches of more than two seconds show a bar.
 
@@ -154,6 +157,7 @@ class BinG(ForestLearner):
         n_jobs=None,
         random_state=None,
         time_limit=None,
+        checkpoint=None,
         show_progress=True,
     ):
         self.patience = patience
@@ -174,6 +178,7 @@ class BinG(ForestLearner):
             n_jobs=n_jobs,
             random_state=random_state,
             time_limit=time_limit,
+            checkpoint=checkpoint,
             show_progress=show_progress,
         )
 

@@ -83,6 +83,9 @@ class EAST(SearchingLearner):
         of the rows, which can change last digits.)
     time_limit : float, optional
         Seconds; the best tree so far is then returned, and ``stopped_`` says so.
+    checkpoint : path-like, optional
+        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
+        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
     show_progress : bool
         Whether searches of more than two seconds show a bar.
 
@@ -144,6 +147,7 @@ class EAST(SearchingLearner):
         n_jobs=None,
         random_state=None,
         time_limit=None,
+        checkpoint=None,
         show_progress=True,
     ):
         self.start = start
@@ -166,6 +170,7 @@ class EAST(SearchingLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
 
     # -- what is asked for ----------------------------------------------------------------------------------------
@@ -222,7 +227,7 @@ class EAST(SearchingLearner):
     # -- the run --------------------------------------------------------------------------------------------------
 
     def _learn(self, data: CategoricalData) -> Outcome:
-        search = self._search()
+        search = self._search(data)
         ordered = data.in_order_of_names()
         rules = self._rules(ordered)
         options = Options(
@@ -235,8 +240,7 @@ class EAST(SearchingLearner):
             rules=rules,
         )
         policy = EastPolicy(ordered, search, options)
-        state = policy.start(self._first_tree(ordered, search, rules))
-        outcome = search.run(state, policy.advance)
+        outcome = search.run(lambda: policy.start(self._first_tree(ordered, search, rules)), policy.advance)
         return replace(outcome, tree=in_order_of_table(canonical_tree(outcome.tree), data))
 
     def _excursions(self, n_columns: int) -> tuple[float, ...]:

@@ -201,6 +201,9 @@ class SplitMerge(CardinalityLearner):
         Same seed, same answer.
     time_limit : float, optional
         Seconds; the best model so far is then fitted, and ``stopped_`` says so.
+    checkpoint : path-like, optional
+        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
+        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
     show_progress : bool
         Whether searches of more than two seconds show a bar.
 
@@ -309,6 +312,7 @@ class SplitMerge(CardinalityLearner):
         n_jobs=None,
         random_state=None,
         time_limit=None,
+        checkpoint=None,
         show_progress=True,
     ):
         self.skeleton = skeleton
@@ -345,6 +349,7 @@ class SplitMerge(CardinalityLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
 
     def _check_settings(self) -> None:

@@ -39,8 +39,8 @@ class NetworkLearner(SearchSettings, StructureLearner):
         """Dirichlet pseudo-count of every table entry: what is said, or what goes with the score."""
         return PSEUDO_COUNTS[self.scoring_method] if self.prior is None else float(self.prior)
 
-    def _search(self) -> Search:
-        search = super()._search()
+    def _search(self, data: CategoricalData) -> Search:
+        search = super()._search(data)
         search.settings = replace(search.settings, prior=self._pseudo_count)
         return search
 

@@ -78,8 +78,20 @@ class ProposalPolicy:
         """Return a state of the search."""
         return State(network, self.judge(network, log_likelihood), log_likelihood, step, memory)
 
+    def remember(self, memory: dict) -> None:
+        """Take up what a search that is to go on knew; no step of this one must have been taken yet."""
+        if self.base is None:
+            self.base = memory.get("base")
+            self.candidates = [dict(record) for record in memory.get("candidates", [])]
+
     def advance(self, state: State) -> Step:
         """Take the next step: learn the edges, if that was asked for, and then propose hidden variables."""
+        self.remember(state.memory)
+        taken = self._advance(state)
+        known = {"base": self.base, "candidates": [dict(record) for record in self.candidates]}
+        return replace(taken, state=replace(taken.state, memory={**taken.state.memory, **known}))
+
+    def _advance(self, state: State) -> Step:
         if state.memory["phase"] != "edges":
             self.base = state.tree if self.base is None else self.base
             return self._propose(state)

@@ -205,7 +205,7 @@ stopped_
         data = data.select([name for name in data.columns if name in graph.parents])
         wanted = self._wanted(graph)
         names, parents = nodes_in_order(graph, data)
-        search = self._search()
+        search = self._search(data)
         work = Sizing(data, search, names, parents, wanted, graph.model, self._options())
         network, log_likelihood = work.run()
         self.cardinality_ = {name: int(network.cards[network.index(name)]) for name in wanted}

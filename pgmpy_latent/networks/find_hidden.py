@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -81,6 +82,9 @@ class FindHidden(NetworkLearner):
         Same seed, same answer, whatever ``n_jobs`` is.
     time_limit : float, optional
         Seconds, after which the best model so far is returned, with a warning.
+    checkpoint : path-like, optional
+        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
+        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
     show_progress : bool
         Whether searches of more than two seconds show a bar.
 
@@ -143,6 +147,7 @@ class FindHidden(NetworkLearner):
         n_jobs: int | None = None,
         random_state: int | None = None,
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
     ):
         self.base = base
@@ -164,6 +169,7 @@ class FindHidden(NetworkLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
         super().__init__()
 
@@ -197,14 +203,14 @@ class FindHidden(NetworkLearner):
     # -- learning -------------------------------------------------------------------------------------------------
 
     def _learn(self, data: CategoricalData) -> Outcome:
-        search = self._search()
+        search = self._search(data)
         train, test = _divided(data, search) if self.criterion == "held_out" else (data, None)
         fitter = self._fitter(train, search)
         policy = ProposalPolicy(fitter, _judge(fitter, test), self._options())
         memory = {"phase": "edges" if self.base is None else "propose"}
-        first = policy.state(*self._first_network(fitter), 0, memory)
-        outcome = search.run(first, policy.advance)
-        networks = [first.tree if policy.base is None else policy.base, outcome.tree]
+        outcome = search.run(lambda: policy.state(*self._first_network(fitter), 0, memory), policy.advance)
+        policy.remember(outcome.memory)
+        networks = [outcome.tree if policy.base is None else policy.base, outcome.tree]
         log_likelihood = outcome.log_likelihood
         if test is not None:  # now all rows may be learned from
             networks, log_likelihood = self._fitted_again(networks, data, search)

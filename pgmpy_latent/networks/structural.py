@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -50,6 +51,9 @@ class StructuralEM(NetworkLearner):
         Same seed, same answer, whatever ``n_jobs`` is.
     time_limit : float, optional
         Seconds, after which the best model so far is returned, with a warning.
+    checkpoint : path-like, optional
+        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
+        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
     show_progress : bool
         Whether searches of more than two seconds show a bar.
 
@@ -93,6 +97,7 @@ class StructuralEM(NetworkLearner):
         n_jobs: int | None = None,
         random_state: int | None = None,
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
     ):
         self.start = start
@@ -109,6 +114,7 @@ class StructuralEM(NetworkLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
         super().__init__()
 
@@ -129,10 +135,13 @@ class StructuralEM(NetworkLearner):
         graph = Graph({}, ()) if self.start is None else graph_of(self.start, "start")
         if self.start is not None:
             check_columns(graph, data.columns, "start")
-        search = self._search()
+        search = self._search(data)
         fitter = Fitter(data, search, self.scoring_method)
-        first = first_fit(fitter, graph, latent_cards(graph, self.latent_card), int(self.n_init))
-        outcome = search.run(fitter.state(*first, 0), StructuralPolicy(fitter, int(self.max_parents)).advance)
+        cards = latent_cards(graph, self.latent_card)
+        outcome = search.run(
+            lambda: fitter.state(*first_fit(fitter, graph, cards, int(self.n_init)), 0),
+            StructuralPolicy(fitter, int(self.max_parents)).advance,
+        )
         tree = connected(outcome.tree)
         gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
         score = fitter.score(tree, outcome.log_likelihood) if gone else outcome.score

@@ -1,0 +1,348 @@
+"""Checkpoints: a killed search goes on as if it never had been, and no search overwrites the file of another."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgmpy_latent import EAST, Baseline, BinA, BinG, FindHidden, RandomStarts, SplitMerge, StructuralEM, encode, sample
+from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
+from pgmpy_latent.learners import _checkpoint
+from pgmpy_latent.learners._checkpoint import Checkpoint, _back, _plain, fingerprint
+from pgmpy_latent.learners._search import State
+from tests.samples import assert_same_tree, labels, latent_class, press_ctrl_c, small_tree, two_classes_of_columns
+
+QUIET = {"random_state": 0, "show_progress": False}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return sample(two_classes_of_columns(), 300, random_state=1)
+
+
+def learners():
+    return [
+        SplitMerge(depth=1, n_restarts=1, **QUIET),
+        RandomStarts(n_init=4, **QUIET),
+        EAST(evaluation="dc", **QUIET),
+        BinG(simplify=True, **QUIET),
+        BinA(**QUIET),
+        Baseline("latent_class", **QUIET),
+        StructuralEM(**QUIET),
+        FindHidden(max_latents=1, **QUIET),
+    ]
+
+
+def model_of(learner):
+    return learner.tree_ if hasattr(learner, "tree_") else learner.network_
+
+
+def without_seconds(learner):
+    return learner.history_.drop(columns="seconds")
+
+
+every_learner = pytest.mark.parametrize("learner", learners(), ids=lambda learner: type(learner).__name__)
+
+
+class Killed(BaseException):
+    """What ends a process; no part of a search catches it."""
+
+
+def killed_after(monkeypatch, n_writes):
+    """End the search by force after so many writes."""
+    write, calls = _checkpoint.write_whole, []
+
+    def counted(path, content):
+        write(path, content)
+        calls.append(path)
+        if len(calls) == n_writes:
+            raise Killed
+
+    monkeypatch.setattr(_checkpoint, "SHARE", np.inf)  # every state is written
+    monkeypatch.setattr(_checkpoint, "write_whole", counted)
+
+
+@every_learner
+def test_a_killed_search_goes_on_as_if_never_stopped(monkeypatch, tmp_path, table, learner):
+    whole = learner.set_params(checkpoint=None).fit(table)
+    path = tmp_path / "search.json"
+    learner = type(learner)(**{**learner.get_params(deep=False), "checkpoint": path})
+    kills = 0
+    for n_writes in (1, 2, 2, 3, 5, 8):
+        with monkeypatch.context() as patched:
+            killed_after(patched, n_writes)
+            try:
+                learner.fit(table)
+                break
+            except Killed:
+                kills += 1
+    learner.fit(table)
+    assert kills >= 1
+    assert_same_tree(model_of(learner), model_of(whole))
+    pd.testing.assert_frame_equal(without_seconds(learner), without_seconds(whole), check_exact=True)
+    assert learner.score_ == whole.score_
+    assert learner.stopped_ is None
+    if isinstance(learner, FindHidden):
+        pd.testing.assert_frame_equal(learner.candidates_, whole.candidates_, check_exact=True)
+        assert_same_tree(learner.base_, whole.base_)
+
+
+@every_learner
+def test_a_finished_file_returns_its_model_at_once(monkeypatch, tmp_path, table, learner):
+    learner = learner.set_params(checkpoint=str(tmp_path / "search.json"))
+    first = model_of(learner.fit(table))
+    content = Path(learner.checkpoint).read_bytes()
+    monkeypatch.setattr("pgmpy_latent.learners._search.Search.fit", None)  # no EM is run
+    assert_same_tree(model_of(learner.fit(table)), first)
+    assert json.loads(content)["finished"]
+    learner.set_params(checkpoint=None)
+
+
+def test_without_a_seed_the_search_goes_on_with_the_seed_it_had(monkeypatch, tmp_path, table):
+    learner = SplitMerge(depth=1, n_restarts=1, show_progress=False, checkpoint=tmp_path / "a.json")
+    with monkeypatch.context() as patched:
+        killed_after(patched, 2)
+        with pytest.raises(Killed):
+            learner.fit(table)
+    entropy = json.loads((tmp_path / "a.json").read_text())["entropy"]
+    learner.fit(table)
+    assert json.loads((tmp_path / "a.json").read_text())["entropy"] == entropy
+
+
+def test_ctrl_c_and_the_clock_leave_a_file_that_can_be_taken_up(monkeypatch, tmp_path, table):
+    whole = SplitMerge(depth=1, n_restarts=1, **QUIET).fit(table)
+    learner = SplitMerge(depth=1, n_restarts=1, **QUIET, checkpoint=tmp_path / "a.json")
+    with monkeypatch.context() as patched:
+        press_ctrl_c(patched, 40)
+        with pytest.warns(UserWarning, match="Ctrl-C stopped the search"):
+            learner.fit(table)
+    assert learner.stopped_ == "interrupted"
+    assert len(learner.history_) < len(whole.history_)
+    with pytest.warns(UserWarning, match="time limit"):
+        learner.set_params(time_limit=1e-9).fit(table)
+    learner.set_params(time_limit=None, n_jobs=2).fit(table)  # neither belongs to the fingerprint
+    assert learner.stopped_ is None
+    assert_same_tree(learner.tree_, whole.tree_)
+
+
+SCRIPT = """
+import os, random, signal, sys, time
+from pgmpy_latent import SplitMerge, sample
+from pgmpy_latent.learners import _checkpoint
+from tests.samples import two_classes_of_columns
+
+_checkpoint.SHARE = 1.0
+table = sample(two_classes_of_columns(), 300, random_state=1)
+learner = SplitMerge(depth=1, n_restarts=0, random_state=0, show_progress=False).fit(table)  # loads and compiles
+learner.set_params(checkpoint=sys.argv[1])
+rng = random.Random(0)
+
+def written():
+    return os.stat(sys.argv[1]).st_mtime_ns if os.path.exists(sys.argv[1]) else None
+
+for _ in range(12):
+    before, child = written(), os.fork()
+    if child == 0:
+        learner.fit(table)
+        os._exit(0)
+    while written() == before and os.waitpid(child, os.WNOHANG) == (0, 0):
+        time.sleep(0.001)
+    time.sleep(rng.choice([0.0, 0.01, 0.1]))  # somewhere in the steps that follow a write, or in a write
+    try:
+        os.kill(child, signal.SIGKILL)
+        print("killed" if os.WIFSIGNALED(os.waitpid(child, 0)[1]) else "done", flush=True)
+    except (ProcessLookupError, ChildProcessError):
+        print("done", flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the processes that are killed are forked")
+def test_sigkill_at_random_moments(tmp_path, table):
+    """Each child goes on where the last one was killed, and dies in its turn."""
+    path = tmp_path / "search.json"
+    command = [sys.executable, "-c", SCRIPT, str(path)]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[1]).stdout
+    assert output.count("killed") >= 3
+    learner = SplitMerge(depth=1, n_restarts=0, **QUIET, checkpoint=path).fit(table)
+    whole = SplitMerge(depth=1, n_restarts=0, **QUIET).fit(table)
+    assert_same_tree(learner.tree_, whole.tree_)
+    pd.testing.assert_frame_equal(without_seconds(learner), without_seconds(whole), check_exact=True)
+
+
+# files that are refused
+
+
+@pytest.fixture
+def finished(tmp_path, table):
+    path = tmp_path / "search.json"
+    BinG(**QUIET, checkpoint=path).fit(table)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (BinA(**QUIET), "learner BinG, not BinA"),
+        (BinG(random_state=1), "random_state=0, not 1"),
+        (BinG(**QUIET, simplify=True, max_states=4), "max_states=None, not 4; simplify=False, not True"),
+    ],
+)
+def test_the_file_of_another_search_is_refused_and_kept(finished, table, learner, words):
+    before = finished.read_bytes()
+    with pytest.raises(CheckpointError, match=f"belongs to another search: {words}. Remove it, or name another file"):
+        learner.set_params(checkpoint=finished).fit(table)
+    assert finished.read_bytes() == before
+
+
+def test_other_data_are_refused_with_both_fingerprints(finished, table):
+    ours, theirs = (fingerprint(BinG(), encode(one)).data for one in (table, table.head(200)))
+    with pytest.raises(CheckpointError, match=f"another search: data {ours}, not {theirs}"):
+        BinG(**QUIET, checkpoint=finished).fit(table.head(200))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text[: len(text) // 2], "is not JSON, or cut short"),
+        (lambda text: "", "is not JSON, or cut short"),
+        (lambda text: "[]", "is not the file of a search"),
+        (lambda text: '{"format": "pgmpy_latent"}', "is not the file of a search"),
+        (lambda text: text.replace('"version": 1', '"version": 2', 1), "was written by a newer pgmpy_latent; upgrade"),
+        (lambda text: text.replace('"version": 1', '"version": "x"', 1), "has an unknown version"),
+        (lambda text: text.replace('"memory"', '"memories"', 1), "is damaged .KeyError: 'memory'"),
+        (lambda text: text.replace('"latent": true', '"latent": 3', 1), "is damaged .FileFormatError: node"),
+    ],
+    ids=str,
+)
+def test_damaged_files_are_refused_and_kept(finished, table, change, words):
+    finished.write_text(change(finished.read_text()))
+    before = finished.read_bytes()
+    with pytest.raises(CheckpointError, match=words):
+        BinG(**QUIET, checkpoint=finished).fit(table)
+    assert finished.read_bytes() == before
+
+
+def test_a_path_that_cannot_be_written_is_named_before_the_search(tmp_path, table):
+    with pytest.raises(FileNotFoundError, match=r"checkpoint: the folder '.*gone' does not exist; create it first"):
+        BinG(checkpoint=tmp_path / "gone" / "a.json").fit(table)
+    with pytest.raises(CheckpointError, match=r"cannot be read \(Is a directory\)"):
+        BinG(checkpoint=tmp_path).fit(table)
+    with pytest.raises(ValueError, match=r"checkpoint is 3; give the path of a file, as 'search.json', or None"):
+        BinG(checkpoint=3).fit(table)
+
+
+def test_a_full_disk_leaves_the_old_file_and_the_search_goes_on(monkeypatch, tmp_path, table):
+    path = tmp_path / "search.json"
+    with monkeypatch.context() as patched:
+        killed_after(patched, 2)
+        with pytest.raises(Killed):
+            SplitMerge(depth=1, **QUIET, checkpoint=path).fit(table)
+    before = path.read_bytes()
+    fsync = os.fsync
+
+    def full(descriptor):
+        fsync(descriptor)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_checkpoint, "SHARE", np.inf)
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.warns(CheckpointWarning, match="cannot be written .*No space left.*the search goes on") as caught:
+        learner = SplitMerge(depth=1, **QUIET, checkpoint=path).fit(table)
+    assert len(caught) == 1
+    assert learner.stopped_ is None
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["search.json"]
+
+
+# when states are written
+
+
+def test_states_wait_until_writing_is_cheap_but_never_longer_than_a_minute(monkeypatch, tmp_path):
+    now, written = [0.0], []
+
+    def write(path, content):
+        now[0] += 0.5  # what a write takes
+        written.append(json.loads(content)["step"])
+
+    monkeypatch.setattr(_checkpoint, "write_whole", write)
+    mark = fingerprint(BinG(), encode(pd.DataFrame({"x": [0, 1]})))
+    checkpoint = Checkpoint(tmp_path / "a.json", mark, clock=lambda: now[0])
+    checkpoint.take_up(0)
+
+    def at(seconds, step=None):
+        now[0] = seconds
+        if step is None:
+            checkpoint.tend()
+        else:
+            checkpoint.keep(State(small_tree(), -1.0, -1.0, step), [])
+
+    at(0, 0)
+    at(1, 1)
+    assert written == [0]  # 0.5 seconds of writing are a hundredth of 50
+    at(49, 2)
+    assert written == [0]
+    at(51)
+    assert written == [0, 2]  # without a new state as well
+    at(200)
+    assert written == [0, 2]  # nothing new
+    checkpoint.keep(State(small_tree(), -1.0, -1.0, 3), [], last=True)
+    checkpoint.keep(State(small_tree(), -1.0, -1.0, 4), [], last=True)
+    assert written == [0, 2, 3, 4]
+    monkeypatch.setattr(_checkpoint, "SHARE", 1e-9)
+    checkpoint.keep(State(small_tree(), -1.0, -1.0, 5), [], last=True)
+    at(now[0] + 59, 6)
+    assert written[-1] == 5
+    at(now[0] + 61)
+    assert written[-1] == 6
+
+
+# fingerprints and values
+
+
+def test_the_fingerprint_counts_what_changes_the_answer():
+    data = encode(pd.DataFrame({"x": ["a", "b", "a"], "y": [0, 1, 1]}))
+    tree, other = latent_class(2, [2, 2]), latent_class(2, [2, 2], seed=5)
+
+    def mark(**settings):
+        return fingerprint(SplitMerge(**settings), data)
+
+    assert mark(n_jobs=1, time_limit=3, show_progress=False, checkpoint="a") == mark(n_jobs=2, checkpoint="b")
+    assert mark(random_state=0) == mark(random_state=np.int64(0))
+    assert mark(random_state=0) != mark(random_state=1)
+    assert mark(start=tree) == mark(start=latent_class(2, [2, 2]))
+    assert mark(start=tree) != mark(start=other)
+    assert mark(skeleton=RandomStarts(n_states=2)) != mark(skeleton=RandomStarts(n_states=3))
+    weighted = encode(pd.DataFrame({"x": ["a", "b", "a"], "y": [0, 1, 1]}), sample_weight=[1, 2, 3])
+    assert fingerprint(SplitMerge(), data).data != fingerprint(SplitMerge(), weighted).data
+    renamed = encode(pd.DataFrame({"x": ["a", "c", "a"], "y": [0, 1, 1]}))
+    assert fingerprint(SplitMerge(), data).data != fingerprint(SplitMerge(), renamed).data
+
+
+plain_values = st.recursive(
+    st.one_of(st.none(), labels, st.floats()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(labels, inner, max_size=3),
+        st.dictionaries(st.sampled_from(["a", "!", "of"]), inner, max_size=3),
+    ),
+    max_leaves=6,
+)
+
+
+@given(plain_values)
+def test_values_come_back_from_json_as_they_were(value):
+    again = _back(json.loads(json.dumps(_plain(value), allow_nan=False)))
+    assert repr(again) == repr(value)
+
+
+def test_names_that_no_file_can_keep_are_named():
+    with pytest.raises(CheckpointError, match=r"Timestamp\('2020-01-01 00:00:00'\) .* cannot be kept in a checkpoint"):
+        _plain([pd.Timestamp("2020-01-01")])
