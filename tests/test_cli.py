@@ -333,10 +333,10 @@ def test_unknown_ending(capsys):
         (["--prior", "-1"], "argument --prior: '-1' is not a number of at least 0"),
         (["--prior", "nan"], "argument --prior: 'nan' is not a number of at least 0"),
         (["--separator", "ab"], "--separator is 'ab'; give one character"),
-        (["--output", "nowhere/m"], "--output: the folder 'nowhere' does not exist; create it first"),
+        (["--output", "nowhere/m"], "nowhere' does not exist; create it first"),
         (["--output", ""], "--output is ''; give the beginning of a file name"),
         (["--output", "./"], "--output is './'; give the beginning of a file name"),
-        (["--output", "answers.csv/m"], "--output: the folder 'answers.csv' does not exist"),
+        (["--output", "answers.csv/m"], "answers.csv' does not exist; create it first"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
     ],
 )
@@ -368,15 +368,16 @@ def test_identifiers_are_refused(capsys, answers):
 
 def test_output_that_is_a_folder(capsys, answers_csv):
     Path("m.json").mkdir()
-    assert "--output: 'm.json' is a folder; give another name" in refused(capsys, answers_csv, "--output", "m")
+    assert "--output: 'm.json' is a folder; name a file in it" in refused(capsys, answers_csv, "--output", "m")
 
 
 def test_output_that_cannot_be_written(capsys, answers_csv, monkeypatch):
     def no_space(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.TemporaryFile", no_space)
-    assert "--output: cannot write into '.' (Permission denied)" in refused(capsys, answers_csv)
+    monkeypatch.setattr(Path, "touch", no_space)
+    message = refused(capsys, answers_csv)
+    assert "--output: 'pgmpy-latent-model.bif' cannot be written (Permission denied); name another file" in message
 
 
 # The program

@@ -11,8 +11,9 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmpy_latent import exports
-from pgmpy_latent.convert import to_pgmpy
-from pgmpy_latent.exports import EXPORT_FORMATS, check_export
+from pgmpy_latent.convert import from_pgmpy, to_pgmpy
+from pgmpy_latent.exceptions import FileFormatError
+from pgmpy_latent.exports import EXPORT_FORMATS, check_export, read_export
 from pgmpy_latent.tree import LatentTree
 from tests import samples
 from tests.samples import assert_same_network, awkward_trees
@@ -192,7 +193,9 @@ def test_large_models_are_checked_too(form):
 
 
 def test_networks_are_read_in_known_formats_only(tmp_path):
-    tree = LatentTree(["x", "y"], [["a", "b"]] * 2, [-1, 0], [False] * 2, [[[0.25, 0.75]], [[0.5, 0.5], [0.125, 0.875]]])
+    tree = LatentTree(
+        ["x", "y"], [["a", "b"]] * 2, [-1, 0], [False] * 2, [[[0.25, 0.75]], [[0.5, 0.5], [0.125, 0.875]]]
+    )
     path = tmp_path / "model.any"
     to_pgmpy(tree).save(str(path), "xmlbif")
     assert from_pgmpy(read_export(path, "XMLBIF")) == tree

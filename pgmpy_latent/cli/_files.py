@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgmpy_latent._files import check_writable, write_whole
 from pgmpy_latent._tables import BadInputError, Table, check_known, read_table
 
 if TYPE_CHECKING:
@@ -112,19 +112,14 @@ def _as_states(column: pd.Series, states: Sequence) -> pd.Series:
 # Writing ------------------------------------------------------------------------------------------
 
 
-def check_writable(path: Path, option: str) -> Path:
+def checked_path(path: Path, option: str) -> Path:
     """Raise, naming the option, if a file cannot be written, so that this is known before any work; return the path."""
-    if not path.parent.is_dir():
-        raise BadInputError(f"{option}: the folder {str(path.parent)!r} does not exist; create it first")
-    if path.is_dir():
-        raise BadInputError(f"{option}: {str(path)!r} is a folder; give another name")
+    try:
+        check_writable(path, option)
+    except OSError as error:
+        raise BadInputError(str(error)) from None
     if path.exists() and not os.access(path, os.W_OK):
         raise BadInputError(f"{option}: {str(path)!r} is there and may not be changed; give another name")
-    try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise BadInputError(f"{option}: cannot write into {str(path.parent)!r} ({error.strerror})") from None
     return path
 
 
@@ -134,7 +129,7 @@ def output_file(name: str | None, option: str = "--output") -> Path | None:
         return None
     if not name or name.endswith(("/", os.sep)):
         raise BadInputError(f"{option} is {name!r}; give the name of a file")
-    return check_writable(Path(name), option)
+    return checked_path(Path(name), option)
 
 
 def write_model(model: LatentTree | LatentNetwork, path: Path, kind: str) -> None:
@@ -151,7 +146,7 @@ def write_rows(frame: pd.DataFrame, path: Path | None, digits: str = "%.6g") -> 
     """Write rows as CSV in UTF-8: to a file, or where the output goes."""
     text = frame.to_csv(index=False, float_format=digits, lineterminator="\n")
     if path is not None:
-        path.write_text(text, encoding="utf-8", newline="")
+        write_whole(path, text.encode())
         return
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8")  # data keep their letters, whatever the terminal knows

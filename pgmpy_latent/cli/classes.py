@@ -108,7 +108,7 @@ class LatentClasses(SearchingLearner):
         self._check_number("n_init", 1, whole=True)
 
     def _learn(self, data: CategoricalData) -> Outcome:
-        search = self._search()
+        search = self._search(data)
         wanted = range(1, (self.max_states or 8) + 1) if self.n_states is None else [self.n_states]
         self.candidates_ = []
         history = []

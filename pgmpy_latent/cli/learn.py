@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent._tables import BadInputError, choose_columns
 from pgmpy_latent.cli._describe import describe_classes, describe_table, describe_tree, profiled_columns
-from pgmpy_latent.cli._files import check_writable, encoded, output_file, table_of, write_model
+from pgmpy_latent.cli._files import checked_path, encoded, output_file, table_of, write_model
 from pgmpy_latent.cli._options import (
     add_columns,
     add_command,
@@ -153,8 +153,8 @@ def output_prefix(prefix: str) -> Path:
     if not prefix or prefix.endswith(("/", os.sep)):
         raise BadInputError(f"--output is {prefix!r}; give the beginning of a file name")
     path = Path(f"{prefix.removesuffix('.json')}.json")
-    check_writable(path.with_suffix(".bif"), "--output")
-    return check_writable(path, "--output")
+    checked_path(path.with_suffix(".bif"), "--output")
+    return checked_path(path, "--output")
 
 
 def make_learner(args: argparse.Namespace):
