@@ -531,13 +531,12 @@ def test_all_that_a_comparison_says_is_shown(capsys, rows, monkeypatch):
         return found
 
     asked = []
+    monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr("pgmpy_latent.learners.compare.compare_classes", compare)
     code, out, _ = run(capsys, "compare", "rows.csv", "--drop", "w,who", "--classes", "2,3", "--bootstrap", "50")
     assert code == 0
     ((wanted, options),) = asked
     assert (wanted, options["n_bootstrap"], options["n_init"]) == ([2, 3], 50, 16)
-    monkeypatch.setattr("pgmpy_latent.learners.compare.compare_classes", lambda *_, **__: compare(None, [2, 3])[:1])
-    assert run(capsys, "compare", "rows.csv", "--drop", "w,who", "--classes", "2,3")[0] == 130  # Ctrl-C at three
     assert out.splitlines()[3:] == [
         "classes   log-lik.  params        BIC    starts  identified  p(G2)  p(BLRT)",
         "    * 2  -12345.68       9  -12400.00  16 of 16         yes  0.250         ",
@@ -545,6 +544,12 @@ def test_all_that_a_comparison_says_is_shown(capsys, rows, monkeypatch):
         "",
         "Recommended: 2 classes. Three classes gain nothing.",
     ]
+    monkeypatch.setenv("COLUMNS", "70")
+    _, out, _ = run(capsys, "compare", "rows.csv", "--drop", "w,who", "--classes", "2,3")
+    assert "classes   log-lik.  params        BIC    starts  p(G2)  p(BLRT)\n" in out
+    assert "(no room for identified; --output writes all columns)\n" in out
+    monkeypatch.setattr("pgmpy_latent.learners.compare.compare_classes", lambda *_, **__: compare(None, [2, 3])[:1])
+    assert run(capsys, "compare", "rows.csv", "--drop", "w,who", "--classes", "2,3")[0] == 130  # Ctrl-C at three
 
 
 @pytest.mark.parametrize(

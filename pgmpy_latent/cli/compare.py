@@ -17,7 +17,7 @@ from pgmpy_latent.cli._options import (
     number,
     sizes,
 )
-from pgmpy_latent.cli._text import announce_compiling, counted, say, wrapped
+from pgmpy_latent.cli._text import announce_compiling, counted, say, width, wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +46,8 @@ SHOWN = {
     "g2_p": ("p(G2)", "{:.3f}"),
     "blrt_p": ("p(BLRT)", "{:.3f}"),
 }
+#: What is left out first where the terminal is too narrow.
+LEFT_OUT = ("AIC", "ICL", "identified", "smallest", "starts")
 
 
 def add_parser(commands) -> None:
@@ -116,7 +118,11 @@ def comparison_lines(found: pd.DataFrame) -> list[str]:
     for name, (title, form) in SHOWN.items():
         if name in found.columns and found[name].notna().any():
             rows[title] = ["" if pd.isna(value) else form.format(value) for value in found[name]]
-    return aligned(pd.DataFrame(rows))
+    gone = []
+    while len((lines := aligned(pd.DataFrame(rows)))[0]) > width() and (ahead := [t for t in LEFT_OUT if t in rows]):
+        gone.append(ahead[0])
+        del rows[ahead[0]]
+    return [*lines, *(wrapped(f"(no room for {', '.join(gone)}; --output writes all columns)") if gone else [])]
 
 
 def _recommendation(found: pd.DataFrame) -> list[str]:
