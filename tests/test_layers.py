@@ -105,7 +105,12 @@ LAYERS = [
     ["plotting.progress", "plotting.fit"],
     ["plotting"],  # collects the public names of its modules
     ["_tables"],
-    ["cli"],
+    ["cli._text", "cli._options"],
+    ["cli._files", "cli._describe"],
+    ["cli.classes"],
+    ["cli.learn", "cli.ask", "cli.compare", "cli.convert", "cli.demo"],
+    ["cli"],  # the parser of all commands, and how errors become exit codes
+    ["cli.__main__"],
 ]
 HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}
 #: Who may import what, besides our own modules.
