@@ -1,0 +1,1 @@
+"""Notebooks as text, and :mod:`notebooks.run`, which executes them."""
