@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -368,16 +369,19 @@ def test_identifiers_are_refused(capsys, answers):
 
 def test_output_that_is_a_folder(capsys, answers_csv):
     Path("m.json").mkdir()
-    assert "--output: 'm.json' is a folder; name a file in it" in refused(capsys, answers_csv, "--output", "m")
+    assert "--output: cannot write 'm.json': it is a folder; give the name of a file" in refused(
+        capsys, answers_csv, "--output", "m"
+    )
 
 
 def test_output_that_cannot_be_written(capsys, answers_csv, monkeypatch):
     def no_space(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "touch", no_space)
+    monkeypatch.setattr(tempfile, "TemporaryFile", no_space)
     message = refused(capsys, answers_csv)
-    assert "--output: 'pgmpy-latent-model.bif' cannot be written (Permission denied); name another file" in message
+    assert "--output: cannot write 'pgmpy-latent-model.bif': nothing can be written into" in message
+    assert "(Permission denied)" in message
 
 
 # The program

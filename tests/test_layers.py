@@ -58,7 +58,7 @@ LAYERS = [
     ["learners._completed"],
     ["learners._evaluation"],
     ["learners._east_policy"],
-    ["learners._fitted", "learners._checkpoint"],
+    ["learners._fitted", "learners._checkpoint", "learners._updates"],
     ["learners._base"],
     ["learners._searching"],
     ["learners._cardinality", "learners._forest"],
