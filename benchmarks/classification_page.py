@@ -358,18 +358,18 @@ def gap_section(run: runner.Runner) -> list[str]:
 # -- seconds and targets -----------------------------------------------------------------------------------------------
 
 
-def slowest(cells: Cells, method: str) -> tuple[float, str]:
-    """Return the seconds of the slowest fit, and its data set."""
-    return max((max(all_folds(cell, "fit_seconds")), name) for name, cell in cells[method].items())
+def default_seconds(run: runner.Runner) -> dict[str, float]:
+    """Return the processor seconds of the default fit on the first fold of each set, where they were measured."""
+    found = {name: run.find(work.first_fold_case(name), work.TIED) for name in work.FILES}
+    return {name: float(row["seconds"]) for name, row in found.items() if row}
 
 
-def seconds_section(run: runner.Runner, cells: Cells) -> list[str]:
-    rows = []
-    for method in METHODS:
-        means = [np.mean(all_folds(cell, "fit_seconds")) for cell in cells[method].values()]
-        longest = "{:.3g} ({})".format(*slowest(cells, method)) if means else DASH
-        middle = f"{np.median(means):.3g}{fewer(len(means), N_SETS)}" if means else DASH
-        rows.append(row_of(method, middle, f"{max(means):.3g}" if means else DASH, longest))
+def seconds_section(run: runner.Runner) -> list[str]:
+    seconds = default_seconds(run)
+    rows = [
+        row_of(name, *(f"{number:,}" for number in work.table(name)[0].shape), f"{seconds[name]:.1f}")
+        for name in sorted(seconds, key=seconds.get)
+    ]
     grown = []
     for what in work.GROWTH:
         if found := figures(run, work.growth_case(what), work.STEP):
@@ -380,10 +380,9 @@ def seconds_section(run: runner.Runner, cells: Cells) -> list[str]:
     return [
         "### Seconds",
         "",
-        "A fit in the folds above, with its inner cross-validation: the mean of a data set, then the median and the",
-        "largest over sets; and the slowest fit of all.",
+        "The default fit on the first fold of each set, with its search for sizes, in seconds of one processor:",
         "",
-        *table_of("| method | median | largest | slowest fit |", rows),
+        *table_of("| set | rows | attributes | seconds |", rows),
         f"One iteration of EM with one model; of {base}, one is changed:",
         "",
         *table_of("| what | sizes | ms | slope on log-log scales | of the last step |", grown),
@@ -404,11 +403,11 @@ def accuracy_targets(cells: Cells) -> list[str]:
     return rows
 
 
-def seconds_targets(run: runner.Runner, cells: Cells) -> list[str]:
+def seconds_targets(run: runner.Runner) -> list[str]:
     one_step = figures(run, work.STEP_CASE, work.STEP)
     fits = [found["seconds"] for seed in work.SEEDS if (found := figures(run, work.FIT_CASE, work.TIED, seed))]
-    default = slowest(cells, work.TIED)[0] if cells[work.TIED] else None
-    whole = None not in by_seed(cells, work.TIED)
+    seconds = default_seconds(run)
+    default, whole = max(seconds.values(), default=None), len(seconds) == N_SETS
     rows = [
         (work.STEP_CASE, "ms", STEP_MS, 1000 * one_step["seconds"] if one_step else None, True),
         (f"{work.FIT_CASE}: slowest of {len(fits)}", "s", DRAWN_SECONDS, max(fits, default=None), True),
@@ -434,7 +433,7 @@ def page(run: runner.Runner) -> str:
             "LatentClassificationModel with default settings unless said otherwise; one thread. Langseth and Nielsen,",
             f"Latent classification models. Written by `python -m benchmarks.classification`. Versions: {versions}.",
         ),
-        *table_of("| what | target | reached | |", [*accuracy_targets(cells), *seconds_targets(run, cells)]),
+        *table_of("| what | target | reached | |", [*accuracy_targets(cells), *seconds_targets(run)]),
         *accuracy_section(cells, found),
         *summary_section(cells, found),
         "### Where ours wins and where it loses",
@@ -444,6 +443,6 @@ def page(run: runner.Runner) -> str:
         *loss_section(cells),
         *sizes_section(cells),
         *gap_section(run),
-        *seconds_section(run, cells),
+        *seconds_section(run),
     ]
     return "\n".join(lines)

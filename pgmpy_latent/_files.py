@@ -1,10 +1,49 @@
-"""Files that appear whole or not at all."""
+"""Files that are written whole or not at all, and paths that are checked before long work."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 import uuid
 from pathlib import Path
+
+
+def check_writable(path: str | os.PathLike, what: str = "") -> Path:
+    """Return the path of a file that is to be written; raise if nothing can be written there.
+
+    Parameters
+    ----------
+    path : path-like
+    what : str
+        What the file is, for the messages.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError or another OSError
+        Naming the path, and what would be right.
+
+    Examples
+    --------
+    >>> check_writable("no/such/folder/report.html")
+    Traceback (most recent call last):
+    FileNotFoundError: cannot write 'no/such/folder/report.html': the folder ... does not exist; create it first
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path is {path!r}; give the name of a file, as 'report.html'")
+    if not os.fspath(path):
+        raise ValueError("path is empty; give the name of a file, as 'report.html'")
+    target = _target(path)
+    refusal = f"{what}{': ' * bool(what)}cannot write {os.fspath(path)!r}"
+    if target.is_dir():
+        raise IsADirectoryError(f"{refusal}: it is a folder; give the name of a file")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{refusal}: the folder {str(target.parent)!r} does not exist; create it first")
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise type(error)(f"{refusal}: nothing can be written into {str(target.parent)!r} ({error.strerror})") from None
+    return Path(path)
 
 
 def write_whole(path: str | os.PathLike, content: bytes) -> None:
@@ -12,14 +51,14 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
 
     Examples
     --------
-    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(f"{folder}/a.txt", b"words")
-    ...     os.listdir(folder), Path(folder, "a.txt").read_bytes()
-    (['a.txt'], b'words')
+    ...     write_whole(f"{folder}/note.txt", b"all of it")
+    ...     os.listdir(folder)
+    ['note.txt']
     """
-    target = Path(os.path.realpath(path))  # through a link, rather than in place of it
-    _check_folder(target)
+    target = _target(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist; create it first")
     beside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
     try:
         with open(beside, "xb") as file:
@@ -31,36 +70,6 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
-def check_writable(path: str | os.PathLike, what: str) -> None:
-    """Raise, before any work, if a file could not be written in the end.
-
-    Parameters
-    ----------
-    path : path-like
-    what : str
-        What the file is, for the message.
-
-    Examples
-    --------
-    >>> check_writable("no such folder/report.html", "report")
-    Traceback (most recent call last):
-    ...
-    FileNotFoundError: report: the folder '...no such folder' does not exist; create it first
-    """
-    target = Path(os.path.realpath(path))
-    _check_folder(target, f"{what}: ")
-    if target.is_dir():
-        raise IsADirectoryError(f"{what}: {str(path)!r} is a folder; name a file in it")
-    probe = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        probe.touch(exist_ok=False)
-    except OSError as error:
-        reason = error.strerror or error
-        raise type(error)(f"{what}: {str(path)!r} cannot be written ({reason}); name another file") from None
-    finally:
-        probe.unlink(missing_ok=True)
-
-
-def _check_folder(target: Path, what: str = "") -> None:
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{what}the folder {str(target.parent)!r} does not exist; create it first")
+def _target(path: str | os.PathLike) -> Path:
+    """Return where a path leads: through a link, rather than in place of it."""
+    return Path(os.path.realpath(path))

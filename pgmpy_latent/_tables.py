@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: A column whose every row is a category of its own is an identifier if there are more rows than this.
 IDENTIFIER_ROWS = 100
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+PARQUET = (".parquet", ".pq")
+#: Texts that mean a missing cell in text files, besides an empty one, unless it is said otherwise.
+MISSING = ("NA", "NaN")
 #: Numbers that can be written in one way only; "007" and "1.0" are text.
 _WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
 
@@ -52,14 +55,35 @@ class Table:
     weights: pd.Series | None = None
 
 
-def read_table(path: str, separator: str | None = None, missing: Sequence[str] = ()) -> Table:
-    """Read a file of separated cells; whole numbers become integers, all else stays the text it is."""
-    import pandas as pd
+def read_table(path: str, separator: str | None = None, missing: Sequence[str] | None = None) -> Table:
+    """Read a table from a file of separated cells, or in Parquet.
 
+    Parameters
+    ----------
+    path : str
+        Its ending says what it is, unless there is a separator.
+    separator : str, optional
+        What stands between cells.
+    missing : sequence of str, optional
+        Texts that mean a missing cell. None: the usual ones in text, none in Parquet, which knows missing cells.
+
+    Returns
+    -------
+    Table
+        Of text, whole numbers become integers, and all else stays the text it is. Parquet keeps its types.
+    """
+    if separator is None and Path(path).suffix.lower() in PARQUET:
+        return Table(path, _read_parquet(path, set(missing or ())))
     if separator is None:
         separator = _separator_of(path)
     if len(separator) != 1:
         raise BadInputError(f"--separator is {separator!r}; give one character (a tab is $'\\t' in most shells)")
+    return Table(path, _read_text(path, separator, {"", *(MISSING if missing is None else missing)}))
+
+
+def _read_text(path: str, separator: str, markers: set[str]) -> pd.DataFrame:
+    import pandas as pd
+
     try:
         with _open_text(path) as file:
             names, columns = _read_columns(file, path, separator)
@@ -73,8 +97,41 @@ def read_table(path: str, separator: str | None = None, missing: Sequence[str] =
         raise BadInputError(f"{path}: {error.strerror or error}") from None
     if not columns[0]:
         raise BadInputError(f"{path}: has a line of column names but no rows")
-    markers = {"", *missing}
-    return Table(path, pd.DataFrame({n: _typed(cells, markers) for n, cells in zip(names, columns, strict=True)}))
+    return pd.DataFrame({n: _typed(cells, markers) for n, cells in zip(names, columns, strict=True)})
+
+
+def _read_parquet(path: str, markers: set[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise BadInputError(
+            f"{path}: Parquet is read by pyarrow, which is not installed: pip install pyarrow; or export the table as "
+            "CSV"
+        ) from None
+    try:
+        if Path(path).is_file() and not Path(path).stat().st_size:
+            raise BadInputError(f"{path}: is empty; export the table anew")
+        with open(path, "rb") as file:
+            frame = parquet.read_table(file).to_pandas(ignore_metadata=True)
+    except pyarrow.ArrowException as error:
+        raise BadInputError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from None
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror or error}") from None
+    frame.columns = [str(name) for name in frame.columns]
+    _check_names(list(frame.columns), path, None)
+    if not len(frame):
+        raise BadInputError(f"{path}: has columns but no rows")
+    return pd.DataFrame({name: _without(frame[name], markers) for name in frame.columns}) if markers else frame
+
+
+def _without(column: pd.Series, markers: set[str]) -> pd.Series:
+    """Return the column with cells that are written like a marker missing."""
+    if hasattr(column, "cat"):
+        return column.cat.remove_categories([level for level in column.cat.categories if str(level) in markers])
+    return column.mask(column.map(str, na_action="ignore").isin(markers))
 
 
 def _separator_of(path: str) -> str:
@@ -83,7 +140,8 @@ def _separator_of(path: str) -> str:
     if ending not in SEPARATORS:
         known = ", ".join(SEPARATORS)
         raise BadInputError(
-            f"{path}: the ending is none of {known} (also with .gz); say --separator ',' or export as CSV"
+            f"{path}: the ending is none of {known} (also with .gz), {', '.join(PARQUET)}; say --separator ',' or "
+            "export as CSV"
         )
     return SEPARATORS[ending]
 
@@ -120,12 +178,14 @@ def _read_columns(file: TextIO, path: str, separator: str) -> tuple[list[str], l
     return names, columns
 
 
-def _check_names(names: list[str], path: str, separator: str) -> None:
+def _check_names(names: list[str], path: str, separator: str | None) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if "" in names:
         raise BadInputError(f"{path}: column {names.index('') + 1} has no name; name every column in the first line")
     if twice:
         raise BadInputError(f"{path}: two columns are called {twice[0]!r}; give every column a name of its own")
+    if separator is None:
+        return
     for other, word in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
         if len(names) == 1 and other in names[0] and other != separator:
             raise BadInputError(f"{path}: one column, called {names[0]!r}; separated by {word}? Say --separator")
@@ -148,9 +208,9 @@ def _typed(cells: list[str], markers: set[str]):
 def choose_columns(table: Table, columns: Sequence[str] | None, drop: Sequence[str], weights: str | None) -> Table:
     """Return the table with the columns to use, and its weights apart."""
     frame = table.frame
-    _check_known(frame, columns or drop, "--columns" if columns else "--drop")
+    check_known(frame, columns or drop, "--columns" if columns else "--drop")
     if weights is not None:
-        _check_known(frame, [weights], "--weights")
+        check_known(frame, [weights], "--weights")
         if columns and weights in columns:
             raise BadInputError(f"column {weights!r} is among --columns and also --weights; take it out of one of them")
     left_out = {*drop, weights}
@@ -160,18 +220,31 @@ def choose_columns(table: Table, columns: Sequence[str] | None, drop: Sequence[s
     if len(set(used)) < len(used):
         raise BadInputError("--columns names a column twice; name each once")
     _refuse_identifiers(frame[used])
-    return Table(table.title, frame[used], None if weights is None else _weights(frame[weights]))
+    return Table(table.title, frame[used], None if weights is None else weights_of(frame[weights]))
 
 
-def _check_known(frame: pd.DataFrame, names: Sequence[str], option: str) -> None:
+def check_known(frame: pd.DataFrame, names: Sequence[str], option: str) -> None:
+    """Raise for a name that is no column, with the column that may be meant; ``option`` says who asks for it."""
     for name in names:
         if name not in frame.columns:
-            close = difflib.get_close_matches(name, list(frame.columns), 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {shortened(', '.join(frame.columns), 300)}"
+            hint = did_you_mean(name, list(frame.columns))
             raise BadInputError(f"{option}: there is no column {name!r}; {hint}")
 
 
-def _weights(column: pd.Series) -> pd.Series:
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """Return which of the names may be meant, or all of them.
+
+    Examples
+    --------
+    >>> did_you_mean("VOTE", ["age", "vote"]), did_you_mean("x", ["age", "vote"])
+    ("did you mean 'vote'?", 'there are age, vote')
+    """
+    by_letters = {one.casefold(): one for one in reversed(names)}
+    close = difflib.get_close_matches(name.casefold(), list(by_letters), 1)
+    return f"did you mean {by_letters[close[0]]!r}?" if close else f"there are {shortened(', '.join(names), 300)}"
+
+
+def weights_of(column: pd.Series) -> pd.Series:
     import numpy as np
     import pandas as pd
 

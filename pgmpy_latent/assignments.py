@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -66,10 +66,21 @@ def classification_table(model, X, latent: Hashable | None = None, *, sample_wei
             "Fit with a prior, e.g. prior=0.01, to rule nothing out.",
             stacklevel=2,
         )
-    belief, weights = belief[~impossible], data.weights[~impossible]
+    return counted(belief, data.weights, tree.state_names[node])
+
+
+def counted(belief: np.ndarray, weights: np.ndarray, states: Sequence[Hashable]) -> pd.DataFrame:
+    """Return the table of :func:`classification_table`, given P(state | row); rows of NaN are left out.
+
+    Examples
+    --------
+    >>> counted(np.array([[0.75, 0.25], [0.125, 0.875]]), np.array([2.0, 1.0]), ["low", "high"]).to_numpy().tolist()
+    [[1.5, 0.5], [0.125, 0.875]]
+    """
+    possible = ~np.isnan(belief).any(axis=1)
+    belief, weights = belief[possible], weights[possible]
     assigned = np.eye(belief.shape[1])[belief.argmax(axis=1)]
     counts = assigned.T @ (weights[:, None] * belief)
-    states = tree.state_names[node]
     table = pd.DataFrame(
         counts,
         index=pd.Index(states, name="assigned", tupleize_cols=False),

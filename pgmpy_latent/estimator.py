@@ -93,7 +93,7 @@ class EMEstimator(DiscreteParameterEstimator):
         named = self.init_cpds if isinstance(self.init_cpds, Mapping) else ()
         fitted, shares = self._in_order(network, [n for n in network.latent_names if n not in named], engine)
         self._set_fitted(model, data, sample_weight, fitted, found)
-        self.degenerate_states_ = _degenerate_states(fitted, shares)
+        self.degenerate_states_ = degenerate_states(fitted, shares)
         self._warn(found)
         return self
 
@@ -378,7 +378,7 @@ def _given_tables(
     return tables
 
 
-def _degenerate_states(model: Named, shares: Sequence[np.ndarray]) -> list[str]:
+def degenerate_states(model: Named, shares: Sequence[np.ndarray]) -> list[str]:
     """Say which hidden states are empty, or equal to another one."""
     found = []
     for node in np.flatnonzero(model.latent):

@@ -37,7 +37,12 @@ ASCII = str.maketrans("├└│", "|`|")
 
 
 def informative_columns(
-    tree: LatentTree, n: int | None = None, *, n_rows: int = N_ROWS, random_state=0
+    tree: LatentTree,
+    n: int | None = None,
+    *,
+    latents: Iterable[Hashable] | None = None,
+    n_rows: int = N_ROWS,
+    random_state=0,
 ) -> pd.DataFrame:
     """Return which columns say most about each hidden variable.
 
@@ -52,6 +57,8 @@ def informative_columns(
     n : int, optional
         How many columns to list for each hidden variable, if there are as many. By default as many as it takes to
         cover 95%, and at least two.
+    latents : iterable of names, optional
+        Which hidden variables; all by default. A tree of a thousand takes a minute or two.
     n_rows : int
         Number of rows drawn from the model to estimate the coverage.
     random_state : int or Generator
@@ -81,7 +88,7 @@ def informative_columns(
     """
     found = [
         (latent, tree.names[column], information, coverage)
-        for latent, _, listed in _all_listed(tree, n, n_rows, random_state)
+        for latent, _, listed in _all_listed(tree, n, n_rows, random_state, latents)
         for column, information, coverage in listed
     ]
     latents, columns, information, coverage = zip(*found, strict=True) if found else ((), (), (), ())
@@ -113,7 +120,7 @@ class _DrawnRows:
         P(hidden node | row).
     """
 
-    def __init__(self, tree: LatentTree, n_rows: int, random_state):
+    def __init__(self, tree: LatentTree, hidden: list[int], n_rows: int, random_state):
         unseen = _engine(tree, {}, n_rows)
         tables = unseen.layout.pack(tree.tables)
         drawn = unseen.draw(tables, np.random.default_rng(random_state))
@@ -124,7 +131,6 @@ class _DrawnRows:
             node: Evidence(np.ascontiguousarray(self.codes[:, node]), int(tree.cards[node]))
             for node in np.flatnonzero(~tree.latent).tolist()
         }
-        hidden = np.flatnonzero(tree.latent).tolist()
         beliefs = _engine(tree, evidence, len(counts)).beliefs(tables, hidden)
         self.beliefs = dict(zip(hidden, beliefs, strict=True))
 
@@ -143,17 +149,20 @@ def _engine(tree: LatentTree, evidence: Mapping[int, Evidence], n_rows: int) -> 
 
 
 def _all_listed(
-    tree: LatentTree, n: int | None, n_rows: int, random_state
+    tree: LatentTree, n: int | None, n_rows: int, random_state, latents: Iterable[Hashable] | None = None
 ) -> Iterator[tuple[Hashable, float, list[tuple[int, float, float]]]]:
-    """Yield every hidden variable, how much all columns say about it, and what :func:`_listed` lists for it."""
+    """Yield hidden variables, how much all columns say about it, and what :func:`_listed` lists for it."""
     check_is_tree(tree)
     for name, number in (("n", 1 if n is None else n), ("n_rows", n_rows)):
         if not isinstance(number, (int, np.integer)) or number < 1:
             raise ValueError(f"{name} is {number!r}; give a whole number that is at least 1")
-    hidden = np.flatnonzero(tree.latent).tolist()
+    hidden = np.flatnonzero(tree.latent).tolist() if latents is None else sorted(map(tree.index, latents))
+    for at in hidden:
+        if not tree.latent[at]:
+            raise ValueError(f"latents names {tree.names[at]!r}, which is a column; give hidden variables")
     if not hidden:
         return
-    rows = _DrawnRows(tree, n_rows, random_state)
+    rows = _DrawnRows(tree, hidden, n_rows, random_state)
     for at in hidden:
         yield tree.names[at], *_listed(tree, at, rows, n)
 

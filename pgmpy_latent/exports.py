@@ -1,8 +1,9 @@
-"""What pgmpy's own file formats would lose of a model."""
+"""What pgmpy's own file formats would lose of a model; and networks that are read from them."""
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -15,6 +16,7 @@ from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmpy_latent._json import LATENT, Node
 from pgmpy_latent.convert import build_network, nodes_of
+from pgmpy_latent.exceptions import FileFormatError
 from pgmpy_latent.tree import LatentTree
 
 #: The formats of pgmpy that :func:`check_export` knows.
@@ -70,6 +72,49 @@ def check_export(model: LatentTree | DiscreteBayesianNetwork, format: str) -> li
         except Exception as error:
             return [f"pgmpy cannot read its own {kind.upper()} file of this model: {_first_line(error)}"]
     return _differences(nodes, returned, kind)
+
+
+def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork:
+    """Read a network from a file in one of pgmpy's formats.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    format : {"bif", "xmlbif", "net", "uai"}
+        In any case.
+
+    Returns
+    -------
+    pgmpy.models.DiscreteBayesianNetwork
+        The formats do not say which nodes are hidden; assign ``latents``.
+
+    Raises
+    ------
+    FileFormatError
+        If pgmpy cannot make a network of it.
+
+    Examples
+    --------
+    >>> network = build_network(nodes_of(LatentTree(["x"], [["no", "yes"]], [-1], [False], [[[0.25, 0.75]]])))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     network.save(f"{folder}/model.bif", "bif")
+    ...     read_export(f"{folder}/model.bif", "bif").nodes()
+    NodeView(('x',))
+    """
+    kind = str(format).lower()
+    if kind not in EXPORT_FORMATS:
+        raise ValueError(f"unknown format {format!r}; known are {', '.join(EXPORT_FORMATS)}")
+    try:
+        with _quiet_pgmpy():
+            network = DiscreteBayesianNetwork.load(str(path), kind)
+    except OSError:
+        raise
+    except Exception as error:  # pgmpy's readers raise whatever they stumble on
+        raise FileFormatError(f"{path}: pgmpy cannot read it as {kind.upper()}: {_first_line(error)}") from None
+    if not network.nodes():
+        raise FileFormatError(f"{path}: pgmpy finds no nodes in it; is it {kind.upper()}?")
+    return network
 
 
 @contextmanager

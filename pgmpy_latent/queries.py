@@ -358,7 +358,7 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
 
 
 def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw rows from a tree or another network, as codes of all nodes: (n, n_nodes). See :func:`sample`.
+    """Draw rows of codes, a column per node. See :func:`sample`.
 
     Examples
     --------

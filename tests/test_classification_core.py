@@ -12,12 +12,14 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 from sklearn.naive_bayes import GaussianNB
 
-from pgmpy_latent.classification import _edges
+from pgmpy_latent.classification import _edges, _model
 from pgmpy_latent.classification._em import SMALLEST_VARIANCE, Problem, climb, expected, m_step, step, sum_of
 from pgmpy_latent.classification._learn import Recipe, learn, thinning, without
 from pgmpy_latent.classification._model import (
     Moments,
     Parameters,
+    RaggedRows,
+    Rows,
     component_log_densities,
     grouped,
     joined,
@@ -25,6 +27,7 @@ from pgmpy_latent.classification._model import (
     log_densities,
     moments,
     shares_and_sums,
+    suitable,
 )
 from pgmpy_latent.classification._rows import fold_weightings, training
 from pgmpy_latent.classification._starts import draw_starts
@@ -149,6 +152,48 @@ def test_moments_take_one_weighting_for_each_model_or_one_for_all():
         assert logs[at] == pytest.approx(alone_logs[0], abs=1e-12)
         assert_same(Moments(**{name: array[[at]] for name, array in arrays(found).items()}), alone, atol=1e-12)
     assert_same(moments(model, 0, rows, weights[:1])[1], moments(model, 0, rows, weights[[0, 0]])[1], atol=1e-12)
+
+
+@given(SEEDS, st.integers(1, 4), st.integers(1, 6), st.integers(1, 3), st.sampled_from([1, 40, 10**6]))
+@settings(max_examples=30)
+def test_rows_one_by_one_say_what_groups_say(seed, attributes, latents, components, chunk):
+    rng = np.random.default_rng(seed)
+    model = random_model(rng, 2, components, attributes, latents, models=2)
+    table = random_table(rng, 9, attributes, 0.4)
+    weights = rng.random((2, 9))
+    groups = _model._in_groups(table, None)
+    there = ~np.isnan(table)
+    ragged = RaggedRows(np.where(there, table, 0.0), there.astype(float), np.arange(9), groups)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_model, "RAGGED_CHUNK", chunk)
+        np.testing.assert_allclose(
+            latent_means(model, 1, ragged), in_place(groups, lambda rows: latent_means(model, 1, rows), 1), atol=1e-9
+        )
+        logs = component_log_densities(model, 1, ragged)
+        np.testing.assert_allclose(
+            logs, in_place(groups, lambda rows: component_log_densities(model, 1, rows), 2), atol=1e-9
+        )
+        log_likelihood, found = moments(model, 1, ragged, weights)
+    parts = [moments(model, 1, rows, weights[:, rows.at]) for rows in groups]
+    np.testing.assert_allclose(log_likelihood, sum(logs for logs, _ in parts), atol=1e-9)
+    assert_same(found, sum_of([sums for _, sums in parts]), rtol=1e-9, atol=1e-9)
+
+
+def in_place(groups, asked, axis):
+    """Return what is asked of groups, with the rows in the order of the table."""
+    order = np.argsort(np.concatenate([rows.at for rows in groups]))
+    return np.take(np.concatenate([asked(rows) for rows in groups], axis=axis), order, axis=axis)
+
+
+def test_many_small_groups_are_joined_unless_there_are_many_latents():
+    rng = np.random.default_rng(0)
+    table = random_table(rng, 60, 4, 0.5)
+    table[:20] = rng.normal(size=(20, 4))
+    groups = grouped(table)
+    assert [type(rows) for rows in groups] == [Rows, RaggedRows]
+    few, many = (random_model(rng, 2, 1, 4, latents) for latents in (8, 9))
+    assert suitable(groups, few) == groups
+    assert all(isinstance(rows, Rows) for rows in suitable(groups, many))
 
 
 # Special cases ----------------------------------------------------------------------------------------------------
@@ -793,7 +838,11 @@ def test_groups_hold_every_row_once_and_what_it_misses(drawn):
     rows = training(table, labels, np.ones(len(table)))
     for groups in (rows.groups, list(chain(*rows.by_class))):
         assert sorted(np.concatenate([group.at for group in groups])) == list(range(len(rows.table)))
-        for group in groups:
+        ragged = [group for group in groups if isinstance(group, RaggedRows)]
+        for group in ragged:
+            np.testing.assert_array_equal(np.where(group.there, group.values, np.nan), rows.table[group.at])
+            assert sorted(np.concatenate([part.at for part in group.groups])) == group.at.tolist()
+        for group in chain(*(one.groups if one in ragged else [one] for one in groups)):
             np.testing.assert_array_equal(group.values, rows.table[np.ix_(group.at, group.seen)])
             np.testing.assert_array_equal(group.squares, group.values**2)
             assert np.isnan(rows.table[np.ix_(group.at, group.gaps)]).all()

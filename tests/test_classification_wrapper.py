@@ -17,7 +17,7 @@ from pgmpy_latent.classification._learn import Recipe, _Choice, learn
 from pgmpy_latent.classification._model import Parameters, grouped, log_densities
 from pgmpy_latent.classification._rows import fold_weightings, training
 from pgmpy_latent.classification._starts import draw_starts
-from pgmpy_latent.classification._wrapper import BUDGETS, TRIAL_STARTS, TRIAL_TOL, WORST, Clock, Trial, Wrapper
+from pgmpy_latent.classification._wrapper import BUDGETS, TRIAL_STARTS, TRIAL_TOL, WORST, Clock, Trial, Wrapper, work_of
 from tests import reference_classification as reference
 
 
@@ -188,7 +188,8 @@ def test_the_accuracy_of_a_trial_counts_every_row_once():
 
 def test_work_ends_the_first_look_the_closer_one_and_the_comparison(monkeypatch):
     search = Search(monkeypatch, lambda shape, draw: (closeness(shape, (20, 1)), 1.0, 0.6 * BUDGETS[0]))
-    search.run(n_components=1)
+    with pytest.warns(UserWarning, match="accuracy still rose with 3 latents, where the search for sizes ends"):
+        search.run(n_components=1)
     assert search.on(0) == [(1, 1), (3, 1), (4, 1), (2, 1)]
     assert search.on(1) == [(4, 1), (3, 1), (2, 1), (1, 1)]
     assert not search.on(2)
@@ -200,6 +201,34 @@ def test_sizes_that_are_too_dear_are_left_out_of_the_first_look(monkeypatch, n_r
     search.run()
     assert (6, 3) in search.on(0)
     assert ((6, 10) not in search.on(0)) == dear
+
+
+def test_a_comparison_that_was_interrupted_does_not_decide(monkeypatch):
+    def says(shape, draw):
+        if draw == 1 and shape != (3, 1):
+            raise KeyboardInterrupt
+        return 0.9 if shape == (3, 1) and draw == 0 else 0.1 if shape == (3, 1) else 0.8
+
+    shape, table = Search(monkeypatch, says).run(n_components=1)
+    assert shape == (3, 1)
+    assert set(table["n_trials"]) == {1}
+
+
+def test_without_time_the_guess_has_no_more_parameters_than_rows(monkeypatch):
+    def says(shape, draw):
+        raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="no sizes could be compared before the end; n_latents=4 and n_components=75"):
+        assert Search(monkeypatch, says).run(n_components=75)[0] == (4, 75)
+
+
+def test_rows_with_gaps_are_known_to_cost_more():
+    attributes, labels = noisy_rows(200, 6)
+    gaps = np.where(np.random.default_rng(0).random(attributes.shape) < 0.3, np.nan, attributes)
+    complete, gappy = (training(table, labels, np.ones(200)) for table in (attributes, gaps))
+    assert complete.n_ragged == 0
+    assert 20 < gappy.n_ragged <= 200
+    assert work_of(gappy, (6, 2), Recipe()) > 2 * work_of(complete, (6, 2), Recipe())
 
 
 def test_an_interrupt_leaves_the_best_of_the_sizes_that_were_finished(monkeypatch):

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -15,7 +16,8 @@ import pytest
 
 from pgmpy_latent import LatentTree, climb, load, log_likelihood, sample, scores
 from pgmpy_latent._tables import read_table
-from pgmpy_latent.cli import WIDTH, main, needs_compiling
+from pgmpy_latent.cli import main
+from pgmpy_latent.cli._text import WIDTH, needs_compiling
 
 QUICK = ["--starts", "2", "--max-classes", "3"]
 
@@ -189,7 +191,7 @@ def test_superfluous_classes_are_reported(capsys):
 def test_a_column_of_many_categories_is_remarked(capsys, answers):
     answers.assign(e=[row // 2 for row in range(200)]).to_csv("t.csv", index=False)
     _, out, _ = run(capsys, "t.csv", "--classes", "2", "--starts", "1")
-    assert "note: column 'e' has 100 categories" in out
+    assert "note: column 'e' has 100 different numbers; if it is a measurement, bin it" in out
 
 
 def test_a_model_that_is_not_identified_says_so(capsys, answers_csv):
@@ -307,7 +309,7 @@ def test_files_that_cannot_be_unpacked(capsys):
 
 def test_unknown_ending(capsys):
     write("t.xlsx", "a,b\n")
-    assert "t.xlsx: the ending is none of .csv, .tsv, .tab (also with .gz); say --separator" in refused(
+    assert "t.xlsx: the ending is none of .csv, .tsv, .tab (also with .gz), .parquet, .pq; say --separator" in refused(
         capsys, "t.xlsx"
     )
 
@@ -332,10 +334,10 @@ def test_unknown_ending(capsys):
         (["--prior", "-1"], "argument --prior: '-1' is not a number of at least 0"),
         (["--prior", "nan"], "argument --prior: 'nan' is not a number of at least 0"),
         (["--separator", "ab"], "--separator is 'ab'; give one character"),
-        (["--output", "nowhere/m"], "--output: the folder 'nowhere' does not exist; create it first"),
+        (["--output", "nowhere/m"], "nowhere' does not exist; create it first"),
         (["--output", ""], "--output is ''; give the beginning of a file name"),
         (["--output", "./"], "--output is './'; give the beginning of a file name"),
-        (["--output", "answers.csv/m"], "--output: the folder 'answers.csv' does not exist"),
+        (["--output", "answers.csv/m"], "answers.csv' does not exist; create it first"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
     ],
 )
@@ -367,15 +369,19 @@ def test_identifiers_are_refused(capsys, answers):
 
 def test_output_that_is_a_folder(capsys, answers_csv):
     Path("m.json").mkdir()
-    assert "--output: 'm.json' is a folder; give another name" in refused(capsys, answers_csv, "--output", "m")
+    assert "--output: cannot write 'm.json': it is a folder; give the name of a file" in refused(
+        capsys, answers_csv, "--output", "m"
+    )
 
 
 def test_output_that_cannot_be_written(capsys, answers_csv, monkeypatch):
     def no_space(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.TemporaryFile", no_space)
-    assert "--output: cannot write into '.' (Permission denied)" in refused(capsys, answers_csv)
+    monkeypatch.setattr(tempfile, "TemporaryFile", no_space)
+    message = refused(capsys, answers_csv)
+    assert "--output: cannot write 'pgmpy-latent-model.bif': nothing can be written into" in message
+    assert "(Permission denied)" in message
 
 
 # The program
@@ -404,7 +410,7 @@ def test_the_first_run_says_that_it_compiles(capsys, answers_csv, monkeypatch):
     cache.mkdir(parents=True)
     Path(cache, "kernels.run-1.py311.nbi").touch()
     assert not needs_compiling(Path())
-    monkeypatch.setattr("pgmpy_latent.cli.needs_compiling", lambda package: True)
+    monkeypatch.setattr("pgmpy_latent.cli._text.needs_compiling", lambda package: True)
     _, _, err = run(capsys, answers_csv, "--classes", "1")
     assert "the first run compiles, which takes a while; later ones do not" in err
 

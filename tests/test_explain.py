@@ -108,7 +108,7 @@ def test_coverage_is_what_the_drawn_rows_say(tree):
     found = everything(tree, n_rows=10)
     if not tree.latent.any():
         return
-    rows = explain._DrawnRows(tree, 10, 0)
+    rows = explain._DrawnRows(tree, np.flatnonzero(tree.latent).tolist(), 10, 0)
 
     def said(at, nodes):
         seen = [{node: int(row[node]) for node in nodes} for row in rows.codes]
@@ -133,6 +133,17 @@ def test_seeds():
     tree = two_classes_of_columns()
     pd.testing.assert_frame_equal(everything(tree), everything(tree))
     assert not everything(tree).equals(everything(tree, random_state=1))
+
+
+def test_some_hidden_variables_only():
+    tree = hlc_model(7, random_state=0)
+    everything = informative_columns(tree)
+    some = informative_columns(tree, latents=["H3", "H1"])
+    expected = everything[everything["latent"].isin(["H1", "H3"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(some, expected)
+    assert informative_columns(tree, latents=[]).empty
+    with pytest.raises(ValueError, match="latents names 'D4', which is a column; give hidden variables"):
+        informative_columns(tree, latents=["D4"])
 
 
 def test_columns_of_other_components_are_left_out():

@@ -11,8 +11,9 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmpy_latent import exports
-from pgmpy_latent.convert import to_pgmpy
-from pgmpy_latent.exports import EXPORT_FORMATS, check_export
+from pgmpy_latent.convert import from_pgmpy, to_pgmpy
+from pgmpy_latent.exceptions import FileFormatError
+from pgmpy_latent.exports import EXPORT_FORMATS, check_export, read_export
 from pgmpy_latent.tree import LatentTree
 from tests import samples
 from tests.samples import assert_same_network, awkward_trees
@@ -189,3 +190,18 @@ def test_large_models_are_checked_too(form):
     sentences = check_export(forest_of(2000, latent=True), form)
     assert "hidden nodes come back as observed: 'x0000'" in sentences
     assert len(sentences) == (1 if form != "uai" else 3)
+
+
+def test_networks_are_read_in_known_formats_only(tmp_path):
+    tree = LatentTree(
+        ["x", "y"], [["a", "b"]] * 2, [-1, 0], [False] * 2, [[[0.25, 0.75]], [[0.5, 0.5], [0.125, 0.875]]]
+    )
+    path = tmp_path / "model.any"
+    to_pgmpy(tree).save(str(path), "xmlbif")
+    assert from_pgmpy(read_export(path, "XMLBIF")) == tree
+    with pytest.raises(ValueError, match="unknown format 'json'; known are bif, xmlbif, net, uai"):
+        read_export(path, "json")
+    with pytest.raises(FileFormatError, match=r"model\.any: pgmpy .* BIF"):
+        read_export(path, "bif")
+    with pytest.raises(FileNotFoundError):
+        read_export(tmp_path / "nowhere.bif", "bif")

@@ -281,7 +281,7 @@ def test_a_diagonal_model_is_close_to_naive_bayes():
 
 def test_time_limit_and_interrupts_leave_a_fitted_model(iris, monkeypatch):
     X, y = iris
-    with pytest.warns(UserWarning, match="no sizes could be compared in the time; n_latents=4 and n_components=1"):
+    with pytest.warns(UserWarning, match="no sizes could be compared before the end; n_latents=4 and n_components=1"):
         est = LatentClassificationModel(random_state=0, time_limit=1e-3, show_progress=False).fit(X, y)
     assert est.stopped_ == "time_limit"
     assert est.predict(X).shape == y.shape
@@ -448,3 +448,25 @@ def test_sizes_of_large_tables_are_compared_on_some_of_the_rows(monkeypatch):
     X = rng.normal(size=(5_000, 2)) + y[:, None]
     LatentClassificationModel(n_components=1, n_init=2, random_state=0, show_progress=False).fit(X, y)
     assert set(seen) == {160 + 39 + 10}
+
+
+def test_missing_cells_may_be_of_any_kind(iris):
+    X, y = iris
+    X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    plain = LatentClassificationModel(1, 1, random_state=0).fit(X, y)
+    odd = X.astype(object).where(X.notna(), pd.NA)
+    for table in (odd, odd.to_numpy(), odd.to_numpy().tolist()):
+        fitted = LatentClassificationModel(1, 1, random_state=0).fit(table, y)
+        np.testing.assert_array_equal(fitted.loadings_, plain.loadings_)
+        np.testing.assert_array_equal(fitted.predict_proba(table), plain.predict_proba(X))
+
+
+def test_words_in_a_list_are_named():
+    with pytest.raises(DataError, match=r"column 'x1' \(.*\) does not hold numbers"):
+        LatentClassificationModel(1, 1).fit([[1.0, "a"], [2.0, "b"]] * 4, [0, 1] * 4)
+
+
+def test_a_truth_value_is_no_component(iris):
+    fitted = LatentClassificationModel(1, 2, random_state=0).fit(*iris)
+    with pytest.raises(ValueError, match="component is True; give a whole number from 0 to 1"):
+        fitted.to_pgmpy(fitted.classes_[0], True)

@@ -373,6 +373,7 @@ def test_copies_ask_and_answer_alike(learner):
     frame = survey()
     learner = clone(learner).fit(frame)
     copy = pickle.loads(pickle.dumps(learner))
+    np.testing.assert_array_equal(copy._data.codes, encode(frame).codes)  # for report(), also of a copy
     np.testing.assert_array_equal(copy.score_samples(frame), learner.score_samples(frame))
     with pytest.raises(NotFittedError):
         clone(learner).score(frame)

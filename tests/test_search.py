@@ -153,6 +153,33 @@ def test_an_interrupted_run_returns_the_last_model(error, limit, reason):
     assert (state.step, len(history)) == (2, 3)
 
 
+def test_a_step_that_was_cut_short_counts_now_but_is_taken_anew_later():
+    notes = Notes()
+    search = Search(Settings(), checkpoint=notes)
+
+    def advance(state):
+        if state.step == 2:
+            search.note_interrupt()  # what was found so far is kept
+        return rising(9)(state)
+
+    outcome = search.run(lambda: FIRST, advance)
+    assert (outcome.score, outcome.stopped) == (-7, "interrupted")
+    state, history = notes.saved[-1]
+    assert (state.step, len(history)) == (2, 3)
+
+
+def test_a_first_fit_that_was_cut_short_is_not_kept():
+    notes = Notes()
+    search = Search(Settings(), checkpoint=notes)
+
+    def start():
+        search.note_interrupt()
+        return FIRST
+
+    assert search.run(start, rising(3)).stopped == "interrupted"
+    assert not notes.saved
+
+
 def test_other_errors_are_not_swallowed():
     def advance(state):
         raise ZeroDivisionError

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgmpy_latent.classification._model import Moments, Parameters, Rows, joined, moments, transposed
+from pgmpy_latent.classification._model import (
+    Moments,
+    Parameters,
+    RaggedRows,
+    Rows,
+    joined,
+    moments,
+    suitable,
+    transposed,
+)
 from pgmpy_latent.iteration import race
 
 #: Where rows say nothing about a coefficient it stays; this is how much the old value weighs, relative to the rows.
@@ -24,8 +33,8 @@ class Problem:
 
     Attributes
     ----------
-    groups : list of list of Rows
-        For every class, its rows in groups that miss the same attributes.
+    groups : list of list of Rows and RaggedRows
+        For every class, its rows in groups that miss the same attributes, and others.
     weights : array, shape (problems, n_rows)
         Weightings of the rows: one, or one per fold.
     tied : bool
@@ -36,7 +45,7 @@ class Problem:
         Smallest variance of the noise.
     """
 
-    groups: Sequence[Sequence[Rows]]
+    groups: Sequence[Sequence[Rows | RaggedRows]]
     weights: np.ndarray
     tied: bool = True
     offset: bool = True
@@ -72,7 +81,7 @@ def expected(problem: Problem, model: Parameters, numbers: np.ndarray) -> tuple[
     by_class = []
     for label, groups in enumerate(problem.groups):
         sums = None
-        for rows in groups:
+        for rows in suitable(groups, model):
             logs, found = moments(model, label, rows, problem.weights[:, rows.at][numbers])
             total += logs
             sums = found if sums is None else sums + found
@@ -237,6 +246,8 @@ class _Climb:
         results = []
         for part in parts_of(old.models, self.problem.weights.shape[1] / old.models.shape[1]):
             edges = None if old.edges is None else old.edges[part]
+            if results and self.n_iter:  # models that have taken no step are worth nothing
+                self.report()
             results.append(step(self.problem, old.models.take(part), old.numbers[part], edges))
         values = np.concatenate([logs for logs, _ in results])
         new = joined([models for _, models in results])

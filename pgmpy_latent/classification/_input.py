@@ -46,8 +46,9 @@ class Given:
 
 def training_rows(estimator, X, y, sample_weight) -> Given:
     """Return the rows that count; set ``classes_``."""
-    _refuse_words(X)
-    X, y = validate_data(estimator, X, y, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2)
+    X, y = validate_data(
+        estimator, _without_words(X), y, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2
+    )
     _refuse_infinity(estimator, X)
     check_classification_targets(y)
     y = column_or_1d(y, warn=True)
@@ -68,8 +69,7 @@ def training_rows(estimator, X, y, sample_weight) -> Given:
 
 def new_rows(estimator, X) -> np.ndarray:
     """Return attributes of rows to be looked at."""
-    _refuse_words(X)
-    X = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, reset=False)
+    X = validate_data(estimator, _without_words(X), dtype=np.float64, ensure_all_finite=False, reset=False)
     _refuse_infinity(estimator, X)
     return X
 
@@ -100,12 +100,24 @@ def free_name(name: str, taken: set) -> str:
     return name
 
 
-def _refuse_words(X) -> None:
-    """Raise if a column of a frame, or of an array of objects, holds something else than numbers."""
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OSU":
-        X = pd.DataFrame(X, columns=[f"x{at}" for at in range(X.shape[1])])
-    if not isinstance(X, pd.DataFrame):
-        return
+def _without_words(X):
+    """Return a table with missing cells of any kind as NaN; raise if a column holds something else than numbers."""
+    if isinstance(X, (np.ndarray, list)):
+        array = np.array(X, dtype=object) if isinstance(X, list) else X
+        if array.ndim == 2 and array.dtype.kind in "OSU":
+            _refuse_words(pd.DataFrame(array, columns=[f"x{at}" for at in range(array.shape[1])]))
+            return np.where(pd.isna(array), np.nan, array) if array.dtype == object else X
+    if isinstance(X, pd.DataFrame):
+        _refuse_words(X)
+        odd = [at for at, dtype in enumerate(X.dtypes) if pd.api.types.is_object_dtype(dtype)]
+        if odd:
+            X = X.copy(deep=False)
+            for at in odd:
+                X.isetitem(at, pd.to_numeric(X.iloc[:, at]).astype("Float64").to_numpy(float, na_value=np.nan))
+    return X
+
+
+def _refuse_words(X: pd.DataFrame) -> None:
     for at, (name, dtype) in enumerate(X.dtypes.items()):
         if not _holds_numbers(X.iloc[:, at]):
             raise DataError(f"column {name!r} ({dtype}) does not hold numbers; encode it or drop it")

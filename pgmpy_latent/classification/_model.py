@@ -7,12 +7,16 @@ have a leading axis of models, which are worked on side by side: restarts, folds
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 LOG_2PI = float(np.log(2 * np.pi))
+#: Groups of fewer rows than this that miss the same attributes are small; from so many on, they are joined.
+FEW_ROWS, MANY_GROUPS = 16, 4
+#: Numbers in the matrices of rows that are worked on at a time.
+RAGGED_CHUNK = 500_000
 
 
 @dataclass(frozen=True)
@@ -73,14 +77,56 @@ class Rows:
     at: np.ndarray
 
 
-def grouped(table: np.ndarray, at: np.ndarray | None = None) -> list[Rows]:
+@dataclass(frozen=True)
+class RaggedRows:
+    """Rows that miss different attributes, and would make many small groups; they are worked on one by one, at once.
+
+    Attributes
+    ----------
+    values : array, shape (n_rows, n_attributes)
+        What is there; zero where nothing is.
+    there : array, shape (n_rows, n_attributes)
+        One where there is a value, zero where there is none.
+    at : int array, shape (n_rows,)
+        Where the rows stand in the table.
+    groups : list of Rows
+        The same rows, in groups after all: where there are more latents than attributes that is cheaper.
+    """
+
+    values: np.ndarray
+    there: np.ndarray
+    at: np.ndarray
+    groups: Sequence[Rows]
+
+    def parts(self, model: Parameters) -> list[np.ndarray]:
+        """Return positions of rows that are worked on together, so many that their matrices take little memory."""
+        models, _, components, _, latents = model.shape
+        size = max(1, int(RAGGED_CHUNK / (models * components * latents**2)))
+        return [np.arange(begin, min(begin + size, len(self.at))) for begin in range(0, len(self.at), size)]
+
+
+def grouped(table: np.ndarray, at: np.ndarray | None = None) -> list[Rows | RaggedRows]:
     """Return the rows of a table (or those at some places of it), in groups that miss the same attributes.
+
+    Where there are many small groups, their rows are kept together as :class:`RaggedRows`.
 
     Examples
     --------
     >>> [group.at.tolist() for group in grouped(np.array([[1.0, 2.0], [np.nan, 2.0], [3.0, 4.0]]))]
     [[0, 2], [1]]
     """
+    groups = _in_groups(table, at)
+    small = [group for group in groups if len(group.at) < FEW_ROWS]
+    if len(small) < MANY_GROUPS:
+        return groups
+    together = np.sort(np.concatenate([group.at for group in small]))
+    values = table[together]
+    there = ~np.isnan(values)
+    ragged = RaggedRows(np.where(there, values, 0.0), there.astype(float), together, small)
+    return [*(group for group in groups if len(group.at) >= FEW_ROWS), ragged]
+
+
+def _in_groups(table: np.ndarray, at: np.ndarray | None) -> list[Rows]:
     at = np.arange(len(table)) if at is None else at
     missing = np.isnan(table[at])
     patterns, pattern_of_row = np.unique(missing, axis=0, return_inverse=True)
@@ -172,9 +218,12 @@ def _seen_through(lens: _Lens, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     return white, -0.5 * length - lens.log_normaliser[..., None]
 
 
-def component_log_densities(model: Parameters, label: int, rows: Rows) -> np.ndarray:
+def component_log_densities(model: Parameters, label: int, rows: Rows | RaggedRows) -> np.ndarray:
     """Return log P(component, seen attributes | class) of every row: (models, components, rows)."""
-    _, logs = _seen_through(_lens(model, label, rows.seen), rows)
+    if isinstance(rows, RaggedRows):
+        logs = np.concatenate([one.logs for _, one in ragged_posteriors(model, label, rows, covariance=False)], axis=-1)
+    else:
+        _, logs = _seen_through(_lens(model, label, rows.seen), rows)
     return logs + model.log_weights[:, label, :, None]
 
 
@@ -186,19 +235,25 @@ def shares_and_sums(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return shares / sums, (top + np.log(sums))[:, 0]
 
 
-def log_densities(model: Parameters, groups: Sequence[Rows], n_rows: int) -> np.ndarray:
+def log_densities(model: Parameters, groups: Sequence[Rows | RaggedRows], n_rows: int) -> np.ndarray:
     """Return log p(seen attributes | class) of every row: (models, rows, classes)."""
     models, classes = model.shape[:2]
     logs = np.empty((models, n_rows, classes))
-    for rows in groups:
+    for rows in suitable(groups, model):
         for label in range(classes):
             _, sums = shares_and_sums(component_log_densities(model, label, rows))
             logs[:, rows.at, label] = sums
     return logs
 
 
-def latent_means(model: Parameters, label: int, rows: Rows) -> np.ndarray:
+def latent_means(model: Parameters, label: int, rows: Rows | RaggedRows) -> np.ndarray:
     """Return the posterior means of the latents given class and seen attributes: (models, rows, latents)."""
+    if isinstance(rows, RaggedRows):
+        parts = []
+        for _, found in ragged_posteriors(model, label, rows, covariance=False):
+            shares, _ = shares_and_sums(found.logs + model.log_weights[:, label, :, None])
+            parts.append(np.einsum("bkn,bknq->bnq", shares, found.means))
+        return np.concatenate(parts, axis=1)
     lens = _lens(model, label, rows.seen)
     white, logs = _seen_through(lens, rows)
     shares, _ = shares_and_sums(logs + model.log_weights[:, label, :, None])
@@ -229,17 +284,19 @@ class Moments:
         return Moments(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
 
-def moments(model: Parameters, label: int, rows: Rows, weights: np.ndarray) -> tuple[np.ndarray, Moments]:
-    """Return log-likelihoods and expected sums of the rows of one class that miss the same attributes.
+def moments(model: Parameters, label: int, rows: Rows | RaggedRows, weights: np.ndarray) -> tuple[np.ndarray, Moments]:
+    """Return log-likelihoods and expected sums of rows of one class.
 
     Parameters
     ----------
     model : Parameters
     label : int
         Number of the class.
-    rows : Rows
+    rows : Rows or RaggedRows
     weights : array, shape (models or 1, n_rows)
     """
+    if isinstance(rows, RaggedRows):
+        return _ragged_moments(model, label, rows, weights)
     lens = _lens(model, label, rows.seen)
     white, logs = _seen_through(lens, rows)
     shares, sums = shares_and_sums(logs + model.log_weights[:, label, :, None])
@@ -280,3 +337,93 @@ def _completed(model, rows, mass, latents, products, seen_sums, seen_squares, se
         + mass[..., None] * (offsets * offsets + model.noise[..., rows.gaps])
     )
     return Moments(mass, latents, products, sums, squares, cross)
+
+
+# Rows that miss different attributes -----------------------------------------------------------------
+
+
+def suitable(groups: Sequence[Rows | RaggedRows], model: Parameters) -> list[Rows | RaggedRows]:
+    """Return groups in the form that is cheaper for a model: rows one by one only where latents are not too many."""
+    _, _, _, attributes, latents = model.shape
+    if latents <= 2 * attributes:
+        return list(groups)
+    return [one for rows in groups for one in (rows.groups if isinstance(rows, RaggedRows) else [rows])]
+
+
+@dataclass(frozen=True)
+class _RowPosteriors:
+    """What single rows say: log densities (models, components, rows), means and covariances of the latents."""
+
+    logs: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray | None
+
+
+def ragged_posteriors(
+    model: Parameters, label: int, rows: RaggedRows, *, covariance: bool = True
+) -> Iterator[tuple[np.ndarray, _RowPosteriors]]:
+    """Yield positions of rows, and what they say in a class; some rows at a time.
+
+    A missing attribute has precision zero. With ``P`` the precisions of what is there, the posterior precision of the
+    latents is ``A = L' P L + diag(1 / γ)`` and their mean ``A⁻¹ (L' P (x - η) + μ / γ)``.
+    """
+    precision = 1.0 / model.noise
+    scaled = model.loadings * precision[..., None]
+    outer = (scaled[..., :, None] * model.loadings[..., None, :]).reshape(*precision.shape, -1)
+    own = 1.0 / model.variances[:, label, None, None, :]
+    mean, variances = model.means[:, label], model.variances[:, label]
+    pull = mean[:, None, None, :] * own
+    at, latents = np.arange(model.shape[-1]), model.shape[-1]
+    constant = np.log(variances).sum(axis=-1) + (mean * mean / variances).sum(axis=-1)
+    for part in rows.parts(model):
+        there, values = rows.there[part], rows.values[part]
+        system = (there @ outer).reshape(*precision.shape[:2], len(part), latents, latents)
+        system[..., at, at] += own
+        factor = np.linalg.cholesky(system)
+        inverse = np.linalg.inv(factor)
+        residual = (values - model.offsets[:, :, None, :]) * there
+        target = residual @ scaled + pull
+        white = (inverse @ target[..., None])[..., 0]
+        distance = np.einsum("bkni,bki->bkn", residual * residual, precision) - (white * white).sum(axis=-1)
+        log_determinant = np.log(model.noise) @ there.T + 2.0 * _log_diagonal(factor)
+        logs = -0.5 * (distance + log_determinant + constant[:, None, None] + there.sum(axis=1) * LOG_2PI)
+        means = (transposed(inverse) @ white[..., None])[..., 0]
+        yield part, _RowPosteriors(logs, means, transposed(inverse) @ inverse if covariance else None)
+
+
+def _ragged_moments(model: Parameters, label: int, rows: RaggedRows, weights: np.ndarray) -> tuple[np.ndarray, Moments]:
+    log_likelihood, total = np.zeros(model.shape[0]), None
+    for part, found in ragged_posteriors(model, label, rows):
+        shares, sums = shares_and_sums(found.logs + model.log_weights[:, label, :, None])
+        shares *= weights[:, None, part]
+        log_likelihood += (sums * weights[:, part]).sum(axis=-1)
+        one = _summed(model, shares, found, rows.values[part], rows.there[part])
+        total = one if total is None else total + one
+    return log_likelihood, total
+
+
+def _summed(model: Parameters, shares: np.ndarray, found: _RowPosteriors, values, there) -> Moments:
+    """Return the expected sums over single rows; what is missing counts as the latents say."""
+    means, latents = found.means, model.shape[-1]
+    products = found.covariances + means[..., :, None] * means[..., None, :]
+    flat = products.reshape(*products.shape[:3], -1)
+    mass = shares.sum(axis=-1)
+    weighted = shares[..., None] * means
+    absent = 1.0 - there
+    without = shares @ absent  # by attribute, and so on below: the mass of the rows that miss it
+    latents_without = transposed(shares[..., None] * absent) @ means
+    products_without = (transposed(shares[..., None] * absent) @ flat).reshape(*without.shape, latents, latents)
+    loadings, offsets = model.loadings, model.offsets
+    explained = (loadings * latents_without).sum(axis=-1)
+    turned = (products_without @ loadings[..., None])[..., 0]
+    return Moments(
+        mass,
+        weighted.sum(axis=2),
+        (shares[..., None, :] @ flat)[..., 0, :].reshape(*mass.shape, latents, latents),
+        shares @ values + explained + without * offsets,
+        shares @ (values * values)
+        + (turned * loadings).sum(axis=-1)
+        + 2.0 * offsets * explained
+        + without * (offsets * offsets + model.noise),
+        values.T @ weighted + turned + offsets[..., None] * latents_without,
+    )

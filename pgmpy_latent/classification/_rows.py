@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pgmpy_latent.classification._model import Rows, grouped
+from pgmpy_latent.classification._model import RaggedRows, Rows, grouped
 
 #: An attribute whose spread is below this share of its size is constant; the rest is rounding.
 CONSTANT = 1e-12
@@ -45,14 +45,19 @@ class Training:
     n_classes: int
 
     @cached_property
-    def by_class(self) -> list[list[Rows]]:
+    def by_class(self) -> list[list[Rows | RaggedRows]]:
         """For every class, its rows in groups that miss the same attributes."""
         return [grouped(self.table, np.flatnonzero(self.labels == label)) for label in range(self.n_classes)]
 
     @cached_property
-    def groups(self) -> list[Rows]:
+    def groups(self) -> list[Rows | RaggedRows]:
         """All rows, in groups that miss the same attributes."""
         return grouped(self.table)
+
+    @cached_property
+    def n_ragged(self) -> int:
+        """How many rows miss what few others miss, and cost more than the rest."""
+        return sum(len(rows.at) for rows in self.groups if isinstance(rows, RaggedRows))
 
     @cached_property
     def filled(self) -> np.ndarray:

@@ -140,7 +140,7 @@ def work_of(rows: Training, shape: tuple[int, int], recipe: Recipe) -> float:
     latents, components = shape
     n_rows, attributes = rows.table.shape
     inner = min(latents, attributes)
-    by_row = n_rows * inner * (attributes + 2 * inner)
+    by_row = n_rows * inner * (attributes + 2 * inner) + rows.n_ragged * latents**2 * (attributes + latents)
     by_class = rows.n_classes * inner * (inner**2 + inner * latents + latents**2)
     for_edges = 0 if recipe.edges is None else by_row + 2 * attributes * latents**3
     return 10.0 * components * (by_row + by_class + latents**3 + for_edges)
@@ -157,6 +157,10 @@ def most_rows(n_attributes: int) -> int:
     inner = min(n_attributes, GUESS)
     dear = 10.0 * FIRST_COMPONENTS[1] * inner * (n_attributes + 2 * inner) * TRIAL_STARTS * 5
     return max(1_000, int(BUDGETS[2] / 60 / dear))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 @dataclass
@@ -211,13 +215,15 @@ class Wrapper:
 
     def _guess(self) -> tuple[int, int]:
         """Return sizes for somebody who left no time to compare any: a linear model of some size."""
-        some = [q for q in self._latents if q <= min(self.rows.table.shape[1], GUESS)] or self._latents[:1]
-        shape = some[-1], self._components[0]
+        most = min(self.rows.table.shape[1], GUESS)
+        components = self._components[0]
+        some = [q for q in self._latents if q <= most and self._allowed((q, components))] or self._latents[:1]
+        shape = some[-1], components
         warnings.warn(
-            f"no sizes could be compared in the time; n_latents={shape[0]} and n_components={shape[1]} are a guess. "
+            f"no sizes could be compared before the end; n_latents={shape[0]} and n_components={shape[1]} are a guess. "
             "Give more time, or sizes.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,  # the line that calls fit
         )
         return shape
 
@@ -239,8 +245,21 @@ class Wrapper:
             self._try(shapes, 0)
             value = max((self._value(shape)[0] for shape in shapes), default=-np.inf)
             best, waited = (value, 0) if value > best else (best, waited + 1)
-            if waited >= PATIENCE or self._spent() > BUDGETS[0]:
+            if waited >= PATIENCE:
                 break
+            if self._spent() > BUDGETS[0]:
+                self._warn_of_the_end(number, rising=waited == 0)
+                break
+
+    def _warn_of_the_end(self, number: int, rising: bool) -> None:
+        """Say that more latents might be better, where the work that is allowed ended the search while they were."""
+        if rising and number < self._latents[-1]:
+            warnings.warn(
+                f"accuracy still rose with {number} latents, where the search for sizes ends because larger ones take "
+                "long; try n_latents above that, with n_components=1 or a few",
+                UserWarning,
+                stacklevel=6,  # the line that calls fit
+            )
 
     def _too_dear(self, shape: tuple[int, int]) -> bool:
         cost = work_of(self.rows, shape, self.recipe) * len(self._draws[0]) * TRIAL_STARTS
@@ -314,13 +333,14 @@ class Wrapper:
             Parallel(n_jobs=self.n_jobs, prefer="threads", require="sharedmem")(
                 delayed(work)(shape) for shape in shapes
             )
-        finally:  # what was finished before an interrupt counts
+        finally:  # what was finished before an interrupt counts, but no size may win for having been tried once more
             for shape in shapes:
-                if shape in done:
+                if shape in done and (repeat == 0 or len(done) == len(shapes)):
                     self.trials.setdefault(shape, []).append(done[shape])
         best = self._best(1)[0]
         self._bar.set_postfix_str(
-            f"{best[0]} latents, {best[1]} components: accuracy {self._value(best)[0]:.3f}", refresh=False
+            f"{_counted(best[0], 'latent')}, {_counted(best[1], 'component')}: accuracy {self._value(best)[0]:.3f}",
+            refresh=False,
         )
         self._bar.update(len(shapes))
 

@@ -15,7 +15,7 @@ from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit,
 from pgmpy_latent.classification import _input
 from pgmpy_latent.classification._canonical import canonical
 from pgmpy_latent.classification._learn import Recipe, learn
-from pgmpy_latent.classification._model import grouped, latent_means, log_densities
+from pgmpy_latent.classification._model import grouped, latent_means, log_densities, suitable
 from pgmpy_latent.classification._rows import training
 from pgmpy_latent.classification._wrapper import Clock, Wrapper, most_rows
 
@@ -336,7 +336,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         table = self._standardised(X)
         means = np.zeros((len(table), self.n_latents_))
         with one_blas_thread():
-            groups = grouped(table)
+            groups = suitable(grouped(table), self._model)
             joint = log_densities(self._model, groups, len(table))[0] + np.log(self.class_prior_)
             chances = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
             for rows in groups:
@@ -407,7 +407,11 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         return int(at[0])
 
     def _check_component(self, component) -> None:
-        if not isinstance(component, Integral) or not 0 <= component < self.n_components_:
+        if (
+            not isinstance(component, Integral)
+            or isinstance(component, bool)
+            or not 0 <= component < self.n_components_
+        ):
             raise ValueError(f"component is {component!r}; give a whole number from 0 to {self.n_components_ - 1}")
 
     def to_pgmpy(self, label, component=0):

@@ -19,6 +19,7 @@ from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._fitted import FittedModel, FittedTree, checked_array, is_array
 from pgmpy_latent.learners._search import Outcome
+from pgmpy_latent.learners._updates import running_counts, updated
 from pgmpy_latent.operators import canonical_states
 from pgmpy_latent.tree import LatentTree
 
@@ -111,6 +112,7 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
         with one_blas_thread():
             outcome = self._learn(X)
+        self._data = X  # what report() describes
         self._columns = X.columns
         self.n_features_in_ = len(X.columns)
         vars(self).pop("feature_names_in_", None)  # of an earlier fit
@@ -201,7 +203,58 @@ class LatentTreeLearner(FittedTree, StructureLearner):
     (True, ['H'], -5.545)
     """
 
+    def partial_fit(self, X, y=None, sample_weight=None, *, decay: float = 0.9):
+        """Let the tables follow new rows: one step of stepwise EM. Hidden variables, states and edges stay.
+
+        Rows that came earlier are not looked at again: a running mean of expected counts stands for them, in which the
+        new rows get the share ``(t + 2) ** -decay`` after ``t`` updates. Give rows in batches of some hundreds or more.
+
+        Parameters
+        ----------
+        X : DataFrame, array, CategoricalData, or a table in pieces
+            New rows. Categories that the model does not know count as missing, or are refused (``unseen``).
+        y : ignored
+            For scikit-learn.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows.
+        decay : float
+            From above 0.5, with which old rows are soon forgotten, to 1, with which all batches count alike.
+
+        Returns
+        -------
+        self
+            A learner that was not fitted yet is fitted. ``tree_``, ``model_`` and what is asked of them follow the new
+            rows; ``log_likelihood_``, ``bic_``, ``history_`` and :meth:`report` remain about the table of ``fit``.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> learner = RandomStarts(n_states=2, random_state=0).fit(frame)
+        >>> learner.partial_fit(frame.head(2), decay=1.0).tree_.table("H")
+        array([[0.75, 0.25]])
+        """
+        if not 0.5 < decay <= 1:
+            raise ValueError(f"decay is {decay!r}; give a number above 0.5 and at most 1")
+        if not hasattr(self, "tree_"):
+            return self.fit(X, y, sample_weight)
+        states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
+        known = {name: states[name] for name in self._columns}
+        options = {"sample_weight": sample_weight, "state_names": known, "unseen": self._unseen}
+        if comes_in_pieces(X):
+            data = encode_chunks(X, columns=self._columns, **options)
+        else:
+            data = encode(self._table(X), columns=self._columns, **options)
+        if self._running is None:
+            self._running = running_counts(self.tree_, self._data)
+        prior = float(getattr(self, "prior", None) or 0.0)
+        with one_blas_thread():
+            self.tree_, self._running = updated(self.tree_, self._running, data, float(decay), prior)
+        self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)
+        return self
+
     def _keep_model(self, model: LatentTree) -> LatentTree:
+        self._running = None
         self.tree_ = _numbered_states(canonical_states(model))
         return self.tree_
 

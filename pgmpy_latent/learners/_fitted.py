@@ -281,6 +281,33 @@ class FittedModel(TransformerMixin):
         check_is_fitted(self)
         return queries.sample(self._learned, n, latents=latents, random_state=random_state)
 
+    def report(self, path, X=None, *, sample_weight=None) -> None:
+        """Write a report: one page of HTML about the model, the table and the search, which needs no network.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, as ``"report.html"``. It is replaced if it exists.
+        X : DataFrame, array or CategoricalData, optional
+            The table to hold the model against; by default the one that ``fit`` was given.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows of ``X``.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     RandomStarts(n_states=2, random_state=0).fit(frame).report(f"{folder}/report.html")
+        ...     os.listdir(folder)
+        ['report.html']
+        """
+        from pgmpy_latent.report import write_report  # a reader of fitted models, which stands above them
+
+        check_is_fitted(self)
+        write_report(self, path, X, sample_weight=sample_weight)
+
 
 class FittedTree(FittedModel):
     """What can be asked of trees only."""

@@ -238,6 +238,7 @@ class Search:
         else:
             state, history = self.saved.state, list(self.saved.history)
             self.began -= history[-1]["seconds"]  # the clock goes on where it was; the time limit is that of this run
+        whole = self.stopped is None
         with tqdm(
             disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" steps", desc=self.title, leave=False
         ) as self._bar:
@@ -246,6 +247,7 @@ class Search:
                     self._save(state, history)
                     self.tick()  # a policy that has nothing left to try does no EM
                     taken = advance(state)
+                    whole = self.stopped is None
                     state = taken.state
                     history.extend(taken.entries)
                     if taken.operator is not None:
@@ -259,7 +261,10 @@ class Search:
                     )
             except KeyboardInterrupt:
                 self.note_interrupt()
-        self._save(state, history, last=True)
+        if whole:
+            self._save(state, history, last=True)
+        elif self.checkpoint is not None:  # a search that is taken up again takes the step that was cut short anew
+            self.checkpoint.tend(now=True)
         return Outcome(state.tree, state.score, state.log_likelihood, history, self.stopped, memory=state.memory)
 
     def note_interrupt(self) -> None:

@@ -1,0 +1,70 @@
+"""The command line, ``pgmpy-latent``: learn, score, predict, sample, compare, convert and demo."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from pgmpy_latent import __version__
+from pgmpy_latent.cli import ask, compare, convert, demo, learn
+from pgmpy_latent.cli._text import progress_and_notes
+from pgmpy_latent.exceptions import PgmpyLatentError
+
+OVERVIEW = """\
+examples:
+  pgmpy-latent demo                           write a table to try things on
+  pgmpy-latent learn demo.csv --output model  learn from it; writes model.json
+  pgmpy-latent predict model.json demo.csv    in which class is every row?
+  pgmpy-latent COMMAND --help                 options and examples of a command
+
+exit codes: 0 fine, 1 failed at work, 2 bad usage or input, 130 Ctrl-C
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pgmpy-latent",
+        description="Learn hidden variables in categorical data; a plugin to pgmpy.",
+        epilog=OVERVIEW,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"pgmpy-latent {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    learn.add_parser(commands)
+    ask.add_parsers(commands)
+    compare.add_parser(commands)
+    convert.add_parser(commands)
+    demo.add_parser(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        The exit code: 0; 1 if something failed at work, such as a full disk; 2 for bad usage or input; 130 after
+        Ctrl-C, also where the best model so far was written.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter must not end the run
+    args = _parser().parse_args(argv)
+    try:
+        with progress_and_notes():
+            return args.run(args) or 0
+    except PgmpyLatentError as error:
+        print(f"pgmpy-latent: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of our output has left; there is nobody to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        print(f"pgmpy-latent: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("pgmpy-latent: interrupted; nothing was written", file=sys.stderr)
+        return 130

@@ -1,0 +1,179 @@
+"""Latent class models with the number of classes that has the best BIC: the method of ``learn`` that is the default."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import effective_n_jobs
+from tqdm.auto import tqdm
+
+from pgmpy_latent import em
+from pgmpy_latent._settings import PROGRESS_DELAY
+from pgmpy_latent.cli._text import counted
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.learners._search import Outcome, Search
+from pgmpy_latent.learners._searching import SearchingLearner
+from pgmpy_latent.learners._skeleton import one_state_tree
+from pgmpy_latent.learners.random_starts import with_cards
+from pgmpy_latent.queries import engine_for
+from pgmpy_latent.scores import n_parameters
+from pgmpy_latent.starts import random_memberships
+from pgmpy_latent.tree import LatentTree
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fitted model with its score, and how the starts fared."""
+
+    n_classes: int
+    tree: LatentTree
+    log_likelihood: float
+    n_parameters: int
+    bic: float
+    n_best: int
+    n_starts: int
+    n_iter: int
+    converged: bool
+
+
+class LatentClasses(SearchingLearner):
+    """Learn a latent class model: EM from random starts for every number of classes, and the best BIC.
+
+    The result is that of :class:`~pgmpy_latent.TreeEM` with the same seed. As a learner it can be asked and reported
+    on as the other methods of the command line. Where there is no terminal, it says on stderr how far it is.
+
+    Parameters
+    ----------
+    n_states : int, optional
+        The number of classes; None tries all from 1 to ``max_states``.
+    max_states : int
+        Most classes to try.
+    n_init : int
+        Random starts of every model.
+    prior, tol, search_tol, max_iter, search_iter, unseen, n_jobs, random_state, time_limit, show_progress
+        As for :class:`~pgmpy_latent.RandomStarts`.
+
+    Attributes
+    ----------
+    candidates_ : list of Candidate
+        The models that were fitted to the end, by their numbers of classes.
+    chosen_ : Candidate
+        The best of them.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import datasets
+    >>> survey = datasets.load_anes96().iloc[:, :4]
+    >>> learner = LatentClasses(n_states=2, random_state=0).fit(survey)
+    >>> learner.n_states_, learner.chosen_.n_best
+    ({'H': 2}, 4)
+    """
+
+    def __init__(
+        self,
+        *,
+        n_states=None,
+        max_states=8,
+        n_init=16,
+        prior=None,
+        tol=1e-3,
+        search_tol=0.1,
+        max_iter=10_000,
+        search_iter=300,
+        unseen="missing",
+        n_jobs=None,
+        random_state=None,
+        time_limit=None,
+        show_progress=True,
+    ):
+        self.n_states = n_states
+        self.max_states = max_states
+        self.n_init = n_init
+        self.prior = prior
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.search_iter = search_iter
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.show_progress = show_progress
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._check_number("n_states", 1, none=True, whole=True)
+        self._check_number("n_init", 1, whole=True)
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        search = self._search(data)
+        wanted = range(1, (self.max_states or 8) + 1) if self.n_states is None else [self.n_states]
+        self.candidates_ = []
+        history = []
+        with tqdm(
+            total=len(wanted), desc="classes", disable=not self.show_progress, delay=PROGRESS_DELAY, leave=False
+        ) as bar:
+            for n_classes in wanted:
+                found = self._candidate(data, n_classes, search, bar)
+                if search.stopped is not None and self._nothing_more(search):
+                    break  # a size that was not finished counts only if there is no other
+                self.candidates_.append(found)
+                words = (len(history), "fit", n_classes, found.bic, found.log_likelihood, found.n_parameters)
+                history.append(search.entry(*words))
+                self._tell(found, bar)
+                if search.stopped is not None:
+                    break
+        self.chosen_ = max(self.candidates_, key=lambda one: one.bic)
+        return Outcome(self.chosen_.tree, self.chosen_.bic, self.chosen_.log_likelihood, history, search.stopped)
+
+    def _nothing_more(self, search: Search) -> bool:
+        """Tell whether the sizes before are the result; Ctrl-C before the first of them was fitted ends it all."""
+        if not self.candidates_ and search.stopped == "interrupted":
+            raise KeyboardInterrupt
+        return bool(self.candidates_)
+
+    def _candidate(self, data: CategoricalData, n_classes: int, search: Search, bar: tqdm) -> Candidate:
+        shape = one_state_tree(None, data)
+        shape = with_cards(shape, np.array([n_classes, *shape.cards[1:]]))
+        engine, codes = engine_for(shape, data), data.codes_of(shape.names)
+
+        def report(iteration: int, value: float) -> None:
+            bar.set_postfix_str(f"{counted(n_classes, 'class', 'es')}, log-likelihood {value:.1f}", refresh=False)
+            bar.update(0)
+            search.tick()
+
+        starts = [
+            random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(start))
+            for start in range(self.n_init)
+        ]
+        found = em.fit(
+            engine,
+            np.stack(starts),
+            prior=search.settings.prior,
+            max_iter=int(self.max_iter),
+            atol=float(self.tol),
+            n_threads=min(effective_n_jobs(self.n_jobs), self.n_init),
+            report=report,
+        )
+        if found.interrupted:
+            search.note_interrupt()
+        tree = shape.with_tables(engine.layout.unpack(found.tables))
+        size = n_parameters(tree)
+        return Candidate(
+            n_classes,
+            tree,
+            found.log_likelihood,
+            size,
+            found.log_likelihood - size / 2 * float(np.log(data.total_weight)),
+            found.n_best,
+            len(found.final_objectives),
+            found.n_iter,
+            found.converged,
+        )
+
+    def _tell(self, found: Candidate, bar: tqdm) -> None:
+        bar.update(1)
+        if self.show_progress and not sys.stderr.isatty():
+            print(f"{counted(found.n_classes, 'class', 'es')}: BIC {found.bic:.2f}", file=sys.stderr, flush=True)

@@ -1,0 +1,131 @@
+"""``pgmpy-latent compare``: one table to choose the number of classes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from pgmpy_latent._tables import choose_columns
+from pgmpy_latent.cli._describe import aligned, describe_table
+from pgmpy_latent.cli._files import encoded, output_file, table_of, write_rows
+from pgmpy_latent.cli._options import (
+    add_columns,
+    add_command,
+    add_prior,
+    add_reading,
+    add_seed_and_jobs,
+    number,
+    sizes,
+)
+from pgmpy_latent.cli._text import announce_compiling, counted, say, width, wrapped
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXAMPLES = """\
+examples:
+  pgmpy-latent compare answers.csv --drop id --classes 1-6
+  pgmpy-latent compare answers.csv --weights w --bootstrap 100 --output all.csv
+
+Fits a latent class model for every number of classes. Larger BIC, AIC and ICL
+are better. Entropy is 1 where every row belongs clearly to one class. With
+--bootstrap, p-values say whether a class more describes the table better than
+chance would (BLRT), and whether the model fits at all (G2).
+"""
+#: Column of the comparison -> its title here, and how it is written; columns that a table does not have are left out.
+SHOWN = {
+    "log_likelihood": ("log-lik.", "{:.2f}"),
+    "n_parameters": ("params", "{:,.0f}"),
+    "bic": ("BIC", "{:.2f}"),
+    "aic": ("AIC", "{:.2f}"),
+    "icl": ("ICL", "{:.2f}"),
+    "relative_entropy": ("entropy", "{:.3f}"),
+    "smallest_share": ("smallest", "{:.1%}"),
+    "starts": ("starts", "{}"),
+    "identified": ("identified", "{}"),
+    "g2_p": ("p(G2)", "{:.3f}"),
+    "blrt_p": ("p(BLRT)", "{:.3f}"),
+}
+#: What is left out first where the terminal is too narrow.
+LEFT_OUT = ("AIC", "ICL", "identified", "smallest", "starts")
+
+
+def add_parser(commands) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "compare",
+        "compare numbers of classes",
+        "Put latent class models with several numbers of classes side by side.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help=".csv, .tsv (also .gz) or .parquet; none: the demonstration table"
+    )
+    parser.add_argument(
+        "--classes", type=sizes, metavar="A-B", default=list(range(1, 9)), help="numbers of classes (default: 1-8)"
+    )
+    parser.add_argument("--output", metavar="FILE.csv", help="write the whole table there, with all columns")
+    add_columns(parser)
+    add_reading(parser)
+    group = parser.add_argument_group("how it learns")
+    group.add_argument("--starts", type=number(int, 1), metavar="N", default=16, help="random starts (default: 16)")
+    group.add_argument(
+        "--bootstrap", type=number(int, 0), metavar="N", default=0, help="draws for p-values (default: none)"
+    )
+    add_prior(group)
+    add_seed_and_jobs(group)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, print the table, and say which number is recommended and why; return the exit code."""
+    path = output_file(args.output)
+    table = choose_columns(table_of(args), args.columns, args.drop, args.weights)
+    data = encoded(table)
+    say([*describe_table(table, data), ""])
+
+    from pgmpy_latent import compare_classes
+
+    announce_compiling()
+
+    bootstrap = {"n_bootstrap": args.bootstrap} if args.bootstrap else {}
+    found = compare_classes(
+        data,
+        args.classes,
+        n_init=args.starts,
+        prior=args.prior or None,
+        random_state=args.seed,
+        n_jobs=args.jobs,
+        **bootstrap,
+    )
+    say([*comparison_lines(found), "", *_recommendation(found)])
+    if path is not None:
+        write_rows(found.reset_index(), path, "%.10g")
+        say([f"Written: {path}"])
+    return 130 if len(found) < len(args.classes) else 0  # Ctrl-C leaves the sizes that were done
+
+
+def comparison_lines(found: pd.DataFrame) -> list[str]:
+    """Return the columns of a comparison that fit on the terminal; the recommended row has a star."""
+    import pandas as pd
+
+    if {"n_best", "n_starts"} <= set(found.columns):
+        found = found.assign(starts=[f"{a} of {b}" for a, b in zip(found["n_best"], found["n_starts"], strict=True)])
+    if "identified" in found.columns:
+        found = found.assign(identified=["yes" if one else "no" for one in found["identified"]])
+    rows = {"classes": [f"{'* ' if best else ''}{n}" for n, best in zip(found.index, found["best"], strict=True)]}
+    for name, (title, form) in SHOWN.items():
+        if name in found.columns and found[name].notna().any():
+            rows[title] = ["" if pd.isna(value) else form.format(value) for value in found[name]]
+    gone = []
+    while len((lines := aligned(pd.DataFrame(rows)))[0]) > width() and (ahead := [t for t in LEFT_OUT if t in rows]):
+        gone.append(ahead[0])
+        del rows[ahead[0]]
+    return [*lines, *(wrapped(f"(no room for {', '.join(gone)}; --output writes all columns)") if gone else [])]
+
+
+def _recommendation(found: pd.DataFrame) -> list[str]:
+    chosen = found.attrs.get("recommended", found.index[found["best"]][0])
+    reason = found.attrs.get("reason", "It has the best BIC.")
+    return wrapped(f"Recommended: {counted(int(chosen), 'class', 'es')}. {reason}")

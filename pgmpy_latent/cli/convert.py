@@ -1,0 +1,71 @@
+"""``pgmpy-latent convert``: a model in another format, and what that loses."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from pgmpy_latent._tables import BadInputError, did_you_mean
+from pgmpy_latent.cli._files import model_format, output_file, read_model, write_model
+from pgmpy_latent.cli._options import add_command, listed
+from pgmpy_latent.cli._text import say, wrapped
+
+if TYPE_CHECKING:
+    from pgmpy_latent.network import LatentNetwork
+    from pgmpy_latent.tree import LatentTree
+
+EXAMPLES = """\
+examples:
+  pgmpy-latent convert model.json model.bif             unless that loses something
+  pgmpy-latent convert model.json model.xmlbif --force  written all the same
+  pgmpy-latent convert model.bif model.json --hidden H  BIF forgets what is hidden
+
+Endings: .json, which loses nothing, .bif, .xmlbif or .xml, .net and .uai. What
+would be lost is listed; pgmpy writes and reads the model to find it out.
+"""
+
+
+def add_parser(commands) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "convert",
+        "write a model in another format",
+        "Write a model in another format, unless that would lose something.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("model", metavar="MODEL", help="the file to read")
+    parser.add_argument("out", metavar="OUT", help="the file to write; its ending says the format")
+    parser.add_argument("--hidden", type=listed, metavar="A,B,...", default=[], help="variables that are hidden")
+    parser.add_argument("--force", action="store_true", help="write it even if something is lost")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Convert, or say what would be lost."""
+    kind = model_format(args.out)
+    path = output_file(args.out, "OUT")
+    model = _hiding(read_model(args.model), args.hidden)
+    losses = []
+    if kind != "json":
+        from pgmpy_latent import check_export
+
+        losses = check_export(model, kind)
+    lost = [line for loss in losses for line in wrapped(f"  {loss}", "    ")]
+    if losses and not args.force:
+        words = f"{kind.upper()} would lose something; nothing was written. Say --force to have it all the same."
+        raise BadInputError("\n".join([words, *lost]))
+    write_model(model, path, kind)
+    say([f"Written: {path}", *(["What it lost:", *lost] if lost else [])])
+
+
+def _hiding(model: LatentTree | LatentNetwork, hidden: list[str]) -> LatentTree | LatentNetwork:
+    """Return the model with some more of its nodes hidden."""
+    from dataclasses import replace
+
+    names = [str(name) for name in model.names]
+    for name in hidden:
+        if name not in names:
+            raise BadInputError(f"--hidden: the model has no {name!r}; {did_you_mean(name, names)}")
+    latent = [was or name in hidden for was, name in zip(model.latent.tolist(), names, strict=True)]
+    return replace(model, latent=latent) if hidden else model

@@ -1,0 +1,236 @@
+"""``pgmpy-latent learn``: a model from a table."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgmpy_latent._tables import BadInputError, choose_columns
+from pgmpy_latent.cli._describe import describe_classes, describe_table, describe_tree, profiled_columns
+from pgmpy_latent.cli._files import checked_path, encoded, output_file, table_of, write_model
+from pgmpy_latent.cli._options import (
+    add_columns,
+    add_command,
+    add_prior,
+    add_reading,
+    add_seed_and_jobs,
+    number,
+    positive,
+)
+from pgmpy_latent.cli._text import announce_compiling, say, wrapped
+
+if TYPE_CHECKING:
+    from pgmpy_latent.tree import LatentTree
+
+EXAMPLES = """\
+methods:
+  classes        one hidden variable above all columns; how many classes it has
+                 is decided by BIC (the default)
+  split-merge    the same, found by splitting and merging classes
+  random-starts  the same, by random starts for a class more or less at a time
+  east           a tree of hidden variables: seconds for 10 columns, minutes for 40
+  bin-g, bin-a   a forest of hidden variables, for hundreds of columns
+  chow-liu, independence    nothing hidden: what the others must beat
+
+examples:
+  pgmpy-latent learn                    a survey that comes with the package
+  pgmpy-latent learn answers.csv --drop id --classes 3
+  pgmpy-latent learn answers.csv --method east --weights w --output camps \\
+      --report camps.html
+  pgmpy-latent learn answers.tsv.gz --columns q1,q2,q3,q4 --missing NA,-9
+  pgmpy-latent learn words.parquet --method bin-g --time-limit 600
+
+In the file the first line names the columns, every other line is a row. Cells
+are categories: whole numbers are read as numbers, everything else as text, just
+as it stands. Missing cells are fine. Ctrl-C ends the search, and the best model
+so far is written.
+"""
+
+#: Method -> name of its learner in the package, and what it is made with.
+LEARNERS = {
+    "classes": (None, {}),
+    "split-merge": ("SplitMerge", {}),
+    "random-starts": ("RandomStarts", {}),
+    "east": ("EAST", {}),
+    "bin-g": ("BinG", {}),
+    "bin-a": ("BinA", {}),
+    "chow-liu": ("Baseline", {"model": "chow_liu"}),
+    "independence": ("Baseline", {"model": "independence"}),
+}
+#: Option -> the learners' word for it. Those that a learner does not have are refused.
+KEYWORDS = {
+    "classes": "n_states",
+    "max_classes": "max_states",
+    "starts": "n_init",
+    "prior": "prior",
+    "time_limit": "time_limit",
+    "checkpoint": "checkpoint",
+}
+
+
+def add_parser(commands) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "learn",
+        "learn a model from a table",
+        "Learn hidden variables that explain how the columns of a table hang together.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help=".csv, .tsv (also .gz) or .parquet; none: the demonstration table"
+    )
+    parser.add_argument("--method", choices=LEARNERS, default="classes", metavar="NAME", help="how to learn; see below")
+    add_columns(parser)
+    add_reading(parser)
+    group = parser.add_argument_group("how it learns")
+    size = group.add_mutually_exclusive_group()
+    size.add_argument("--classes", type=number(int, 1), metavar="K", help="number of classes (default: by BIC)")
+    size.add_argument(
+        "--max-classes", type=number(int, 1), metavar="K", help="most classes, or states of a hidden variable, to try"
+        " (default: 8 with --method classes, else no limit)",
+    )  # fmt: skip
+    group.add_argument("--starts", type=number(int, 1), metavar="N", help="random starts (default: by method)")
+    add_prior(group)
+    add_seed_and_jobs(group)
+    group.add_argument(
+        "--time-limit", type=positive, metavar="SECONDS", help="end with the best model that was found until then"
+    )
+    group.add_argument(
+        "--checkpoint", metavar="FILE", help="keep the search there; the same command later goes on where it was"
+    )
+    group = parser.add_argument_group("what it writes")
+    group.add_argument(
+        "--output", metavar="PREFIX", default="pgmpy-latent-model", help="write PREFIX.json, and PREFIX.bif if that"
+        " loses nothing (default: %(default)s)",
+    )  # fmt: skip
+    group.add_argument("--bif", action="store_true", help="write PREFIX.bif too, even if the format loses something")
+    group.add_argument("--report", metavar="FILE.html", help="write a page about the model and its fit")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Learn, say what was found, and write it; return the exit code."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    begin = time.perf_counter()
+    path = output_prefix(args.output)
+    report = output_file(args.report, "--report")
+    output_file(args.checkpoint, "--checkpoint")
+    learner = make_learner(args)
+    table = choose_columns(table_of(args), args.columns, args.drop, args.weights)
+    data = encoded(table)
+    say(describe_table(table, data))
+    announce_compiling()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
+        learner.fit(data)
+    written = _write(learner.tree_, path, args.bif)  # before anything else can go wrong
+    try:
+        describe = describe_classes if args.method == "classes" else describe_tree
+        say(["", *describe(learner, data), *_unfinished(learner, args)])
+        if report is not None:
+            learner.report(report)
+            written.append(f"Written: {report}")
+    except KeyboardInterrupt:
+        print(f"pgmpy-latent: interrupted; the model is in {path}", file=sys.stderr)
+        return 130
+    say(["", *written, f"Took {time.perf_counter() - begin:.1f} seconds."])
+    say(["", "In Python:", *_snippet(learner.tree_, path)])
+    return 130 if learner.stopped_ == "interrupted" else 0
+
+
+# Before it begins ---------------------------------------------------------------------------------
+
+
+def output_prefix(prefix: str) -> Path:
+    """Return where the model will be written; raise if nothing can be written there."""
+    if not prefix or prefix.endswith(("/", os.sep)):
+        raise BadInputError(f"--output is {prefix!r}; give the beginning of a file name")
+    path = Path(f"{prefix.removesuffix('.json')}.json")
+    checked_path(path.with_suffix(".bif"), "--output")
+    return checked_path(path, "--output")
+
+
+def make_learner(args: argparse.Namespace):
+    """Return the learner of a method with what the options say; raise for those that it does not have."""
+    learner = _learner(args.method)
+    known = learner.get_params(deep=False)
+    given = {option: getattr(args, option) for option in KEYWORDS if getattr(args, option) not in (None, 0.0)}
+    for option in given:
+        if KEYWORDS[option] not in known:
+            raise BadInputError(f"--{option.replace('_', '-')} means nothing to --method {args.method}; {_who(option)}")
+    learner.set_params(
+        **{KEYWORDS[option]: value for option, value in given.items()}, random_state=args.seed, n_jobs=args.jobs
+    )
+    try:
+        learner._check_settings()
+    except ValueError as error:
+        words = str(error)
+        for option, keyword in KEYWORDS.items():
+            words = words.replace(keyword, f"--{option.replace('_', '-')}")
+        raise BadInputError(words.removesuffix(", or None")) from None
+    return learner
+
+
+def _learner(method: str):
+    name, settings = LEARNERS[method]
+    if name is None:
+        from pgmpy_latent.cli.classes import LatentClasses
+
+        return LatentClasses()
+    import pgmpy_latent
+
+    return getattr(pgmpy_latent, name)(**settings)
+
+
+def _who(option: str) -> str:
+    """Say which methods have an option."""
+    found = [method for method in LEARNERS if KEYWORDS[option] in _learner(method).get_params(deep=False)]
+    return f"leave it out, or use {', '.join(found)}" if found else "no method has it"
+
+
+# After it has ended -------------------------------------------------------------------------------
+
+
+def _unfinished(learner, args: argparse.Namespace) -> list[str]:
+    from pgmpy_latent.learners._fitted import unfinished_words
+
+    words = unfinished_words(learner)
+    if words and args.checkpoint is not None:
+        words += " The same command goes on from the checkpoint."
+    return ["", *wrapped(words)] if words else []
+
+
+def _write(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
+    """Write the model as JSON, and as BIF if that loses nothing or is asked for; return what was done."""
+    from pgmpy_latent import check_export
+
+    write_model(tree, path, "json")
+    lines = [f"Written: {path}"]
+    losses = check_export(tree, "bif")
+    if force_bif or not losses:
+        write_model(tree, path.with_suffix(".bif"), "bif")
+        lines.append(f"Written: {path.with_suffix('.bif')}")
+    if losses:
+        kinds = "; ".join(loss.partition(": ")[0] for loss in losses)
+        words = f"What BIF, another format, would lose: {kinds}."
+        lines += wrapped(words + ("" if force_bif else " Say --bif to have it all the same."))
+    return lines
+
+
+def _snippet(tree: LatentTree, path: Path) -> list[str]:
+    """Return three lines of Python that ask the model something."""
+    lines = ["from pgmpy.inference import VariableElimination", "from pgmpy_latent import load, to_pgmpy"]
+    asked, evidence = tree.names[0], {}
+    if tree.latent_names:
+        asked = tree.latent_names[0]
+        for name, _, contributions in profiled_columns(tree, asked)[:1]:
+            evidence = {name: tree.state_names[tree.index(name)][int(contributions[0].argmax())]}
+    query = f"query([{asked!r}], evidence={evidence!r})"
+    return [*lines, f"print(VariableElimination(to_pgmpy(load({str(path)!r}))).{query})"]

@@ -1,0 +1,242 @@
+"""The points of the SMART-LCA checklist: what this page says about them, and what is left to the author.
+
+Standards for More Accuracy in Reporting of different Types of Latent Class Analysis: C. J. Van Lissa,
+M. Garnier-Villarreal and D. Anadria (2023). Recommended practices in latent class analysis using the open-source
+R-package tidySEM. Structural Equation Modeling. https://doi.org/10.1080/10705511.2023.2250920
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import pgmpy_latent
+from pgmpy_latent.report._facts import Facts
+from pgmpy_latent.report._html import Html, count, decimal, element, label, paragraph, percent, safe, section
+from pgmpy_latent.report.data_section import is_unweighted, mean_categories, rare_categories
+from pgmpy_latent.report.fit_section import has_standard_errors
+
+REFERENCE = (
+    "After the SMART-LCA checklist: C. J. Van Lissa, M. Garnier-Villarreal and D. Anadria (2023), Recommended "
+    "practices in latent class analysis using the open-source R-package tidySEM, Structural Equation Modeling, "
+    "doi:10.1080/10705511.2023.2250920. What is marked “here” is answered by this page; what is marked “yours” is for "
+    "the text around it."
+)
+#: What a score is called in words.
+CRITERIA = {
+    "bic": "the Bayesian information criterion (BIC)",
+    "aic": "Akaike's information criterion (AIC)",
+    "cs": "the Cheeseman–Stutz approximation of the marginal likelihood",
+    "bde": "the marginal likelihood with a Dirichlet prior (BDe), where something is hidden by Cheeseman–Stutz",
+}
+#: Settings that say how often EM begins.
+STARTS = {
+    "n_init": "random starts",
+    "n_starts": "starts per candidate",
+    "n_restarts": "restarts",
+    "n_splits": "splits tried per state",
+}
+
+
+def checklist_section(facts: Facts) -> Html:
+    """Return the section with the checklist."""
+    groups = [
+        (
+            "Before the analysis",
+            [(False, "Research question; exploratory or confirmatory; choice of columns; sample size.")],
+        ),
+        ("Observed data", [(True, _observed(facts))]),
+        ("Pre-processing and measurement level", _measurement(facts)),
+        ("Missing data", _missing(facts)),
+        ("Model specification", [(True, _specification(facts))]),
+        ("Number of classes and criteria", _number_of_classes(facts)),
+        ("Reasons to discard a model", [(True, _identification(facts))]),
+        ("Estimation and convergence", [(True, _estimation(facts)), (True, _convergence(facts))]),
+        ("Results", _results(facts)),
+        ("Inference", [(True, _inference())]),
+        (
+            "Visualisation",
+            [(True, _pictures(facts))],
+        ),
+        ("Follow-up analyses", [(True, _follow_up(facts))]),
+        ("Transparency and reproducibility", _transparency(facts)),
+    ]
+    items = []
+    for title, points in groups:
+        lines = [
+            element("li", element("span", mark, class_=mark), " ", element("span", words))
+            for mark, words in (("here" if here else "yours", words) for here, words in points)
+        ]
+        items.append(element("div", element("h3", title), element("ul", *lines), class_="group"))
+    listed = element("div", *items, class_="checklist")
+    return section("checklist", "Reporting checklist", paragraph(REFERENCE, class_="quiet"), listed)
+
+
+def _link(anchor: str, words: str) -> Html:
+    return element("a", words, href=f"#{anchor}")
+
+
+def _observed(facts: Facts) -> Html:
+    rare = len(rare_categories(facts))
+    said = (
+        f"{count(rare)} categories with less than 1% of the cells"
+        if rare != 1
+        else "1 category with less than 1% of the cells"
+    )
+    return safe("Distribution of every column: ", _link("data", "see the data"), f"; {said}.")
+
+
+def _measurement(facts: Facts) -> list[tuple[bool, str]]:
+    used = "All columns are treated as nominal: the order of categories is not used, and nothing is rescaled"
+    return [
+        (True, f"{used}. Categories: {mean_categories(facts)}."),
+        (False, "How categories were made: bins of measurements, merged answers, recoded or dropped columns."),
+    ]
+
+
+def _missing(facts: Facts) -> list[tuple[bool, str]]:
+    shares = facts.missing_shares
+    if not shares.any():
+        return [(True, "No cell is missing.")]
+    words = f"{percent(float(shares.mean()), 1)} of the cells, at most {percent(float(shares.max()), 1)} of a column"
+    handled = (
+        "Handled by full-information maximum likelihood: EM sums missing cells out, and no row is dropped or filled. "
+        "Valid if cells are missing at random."
+    )
+    return [
+        (True, safe(f"{words}; for each ", _link("data", "see the data"), ".")),
+        (True, handled),
+        (False, "Why cells are missing; a test of whether they are missing completely at random."),
+    ]
+
+
+def _specification(facts: Facts) -> str:
+    n = count(facts.scores["n_parameters"], "free parameter")
+    if not facts.is_tree:
+        shape = "A Bayesian network over columns and hidden variables"
+    elif facts.is_latent_class:
+        shape = "A latent class model: given the class, columns are independent"
+    elif facts.hidden:
+        shape = "A latent tree: given its neighbours, every variable is independent of the rest"
+    else:
+        shape = "A forest over the columns themselves, without hidden variables"
+    return f"{shape}. Every conditional distribution is a table of its own without constraints; {n}."
+
+
+def _number_of_classes(facts: Facts) -> list[tuple[bool, str]]:
+    found = []
+    if facts.learner is not None and facts.hidden:
+        found.append((True, f"Number of states of the hidden variables: {_how_many(facts.learner)}."))
+    if facts.is_latent_class:
+        table = (
+            "A table of all numbers of classes that were considered, with bootstrap likelihood-ratio tests, as "
+            "compare_classes(X, n_bootstrap=100) makes it; why no more classes were considered."
+        )
+        found.append((False, table))
+    found.append((False, "Whether the states can be interpreted, and agree with theory."))
+    return found
+
+
+def _how_many(learner) -> str:
+    """Say how the numbers of states came about."""
+    fixed, most = getattr(learner, "n_states", None), getattr(learner, "max_states", None)
+    if fixed is not None:
+        return f"fixed beforehand ({label(fixed)})"
+    scoring = getattr(learner, "scoring_method", "bic")
+    criterion = CRITERIA.get(scoring) if isinstance(scoring, str) else getattr(scoring, "__name__", None)
+    limit = "" if most is None else f"; at most {most}"
+    return f"chosen by the search, by {criterion or 'a score of the user'}{limit}"
+
+
+def _identification(facts: Facts) -> str:
+    d, n = facts.scores["n_parameters"], facts.data.total_weight
+    words = [f"{decimal(n / max(d, 1), 1)} rows per parameter"]
+    if facts.is_latent_class:
+        share = float(facts.shares[facts.hidden[0]].min())
+        own = sum(int(card) - 1 for card in facts.data.cards)
+        words.append(f"{decimal(n * share / max(own, 1), 1)} in the smallest class")
+    effective = facts.scores.get("effective_dimension")
+    if effective is not None:
+        words.append(
+            "locally identified (as many effective parameters as free ones)"
+            if effective == d
+            else f"not identified: the data can tell only {effective} of {d} parameters apart"
+        )
+    return "; ".join(words).capitalize() + "."
+
+
+def _estimation(facts: Facts) -> str:
+    learner = facts.learner
+    prior = getattr(learner, "prior", None)
+    kind = "Maximum likelihood" if not prior else f"Maximum a posteriori (Dirichlet pseudo-count {prior})"
+    how = " by the EM algorithm" if facts.hidden or facts.missing_shares.any() else ", in closed form"
+    if facts.hidden and getattr(learner, "accelerate", True):
+        how += " (accelerated by SQUAREM)"
+    starts = [
+        f"{getattr(learner, setting)} {name}"
+        for setting, name in STARTS.items()
+        if isinstance(getattr(learner, setting, None), (int, np.integer))
+    ]
+    weighted = "" if is_unweighted(facts) else ", weighted"
+    return f"{kind}{how}, on all rows{weighted}{'; ' if starts else ''}{', '.join(starts)}."
+
+
+def _convergence(facts: Facts) -> str:
+    learner = facts.learner
+    if learner is None:
+        return "Not known: this report is about a model without its learner."
+    stopped = getattr(learner, "stopped_", None)
+    if stopped is not None:
+        return "The search was stopped before its end, and this is the best model so far."
+    tol = getattr(learner, "tol", None)
+    end = f"; the final EM ends when less than {tol:g} of log-likelihood is left to gain" if tol is not None else ""
+    return f"The search ended by itself{end}."
+
+
+def _results(facts: Facts) -> list[tuple[bool, str]]:
+    found: list[tuple[bool, str]] = [(True, safe("Fit: ", _link("fit", "see scores and diagnostics"), "."))]
+    found.append(_errors(facts))
+    several = [node for node in facts.explained if facts.model.cards[node] > 1]
+    if several:
+        sizes = "; ".join(
+            f"{label(facts.model.names[node])}: " + ", ".join(percent(share) for share in facts.shares[node])
+            for node in several[:6]
+        )
+        more = f"; and {len(facts.hidden) - 6} more" if len(facts.hidden) > 6 else ""
+        found.append((True, f"Class sizes: {sizes}{more}."))
+        entropy = facts.scores.get("relative_entropy")
+        if entropy is not None:
+            found.append((True, f"Relative entropy {decimal(entropy, 3)}; average posteriors under Fit."))
+        found.append((True, safe("Conditional probabilities: ", _link("latents", "see hidden variables"), ".")))
+        found.append((False, "Names for the states, as shorthand."))
+    return found
+
+
+def _inference() -> str:
+    tested = "P-values of bivariate residuals are adjusted for the number of pairs (Holm)"
+    return f"{tested}. Nothing else is tested on this page."
+
+
+def _errors(facts: Facts) -> tuple[bool, str]:
+    if has_standard_errors(facts):
+        return True, "Standard errors and confidence intervals of all probabilities: under Fit."
+    return False, "Standard errors and confidence intervals: standard_errors(learner, X), also by bootstrap."
+
+
+def _pictures(facts: Facts) -> Html:
+    shape = _link("tree", "the tree") if facts.is_tree else _link("network", "the network")
+    return safe("See ", shape, " and the profiles of the hidden variables." if facts.hidden else ".")
+
+
+def _follow_up(facts: Facts) -> str:
+    if not facts.hidden:
+        return "Nothing is hidden, so nothing is assigned."
+    return (
+        "Assigned states carry error. Use predict_proba, or correct for the classification table (three-step methods), "
+        "when states are related to other variables."
+    )
+
+
+def _transparency(facts: Facts) -> list[tuple[bool, str]]:
+    software = f"Free software: pgmpy_latent {pgmpy_latent.__version__}; code, settings, seed and versions "
+    share = "Share data and code. Where data cannot be shared, learner.sample(n) draws synthetic rows from the model."
+    return [(True, safe(software, _link("reproduce", "below"), ".")), (False, share)]

@@ -1,0 +1,242 @@
+"""How well the model describes the table: scores, certainty of assignments, and pairs of columns that it misses."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from pgmpy_latent.assignments import counted
+from pgmpy_latent.local_fit import SIGNIFICANT, residuals
+from pgmpy_latent.report._facts import MANY_PARAMETERS, Facts
+from pgmpy_latent.report._html import (
+    Html,
+    bar,
+    count,
+    decimal,
+    element,
+    folded,
+    label,
+    p_value,
+    paragraph,
+    percent,
+    safe,
+    section,
+    table,
+)
+from pgmpy_latent.uncertainty import standard_errors
+
+#: How many pairs of columns are listed.
+MOST_PAIRS = 12
+#: Most columns whose pairs are compared: a thousand take half a minute.
+MANY_COLUMNS = 1000
+#: Score -> how it is called, and what it is.
+SCORES = {
+    "bic": ("BIC", "LL − d/2 · ln N"),
+    "aic": ("AIC", "LL − d"),
+    "caic": ("CAIC", "LL − d/2 · (ln N + 1)"),
+    "adjusted_bic": ("Adjusted BIC", "LL − d/2 · ln((N + 2)/24)"),
+    "icl": ("ICL", "BIC less the entropy of the hidden states"),
+    "effective_bic": ("Effective BIC", "BIC with the effective number of parameters"),
+    "cheeseman_stutz": ("Cheeseman–Stutz", "approximates the log marginal likelihood"),
+}
+#: From here on rows are held to be assigned well, and up to here badly.
+GOOD_ENTROPY, POOR_ENTROPY = 0.8, 0.6
+
+
+def fit_section(facts: Facts) -> Html:
+    """Return the section about fit and diagnostics."""
+    parts = [_scores(facts), *_entropy(facts), *_assignments(facts), *_residuals(facts), *_uncertainty(facts)]
+    return section("fit", "Fit and diagnostics", *parts)
+
+
+def _scores(facts: Facts) -> Html:
+    """Return the scores of the model, beside those of the model without any dependence."""
+    found, alone = facts.scores, facts.independence
+    total = found["log_likelihood"]
+    rows = [
+        ["Log-likelihood (LL)", "natural logarithm, summed over the rows", decimal(total), decimal(-2 * total),
+         decimal(alone["log_likelihood"])],
+        ["Parameters (d)", "free probabilities", count(found["n_parameters"]), "", count(alone["n_parameters"])],
+    ]  # fmt: skip
+    effective = found.get("effective_dimension")
+    if effective is not None:
+        rows.append(["Effective parameters", "how many the data can tell apart", count(effective), "", ""])
+    for name, (title, meaning) in SCORES.items():
+        if found.get(name) is not None:
+            twice = decimal(-2 * found[name]) if name != "cheeseman_stutz" else ""
+            rows.append(
+                [title, meaning, decimal(found[name]), twice, "" if alone[name] is None else decimal(alone[name])]
+            )
+    note = (
+        f"N is the sum of the weights, {count(facts.data.total_weight)}. Of our scores larger is better; the column "
+        "“−2 ×” holds them as Mplus, poLCA and Latent GOLD print them, where smaller is better. “Independence” is the "
+        "model without any dependence between columns, which is the latent class model with one class."
+    )
+    header = ["", "What it is", "This model", "−2 ×", "Independence"]
+    parts = [table(header, rows, numbers=(2, 3, 4), class_="scores"), paragraph(note, class_="quiet")]
+    if facts.n_impossible:
+        parts.append(
+            paragraph(
+                f"{count(facts.n_impossible, 'distinct row')} of this table cannot occur under the model, so that its "
+                "log-likelihood is minus infinity. Fit with a prior, as prior=0.01, to rule nothing out.",
+                class_="warning",
+            )
+        )
+    return Html("".join(parts))
+
+
+def _entropy(facts: Facts) -> list[Html]:
+    value = facts.scores.get("relative_entropy")
+    if value is None or np.isnan(value) or not facts.hidden:
+        return []
+    if value >= GOOD_ENTROPY:
+        verdict = "rows can be assigned to states with little error"
+    elif value >= POOR_ENTROPY:
+        verdict = "most rows can be assigned, with some error; use posteriors rather than assignments where it matters"
+    else:
+        verdict = "assignments are uncertain; use posteriors, and do not treat assigned states as if they were known"
+    nats = decimal(facts.scores["classification_entropy"])
+    words = (
+        f"{decimal(value, 3)} (from 0, nothing is known of the hidden states, to 1): {verdict}. Entropy: {nats} nats."
+    )
+    return [element("h3", "Relative entropy"), element("p", bar(value, words))]
+
+
+def _assignments(facts: Facts) -> list[Html]:
+    """Return how surely rows are assigned to the states of the hidden variables."""
+    several = [node for node in facts.explained if facts.model.cards[node] > 1]
+    if not several:
+        return []
+    parts = [
+        element("h3", "Assignment of rows to states"),
+        paragraph(
+            "Rows are assigned to their most likely state. The tables count the assigned rows (down) by the state that "
+            "they belong to (across) as far as the model can tell; the average posterior is the share on the diagonal, "
+            "for which 0.7 to 0.8 and more is usually asked."
+        ),
+    ]
+    tables = [_assignment(facts, node) for node in several]
+    many = len(tables) > 2
+    return [
+        *parts,
+        folded(f"Tables of {count(len(tables), 'hidden variable')}", *tables) if many else safe(*tables),
+    ]
+
+
+def _assignment(facts: Facts, node: int) -> Html:
+    """Return the classification table of one hidden variable; rows that are impossible are spoken of elsewhere."""
+    found = counted(facts.beliefs[node], facts.data.weights, facts.model.state_names[node])
+    counts = found.to_numpy()
+    sizes = counts.sum(axis=1)
+    sure = np.divide(np.diag(counts), sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
+    rows = [
+        [
+            f"{facts.state} {state}",
+            *(decimal(value, 1) for value in counts[state]),
+            decimal(sizes[state], 0),
+            decimal(sure[state], 3),
+        ]
+        for state in range(len(counts))
+    ]
+    expected = counts.sum(axis=0)
+    rows.append(["Expected size", *(decimal(value, 1) for value in expected), decimal(sizes.sum(), 0), ""])
+    header = ["Assigned", *(f"{facts.state} {state}" for state in range(len(counts))), "Rows", "Average posterior"]
+    name = label(facts.model.names[node])
+    caption = f"{name}: {percent(found.attrs['error'], 1)} of the rows are expected to be assigned wrongly"
+    return table(header, rows, numbers=range(1, len(header)), caption=caption)
+
+
+def _residuals(facts: Facts) -> list[Html]:
+    """Return the pairs of columns that go together otherwise than the model says."""
+    n_columns = len(facts.data.columns)
+    parts = [element("h3", "Local independence: bivariate residuals")]
+    if n_columns < 2 or n_columns > MANY_COLUMNS:
+        why = "There is no pair of columns." if n_columns < 2 else f"Left out for {count(n_columns)} columns."
+        return [*parts, paragraph(why)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = residuals(facts.model, facts.data)
+    known = found[found["per_df"].notna()]
+    out = known[known["adjusted_p"] < SIGNIFICANT].sort_values("per_df", ascending=False, kind="stable")
+    if type(facts.learner).__name__ == "EAST" and len(out):  # the advice would be to use EAST
+        advice = (
+            f"{len(out)} of {count(len(known))} pairs of columns go together in a way that the model does not explain; "
+            "the search found no change for them that was worth its parameters."
+        )
+    else:
+        advice = found.attrs["advice"]
+    parts.append(paragraph(advice))
+    apart = int(found["n"].eq(0).sum())
+    if apart:
+        parts.append(paragraph(f"{count(apart, 'pair')} of columns never filled in the same row cannot be compared."))
+    shown = (out if len(out) else known.sort_values("per_df", ascending=False, kind="stable")).head(MOST_PAIRS)
+    largest = float(shown["per_df"].replace(np.inf, np.nan).max()) if len(shown) else np.nan
+    rows = [
+        [
+            f"{label(row.first)} – {label(row.second)}",
+            bar(row.per_df / largest if largest > 0 else 0.0, decimal(row.per_df)),
+            decimal(row.statistic, 1),
+            count(row.df),
+            p_value(row.p_value),
+            p_value(row.adjusted_p),
+        ]
+        for row in shown.itertuples()
+    ]
+    if rows:
+        header = ["Pair", "X² / df", "X²", "df", "p", "p, adjusted"]
+        title = (
+            f"The {len(rows)} largest of {count(len(out))} that stand out" if len(out) else f"The {len(rows)} largest"
+        )
+        parts.append(table(header, rows, numbers=(2, 3, 4, 5), caption=title))
+        note = (
+            "Observed against fitted tables of two columns; up to about 1 per degree of freedom the model accounts for "
+            "the pair. Adjusted for the number of pairs by Holm's method."
+        )
+        parts.append(paragraph(note, class_="quiet"))
+    return parts
+
+
+def has_standard_errors(facts: Facts) -> bool:
+    """Tell whether the model lies at a maximum of the likelihood of this table, and is not too large."""
+    learned = facts.learner is not None and facts.own_data and not getattr(facts.learner, "prior", None)
+    return learned and 0 < facts.scores["n_parameters"] < MANY_PARAMETERS and not facts.n_impossible
+
+
+def _uncertainty(facts: Facts) -> list[Html]:
+    """Return standard errors and confidence intervals of all probabilities."""
+    if not has_standard_errors(facts):
+        return []
+    with warnings.catch_warnings(record=True) as remarks:
+        warnings.simplefilter("always")
+        found = standard_errors(facts.model, facts.data, show_progress=False)
+    rows = []
+    for row in found.itertuples():
+        interval = "–" if np.isnan(row.lower) else f"{decimal(row.lower, 3)} to {decimal(row.upper, 3)}"
+        rows.append(
+            [
+                label(row.node),
+                "" if row.parent_state is None else _given(facts, row.node, row.parent_state),
+                label(row.state),
+                decimal(row.probability, 3),
+                decimal(row.standard_error, 3),
+                interval,
+                row.note,
+            ]
+        )
+    header = ["Variable", "Given", "State", "Probability", "Standard error", "95% interval", ""]
+    return [
+        element("h3", "Uncertainty of the probabilities"),
+        paragraph(
+            "Standard errors and confidence intervals from the observed information (delta method, logit scale)."
+        ),
+        *(paragraph(str(remark.message), class_="quiet") for remark in remarks),
+        folded(f"All {count(len(rows))} probabilities", table(header, rows, numbers=(3, 4, 5))),
+    ]
+
+
+def _given(facts: Facts, node, state) -> str:
+    """Return the state of the parents as text."""
+    above = [facts.model.names[at] for at in facts.model.parents[facts.model.index(node)]]
+    states = state if len(above) > 1 else (state,)
+    return ", ".join(f"{label(name)} = {label(one)}" for name, one in zip(above, states, strict=True))

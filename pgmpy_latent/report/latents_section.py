@@ -1,0 +1,206 @@
+"""Hidden variables: what each of them is about, and what its states look like."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pgmpy_latent.explain import ENOUGH, FEWEST
+from pgmpy_latent.information import block_information
+from pgmpy_latent.learners._profiles import conditionals
+from pgmpy_latent.report._facts import Facts
+from pgmpy_latent.report._html import (
+    Html,
+    bar,
+    count,
+    decimal,
+    element,
+    folded,
+    label,
+    legend,
+    paragraph,
+    percent,
+    safe,
+    section,
+    stacked_bar,
+    table,
+)
+
+#: Most states of a hidden variable, and most categories of a column, that are drawn.
+MOST_CLASSES, MOST_CATEGORIES = 12, 12
+#: How many categories a state is described by, and by how much it must stand out in them.
+DESCRIBED, LEAST_LIFT = 3, 0.02
+#: From more hidden variables on, the bars of each are folded.
+MANY_LATENTS = 6
+#: Information below this, in nats, counts as none.
+NOTHING = 1e-6
+
+
+def latents_section(facts: Facts) -> Html | None:
+    """Return the section about the hidden variables; None if there is none."""
+    if not facts.hidden:
+        return None
+    n_hidden, n_explained = len(facts.hidden), len(facts.explained)
+    intro = [
+        "For each hidden variable: the columns that say most about it, and how these are distributed in its states. "
+        "States are numbered from the largest; numbers and names of hidden variables mean nothing by themselves."
+    ]
+    if n_explained < n_hidden:
+        intro.append(
+            f" Of {count(n_hidden)} hidden variables, the {n_explained} with the strongest links are shown; the tree "
+            "above holds the tables of all."
+        )
+    return section(
+        "latents", "Hidden variables", paragraph(*intro), *(_latent(facts, node) for node in facts.explained)
+    )
+
+
+def profiles_of(facts: Facts, node: int) -> list[np.ndarray]:
+    """Return P(column | state) for every column of the table, in its order.
+
+    From the tables, where the model is a tree; in other networks from the rows, each of which counts for a state as
+    much as it probably belongs to it.
+    """
+    if facts.is_tree:
+        given = conditionals(facts.model, node)
+        return [given[facts.model.index(name)] for name in facts.data.columns]
+    weights = np.nan_to_num(facts.beliefs[node]) * facts.data.weights[:, None]
+    found = []
+    for codes, card in zip(facts.data.codes.T, facts.data.cards, strict=True):
+        filled = codes >= 0
+        counts = np.eye(int(card))[codes[filled]].T @ weights[filled]
+        found.append((counts / np.maximum(counts.sum(axis=0), np.finfo(float).tiny)).T)
+    return found
+
+
+def _latent(facts: Facts, node: int) -> Html:
+    model, data = facts.model, facts.data
+    name, n_states = label(model.names[node]), int(model.cards[node])
+    title = element("h3", name, " ", element("small", count(n_states, "state")))
+    shares, profiles = facts.shares[node], profiles_of(facts, node)
+    position = {column: at for at, column in enumerate(data.columns)}
+    listed = _listed(facts, node, profiles)
+    columns = [position[column] for column, _, _ in listed]
+    parts = [title]
+    if n_states == 1 or not columns:
+        why = "It has a single state and carries nothing." if n_states == 1 else "The columns say nothing about it."
+        return element("article", *parts, paragraph(why), id=f"latent-{node}", class_="latent")
+    coverage = listed[-1][2]
+    words = [
+        _joined([label(column) for column, _, _ in listed[:3]]),
+        " says most about it." if len(listed) == 1 else " say most about it.",
+    ]
+    if coverage is not None and len(listed) < len(data.columns):
+        words.append(f" The {len(listed)} columns below cover {percent(coverage)} of what all columns say.")
+    parts.append(paragraph(*words))
+    parts.append(_classes(facts, shares, profiles, columns))
+    figures = [
+        _profile(facts, at, profiles[at], information) for at, (_, information, _) in zip(columns, listed, strict=True)
+    ]
+    title = f"Columns and their categories in each {facts.state.lower()}"
+    drawn = element("div", *figures, class_="profiles")
+    parts.append(folded(title, drawn) if len(facts.explained) > MANY_LATENTS else safe(element("h4", title), drawn))
+    parts.append(_numbers(facts, columns, profiles, shares))
+    return element("article", *parts, id=f"latent-{node}", class_="latent")
+
+
+def _listed(facts: Facts, node: int, profiles: list[np.ndarray]) -> list[tuple]:
+    """Return (column, information, coverage) of the columns that say most; the coverage is known for trees only."""
+    if facts.is_tree:
+        rows = facts.informative[[name == facts.model.names[node] for name in facts.informative["latent"]]]
+        found = list(zip(rows["column"], rows["mutual_information"], rows["coverage"], strict=True))
+        found = [row for row in found if row[1] > NOTHING]
+        enough = next((at for at, row in enumerate(found, start=1) if row[2] >= ENOUGH), len(found))
+        return found if facts.is_latent_class else found[: max(enough, FEWEST)]
+    shares = facts.shares[node][:, None]
+    information = [float(block_information(shares * given, [0], [0])[0, 0]) for given in profiles]
+    best = np.argsort(-np.array(information), kind="stable")[: facts.most_columns]
+    return [(facts.data.columns[at], information[at], None) for at in best if information[at] > NOTHING]
+
+
+def _classes(facts: Facts, shares: np.ndarray, profiles: list[np.ndarray], columns: list[int]) -> Html:
+    """Return the states with their shares and what they stand out by."""
+    largest = float(shares.max())
+    rows = [
+        [
+            f"{facts.state} {state}",
+            bar(shares[state] / largest, percent(shares[state], 1)),
+            _marks(facts, profiles, columns, state),
+        ]
+        for state in range(min(len(shares), MOST_CLASSES))
+    ]
+    parts = [table([facts.state, "Share", "Stands out by"], rows, class_="classes")]
+    if len(shares) > MOST_CLASSES:
+        parts.append(paragraph(f"… and {count(len(shares) - MOST_CLASSES, 'more state')}.", class_="quiet"))
+    return Html("".join(parts))
+
+
+def _marks(facts: Facts, profiles: list[np.ndarray], columns: list[int], state: int) -> Html | str:
+    """Return the categories that are more frequent in a state than in general, the most telling first."""
+    found = []
+    for at in columns:
+        given, overall = profiles[at][state], facts.column_shares[at]
+        lift = np.where(
+            (given > overall) & (overall > 0),
+            given * np.log(np.maximum(given, 1e-300) / np.maximum(overall, 1e-300)),
+            0.0,
+        )
+        best = int(lift.argmax())
+        if lift[best] > LEAST_LIFT:
+            found.append((lift[best], at, best))
+    found.sort(key=lambda entry: -entry[0])
+    if not found:
+        return "nothing in particular"
+    marks = []
+    for _, at, category in found[:DESCRIBED]:
+        column, value = label(facts.data.columns[at]), label(facts.data.state_names[at][category])
+        given, overall = profiles[at][state][category], facts.column_shares[at][category]
+        numbers = element("small", f" {percent(given)}, all: {percent(overall)}")
+        marks.append(element("span", element("b", f"{column} = {value}"), numbers, class_="mark"))
+    return Html(" ".join(marks))
+
+
+def _profile(facts: Facts, at: int, given: np.ndarray, information: float) -> Html:
+    """Return how a column is distributed in each state, as stacked bars."""
+    names = [label(state) for state in facts.data.state_names[at]]
+    kept = list(range(len(names)))
+    if len(names) > MOST_CATEGORIES:  # the most frequent by themselves, the rest together
+        kept = sorted(np.argsort(-facts.column_shares[at], kind="stable")[: MOST_CATEGORIES - 1].tolist())
+        names = [*(names[k] for k in kept), f"{count(len(names) - len(kept))} others"]
+    title = label(facts.data.columns[at])
+    bars = []
+    lines = [*((f"{facts.state} {state}", given[state]) for state in range(min(len(given), MOST_CLASSES)))]
+    for words, shares in [*lines, ("All rows", facts.column_shares[at])]:
+        shown = shares[kept]
+        if len(kept) < len(shares):
+            shown = np.append(shown, max(0.0, 1.0 - shown.sum()))
+        line = element("span", words, class_="who")
+        bars.append(element("div", line, stacked_bar(shown, names, f"{title}, {words}: "), class_="line"))
+    head = element(
+        "figcaption",
+        element("span", element("b", title), element("small", f" {decimal(information, 3)} nats")),
+        legend(names),
+    )
+    return element("figure", head, *bars, class_="profile")
+
+
+def _numbers(facts: Facts, columns: list[int], profiles: list[np.ndarray], shares: np.ndarray) -> Html:
+    """Return the same as numbers."""
+    shown = min(len(shares), MOST_CLASSES)
+    rows = [["share of the state", "", *(decimal(share, 3) for share in shares[:shown])]]
+    for at in columns:
+        states = facts.data.state_names[at]
+        for category in range(min(len(states), 3 * MOST_CATEGORIES)):
+            cells = [decimal(profiles[at][state][category], 3) for state in range(shown)]
+            rows.append([label(facts.data.columns[at]) if category == 0 else "", label(states[category]), *cells])
+        if len(states) > 3 * MOST_CATEGORIES:
+            rows.append(["", f"… and {len(states) - 3 * MOST_CATEGORIES} more", *[""] * shown])
+    header = ["Column", "Category", *(f"{facts.state} {state}" for state in range(shown))]
+    return folded("Conditional probabilities as numbers", table(header, rows, numbers=range(2, shown + 2)))
+
+
+def _joined(names: list[str]) -> Html:
+    """Return names as part of a sentence."""
+    bold = [element("b", name) for name in names]
+    if len(bold) == 1:
+        return bold[0]
+    return Html(", ".join(bold[:-1]) + " and " + bold[-1])

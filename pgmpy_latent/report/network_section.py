@@ -1,0 +1,37 @@
+"""Networks in which nodes have several parents: their hidden variables with neighbours, and all edges."""
+
+from __future__ import annotations
+
+from pgmpy_latent.report._facts import Facts
+from pgmpy_latent.report._html import Html, count, folded, label, paragraph, section, table
+
+#: Most edges that are listed.
+MOST_EDGES = 1000
+
+
+def network_section(facts: Facts) -> Html:
+    """Return the section about a network that is no tree."""
+    network = facts.model
+    hidden = set(network.latent_names)
+    parents: dict = {name: [] for name in network.names}
+    children: dict = {name: [] for name in network.names}
+    for above, below in network.edges:
+        parents[below].append(label(above))
+        children[above].append(label(below))
+    words = (
+        f"{count(len(network.edges), 'edge')} between {count(network.n_nodes, 'variable')}, of which "
+        f"{count(len(hidden))} {'is' if len(hidden) == 1 else 'are'} hidden. This model is no tree: nodes have several "
+        "parents, so that it is listed rather than drawn."
+    )
+    parts = [paragraph(words)]
+    if hidden:
+        rows = [
+            [label(name), count(network.cards[network.index(name)]), ", ".join(parents[name]) or "–",
+             ", ".join(children[name]) or "–"]
+            for name in network.latent_names
+        ]  # fmt: skip
+        parts.append(table(["Hidden variable", "States", "Parents", "Children"], rows, numbers=(1,)))
+    rows = [[label(name), ", ".join(parents[name])] for name in network.names if parents[name]][:MOST_EDGES]
+    if rows:
+        parts.append(folded("Parents of every variable", table(["Variable", "Parents"], rows)))
+    return section("network", "The network", *parts)

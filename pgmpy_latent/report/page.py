@@ -1,0 +1,163 @@
+"""The report as one page: its sections in order, with style and script inside, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from importlib.resources import files
+
+from tqdm.auto import tqdm
+
+import pgmpy_latent
+from pgmpy_latent._files import check_writable, write_whole
+from pgmpy_latent._settings import PROGRESS_DELAY
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.learners._fitted import FittedModel, unfinished_words
+from pgmpy_latent.queries import model_and_data, model_of
+from pgmpy_latent.report._facts import Facts
+from pgmpy_latent.report._html import Html, count, decimal, element, paragraph
+from pgmpy_latent.report.checklist_section import checklist_section
+from pgmpy_latent.report.data_section import data_section
+from pgmpy_latent.report.fit_section import fit_section
+from pgmpy_latent.report.latents_section import latents_section
+from pgmpy_latent.report.network_section import network_section
+from pgmpy_latent.report.reproduce_section import reproduce_section
+from pgmpy_latent.report.search_section import search_section
+from pgmpy_latent.report.tree_section import tree_section
+
+#: Anchor, name in the list of contents, and what makes the section; None is left out.
+SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
+    ("tree", "Tree", tree_section),
+    ("latents", "Hidden variables", latents_section),
+    ("fit", "Fit", fit_section),
+    ("search", "Search", search_section),
+    ("data", "Data", data_section),
+    ("checklist", "Checklist", checklist_section),
+    ("reproduce", "Reproduce", reproduce_section),
+)
+
+
+def write_report(model, path: str | os.PathLike, X=None, *, sample_weight=None) -> None:
+    """Write a report about a model: one page of HTML that needs no network.
+
+    Parameters
+    ----------
+    model : fitted learner, LatentTree or LatentNetwork
+        What to report about.
+    path : path-like
+        The file, as ``"report.html"``. It is replaced if it exists.
+    X : DataFrame, array or CategoricalData, optional
+        The table to hold the model against; by default the one that the learner learned from.
+    sample_weight : array, shape (n_rows,), optional
+        Weights of the rows of ``X``.
+
+    Raises
+    ------
+    DataError
+        If there is no table: a model by itself has none.
+    OSError
+        If the file cannot be written, before anything is computed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pgmpy_latent import RandomStarts, datasets
+    >>> learner = RandomStarts(n_states=2, random_state=0).fit(datasets.load_anes96())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(learner, f"{folder}/report.html")
+    ...     sorted(os.listdir(folder))
+    ['report.html']
+    """
+    path = check_writable(path)
+    facts = gather(model, X, sample_weight)
+    write_whole(path, page(facts).encode("utf-8"))
+
+
+def gather(model, X=None, sample_weight=None) -> Facts:
+    """Return model, table and learner, ready for a report."""
+    learner = model if isinstance(model, FittedModel) else None
+    found = model_of(model)
+    if X is not None:
+        found, data = model_and_data(model, X, sample_weight=sample_weight)
+        return Facts(found, data, learner, own_data=False)
+    if sample_weight is not None:
+        raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
+    data = getattr(learner, "_data", None)
+    if data is None:
+        what = f"this {type(model).__name__} has no table with it"
+        raise DataError(f"{what}; give the one to report about, as report('report.html', X)")
+    return Facts(found, data, learner)
+
+
+def page(facts: Facts) -> str:
+    """Return the whole page."""
+    script = files(__package__).joinpath("page.js").read_text(encoding="utf-8")
+    style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    allowed = b64encode(sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
+    sections = _sections(facts)
+    contents = [element("a", name, href=f"#{anchor}") for anchor, name, _ in sections]
+    title = _title(facts)
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="generator", content=f"pgmpy_latent {pgmpy_latent.__version__}"),
+        element("title", title),
+        element("style", Html(style)),
+    )
+    body = element(
+        "body",
+        element("a", "Skip to the content", href="#content", class_="skip"),
+        element("header", element("h1", title), *_opening(facts)),
+        element("nav", *contents, aria_label="Contents"),
+        element("main", *(one for _, _, one in sections), id="content"),
+        element("footer", paragraph(f"Written by pgmpy_latent {pgmpy_latent.__version__}.")),
+        element("script", Html(script)),
+    )
+    return "<!DOCTYPE html>\n" + element("html", head, body, lang="en") + "\n"
+
+
+def _sections(facts: Facts) -> list[tuple[str, str, Html]]:
+    wanted = SECTIONS if facts.is_tree else (("network", "Network", network_section), *SECTIONS[1:])
+    shown = bool(getattr(facts.learner, "show_progress", True))
+    bar = tqdm(wanted, desc="report", disable=not shown, delay=PROGRESS_DELAY, leave=False)
+    found = [(anchor, name, make(facts)) for anchor, name, make in bar]
+    return [(anchor, name, one) for anchor, name, one in found if one is not None]
+
+
+def _title(facts: Facts) -> str:
+    if not facts.is_tree:
+        return "Network report"
+    if facts.is_latent_class:
+        n_states = int(facts.model.cards[facts.hidden[0]])
+        return f"Latent class model with {n_states} class{'es' * (n_states != 1)}"
+    return (
+        f"Latent tree with {count(len(facts.hidden), 'hidden variable')}"
+        if facts.hidden
+        else "Tree without hidden variables"
+    )
+
+
+def _opening(facts: Facts) -> list[Html]:
+    """Return the figures that matter most, and what a reader must know first."""
+    data, found = facts.data, facts.scores
+    by = f" by {type(facts.learner).__name__}" if facts.learner is not None else ""
+    learned = f"Learned{by} from" if facts.own_data else f"Learned{by}; held against"
+    words = f"{learned} {count(data.n_rows, 'row')} and {count(len(data.columns), 'column')}."
+    figures = [("Rows", count(data.n_rows)), ("Columns", count(len(data.columns)))]
+    figures += [("Hidden variables", count(len(facts.hidden))), ("Parameters", count(found["n_parameters"]))]
+    for name, value in (("Log-likelihood", found["log_likelihood"]), ("BIC", found["bic"])):
+        figures.append((name, decimal(value, 1 if abs(value) < 1e5 else 0)))
+    entropy = found.get("relative_entropy")
+    if facts.hidden and entropy is not None:
+        figures.append(("Relative entropy", decimal(entropy, 2)))
+    cards = [element("div", element("dt", name), element("dd", value)) for name, value in figures]
+    parts = [paragraph(words, class_="lead"), element("dl", *cards, class_="figures")]
+    unfinished = unfinished_words(facts.learner) if facts.learner is not None else ""
+    if unfinished:
+        parts.append(paragraph(unfinished, class_="warning"))
+    return parts

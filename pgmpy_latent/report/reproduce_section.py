@@ -1,0 +1,127 @@
+"""How to get the same model again: code, settings, versions, and a fingerprint of the table."""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from datetime import date
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+import pgmpy_latent
+from pgmpy_latent.report._facts import Facts
+from pgmpy_latent.report._html import Html, element, folded, label, paragraph, section, table
+from pgmpy_latent.report.data_section import is_unweighted
+
+#: What the results depend on.
+LIBRARIES = ("pgmpy", "numpy", "scipy", "pandas", "scikit-learn", "numba")
+#: Longest text of a setting.
+LONGEST = 120
+
+
+def reproduce_section(facts: Facts) -> Html:
+    """Return the section about reproduction."""
+    parts = []
+    if facts.learner is not None:
+        parts += [
+            paragraph("The same table, settings and versions give the same model, whatever the number of threads."),
+            element(
+                "div",
+                element("button", "Copy", type="button", id="copy", class_="no-print"),
+                element("pre", element("code", code(facts), id="code")),
+                class_="snippet",
+            ),
+        ]
+        if getattr(facts.learner, "random_state", 0) is None:
+            parts.append(
+                paragraph(
+                    "random_state was not set: another run may end elsewhere. Set it to get the same model again.",
+                    class_="warning",
+                )
+            )
+    versions = [["pgmpy_latent", pgmpy_latent.__version__], ["Python", platform.python_version()]]
+    versions += [[name, _version(name)] for name in LIBRARIES]
+    versions += [["System", platform.platform(terse=True)], ["Fingerprint of the table", fingerprint(facts)],
+                 ["Written", date.today().isoformat()]]  # fmt: skip
+    parts.append(table(["", ""], versions, class_="plain"))
+    note = "The fingerprint is the same for the same columns, states, rows and weights, in whatever order they come."
+    parts.append(paragraph(note, class_="quiet"))
+    if facts.learner is not None:
+        parts.append(folded(f"All settings of {type(facts.learner).__name__}", _settings(facts.learner)))
+    return section("reproduce", "To reproduce this", *parts)
+
+
+def code(facts: Facts) -> str:
+    """Return Python that learns the model again from the same table."""
+    name = type(facts.learner).__name__
+    changed, given = [], []
+    for setting, value in _changed(facts.learner).items():
+        if _is_plain(value):
+            changed.append(f"{setting}={value!r}")
+        else:
+            changed.append(f"{setting}={setting}")
+            given.append(f"{setting} = ...  # {_short(value)}")
+    home = "pgmpy_latent" if name in pgmpy_latent.__all__ else type(facts.learner).__module__
+    weighted = "" if is_unweighted(facts) else ", sample_weight=weights"
+    table_line = f"X = pd.read_csv(...)  # the table: {len(facts.data.columns)} columns, {facts.data.n_rows} rows"
+    lines = ["import pandas as pd", f"from {home} import {name}", "", table_line]
+    if weighted:
+        lines.append("weights = ...  # one number per row")
+    lines += [
+        *given,
+        f"learner = {name}({', '.join(changed)})",
+        f"learner.fit(X{weighted})",
+        'learner.report("report.html")',
+    ]
+    return "\n".join(lines)
+
+
+def fingerprint(facts: Facts) -> str:
+    """Return a short text that tells tables apart, whatever the order of their columns, rows and states."""
+    data = facts.data
+    order = np.lexsort([data.weights, data.row_keys])
+    digest = blake2b(digest_size=8)
+    digest.update(data.row_keys[order].tobytes())
+    digest.update(data.weights[order].round(6).tobytes())
+    return digest.hexdigest()
+
+
+def _changed(learner) -> dict:
+    """Return the settings that differ from their defaults."""
+    defaults = {name: one.default for name, one in inspect.signature(type(learner).__init__).parameters.items()}
+    return {
+        name: value
+        for name, value in learner.get_params(deep=False).items()
+        if not (_is_plain(value) and _is_plain(defaults[name]) and value == defaults[name])
+        and value is not defaults[name]
+    }
+
+
+def _is_plain(value) -> bool:
+    """Tell whether the value of a setting can be typed in."""
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _settings(learner) -> Html:
+    changed = _changed(learner)
+    rows = [
+        [name, _short(value), "set" if name in changed else ""]
+        for name, value in learner.get_params(deep=False).items()
+    ]
+    return table(["Setting", "Value", ""], rows)
+
+
+def _short(value) -> str:
+    text = " ".join(repr(value).split())
+    return label(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,139 @@
+"""How the search went: a chart of the score against time, and the steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from pgmpy_latent.learners._fitted import unfinished_words
+from pgmpy_latent.report._facts import Facts
+from pgmpy_latent.report._html import Html, count, decimal, element, folded, label, paragraph, section, table
+
+#: Most steps that are listed; the first and the last of more.
+MOST_STEPS = 200
+#: Most points of the chart, and most that get a dot.
+MOST_POINTS, MOST_DOTS = 600, 80
+#: Size of the chart, and the room for its numbers.
+WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT = 640, 240, 84, 34, 14, 16
+
+
+def search_section(facts: Facts) -> Html | None:
+    """Return the section about the search; None for models that were not searched for."""
+    learner = facts.learner
+    history = getattr(learner, "history_", None)
+    if history is None:
+        return None
+    seconds = float(history["seconds"].max()) if len(history) else 0.0
+    scoring = getattr(learner, "scoring_method", "bic")
+    score = {"bic": "BIC", "aic": "AIC", "cs": "the Cheeseman–Stutz score", "bde": "the marginal likelihood"}.get(
+        scoring if isinstance(scoring, str) else "", "the score"
+    )
+    words = [f"{type(learner).__name__} accepted {count(len(history), 'step')} in {decimal(seconds, 1)} seconds"]
+    words.append(f" and reached {decimal(learner.score_)} ({score}; larger is better).")
+    parts = [paragraph(*words)]
+    if learner.stopped_ is not None:
+        parts.append(paragraph(unfinished_words(learner), class_="warning"))
+    else:
+        parts.append(paragraph("The search ended by itself: nothing that it tried raised the score any more."))
+    if learner.not_needed_:
+        names = ", ".join(label(name) for name in learner.not_needed_)
+        parts.append(paragraph(f"Hidden variables that turned out not to be needed: {names}."))
+    if len(history) > 1:
+        parts.append(chart(history))
+    if len(history):
+        parts.append(folded("All steps", *_steps(history)))
+    return section("search", "How the search went", *parts)
+
+
+def _steps(history: pd.DataFrame) -> list[Html]:
+    shown = history
+    note = []
+    if len(history) > MOST_STEPS:
+        half = MOST_STEPS // 2
+        shown = pd.concat([history.head(half), history.tail(half)])
+        note = [paragraph(f"The first and the last {half} of {count(len(history), 'step')}.")]
+    rows = [
+        [
+            str(row.step),
+            label(row.operator),
+            "" if row.target is None else label(row.target),
+            decimal(row.score),
+            decimal(row.log_likelihood),
+            count(row.n_parameters),
+            decimal(row.seconds, 2),
+        ]
+        for row in shown.itertuples()
+    ]
+    header = ["Step", "Operator", "Target", "Score", "Log-likelihood", "Parameters", "Seconds"]
+    return [*note, table(header, rows, numbers=(0, 3, 4, 5, 6))]
+
+
+def chart(history: pd.DataFrame) -> Html:
+    """Return a line of the score against seconds, as a picture.
+
+    Examples
+    --------
+    >>> chart(pd.DataFrame({"seconds": [0.0, 1.0], "score": [-20.0, -10.0], "operator": ["start", "split"]}))[:12]
+    '<figure clas'
+    """
+    keep = np.unique(np.linspace(0, len(history) - 1, min(len(history), MOST_POINTS)).astype(int))
+    seconds, scores = history["seconds"].to_numpy()[keep], history["score"].to_numpy()[keep]
+    finite = np.isfinite(scores)
+    seconds, scores = seconds[finite], scores[finite]
+    if len(scores) < 2:
+        return Html("")
+    across, along = _ticks(0.0, float(seconds.max())), _ticks(float(scores.min()), float(scores.max()))
+    last = max(float(seconds.max()), across[-1])
+    low, high = min(float(scores.min()), along[0]), max(float(scores.max()), along[-1])
+
+    def x(value: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (value / last if last > 0 else 0.0)
+
+    def y(value: float) -> float:
+        return HEIGHT - BELOW - (HEIGHT - BELOW - ABOVE) * ((value - low) / (high - low) if high > low else 0.5)
+
+    parts = []
+    for tick in along:
+        parts.append(
+            element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{y(tick):.1f}", y2=f"{y(tick):.1f}", class_="grid")
+        )
+        parts.append(element("text", _tick_text(tick, along), x=LEFT - 8, y=f"{y(tick) + 4:.1f}", text_anchor="end"))
+    for tick in across:
+        words = _tick_text(tick, across)
+        parts.append(element("text", words, x=f"{x(tick):.1f}", y=HEIGHT - BELOW + 16, text_anchor="middle"))
+    parts.append(element("text", "seconds", x=WIDTH - RIGHT, y=HEIGHT - 4, text_anchor="end"))
+    points = [(f"{x(time):.1f}", f"{y(value):.1f}") for time, value in zip(seconds, scores, strict=True)]
+    (left, top), *later = points  # the score stays as it is until the next step
+    parts.append(
+        element("path", d=f"M{left} {top}" + "".join(f"H{right}V{down}" for right, down in later), class_="curve")
+    )
+    if len(points) <= MOST_DOTS:
+        parts += [element("circle", cx=right, cy=down, r=3, class_="dot") for right, down in points]
+    words = (
+        f"Score against seconds: from {decimal(float(scores[0]))} to {decimal(float(scores[-1]))} "
+        f"in {decimal(float(seconds[-1]), 1)} seconds"
+    )
+    drawing = element("svg", *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=words, class_="chart")
+    return element("figure", drawing, element("figcaption", "The score after every accepted step."), class_="chart-box")
+
+
+def _ticks(low: float, high: float, n: int = 5) -> list[float]:
+    """Return round numbers from about ``low`` to about ``high``.
+
+    Examples
+    --------
+    >>> _ticks(0.0, 9.0), _ticks(-123.0, -101.0)
+    ([0.0, 2.0, 4.0, 6.0, 8.0], [-120.0, -115.0, -110.0, -105.0])
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / n
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
+    first = np.ceil(low / step - 1e-9)
+    return [float(k * step) + 0.0 for k in np.arange(first, np.floor(high / step + 1e-9) + 1)]
+
+
+def _tick_text(tick: float, ticks: list[float]) -> str:
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else 1.0
+    return decimal(tick, max(0, -int(np.floor(np.log10(step)))) if step < 1 else 0)
