@@ -86,7 +86,7 @@ pd.DataFrame(rows).T.round({"BIC": 1, "parameters": 0, "held out": 3})
 # %% [markdown]
 # ## How sure is the tree?
 # Would other voters have led to the same tree? The search is repeated on tables drawn from the rows of this one, and
-# the support of an edge is the share of trees in which some edge separates the columns in the same way. Ten draws give
+# the support of an edge is the share of trees in which some edge separates the columns in the same way. Five draws give
 # a rough idea; a hundred are usual.
 
 # %%
