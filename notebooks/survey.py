@@ -117,13 +117,15 @@ def stepmix_fit(patterns, weights, n_classes):
     return [fit.score(codes) * len(codes), fit.bic(codes), np.nan, np.nan]
 
 
-def beside(ours, patterns, weights, polca, stepmix):
-    """Return our figures, poLCA's as published, and StepMix' as computed here or, without it, as known."""
+def beside(ours, patterns, weights, polca):
+    """Return our figures, poLCA's as published, and StepMix' as computed here, if it is installed."""
     rows = {
         "pgmpy_latent": [ours["log_likelihood"], -2 * ours["bic"], ours["g2"], ours["x2"]],
-        "poLCA": polca,
-        "StepMix": stepmix_fit(patterns, weights, ours.name) or stepmix,
+        "poLCA, as published": polca,
     }
+    stepmix = stepmix_fit(patterns, weights, ours.name)
+    if stepmix is not None:
+        rows["StepMix"] = stepmix
     return pd.DataFrame.from_dict(rows, orient="index", columns=["log-likelihood", "BIC", "G²", "X²"])
 
 
@@ -132,9 +134,8 @@ agreement = beside(
     answers,
     people,
     polca=[-504.4677, 1057.313, 2.719922, 2.719764],
-    stepmix=[-504.4677, 1057.313, np.nan, np.nan],
 )
-assert np.allclose(agreement.loc["pgmpy_latent"], agreement.loc["poLCA"], atol=1e-3)
+assert np.allclose(agreement.loc["pgmpy_latent"], agreement.loc["poLCA, as published"], atol=1e-3)
 assert np.allclose(agreement["log-likelihood"], -504.4677, atol=1e-2)
 agreement.round(3)
 
@@ -178,9 +179,8 @@ agreement = beside(
     diagnoses,
     slides,
     polca=[-293.705, 697.1357, 15.26171, 20.50336],
-    stepmix=[-293.705, 697.136, np.nan, np.nan],
 )
-assert np.allclose(agreement.loc["pgmpy_latent"], agreement.loc["poLCA"], atol=2e-2)
+assert np.allclose(agreement.loc["pgmpy_latent"], agreement.loc["poLCA, as published"], atol=2e-2)
 agreement.round(3)
 
 # %% [markdown]
@@ -227,8 +227,8 @@ publication_table(errors, "yes", classes)
 
 # %% [markdown]
 # ## The decision
-# All three agree, on both tables, in fit, sizes and profiles: the classes can be published. The model is a pgmpy
-# network as well. A slide on which B, E and G see a carcinoma and the others have not yet looked: which class is it?
+# The fits agree on both tables, and sizes and profiles are those that poLCA's authors published: the classes can be
+# trusted. The model is a pgmpy network as well. A slide on which B, E and G see a carcinoma and the others have not yet looked: which class is it?
 
 # %%
 evidence = {"B": "yes", "E": "yes", "G": "yes"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
@@ -12,11 +11,14 @@ from joblib import effective_n_jobs
 from scipy.optimize import linear_sum_assignment
 from scipy.special import expit, logit
 from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from pgmpy_latent import em, fisher
 from pgmpy_latent._arrays import one_blas_thread
+from pgmpy_latent._resampling import drawn_weights, work_through
 from pgmpy_latent._settings import PROGRESS_DELAY, check_n_jobs, check_number, whole_seed
+from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.dimension import effective_dimension, n_parameters
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.network import LatentNetwork, as_network
@@ -26,6 +28,8 @@ from pgmpy_latent.tree import LatentTree, Named
 
 #: How much of the tables that EM begins with, for a bootstrap draw, is uniform: it could not leave a zero.
 UNIFORM_SHARE = 0.01
+#: Draws without which a bootstrap that was interrupted says nothing.
+FEWEST_DRAWS = 20
 #: Gain, in nats, from which on tables are said not to be at a maximum.
 NOTABLE_GAIN = 0.1
 #: Rows of tables that account for less than this share of the weight are not known at all.
@@ -139,7 +143,7 @@ def standard_errors(
             lower, upper = _logit_intervals(tables, errors, level)
             _warn_of_boundary(boundary)
         else:
-            draws = _bootstrapped(tree, engine, tables, n_bootstrap, random_state, n_threads, show_progress)
+            draws = _bootstrapped(tree, data, engine, tables, n_bootstrap, random_state, n_jobs, show_progress)
             errors, identified = draws.std(axis=0, ddof=1), np.ones(len(tables), bool)
             lower, upper = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     table = _labels(tree)
@@ -248,9 +252,16 @@ def _dimension(tree: LatentTree) -> int:
 
 
 def _bootstrapped(
-    tree: LatentTree | LatentNetwork, engine, tables, n_bootstrap: int, random_state, n_threads: int, show_progress
+    tree: LatentTree | LatentNetwork,
+    data: CategoricalData,
+    engine,
+    tables,
+    n_bootstrap: int,
+    random_state,
+    n_jobs,
+    show,
 ) -> np.ndarray:
-    """Return the tables fitted to rows drawn from the table: (n_bootstrap, size)."""
+    """Return the tables fitted to rows drawn from the table: (n_bootstrap, size); fewer after Ctrl-C."""
     match = Matching(as_network(tree), engine, tables)
     start = (1 - UNIFORM_SHARE) * tables + UNIFORM_SHARE / np.repeat(
         engine.layout.row_lengths, engine.layout.row_lengths
@@ -259,18 +270,23 @@ def _bootstrapped(
 
     def fitted(draw: int) -> np.ndarray:
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(draw,)))
-        other = engine.reweighted(_drawn_weights(engine.weights, rng))
-        found = em.fit(other, start)
-        if found.interrupted:  # EM keeps what it has, but half of a bootstrap is none
+        found = em.fit(engine.reweighted(drawn_weights(data, rng).astype(np.float64)), start)
+        if found.interrupted:  # EM keeps what it has, but half of a fit is none
             raise KeyboardInterrupt
         return match(found.tables)
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        results = map(fitted, range(n_bootstrap)) if n_threads == 1 else pool.map(fitted, range(n_bootstrap))
-        bar = tqdm(
-            results, "bootstrap", n_bootstrap, disable=not show_progress, delay=PROGRESS_DELAY, leave=False, unit="fit"
+    bar = tqdm(total=n_bootstrap, desc="bootstrap", disable=not show, delay=PROGRESS_DELAY, leave=False, unit=" fits")
+    with bar:
+        found, interrupted = work_through(fitted, range(n_bootstrap), n_jobs, bar.update)
+    if interrupted and len(found) < FEWEST_DRAWS:
+        raise KeyboardInterrupt
+    if interrupted:
+        warnings.warn(
+            f"Ctrl-C stopped the bootstrap; what is returned rests on {len(found)} of {n_bootstrap} draws",
+            ConvergenceWarning,
+            stacklevel=3,
         )
-        return np.stack(list(bar))
+    return np.stack(found)
 
 
 class Matching:
@@ -299,10 +315,3 @@ class Matching:
             _, order = linear_sum_assignment(share.T @ np.nan_to_num(belief), maximize=True)
             network = reordered(network, node, order)
         return self.engine.layout.pack(network.tables)
-
-
-def _drawn_weights(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the weights that distinct rows have after as many rows were drawn as the weights sum to."""
-    total = weights.sum()
-    n_rows = max(1, round(float(total)))
-    return rng.multinomial(n_rows, weights / total) * (total / n_rows)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgmpy_latent import CategoricalData, encode, log_likelihood, sample
+from pgmpy_latent._resampling import batches, drawn_from_model, drawn_from_rows, n_rows_of, work_through
 from pgmpy_latent.exceptions import WeightError
 from pgmpy_latent.learners import _class_draws
-from pgmpy_latent.learners._bootstrap import batches, drawn_from_model, drawn_from_rows, n_rows_of, work_through
 from pgmpy_latent.learners._class_choice import recommended
 from pgmpy_latent.learners._class_draws import Refit, refitted
 from pgmpy_latent.learners._goodness import degrees_of_freedom, deviance_and_pearson

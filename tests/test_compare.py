@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import LatentTree, climb, compare_classes, em, encode, sample, scores
+from pgmpy_latent import LatentTree, _resampling, climb, compare_classes, em, encode, sample, scores
 from pgmpy_latent.exceptions import WeightError
-from pgmpy_latent.learners import _bootstrap, _class_draws
+from pgmpy_latent.learners import _class_draws
 from pgmpy_latent.operators import marginals
 from tests.samples import latent_class
 
@@ -171,7 +171,7 @@ def test_ctrl_c_before_the_first_size_returns_what_em_had(monkeypatch, survey):
 
 def test_ctrl_c_keeps_the_draws_that_were_finished(monkeypatch, survey):
     interrupt(monkeypatch, _class_draws, "fit_groups", 14)  # two for a batch: five batches of 1 class, one of 2
-    monkeypatch.setattr(_bootstrap, "BATCH", 2)
+    monkeypatch.setattr(_resampling, "BATCH", 2)
     with pytest.warns(ConvergenceWarning, match=r"by number of classes: 10 for 1, 2 for 2 \(10 for each were wanted\)"):
         table = compare_classes(survey, [1, 2, 3], n_bootstrap=10, **QUIET)
     assert table.index.tolist() == [1, 2, 3]

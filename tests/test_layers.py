@@ -35,6 +35,7 @@ LAYERS = [
     ["climb"],
     ["starts", "em"],
     ["queries", "fisher"],
+    ["_resampling"],
     ["completion", "dimension", "local_fit", "assignments", "anomalies"],
     ["scores"],
     ["operators._edges"],
@@ -51,7 +52,7 @@ LAYERS = [
     ["estimator"],
     ["learners"],  # the package itself, which holds nothing
     ["learners._search", "learners._profiles", "learners._skeleton", "learners._directions", "learners._frontier"],
-    ["learners._bootstrap", "learners._goodness", "learners._class_choice"],
+    ["learners._goodness", "learners._class_choice"],
     ["learners._workshop", "learners._pairs", "learners._outlook", "learners._moves"],
     ["learners._spot", "learners._simplify"],
     ["learners._restricted"],

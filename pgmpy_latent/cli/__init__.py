@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -53,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter must not end the run
     args = _parser().parse_args(argv)
+    args.command_line = shlex.join(["pgmpy-latent", *(sys.argv[1:] if argv is None else argv)])
     try:
         with progress_and_notes():
             return args.run(args) or 0

@@ -118,6 +118,8 @@ def run(args: argparse.Namespace) -> int:
     """Learn, say what was found, and write it; return the exit code."""
     from sklearn.exceptions import ConvergenceWarning
 
+    from pgmpy_latent.report import write_report
+
     begin = time.perf_counter()
     path = output_prefix(args.output)
     report = output_file(args.report, "--report")
@@ -135,7 +137,7 @@ def run(args: argparse.Namespace) -> int:
         describe = describe_classes if args.method == "classes" else describe_tree
         say(["", *describe(learner, data), *_unfinished(learner, args)])
         if report is not None:
-            learner.report(report)
+            write_report(learner, report, command=args.command_line)
             written.append(f"Written: {report}")
     except KeyboardInterrupt:
         print(f"pgmpy-latent: interrupted; the model is in {path}", file=sys.stderr)

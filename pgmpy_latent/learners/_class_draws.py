@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgmpy_latent._arrays import one_blas_thread
+from pgmpy_latent._resampling import Draws, drawn_from_model
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.em import fit_groups
-from pgmpy_latent.learners._bootstrap import Draws, drawn_from_model
 from pgmpy_latent.learners._directions import data_directions, random_star
 from pgmpy_latent.learners._goodness import deviance_and_pearson
 from pgmpy_latent.learners._workshop import star_model

@@ -15,11 +15,11 @@ from tqdm.auto import tqdm
 
 from pgmpy_latent import em, scores
 from pgmpy_latent._arrays import one_blas_thread
+from pgmpy_latent._resampling import batches, n_rows_of, work_through
 from pgmpy_latent._settings import PROGRESS_DELAY, check_number, whole_seed
 from pgmpy_latent.climb import same_value
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import RegularityWarning
-from pgmpy_latent.learners._bootstrap import batches, n_rows_of, work_through
 from pgmpy_latent.learners._class_choice import recommended
 from pgmpy_latent.learners._class_draws import DRAW_TOL, Refit, refitted
 from pgmpy_latent.learners._goodness import chi_squared_p, degrees_of_freedom, deviance_and_pearson

@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
+from pgmpy_latent._resampling import drawn_from_rows, n_rows_of, work_through
 from pgmpy_latent._settings import PROGRESS_DELAY, check_n_jobs, check_number, whole_seed
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._base import LatentTreeLearner
-from pgmpy_latent.learners._bootstrap import drawn_from_rows, n_rows_of, work_through
 from pgmpy_latent.queries import encode_for
 from pgmpy_latent.tree import LatentTree
 
@@ -107,6 +107,7 @@ def support(
     tree = _tree_of(learner)
     data = encode_for(tree, learner._table(X), sample_weight=sample_weight, unseen=learner._unseen)
     n_rows_of(data)  # raises
+    _warn_of_other_weights(learner, data)
     bits = {name: 1 << at for at, name in enumerate(tree.observed_names)}
     wanted = splits(tree, bits)
     with warnings.catch_warnings(), tqdm(
@@ -206,3 +207,15 @@ def _names_below(tree: LatentTree, top: int) -> set[Hashable]:
     for node in nodes:  # the list grows while it is walked
         nodes.extend(tree.child_lists[node])
     return {tree.names[node] for node in nodes if not tree.latent[node]}
+
+
+def _warn_of_other_weights(learner, data: CategoricalData) -> None:
+    """Warn if the learner was fitted with weights that were not given again, or to another table."""
+    fitted = getattr(learner, "_data", None)
+    if fitted is not None and not np.isclose(fitted.total_weight, data.total_weight):
+        warnings.warn(
+            f"the learner was fitted to rows of total weight {fitted.total_weight:g}, and these have "
+            f"{data.total_weight:g}; give the same table and sample_weight to learn how sure that tree is",
+            UserWarning,
+            stacklevel=3,  # the line that calls support
+        )

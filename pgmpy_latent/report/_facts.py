@@ -39,12 +39,15 @@ class Facts:
         Where the model comes from.
     own_data : bool
         Whether the table is the one that the learner learned from.
+    command : str or None
+        The command line that the model comes from.
     """
 
     model: LatentTree | LatentNetwork
     data: CategoricalData
     learner: object | None = None
     own_data: bool = True
+    command: str | None = None
 
     def __post_init__(self):
         if isinstance(self.model, LatentNetwork) and all(len(above) <= 1 for above in self.model.parents):

@@ -126,13 +126,14 @@ def _assignments(facts: Facts) -> list[Html]:
 
 def _assignment(facts: Facts, node: int) -> Html:
     """Return the classification table of one hidden variable; rows that are impossible are spoken of elsewhere."""
-    found = counted(facts.beliefs[node], facts.data.weights, facts.model.state_names[node])
+    states = facts.model.state_names[node]
+    found = counted(facts.beliefs[node], facts.data.weights, states)
     counts = found.to_numpy()
     sizes = counts.sum(axis=1)
     sure = np.divide(np.diag(counts), sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
     rows = [
         [
-            f"{facts.state} {state}",
+            f"{facts.state} {label(states[state])}",
             *(decimal(value, 1) for value in counts[state]),
             decimal(sizes[state], 0),
             decimal(sure[state], 3),
@@ -141,7 +142,7 @@ def _assignment(facts: Facts, node: int) -> Html:
     ]
     expected = counts.sum(axis=0)
     rows.append(["Expected size", *(decimal(value, 1) for value in expected), decimal(sizes.sum(), 0), ""])
-    header = ["Assigned", *(f"{facts.state} {state}" for state in range(len(counts))), "Rows", "Average posterior"]
+    header = ["Assigned", *(f"{facts.state} {label(state)}" for state in states), "Rows", "Average posterior"]
     name = label(facts.model.names[node])
     caption = f"{name}: {percent(found.attrs['error'], 1)} of the rows are expected to be assigned wrongly"
     return table(header, rows, numbers=range(1, len(header)), caption=caption)

@@ -39,7 +39,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
 )
 
 
-def write_report(model, path: str | os.PathLike, X=None, *, sample_weight=None) -> None:
+def write_report(model, path: str | os.PathLike, X=None, *, sample_weight=None, command: str | None = None) -> None:
     """Write a report about a model: one page of HTML that needs no network.
 
     Parameters
@@ -52,6 +52,8 @@ def write_report(model, path: str | os.PathLike, X=None, *, sample_weight=None) 
         The table to hold the model against; by default the one that the learner learned from.
     sample_weight : array, shape (n_rows,), optional
         Weights of the rows of ``X``.
+    command : str, optional
+        What was typed to get the model, where it was not Python; it is what the reader is told to repeat.
 
     Raises
     ------
@@ -72,6 +74,7 @@ def write_report(model, path: str | os.PathLike, X=None, *, sample_weight=None) 
     """
     path = check_writable(path)
     facts = gather(model, X, sample_weight)
+    facts.command = command
     write_whole(path, page(facts).encode("utf-8"))
 
 
@@ -145,7 +148,8 @@ def _title(facts: Facts) -> str:
 def _opening(facts: Facts) -> list[Html]:
     """Return the figures that matter most, and what a reader must know first."""
     data, found = facts.data, facts.scores
-    by = f" by {type(facts.learner).__name__}" if facts.learner is not None else ""
+    name = "pgmpy-latent" if facts.command else type(facts.learner).__name__
+    by = f" by {name}" if facts.learner is not None else ""
     learned = f"Learned{by} from" if facts.own_data else f"Learned{by}; held against"
     words = f"{learned} {count(data.n_rows, 'row')} and {count(len(data.columns), 'column')}."
     figures = [("Rows", count(data.n_rows)), ("Columns", count(len(data.columns)))]

@@ -54,7 +54,9 @@ def reproduce_section(facts: Facts) -> Html:
 
 
 def code(facts: Facts) -> str:
-    """Return Python that learns the model again from the same table."""
+    """Return the command, or the Python, that learns the model again from the same table."""
+    if facts.command is not None:
+        return facts.command
     name = type(facts.learner).__name__
     changed, given = [], []
     for setting, value in _changed(facts.learner).items():

@@ -131,10 +131,21 @@ def drawn_from_rows(data: CategoricalData, rng: np.random.Generator) -> Categori
     >>> drawn_from_rows(data, np.random.default_rng(0)).total_weight
     100.0
     """
-    shares = data.weights / data.weights.sum()
-    weights = rng.multinomial(n_rows_of(data), shares)
+    weights = drawn_weights(data, rng)
     there = weights > 0
     return CategoricalData(data.columns, data.state_names, data.codes[there], weights[there])
+
+
+def drawn_weights(data: CategoricalData, rng: np.random.Generator) -> np.ndarray:
+    """Return how often each distinct row is drawn.
+
+    Examples
+    --------
+    >>> data = CategoricalData(["x"], [["a", "b"]], [[0], [1]], [0.0, 3.0])
+    >>> drawn_weights(data, np.random.default_rng(0))
+    array([0, 3])
+    """
+    return rng.multinomial(n_rows_of(data), data.weights / data.weights.sum())
 
 
 def work_through(
