@@ -228,7 +228,8 @@ publication_table(errors, "yes", classes)
 # %% [markdown]
 # ## The decision
 # The fits agree on both tables, and sizes and profiles are those that poLCA's authors published: the classes can be
-# trusted. The model is a pgmpy network as well. A slide on which B, E and G see a carcinoma and the others have not yet looked: which class is it?
+# trusted. The model is a pgmpy network as well. A slide on which B, E and G see a carcinoma and the others have not yet
+# looked: which class is it?
 
 # %%
 evidence = {"B": "yes", "E": "yes", "G": "yes"}

@@ -838,11 +838,10 @@ def test_groups_hold_every_row_once_and_what_it_misses(drawn):
     rows = training(table, labels, np.ones(len(table)))
     for groups in (rows.groups, list(chain(*rows.by_class))):
         assert sorted(np.concatenate([group.at for group in groups])) == list(range(len(rows.table)))
-        ragged = [group for group in groups if isinstance(group, RaggedRows)]
-        for group in ragged:
+        for group in (one for one in groups if isinstance(one, RaggedRows)):
             np.testing.assert_array_equal(np.where(group.there, group.values, np.nan), rows.table[group.at])
             assert sorted(np.concatenate([part.at for part in group.groups])) == group.at.tolist()
-        for group in chain(*(one.groups if one in ragged else [one] for one in groups)):
+        for group in chain(*(one.groups if isinstance(one, RaggedRows) else [one] for one in groups)):
             np.testing.assert_array_equal(group.values, rows.table[np.ix_(group.at, group.seen)])
             np.testing.assert_array_equal(group.squares, group.values**2)
             assert np.isnan(rows.table[np.ix_(group.at, group.gaps)]).all()

@@ -15,6 +15,7 @@ from pgmpy_latent import (
     load,
     log_likelihood,
     posterior,
+    report,
     row_log_likelihoods,
     sample,
     save,
@@ -26,7 +27,6 @@ from pgmpy_latent.cli._text import PlainLines, note, progress_and_notes
 from pgmpy_latent.cli.classes import LatentClasses
 from pgmpy_latent.cli.learn import LEARNERS
 from pgmpy_latent.datasets import load_anes96
-from pgmpy_latent.learners._base import LatentTreeLearner
 
 COMMANDS = ("learn", "score", "predict", "sample", "compare", "convert", "demo")
 
@@ -165,14 +165,23 @@ def test_bif_is_written_where_nothing_is_lost(capsys, rows):
 @pytest.mark.usefixtures("no_export")
 def test_report(capsys, rows, monkeypatch):
     seen = []
-    monkeypatch.setattr(LatentTreeLearner, "report", lambda self, path: seen.append((self, path)), raising=False)
+    monkeypatch.setattr(report, "write_report", lambda *asked, **options: seen.append((*asked, options)))
     argv = ["learn", "rows.csv", "--columns", "a,b,c,d", "--starts", "2", "--max-classes", "2"]
     code, out, _ = run(capsys, *argv, "--report", "r.html")
     assert code == 0
     assert "Written: r.html" in out
-    ((learner, path),) = seen
+    ((learner, path, options),) = seen
     assert path == Path("r.html")
+    assert options == {"command": "pgmpy-latent " + " ".join([*argv, "--report", "r.html"])}
     assert learner.tree_ == load("pgmpy-latent-model.json")
+
+
+def test_a_report_says_which_command_to_repeat(capsys, rows):
+    argv = ["learn", "rows.csv", "--columns", "a,b,c,d", "--starts", "2", "--classes", "2", "--report", "r.html"]
+    assert run(capsys, *argv)[0] == 0
+    page = Path("r.html").read_text()
+    assert "pgmpy-latent learn rows.csv --columns a,b,c,d" in page
+    assert "LatentClasses(" not in page
 
 
 @pytest.mark.usefixtures("no_export")
@@ -269,10 +278,10 @@ def test_failing_at_work_is_another_exit_code(capsys, rows, monkeypatch):
         (["--method", "east", "--max-classes", "1"], "--max-classes is 1; give a whole number of at least 2\n"),
         (["--time-limit", "0"], "argument --time-limit: '0' leaves no time; give a number of seconds above 0"),
         (["--jobs", "0"], "argument --jobs: '0' is not a whole number of at least 1"),
-        (["--report", "nowhere/r.html"], "--report: the folder '"),
+        (["--report", "nowhere/r.html"], "--report: cannot write 'nowhere/r.html': the folder '"),
         (["--report", ""], "--report is ''; give the name of a file"),
-        (["--report", "folder.html"], "--report: 'folder.html' is a folder; name a file in it"),
-        (["--checkpoint", "nowhere/c"], "--checkpoint: the folder '"),
+        (["--report", "folder.html"], "--report: cannot write 'folder.html': it is a folder; give the name"),
+        (["--checkpoint", "nowhere/c"], "--checkpoint: cannot write 'nowhere/c': the folder '"),
         (["--columns", "A,b"], "--columns: there is no column 'A'; did you mean 'a'?"),
         (
             ["--weights", "who", "--columns", "a,b"],
@@ -453,7 +462,10 @@ def test_rows_that_cannot_happen(capsys, command, cell):
         ),
         (["score", "model.json", "rows.csv", "--weights", "v"], "--weights: there is no column 'v'; there are a, b"),
         (["score", "model.json", "rows.csv", "--weights", "who"], "--weights: in row 1 of the table, 'who' is 'r0'"),
-        (["score", "model.json", "rows.csv", "--output", "no/s.csv"], "--output: the folder '"),
+        (
+            ["score", "model.json", "rows.csv", "--output", "no/s.csv"],
+            "--output: cannot write 'no/s.csv': the folder '",
+        ),
         (["score", "model.json"], "the following arguments are required: FILE"),
         (["sample", "model.json", "-n", "-1"], "argument -n: '-1' is not a whole number of at least 0"),
         (["sample", "model.json", "--output", ""], "--output is ''; give the name of a file"),
@@ -596,7 +608,7 @@ def test_there_and_back(capsys, name):
     ("argv", "message"),
     [
         (["model.json", "m.foo"], "m.foo: the ending of a model is .json, .bif"),
-        (["model.json", "no/m.bif"], "OUT: the folder '"),
+        (["model.json", "no/m.bif"], "OUT: cannot write 'no/m.bif': the folder '"),
         (["model.json", "m.json", "--hidden", "A"], "--hidden: the model has no 'A'; did you mean 'a'?"),
         (["nowhere.bif", "m.json"], "nowhere.bif: no such file"),
     ],
@@ -610,7 +622,7 @@ def test_conversions_that_cannot_be(capsys, tree, argv, message):
 
 def test_demonstration_and_what_it_proposes(capsys, monkeypatch):
     reported = []
-    monkeypatch.setattr(LatentTreeLearner, "report", lambda self, path: reported.append(path), raising=False)
+    monkeypatch.setattr(report, "write_report", lambda learner, path, **options: reported.append(path))
     code, out, _ = run(capsys, "demo")
     assert code == 0
     assert "944 rows, 9 columns" in out
