@@ -21,7 +21,7 @@ from pgmpy_latent import (
     save,
     to_pgmpy,
 )
-from pgmpy_latent.cli import main
+from pgmpy_latent.cli import classes, learn, main
 from pgmpy_latent.cli._options import jobs, listed, number, positive, sizes
 from pgmpy_latent.cli._text import PlainLines, note, progress_and_notes
 from pgmpy_latent.cli.classes import LatentClasses
@@ -174,6 +174,33 @@ def test_report(capsys, rows, monkeypatch):
     assert path == Path("r.html")
     assert options == {"command": "pgmpy-latent " + " ".join([*argv, "--report", "r.html"])}
     assert learner.tree_ == load("pgmpy-latent-model.json")
+
+
+def test_ctrl_c_between_two_fits_keeps_the_best_model(capsys, rows, monkeypatch):
+    drawn = classes.random_memberships
+
+    def interrupted(parents, cards, *others):
+        if cards[0] == 3:
+            raise KeyboardInterrupt
+        return drawn(parents, cards, *others)
+
+    monkeypatch.setattr(classes, "random_memberships", interrupted)
+    code, _, err = run(capsys, "learn", "rows.csv", "--columns", "a,b,c,d", "--starts", "2", "--output", "kept")
+    assert code == 130
+    assert "nothing was written" not in err
+    assert load("kept.json").cards[0] in (1, 2)
+
+
+def test_ctrl_c_while_the_export_is_looked_at_says_where_the_model_is(capsys, rows, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(learn, "_exported", interrupted)
+    argv = ["learn", "rows.csv", "--columns", "a,b,c,d", "--starts", "2", "--classes", "2", "--output", "kept"]
+    code, _, err = run(capsys, *argv)
+    assert code == 130
+    assert "interrupted; the model is in kept.json" in err
+    assert load("kept.json").cards[0] == 2
 
 
 def test_a_report_says_which_command_to_repeat(capsys, rows):

@@ -116,7 +116,10 @@ class LatentClasses(SearchingLearner):
             total=len(wanted), desc="classes", disable=not self.show_progress, delay=PROGRESS_DELAY, leave=False
         ) as bar:
             for n_classes in wanted:
-                found = self._candidate(data, n_classes, search, bar)
+                try:
+                    found = self._candidate(data, n_classes, search, bar)
+                except KeyboardInterrupt:  # outside EM, which keeps what it has
+                    search.note_interrupt()
                 if search.stopped is not None and self._nothing_more(search):
                     break  # a size that was not finished counts only if there is no other
                 self.candidates_.append(found)

@@ -132,8 +132,9 @@ def run(args: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         learner.fit(data)
-    written = _write(learner.tree_, path, args.bif)  # before anything else can go wrong
+    write_model(learner.tree_, path, "json")  # before anything else can go wrong
     try:
+        written = [f"Written: {path}", *_exported(learner.tree_, path, args.bif)]
         describe = describe_classes if args.method == "classes" else describe_tree
         say(["", *describe(learner, data), *_unfinished(learner, args)])
         if report is not None:
@@ -209,12 +210,11 @@ def _unfinished(learner, args: argparse.Namespace) -> list[str]:
     return ["", *wrapped(words)] if words else []
 
 
-def _write(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
-    """Write the model as JSON, and as BIF if that loses nothing or is asked for; return what was done."""
+def _exported(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
+    """Write the model as BIF too, if that loses nothing or is asked for; return what was done."""
     from pgmpy_latent import check_export
 
-    write_model(tree, path, "json")
-    lines = [f"Written: {path}"]
+    lines = []
     losses = check_export(tree, "bif")
     if force_bif or not losses:
         write_model(tree, path.with_suffix(".bif"), "bif")

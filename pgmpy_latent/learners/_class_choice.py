@@ -6,10 +6,16 @@ from itertools import pairwise
 
 import pandas as pd
 
+from pgmpy_latent.data import CategoricalData
+
 #: A test speaks against a model if its p-value is at most this.
 SIGNIFICANT = 0.05
 #: A class that holds less than this share of the rows is called small.
 SMALL_CLASS = 0.05
+#: How far the mean of weights that are no counts may be from one.
+ODD_SCALE = 0.02
+#: Bootstrap tables with which a p-value of 0.05 can hardly be told from smaller ones.
+FEW_DRAWS = 39
 
 
 def recommended(table: pd.DataFrame) -> tuple[int, str]:
@@ -43,6 +49,30 @@ the largest number compared, so that more might be better still.'
         return size, reason
     *first, last = doubts
     return size, f"{reason} But {'; '.join([*first, f'and {last}' if first else last])}."
+
+
+def caveats(data: CategoricalData, n_bootstrap: int) -> list[str]:
+    """Return what a reader should know about weights and draws before believing any of this.
+
+    Examples
+    --------
+    >>> data = CategoricalData(["x"], [["a", "b"]], [[0], [1]], [0.5, 1.0], [0, 1])
+    >>> for words in caveats(data, 20):
+    ...     print(words)
+    The weights sum to 1.5 for 2 rows and count as so many observations; if they do not, divide them by their mean.
+    With 20 bootstrap tables no p-value can be below 0.048; 100 tell more.
+    """
+    found = []
+    counting = (data.weights % 1 == 0).all()
+    if not counting and data.row_index is not None and abs(data.total_weight / data.n_rows - 1) > ODD_SCALE:
+        found.append(
+            f"The weights sum to {data.total_weight:.6g} for {data.n_rows} rows and count as so many observations; if "
+            "they do not, divide them by their mean."
+        )
+    if 0 < n_bootstrap < FEW_DRAWS:
+        least = 1 / (n_bootstrap + 1)
+        found.append(f"With {n_bootstrap} bootstrap tables no p-value can be below {least:.3f}; 100 tell more.")
+    return found
 
 
 def _classes(size: int) -> str:

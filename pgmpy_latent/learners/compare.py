@@ -20,7 +20,7 @@ from pgmpy_latent._settings import PROGRESS_DELAY, check_number, whole_seed
 from pgmpy_latent.climb import same_value
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import RegularityWarning
-from pgmpy_latent.learners._class_choice import recommended
+from pgmpy_latent.learners._class_choice import caveats, recommended
 from pgmpy_latent.learners._class_draws import DRAW_TOL, Refit, refitted
 from pgmpy_latent.learners._goodness import chi_squared_p, degrees_of_freedom, deviance_and_pearson
 from pgmpy_latent.learners._skeleton import one_state_tree
@@ -187,7 +187,8 @@ def compare_classes(
     refits = _bootstrap(found, data, settings, n_bootstrap, seconds, show_progress) if n_bootstrap else {}
     table = _table(found, data, seconds)
     _fill_in_p_values(table, refits)
-    table.attrs["recommended"], table.attrs["reason"] = recommended(table)
+    table.attrs["recommended"], reason = recommended(table)
+    table.attrs["reason"] = " ".join([reason, *caveats(data, n_bootstrap)])
     table.insert(0, "best", table.index == table.attrs["recommended"])
     models = {size: one.tree for size, one in found.items()}
     return (table, models) if return_models else table
