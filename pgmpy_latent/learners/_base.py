@@ -208,6 +208,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
 
         Rows that came earlier are not looked at again: a running mean of expected counts stands for them, in which the
         new rows get the share ``(t + 2) ** -decay`` after ``t`` updates. Give rows in batches of some hundreds or more.
+        It does not leave the local maximum that ``fit`` found; where that came from few rows, fit again.
 
         Parameters
         ----------
