@@ -432,8 +432,8 @@ def page(run: runner.Runner) -> str:
         *paragraph(
             "LatentClassificationModel with default settings unless said otherwise; one thread. Langseth and Nielsen,",
             f"Latent classification models. Written by `python -m benchmarks.classification`. Versions: {versions}.",
-            "Accuracies were measured beside other work; LCM(q), LCM(q,m;T) and its rows with missing attributes before",
-            "the last changes to the search for sizes and to rows with gaps, the rest of ours after them.",
+            "Accuracies were measured beside other work; LCM(q), LCM(q,m;T) and its rows with missing attributes",
+            "before the last changes to the search for sizes and to rows with gaps, the rest of ours after them.",
         ),
         *table_of("| what | target | reached | |", [*accuracy_targets(cells), *seconds_targets(run)]),
         *accuracy_section(cells, found),
