@@ -25,3 +25,16 @@ def data_folder():
     if not DATA.is_dir():
         pytest.skip(f"the papers' data sets are not at {DATA}")
     return DATA
+
+
+@pytest.fixture(autouse=True)
+def _width_of_its_own(monkeypatch):
+    """Let what is printed be as wide as where no terminal is; pytest-xdist tells its workers another width."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def pytest_collection_modifyitems(items):
+    """Refuse names of tests that differ between processes, by which pytest-xdist could not share them out."""
+    changing = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if changing:
+        raise pytest.UsageError(f"the names of these tests have addresses; give them ids: {changing[:3]}")

@@ -190,7 +190,7 @@ CONSTRAINTS = [
 
 
 @every_evaluation
-@pytest.mark.parametrize(("constraints", "groups"), CONSTRAINTS, ids=str)
+@pytest.mark.parametrize(("constraints", "groups"), CONSTRAINTS)
 def test_constraints_hold_at_every_step(monkeypatch, pairs, evaluation, constraints, groups):
     fitted, seen = EastPolicy.fitted, []
 

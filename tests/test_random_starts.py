@@ -266,7 +266,6 @@ def test_the_time_limit_holds_while_starts_are_drawn(monkeypatch, three_classes)
         ({"n_states": {"H": 2.5}}, StateNameError, "n_states of 'H' is 2.5; give a whole number of at least 1"),
         ({"skeleton": nx.Graph([("K", "x0"), ("K", "x1")])}, SkeletonError, r"lacks the columns \['x2', 'x3', 'x4'\]"),
     ],
-    ids=str,
 )
 def test_settings_that_cannot_be_meant(three_classes, settings, error, message):
     with pytest.raises(error, match=message):

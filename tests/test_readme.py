@@ -44,7 +44,7 @@ def test_readme_shows_what_it_promises(tmp_path, monkeypatch, capsys):
 
 def test_commands():
     assert command_after("run").endswith(".venv/bin/pgmpy-latent learn")
-    assert command_after("test").endswith(".venv/bin/python -m pytest")
+    assert command_after("test").endswith(".venv/bin/python -m pytest -n auto")
     for marker in ("run", "test"):
         assert command_after(marker).startswith("python3 -m venv .venv && .venv/bin/pip install ")
 
