@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 #: One entry per context of :func:`one_blas_thread` that is open; the first is the limit.
 _LIMITS: list = []
+#: What limits threads, by how many modules were loaded when libraries were looked for; looking takes milliseconds.
+_CONTROLLERS: dict[int, ThreadpoolController] = {}
 _LOCK = Lock()
 
 
@@ -51,7 +54,7 @@ def one_blas_thread() -> Iterator[None]:
     array([2., 2.])
     """
     with _LOCK:
-        _LIMITS.append(None if _LIMITS else threadpool_limits(limits=1, user_api="blas"))
+        _LIMITS.append(None if _LIMITS else _controller().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
@@ -61,3 +64,12 @@ def one_blas_thread() -> Iterator[None]:
                 _LIMITS.clear()
             else:
                 _LIMITS.pop()  # the limit itself stands first
+
+
+def _controller() -> ThreadpoolController:
+    """Return what limits threads; libraries are looked for again when modules were loaded."""
+    loaded = len(sys.modules)
+    if loaded not in _CONTROLLERS:
+        _CONTROLLERS.clear()
+        _CONTROLLERS[loaded] = ThreadpoolController()
+    return _CONTROLLERS[loaded]

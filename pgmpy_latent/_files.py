@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
+from contextlib import suppress
 from pathlib import Path
+
+#: How the names of files end that are not written to their ends yet.
+ENDING = ".tmp"
 
 
 def check_writable(path: str | os.PathLike, what: str = "") -> Path:
@@ -59,7 +63,7 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
     target = _target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist; create it first")
-    beside = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    beside = target.with_name(f"{_beginning(target)}{uuid.uuid4().hex}{ENDING}")
     try:
         with open(beside, "xb") as file:
             file.write(content)
@@ -68,6 +72,29 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def remove_unfinished(path: str | os.PathLike) -> None:
+    """Remove what a process that was killed had begun to write for a file.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(f"{folder}/.note.txt.0a.tmp").touch()
+    ...     remove_unfinished(f"{folder}/note.txt")
+    ...     os.listdir(folder)
+    []
+    """
+    target = _target(path)
+    for found in target.parent.iterdir():
+        if found.name.startswith(_beginning(target)) and found.name.endswith(ENDING):
+            with suppress(OSError):  # rubbish, which harms nobody
+                found.unlink()
+
+
+def _beginning(target: Path) -> str:
+    """Return how the names of files begin that are to become a target."""
+    return f".{target.name}."
 
 
 def _target(path: str | os.PathLike) -> Path:

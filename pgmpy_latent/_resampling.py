@@ -1,4 +1,4 @@
-"""Tables drawn anew, from a model or from the rows of a table, and work on them that threads share.
+"""Tables drawn anew, from a model or from the rows of a table.
 
 Weights count rows: a table of total weight ``N`` (rounded) is drawn anew as ``N`` rows. Seeds are keyed by draw, and
 batches depend on the table alone, so that no result depends on the number of threads.
@@ -7,12 +7,10 @@ batches depend on the table alone, so that no result depends on the number of th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import WeightError
@@ -146,41 +144,3 @@ def drawn_weights(data: CategoricalData, rng: np.random.Generator) -> np.ndarray
     array([0, 3])
     """
     return rng.multinomial(n_rows_of(data), data.weights / data.weights.sum())
-
-
-def work_through(
-    work: Callable, items: Sequence, n_jobs: int | None, report: Callable[[], None] = lambda: None
-) -> tuple[list, bool]:
-    """Apply a function to independent items, which threads share.
-
-    Returns
-    -------
-    results : list
-        Of the items that were finished, in their order.
-    interrupted : bool
-        Whether Ctrl-C came before the last.
-
-    Examples
-    --------
-    >>> work_through(abs, [-3, 2], n_jobs=2)
-    ([3, 2], False)
-    """
-    done: dict[int, object] = {}
-    lock, stopped = Lock(), False
-
-    def one(number: int) -> None:
-        if stopped:  # the threads go on to the end of what they have begun
-            return
-        result = work(items[number])
-        with lock:
-            done[number] = result
-            report()
-
-    try:
-        Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")(
-            delayed(one)(number) for number in range(len(items))
-        )
-    except KeyboardInterrupt:
-        stopped = True
-    with lock:
-        return [done[number] for number in sorted(done)], stopped

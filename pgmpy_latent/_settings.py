@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from math import ceil, isfinite
 from numbers import Real
 
 import numpy as np
+from tqdm.auto import tqdm
 
 #: Seconds before a progress bar appears.
 PROGRESS_DELAY = 2.0
@@ -42,6 +45,23 @@ def check_n_jobs(value) -> None:
     """Raise if a number of jobs means nothing to joblib."""
     if value is not None and (not isinstance(value, (int, np.integer)) or value == 0):
         raise ValueError(f"n_jobs is {value!r}; give the number of threads, -1 for all cores, or None for one")
+
+
+def check_checkpoint(path) -> None:
+    """Raise if a checkpoint is not the path of a file."""
+    if path is not None and not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"checkpoint is {path!r}; give the path of a file, as 'search.json', or None")
+
+
+def time_left(seconds: float) -> str:
+    """Return how much time is left, in words that follow others on a progress bar; none if there is no limit.
+
+    Examples
+    --------
+    >>> time_left(64.2), time_left(float("inf"))
+    (', at most 01:05 left', '')
+    """
+    return f", at most {tqdm.format_interval(max(0, ceil(seconds)))} left" if isfinite(seconds) else ""
 
 
 def whole_seed(random_state) -> int | None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs
 from scipy.optimize import linear_sum_assignment
 from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
-from pgmpy_latent import em, fisher
+from pgmpy_latent import _jobs, em, fisher
 from pgmpy_latent._arrays import one_blas_thread
-from pgmpy_latent._resampling import drawn_weights, work_through
+from pgmpy_latent._resampling import drawn_weights
 from pgmpy_latent._settings import PROGRESS_DELAY, check_n_jobs, check_number, whole_seed
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.dimension import effective_dimension, n_parameters
@@ -133,7 +133,7 @@ def standard_errors(
             "the model rules out some rows of this table, so it was not fitted to it; give the table that it was "
             "fitted to, or fit with a prior, e.g. prior=0.01"
         )
-    n_threads = effective_n_jobs(n_jobs)
+    n_threads = _jobs.n_threads(n_jobs)
     fixed = fisher.at_the_boundary(engine.layout, tables, counts)
     boundary = _whole_boundary(engine.layout, fixed)
     with one_blas_thread():
@@ -262,22 +262,15 @@ def _bootstrapped(
     show,
 ) -> np.ndarray:
     """Return the tables fitted to rows drawn from the table: (n_bootstrap, size); fewer after Ctrl-C."""
-    match = Matching(as_network(tree), engine, tables)
     start = (1 - UNIFORM_SHARE) * tables + UNIFORM_SHARE / np.repeat(
         engine.layout.row_lengths, engine.layout.row_lengths
     )
     seed = np.random.SeedSequence(whole_seed(random_state)).entropy
 
-    def fitted(draw: int) -> np.ndarray:
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(draw,)))
-        found = em.fit(engine.reweighted(drawn_weights(data, rng).astype(np.float64)), start)
-        if found.interrupted:  # EM keeps what it has, but half of a fit is none
-            raise KeyboardInterrupt
-        return match(found.tables)
-
+    work = _Draws(data, engine, start, seed, Matching(as_network(tree), engine, tables)).fitted
     bar = tqdm(total=n_bootstrap, desc="bootstrap", disable=not show, delay=PROGRESS_DELAY, leave=False, unit=" fits")
     with bar:
-        found, interrupted = work_through(fitted, range(n_bootstrap), n_jobs, bar.update)
+        found, interrupted = _jobs.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update())
     if interrupted and len(found) < FEWEST_DRAWS:
         raise KeyboardInterrupt
     if interrupted:
@@ -287,6 +280,25 @@ def _bootstrapped(
             stacklevel=3,
         )
     return np.stack(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Draws:
+    """Fits to rows drawn from a table, each a function of its number."""
+
+    data: CategoricalData
+    engine: object
+    start: np.ndarray
+    seed: int
+    match: Matching
+
+    def fitted(self, draw: int) -> np.ndarray:
+        """Return the tables that EM finds for a draw, with hidden states in the order of the model's."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(draw,)))
+        found = em.fit(self.engine.reweighted(drawn_weights(self.data, rng).astype(np.float64)), self.start)
+        if found.interrupted:  # EM keeps what it has, but half of a fit is none
+            raise KeyboardInterrupt
+        return self.match(found.tables)
 
 
 class Matching:

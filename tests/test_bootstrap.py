@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgmpy_latent import CategoricalData, encode, log_likelihood, sample
-from pgmpy_latent._resampling import batches, drawn_from_model, drawn_from_rows, n_rows_of, work_through
+from pgmpy_latent._jobs import work_through
+from pgmpy_latent._resampling import batches, drawn_from_model, drawn_from_rows, n_rows_of
 from pgmpy_latent.exceptions import WeightError
 from pgmpy_latent.learners import _class_draws
 from pgmpy_latent.learners._class_choice import recommended

@@ -12,12 +12,29 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
 
-from pgmpy_latent import EAST, Baseline, BinA, BinG, FindHidden, RandomStarts, SplitMerge, StructuralEM, encode, sample
+from pgmpy_latent import (
+    EAST,
+    HLTA,
+    AgglomerativeCardinality,
+    Baseline,
+    BinA,
+    BinG,
+    FindHidden,
+    RandomStarts,
+    SplitMerge,
+    StructuralEM,
+    encode,
+    sample,
+    scores,
+)
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
 from pgmpy_latent.learners import _checkpoint
 from pgmpy_latent.learners._checkpoint import Checkpoint, _back, _plain, fingerprint
 from pgmpy_latent.learners._search import State
+from pgmpy_latent.sparse import read_sparse
 from tests.samples import assert_same_tree, labels, latent_class, press_ctrl_c, small_tree, two_classes_of_columns
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -35,9 +52,11 @@ def learners():
         EAST(evaluation="dc", **QUIET),
         BinG(simplify=True, **QUIET),
         BinA(**QUIET),
+        HLTA(top=1, **QUIET),
         Baseline("latent_class", **QUIET),
         StructuralEM(**QUIET),
         FindHidden(max_latents=1, **QUIET),
+        AgglomerativeCardinality(two_classes_of_columns(), **QUIET),
     ]
 
 
@@ -93,6 +112,9 @@ def test_a_killed_search_goes_on_as_if_never_stopped(monkeypatch, tmp_path, tabl
     if isinstance(learner, FindHidden):
         pd.testing.assert_frame_equal(learner.candidates_, whole.candidates_, check_exact=True)
         assert_same_tree(learner.base_, whole.base_)
+    if isinstance(learner, AgglomerativeCardinality):
+        for name in ("trace_", "em_scores_"):
+            pd.testing.assert_frame_equal(getattr(learner, name), getattr(whole, name), check_exact=True)
 
 
 @every_learner
@@ -104,6 +126,65 @@ def test_a_finished_file_returns_its_model_at_once(monkeypatch, tmp_path, table,
     assert_same_tree(model_of(learner.fit(table)), first)
     assert json.loads(content)["finished"]
     learner.set_params(checkpoint=None)
+
+
+def test_fingerprints_tell_functions_and_arrays_apart(table):
+    data = encode(table)
+
+    def mark(**settings):
+        return fingerprint(SplitMerge(**settings), data).settings
+
+    assert mark(scoring_method=lambda t, d: 1) != mark(scoring_method=lambda t, d: 2)
+    assert mark(scoring_method=scores.bic) == mark(scoring_method=scores.bic) != mark(scoring_method=scores.aic)
+    assert mark(random_state=np.random.RandomState(1)) == mark(random_state=np.random.RandomState(1))
+    assert mark(random_state=np.random.RandomState(1)) != mark(random_state=np.random.RandomState(2))
+    with pytest.raises(CheckpointError, match="a checkpoint must tell settings apart"):
+        mark(scoring_method=(one for one in [1]))
+    first, second = _rule_of_a_script("tree.n_nodes"), _rule_of_a_script("len(tree.names)")
+    assert first.__qualname__ == second.__qualname__
+    assert mark(scoring_method=first) != mark(scoring_method=second)
+
+
+def _rule_of_a_script(rule):
+    namespace = {"__name__": "__main__"}
+    exec(f"def score(tree, data): return {rule}", namespace)
+    return namespace["score"]
+
+
+def test_large_tables_are_hashed_in_blocks(monkeypatch, table):
+    whole = fingerprint(BinG(), encode(table))
+    monkeypatch.setattr(_checkpoint, "BLOCK", 7)
+    assert fingerprint(BinG(), encode(table)) == whole
+
+
+def test_what_a_killed_process_began_to_write_is_removed(tmp_path, table):
+    (tmp_path / ".a.json.0123.tmp").write_text("half of")
+    (tmp_path / ".b.json.0123.tmp").write_text("another's")
+    BinG(checkpoint=tmp_path / "a.json", **QUIET).fit(table)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".b.json.0123.tmp", "a.json"]
+
+
+def test_a_finished_file_is_returned_where_nothing_can_be_written(monkeypatch, tmp_path, table):
+    learner = BinG(checkpoint=tmp_path / "a.json", **QUIET)
+    first = learner.fit(table).tree_
+
+    def full(*given):
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(_checkpoint, "check_writable", full)
+    monkeypatch.setattr(_checkpoint, "write_whole", full)
+    with pytest.warns(CheckpointWarning, match="no space left"):
+        assert_same_tree(learner.fit(table).tree_, first)
+
+
+def test_fingerprints_tell_sparse_tables_apart():
+    table = sparse.csr_array(np.eye(3))
+
+    def mark(matrix, weights=None):
+        return fingerprint(HLTA(), read_sparse(matrix, weights)).data
+
+    assert mark(table) == mark(table.tocsc())
+    assert len({mark(table), mark(table[::-1]), mark(table, [1, 2, 3]), mark(table[:, :2])}) == 4
 
 
 def test_without_a_seed_the_search_goes_on_with_the_seed_it_had(monkeypatch, tmp_path, table):
@@ -220,7 +301,6 @@ def test_other_data_are_refused_with_both_fingerprints(finished, table):
         (lambda text: text.replace('"memory"', '"memories"', 1), "is damaged .KeyError: 'memory'"),
         (lambda text: text.replace('"latent": true', '"latent": 3', 1), "is damaged .FileFormatError: node"),
     ],
-    ids=str,
 )
 def test_damaged_files_are_refused_and_kept(finished, table, change, words):
     finished.write_text(change(finished.read_text()))
@@ -326,8 +406,14 @@ def test_the_fingerprint_counts_what_changes_the_answer():
     assert fingerprint(SplitMerge(), data).data != fingerprint(SplitMerge(), renamed).data
 
 
+arrays = st.one_of(
+    *(
+        hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3))
+        for dtype in (np.float64, np.int64, np.bool_)
+    )
+)
 plain_values = st.recursive(
-    st.one_of(st.none(), labels, st.floats()),
+    st.one_of(st.none(), labels, st.floats(), arrays),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
         st.dictionaries(labels, inner, max_size=3),

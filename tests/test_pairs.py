@@ -25,7 +25,7 @@ def pair_in(frontier, left=0, right=1, *, key=(0,), random_state=0, n_threads=1,
     penalty = float(np.log(frontier.data.total_weight) / 2)
     options = Options(**{**settings, "penalty": penalty, **options})
     related = frontier.related(left, right, max(options.context, default=0))
-    search = Search(Settings(), random_state=random_state, n_threads=n_threads)
+    search = Search(Settings(), random_state=random_state, n_jobs=n_threads)
     return Pair(frontier.roots[left], frontier.roots[right], related, frontier.data.weights, search, key, options)
 
 

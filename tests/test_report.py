@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from pgmpy_latent import (
     EAST,
+    HLTA,
     AgglomerativeCardinality,
     Baseline,
     BinA,
@@ -121,6 +122,7 @@ TREES = [
     EAST(excursions=(), look_ahead=0, **QUIET),
     BinG(**QUIET),
     BinA(**QUIET),
+    HLTA(**QUIET),
     Baseline("independence"),
     Baseline("chow_liu"),
 ]

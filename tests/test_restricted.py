@@ -27,7 +27,7 @@ problems = slow.problems(trees, max_rows=12)
 
 def evaluator(tree, data, *, n_starts=4, n_steps=6, n_threads=1, random_state=0, key=(0,), prior=0.0, **options):
     """Return what evaluates candidates, as a search would have it."""
-    search = Search(Settings(prior=prior), random_state=random_state, n_threads=n_threads)
+    search = Search(Settings(prior=prior), random_state=random_state, n_jobs=n_threads)
     penalty = float(np.log(data.total_weight + 1) / 2)
     return Restricted(Outlook(tree, data), search, penalty, n_starts, n_steps, key, **options)
 

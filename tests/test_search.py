@@ -60,14 +60,14 @@ def test_candidates_keep_their_order_whatever_the_threads():
         return number**2
 
     for n_threads in (1, 2, 8):
-        search = Search(Settings(), n_threads=n_threads)
+        search = Search(Settings(), n_jobs=n_threads)
         assert search.map(slow_square, range(5)) == [0, 1, 4, 9, 16]
         assert search.map(slow_square, []) == []
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_an_interrupt_in_a_candidate_reaches_the_driver(n_threads):
-    search = Search(Settings(), n_threads=n_threads)
+    search = Search(Settings(), n_jobs=n_threads)
 
     def fail(number):
         raise KeyboardInterrupt

@@ -27,7 +27,7 @@ class Situation:
 
     def __init__(self, tree, data, node, n_threads=1):
         self.tree, self.data, self.node, self.at = tree, data, node, tree.index(node)
-        self.search = Search(Settings(), random_state=1, n_threads=n_threads)
+        self.search = Search(Settings(), random_state=1, n_jobs=n_threads)
         self.workshop = Workshop(data, tree, self.search)
         self.neighbourhood, self.star = self.workshop.neighbourhood(tree, node)
         self.rows = reference.rows_of(data.codes, [tree.index(name) for name in data.columns])

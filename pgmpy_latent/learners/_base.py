@@ -126,7 +126,7 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         self.not_needed_ = [*outcome.not_needed, *single]
         self.log_likelihood_ = float(outcome.log_likelihood)
         self.n_parameters_ = scores.n_parameters(model)
-        self.bic_ = scores.bic(model, X)
+        self.bic_ = self._bic_of(model, X)
         self.score_ = float(outcome.score)
         self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)
         self.n_iter_ = max(1, len(outcome.history))
@@ -139,6 +139,9 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
                 stacklevel=3,
             )
         return self
+
+    def _bic_of(self, model, data: CategoricalData) -> float:
+        return scores.bic(model, data)
 
     def _keep_model(self, model):
         """Keep the learned model under its public name, in canonical form; return it."""

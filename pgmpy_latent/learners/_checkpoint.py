@@ -10,24 +10,31 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import pickle
+import sys
 import threading
 import time
 import warnings
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
+from joblib import wrap_non_picklable_objects
 
-from pgmpy_latent._files import check_writable, write_whole
+from pgmpy_latent._files import check_writable, remove_unfinished, write_whole
 from pgmpy_latent.convert import model_from_document, model_text
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning, PgmpyLatentError
 from pgmpy_latent.learners._search import State
 from pgmpy_latent.network import LatentNetwork
+from pgmpy_latent.sparse import SparseRows
 from pgmpy_latent.tree import LatentTree
 
+#: Rows that a fingerprint looks at at a time.
+BLOCK = 65_536
 FORMAT, VERSION = "pgmpy_latent search", 1
 #: Settings that change how a search runs, but not what it finds.
 NOT_COUNTED = ("n_jobs", "time_limit", "show_progress", "checkpoint")
@@ -72,7 +79,7 @@ class Fingerprint:
         return found
 
 
-def fingerprint(learner, data: CategoricalData) -> Fingerprint:
+def fingerprint(learner, data: CategoricalData | SparseRows) -> Fingerprint:
     """Return the fingerprint of a learner and its data.
 
     Examples
@@ -83,16 +90,23 @@ def fingerprint(learner, data: CategoricalData) -> Fingerprint:
     >>> found.learner, found.settings["simplify"], "n_jobs" in found.settings
     ('BinG', 'False', False)
     """
+    if isinstance(data, SparseRows):
+        words = repr((data.columns, data.states, data.ones.shape))
+        return fingerprint_of(learner, words, data.ones.indptr, data.ones.indices, data.weights)
+    described = repr((data.columns, data.state_names, data.codes.shape))
+    return fingerprint_of(learner, described, data.codes, data.weights)
+
+
+def fingerprint_of(learner, words: str, *arrays: np.ndarray) -> Fingerprint:
+    """Return the fingerprint of a learner and of data of any kind, given as words and arrays."""
     settings = {name: value for name, value in learner.get_params(deep=False).items() if name not in NOT_COUNTED}
     described = {name: _described(value) for name, value in sorted(settings.items())}
-    return Fingerprint(type(learner).__name__, _digest_of(data), described)
-
-
-def _digest_of(data: CategoricalData) -> str:
-    digest = hashlib.sha256(repr((data.columns, data.state_names, data.codes.shape)).encode())
-    digest.update(np.ascontiguousarray(data.codes).astype(np.int64).tobytes())
-    digest.update(np.ascontiguousarray(data.weights).tobytes())
-    return digest.hexdigest()[:16]
+    digest = hashlib.sha256(words.encode())
+    for array in arrays:
+        for first in range(0, len(array), BLOCK):  # a copy of a large table would take eight times its memory
+            block = array[first : first + BLOCK]
+            digest.update(np.ascontiguousarray(block, np.int64 if block.dtype.kind in "iub" else None).tobytes())
+    return Fingerprint(type(learner).__name__, digest.hexdigest()[:16], described)
 
 
 def _described(value) -> str:
@@ -114,12 +128,33 @@ def _described(value) -> str:
         return "{" + ", ".join(sorted(map(_described, value))) + "}"
     if isinstance(value, (list, tuple, range)):
         return "[" + ", ".join(map(_described, value)) + "]"
-    if callable(value):
-        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
     if isinstance(value, np.generic):
         value = value.item()
-    plain = value is None or isinstance(value, (bool, int, float, str))
-    return repr(value) if plain else type(value).__name__
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    if not (callable(value) and hasattr(value, "__qualname__")):
+        return f"{type(value).__name__} {_digest_of(value)}"
+    name = f"{value.__module__}.{value.__qualname__}"
+    return name if _can_be_imported(value) else f"{name} {_digest_of(value)}"
+
+
+def _can_be_imported(value) -> bool:
+    """Tell whether a function or class is what its name says, in every run; those of a script may have changed."""
+    if value.__module__ == "__main__":
+        return False
+    module = sys.modules.get(value.__module__ or "")
+    return module is not None and getattr(module, value.__qualname__, None) is value
+
+
+def _digest_of(value) -> str:
+    """Return a fingerprint of what an object holds; of a function without a name, of its code."""
+    try:
+        return hashlib.sha256(pickle.dumps(wrap_non_picklable_objects(value, keep_wrapper=False))).hexdigest()[:16]
+    except Exception as error:  # of whatever kind packing fails with
+        raise CheckpointError(
+            f"a checkpoint must tell settings apart, and {value!r} cannot be packed ({error}); give a function of a "
+            "module, or learn without a checkpoint"
+        ) from error
 
 
 # The file -----------------------------------------------------------------------------------------
@@ -167,7 +202,9 @@ class Checkpoint:
             Of the seeds, should the search begin anew.
         """
         saved = self._read() if self.path.exists() else None
-        check_writable(self.path, "checkpoint")
+        if saved is None or not saved.state.finished:
+            check_writable(self.path, "checkpoint")
+        remove_unfinished(self.path)
         self.entropy = entropy if saved is None else saved.entropy
         return saved
 
@@ -220,7 +257,8 @@ class Checkpoint:
             "history": [_plain(entry) for entry in history],
         }
         body = json.dumps(head, allow_nan=False, indent=0)
-        return body[:-2] + ',\n"model": ' + model_text(state.tree) + "}\n"
+        model = "null" if state.tree is None else model_text(state.tree)
+        return body[:-2] + ',\n"model": ' + model + "}\n"
 
     def _read(self) -> Saved:
         where = f"checkpoint {str(self.path)!r}"
@@ -244,7 +282,7 @@ class Checkpoint:
             if differences:
                 raise CheckpointError(f"{where} belongs to another search: {'; '.join(differences)}. {remedy}")
             state = State(
-                model_from_document(document["model"]),
+                None if document["model"] is None else model_from_document(document["model"]),
                 _back(document["score"]),
                 _back(document["log_likelihood"]),
                 document["step"],
@@ -288,6 +326,9 @@ def _plain(value):
         return {TAG: "dict", "of": [[_plain(key), _plain(own)] for key, own in value.items()]}
     if isinstance(value, (LatentTree, LatentNetwork)):
         return {TAG: "model", "of": json.loads(model_text(value))}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
+        value = value.astype(value.dtype.newbyteorder("<"))
+        return {TAG: "array", "of": [value.dtype.str, list(value.shape), b64encode(value.tobytes()).decode()]}
     raise CheckpointError(
         f"{value!r} ({type(value).__name__}) cannot be kept in a checkpoint: names and states may be text, whole "
         "numbers, booleans, floats, and tuples of these. Rename it, or learn without a checkpoint."
@@ -314,4 +355,9 @@ def _back(value):
         "dict": lambda: {_back(key): _back(own) for key, own in inner},
         "float": lambda: float(inner),
         "model": lambda: model_from_document(inner),
+        "array": lambda: _array(*inner),
     }[value[TAG]]()
+
+
+def _array(dtype: str, shape: list[int], content: str) -> np.ndarray:
+    return np.frombuffer(b64decode(content), dtype).reshape(shape).astype(np.dtype(dtype).newbyteorder("="))

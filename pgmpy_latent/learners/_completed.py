@@ -55,6 +55,9 @@ class Completed:
         self._pairs: dict[tuple[int, int], np.ndarray] = {}
         self._known_dependences: dict = {}
 
+    def __reduce__(self):  # counts are taken anew
+        return Completed, (self.outlook, self.restricted)
+
     # -- counts ---------------------------------------------------------------------------------------------------
 
     def counts(self, node: int) -> np.ndarray:
@@ -185,16 +188,25 @@ class Completed:
 
     # -- new nodes, fitted to the counts --------------------------------------------------------------------------
 
-    def introduce(self, move: Introduce) -> Candidate:
+    def introduce(self, move: Introduce, table: np.ndarray | None = None) -> Candidate:
         """Fit a new node to the counts of the old one and its two neighbours, with as many states as BIC prefers.
 
         The log-likelihood of the whole tree rises by no less than that of the completed counts does.
+
+        Parameters
+        ----------
+        move : Introduce
+            The move.
+        table : array, optional
+            :meth:`table` of the move, for a worker that has not counted.
         """
         if len(move.moved) != 2:
             return self.restricted.introduce(move)
-        cells, weights = self._cells(move)
+        table = self.table(move) if table is None else table
+        cells = np.argwhere(table > 0)
+        weights = table[tuple(cells.T)]
         rng = self.restricted.rng(move)
-        apart = self._apart(move)
+        apart = expected_log_likelihood(table.sum(axis=2)) + expected_log_likelihood(table.sum(axis=1))
         best = None
         for n_states in range(2, move.n_states + 1):
             tried = replace(move, n_states=n_states)
@@ -204,23 +216,15 @@ class Completed:
             best = candidate
         return best
 
-    def _places(self, move: Introduce) -> tuple[int, list[slice]]:
+    def table(self, move: Introduce) -> np.ndarray | None:
+        """Return the expected counts of the old node and its two neighbours; None if there are more."""
+        if len(move.moved) != 2:
+            return None
         node = self.tree.index(move.node)
         star, around = self.outlook.star(node), self.outlook.around[node]
         places = [around.index(self.tree.index(name)) for name in move.moved]
-        return node, [slice(star.starts[at], star.starts[at] + star.cards[at]) for at in places]
-
-    def _cells(self, move: Introduce) -> tuple[np.ndarray, np.ndarray]:
-        node, (left, right) = self._places(move)
-        table = self.counts(node)[:, left, right]
-        cells = np.argwhere(table > 0)
-        return cells, table[tuple(cells.T)]
-
-    def _apart(self, move: Introduce) -> float:
-        """Return the log-likelihood of the two neighbours if they are independent given the node."""
-        node, (left, right) = self._places(move)
-        table = self.counts(node)[:, left, right]
-        return expected_log_likelihood(table.sum(axis=2)) + expected_log_likelihood(table.sum(axis=1))
+        left, right = (slice(star.starts[at], star.starts[at] + star.cards[at]) for at in places)
+        return self.counts(node)[:, left, right]
 
     def _fitted(
         self, move: Introduce, cells: np.ndarray, weights: np.ndarray, apart: float, rng: np.random.Generator

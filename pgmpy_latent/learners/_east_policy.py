@@ -62,6 +62,44 @@ class Options:
     rules: Rules = field(default_factory=Rules)
 
 
+@dataclass(frozen=True, eq=False)
+class Attempts:
+    """What workers do with the candidates of a state, each by itself.
+
+    Attributes
+    ----------
+    policy : EastPolicy
+    state : State
+        Whose candidates they are.
+    evaluation : RestrictedEvaluation, optional
+        Evaluates candidates.
+    wanted : float
+        EM ends early if this score is out of reach.
+    """
+
+    policy: EastPolicy
+    state: State
+    evaluation: RestrictedEvaluation | None = None
+    wanted: float = -np.inf
+
+    def known(self, moves: Sequence[Move]) -> list[Move | Candidate]:
+        """Return moves, or what is known about them already."""
+        return [self.evaluation.known(move) or move for move in moves]
+
+    def evaluated(self, item: Move | Candidate) -> tuple[Candidate, State | None]:
+        """Evaluate a move and fit the tree; None if it breaks a rule."""
+        candidate = item if isinstance(item, Candidate) else self.evaluation.candidate(item)
+        return candidate, self.tried(candidate)
+
+    def tried(self, candidate: Candidate) -> State | None:
+        """Fit the tree that a candidate leads to; None if it breaks a rule."""
+        return self.policy._tried(self.state, candidate, self.wanted)
+
+    def settled(self, pair: tuple[Move, State]) -> State:
+        """Make all moves that help around one that was made."""
+        return self.policy._settled(self.state, *pair)
+
+
 class EastPolicy:
     """The policy.
 
@@ -84,6 +122,9 @@ class EastPolicy:
         self.penalty = float(np.log(data.total_weight) / 2) if penalty is None else penalty
         self._outlook: Outlook | None = None
         self._evaluated: tuple[tuple, RestrictedEvaluation] | None = None
+
+    def __reduce__(self):  # what was computed on the way is left out
+        return EastPolicy, (self.data, self.search, self.options, self.penalty)
 
     # -- fitting --------------------------------------------------------------------------------------------------
 
@@ -114,11 +155,12 @@ class EastPolicy:
         }
 
     def _restricted(self, state: State) -> Restricted:
-        if self._outlook is None or self._outlook.tree is not state.tree:
-            self._outlook = Outlook(state.tree, self.data)
+        outlook = self._outlook
+        if outlook is None or outlook.tree is not state.tree:
+            outlook = self._outlook = Outlook(state.tree, self.data)
         options = self.options
         return Restricted(
-            self._outlook,
+            outlook,
             self.search,
             self.penalty,
             options.n_starts,
@@ -168,16 +210,18 @@ class EastPolicy:
 
     def _best_of(self, state: State, candidates: Sequence[Candidate], n: int) -> tuple[Move, State] | None:
         """Fit the first candidates that break no rule; return the best one, or None if none is better than the tree."""
-        better = []
-        for candidate in candidates:
-            new = self._tried(state, candidate, wanted=state.score)
-            if new is None:
-                continue
-            if new.score > state.score + RISE:
-                better.append((candidate.move, new))
-            n -= 1
-            if not n:
-                break
+        tried: list[tuple[Candidate, State | None]] = []
+        left = list(candidates)
+        while n and left:
+            some, left = left[:n], left[n:]
+            found = self.search.map(Attempts(self, state, wanted=state.score).tried, some)
+            tried += [pair for pair in zip(some, found, strict=True) if pair[1] is not None]
+            n -= sum(new is not None for new in found)
+        return self._best(state, tried)
+
+    def _best(self, state: State, tried: Sequence[tuple[Candidate, State | None]]) -> tuple[Move, State] | None:
+        """Return the best of the candidates that were fitted, or None if none is better than the tree."""
+        better = [(one.move, new) for one, new in tried if new is not None and new.score > state.score + RISE]
         if not better:
             return None
         expanding = state.memory["phase"] == "expand" and self.options.improvement_ratio
@@ -253,8 +297,10 @@ class EastPolicy:
         phase, n = memory["phase"], self.options.n_tries
         some, queue = queue[:n], queue[n:]
         possible = [move for move in some if is_possible(state.tree, move, self.options.rules)]
-        candidates = self._ordered(phase, self.search.map(self._evaluation(state).candidate, possible))
-        found = self._best_of(state, candidates, n)
+        attempts = Attempts(self, state, self._evaluation(state), state.score)
+        tried = {id(one): (one, new) for one, new in self.search.map(attempts.evaluated, attempts.known(possible))}
+        candidates = self._ordered(phase, [one for one, _ in tried.values()])
+        found = self._best(state, [tried[id(one)] for one in candidates])
         if found is None:
             left = replace(state, memory={**memory, "queue": [as_list(move) for move in queue]})
             return Step(left) if queue or memory["moved"] else self._next_phase(left)
@@ -330,14 +376,20 @@ class EastPolicy:
         for first in range(0, len(ordered), BATCH):
             some = ordered[first : first + BATCH]
             failed += [signature(state.tree, one.move) for one in some]
-            tried = [(one.move, new) for one in some if (new := self._tried(state, one)) is not None]
+            found = self.search.map(Attempts(self, state).tried, some)
+            tried = [(one.move, new) for one, new in zip(some, found, strict=True) if new is not None]
             tried.sort(key=lambda pair: -pair[1].score)
-            for move, new in tried[:SETTLED]:
-                settled = self._settled(state, move, new)
+            for (move, _), settled in zip(tried, self._settled_in_turn(state, tried[:SETTLED]), strict=False):
                 if settled.score > state.score + RISE:
                     memory = {**state.memory, "phase": PHASES[0], "failed": failed}
                     return Step(replace(settled, memory=memory), move.operator, f"{move}, and around")
         return self._finished(state)
+
+    def _settled_in_turn(self, state: State, tried: Sequence[tuple[Move, State]]) -> Iterator[State]:
+        """Yield what becomes of moves that were made; several workers look at several of them at once."""
+        n = self.search.n_workers
+        for first in range(0, len(tried), n):
+            yield from self.search.map(Attempts(self, state).settled, tried[first : first + n])
 
     def _settled(self, state: State, move: Move, new: State) -> State:
         """Make all moves that help around a move that was made, but none that undoes it."""

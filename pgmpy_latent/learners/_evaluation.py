@@ -55,6 +55,10 @@ class RestrictedEvaluation:
         """Evaluate a move that was found worth it in an earlier tree."""
         return self.restricted.candidate(move)
 
+    def known(self, move: Move) -> Candidate | None:
+        """Return what :meth:`candidate` has found, if it was asked before."""
+        return self.restricted.known.get(move)
+
 
 class CompletionEvaluation(RestrictedEvaluation):
     """Every candidate by completed data (section 4); of new nodes and new states, the best one each."""
@@ -79,14 +83,26 @@ class CombinedEvaluation(RestrictedEvaluation):
         super().__init__(restricted)
         self._introduced: dict[tuple[Introduce, ...], list[Candidate]] = {}
 
+    def __getstate__(self) -> dict:
+        """Return what a worker needs: all but what has been found so far."""
+        return {"restricted": self.restricted, "outlook": self.outlook, "_introduced": {}}
+
     def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
         """Return the candidates worth a full fit, in no order."""
-        introductions = [move for move in moves if isinstance(move, Introduce)]
-        relocations = [move for move in moves if isinstance(move, Relocate)]
+        introductions = tuple(move for move in moves if isinstance(move, Introduce))
+        relocations = self._likely([move for move in moves if isinstance(move, Relocate)])
         others = [move for move in moves if not isinstance(move, (Introduce, Relocate))]
-        found = self.restricted.candidates(others)
-        found += self._introductions(introductions)
-        return found + self._relocations(relocations)
+        counted = [] if introductions in self._introduced else self._dependent(introductions)
+        parcels = self.restricted.parcels([*others, *relocations])
+        tables = [(move, self._completed.table(move)) for move in counted]
+        found = self.restricted.search.map(self._first_look, [*parcels, *tables])
+        self.restricted.learn(found[: len(parcels)])
+        if introductions not in self._introduced:
+            ordered = by_ratio(found[len(parcels) :])
+            fitted = self.restricted.search.map(self._from_counts, ordered[:FITTED])
+            self._introduced[introductions] = fitted + ordered[FITTED:]
+        found = self.restricted.candidates(others) + self._introduced[introductions]
+        return found + self.restricted.candidates(relocations)
 
     def candidate(self, move: Move) -> Candidate:
         """Evaluate a move that was found worth it in an earlier tree."""
@@ -94,28 +110,27 @@ class CombinedEvaluation(RestrictedEvaluation):
             return self._from_counts(self._completed.introduce(move))
         return self.restricted.candidate(move)
 
+    def known(self, move: Move) -> Candidate | None:
+        """Return what :meth:`candidate` has found, if it was asked before and keeps it."""
+        return None if isinstance(move, Introduce) else self.restricted.known.get(move)
+
     @cached_property
     def _completed(self) -> Completed:
         return Completed(self.outlook, self.restricted)
 
-    def _introductions(self, moves: Sequence[Introduce]) -> list[Candidate]:
-        """Screen by G², then by EM on completed counts, which also gives local EM a start."""
-        if not moves:
-            return []
-        if tuple(moves) not in self._introduced:
-            self._introduced[tuple(moves)] = self._screened(moves)
-        return list(self._introduced[tuple(moves)])
-
-    def _screened(self, moves: Sequence[Introduce]) -> list[Candidate]:
+    def _dependent(self, moves: Sequence[Introduce]) -> list[Introduce]:
+        """Screen by G²; EM on completed counts comes next, and gives local EM a start."""
         dependence = np.array([self._completed.introduction(move) for move in moves])
-        chosen = [moves[at] for at in np.argsort(-dependence, kind="stable")[:COUNTED]]
-        counted = by_ratio(self.restricted.search.map(self._completed.introduce, chosen))
-        return self.restricted.search.map(self._from_counts, counted[:FITTED]) + counted[FITTED:]
+        return [moves[at] for at in np.argsort(-dependence, kind="stable")[:COUNTED]]
+
+    def _first_look(self, item: tuple[Introduce, np.ndarray] | list[Move]) -> Candidate | list[Candidate]:
+        """Evaluate an introduction on completed counts, or a parcel of other moves by local EM."""
+        return self._completed.introduce(*item) if isinstance(item, tuple) else self.restricted.evaluated(item)
 
     def _from_counts(self, candidate: Candidate) -> Candidate:
         return self.restricted.introduce(candidate.move, [list(candidate.local.tables.values())])
 
-    def _relocations(self, moves: Sequence[Relocate]) -> list[Candidate]:
+    def _likely(self, moves: Sequence[Relocate]) -> list[Relocate]:
         """Screen by the mutual information of posteriors, as if nodes were independent given a row."""
         if not moves:
             return []
@@ -135,13 +150,12 @@ class CombinedEvaluation(RestrictedEvaluation):
                 worth = sum(shared[place[new], place[other]] for other in moved)
                 worth -= self.restricted.penalty * tree.cards[new] * (tree.cards[moved] - 1).sum()
             kept.setdefault((move.moved, move.old), []).append((worth, move))
-        chosen = [
+        return [
             move
             for some in kept.values()
             for at, (_, move) in enumerate(sorted(some, key=lambda pair: -pair[0]))
             if at < PLACES or move.new is None
         ]
-        return self.restricted.candidates(chosen)
 
 
 EVALUATIONS = {"rl": RestrictedEvaluation, "dc": CompletionEvaluation, "auto": CombinedEvaluation}

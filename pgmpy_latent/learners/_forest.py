@@ -17,7 +17,7 @@ from pgmpy_latent.learners._pairs import Options, Pair
 from pgmpy_latent.learners._search import Outcome, Search, State, Step
 from pgmpy_latent.learners._searching import SearchingLearner, made_regular, refuse_identifiers
 from pgmpy_latent.learners._simplify import Change, Simplifier, compatible, unaffected
-from pgmpy_latent.learners._skeleton import in_order_of_table
+from pgmpy_latent.learners._skeleton import in_order_of_table, numbered_latent_names
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
@@ -146,13 +146,8 @@ class ForestPolicy:
 
     @cached_property
     def _names(self) -> list[str]:
-        """Names for hidden variables that no column has: H1, H2 and so on."""
-        columns, stem = set(self.data.columns), "H"
-        while True:
-            names = [f"{stem}{number}" for number in range(1, len(columns))]
-            if columns.isdisjoint(names):
-                return names
-            stem += "_"
+        """Names for all hidden variables that there may be."""
+        return numbered_latent_names(self.data.columns, len(self.data.columns) - 1)
 
     def score(self, tree: LatentTree, log_likelihood: float) -> float:
         """Return the BIC."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.information import DECIMALS, block_information, chance_information
+from pgmpy_latent.learners._skeleton import grown_tree
 from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
@@ -256,15 +257,4 @@ class Frontier:
 
     def tree(self, names: list[Hashable]) -> LatentTree:
         """Return the forest; hidden nodes, called so in the order in which they came, before the columns."""
-        n_columns = len(self.data.columns)
-        order = [*range(n_columns, len(self.parents)), *range(n_columns)]
-        position = {node: at for at, node in enumerate(order)}
-        position[-1] = -1
-        states = [*(tuple(range(self.tables[node].shape[1])) for node in order[: len(names)]), *self.data.state_names]
-        return LatentTree(
-            names=[*names, *self.data.columns],
-            state_names=states,
-            parent=[position[self.parents[node]] for node in order],
-            latent=[node >= n_columns for node in order],
-            tables=[self.tables[node] for node in order],
-        )
+        return grown_tree(self.data, self.parents, self.tables, names)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from threading import Lock
+from uuid import uuid4
 
 import numpy as np
 
@@ -64,6 +67,11 @@ class Outlook:
         self._factors: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._products: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._posteriors: dict[int, np.ndarray] = {}
+        self._name: str | None = None
+
+    def __reduce__(self):  # what was computed on the way is computed anew, once for all who get a copy
+        self._name = self._name or uuid4().hex
+        return _copied, (self._name, self.tree, self.data)
 
     @cached_property
     def walk(self):
@@ -212,3 +220,19 @@ class Outlook:
                 found.add(target)
                 target = before.get(target, -1)
         return found
+
+
+#: The last copies that came from another process: candidates of one step arrive in several parcels.
+_COPIES: OrderedDict[str, Outlook] = OrderedDict()
+_LOCK = Lock()
+
+
+def _copied(name: str, tree: LatentTree, data: CategoricalData, kept: int = 2) -> Outlook:
+    """Return the copy of an outlook, which all that is unpacked here shares."""
+    with _LOCK:
+        found = _COPIES.pop(name, None) or Outlook(tree, data)
+        found._name = name
+        _COPIES[name] = found
+        while len(_COPIES) > kept:
+            _COPIES.popitem(last=False)
+    return found

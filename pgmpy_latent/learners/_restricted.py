@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import comb
 from zlib import crc32
 
 import numpy as np
 
+from pgmpy_latent._jobs import TASKS
 from pgmpy_latent.learners._directions import NEGLIGIBLE, data_directions
 from pgmpy_latent.learners._moves import Contract, Delete, Grow, Introduce, Local, Move, Relocate, Shrink
 from pgmpy_latent.learners._outlook import Outlook, dense
@@ -104,31 +105,50 @@ class Restricted:
         self.tolerance = tolerance
         self.max_states = max_states
         self._neighbourhoods: dict[int, Neighbourhood] = {}
-        self._known: dict[Move, Candidate] = {}
+        self.known: dict[Move, Candidate] = {}
 
     def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
-        """Evaluate moves that were not evaluated before; the threads share them."""
-        plain = [move for move in moves if not isinstance(move, Relocate) or None in (move.old, move.new)]
-        by_old: dict = {}
-        for move in moves:
-            if isinstance(move, Relocate) and None not in (move.old, move.new):
-                by_old.setdefault(move.old, []).append(move)
-        self.search.map(self.candidate, plain)
-        new = [[move for move in some if move not in self._known] for some in by_old.values()]
-        for some in self.search.map(self._relocations, [some for some in new if some]):
-            self._known |= {one.move: one for one in some}
-        return [self._known[move] for some in (plain, *by_old.values()) for move in some]
+        """Evaluate moves that were not evaluated before; the workers share them."""
+        self.learn(self.search.map(self.evaluated, self.parcels(moves)))
+        apart, together = _in_parts(moves)
+        return [self.known[move] for some in (apart, *together) for move in some]
+
+    def parcels(self, moves: Sequence[Move]) -> list[list[Move]]:
+        """Return the moves that were not evaluated before; those that share work are together, and come first.
+
+        Several workers get smaller parcels: what moves share is little beside what each of them takes.
+        """
+        apart, together = _in_parts([move for move in moves if move not in self.known])
+        if self.search.n_workers > 1:
+            most = max(1, -(-sum(map(len, together)) // (TASKS * self.search.n_workers)))
+            by_new = [sorted(some, key=lambda move: repr(move.new)) for some in together]
+            together = [some[first : first + most] for some in by_new for first in range(0, len(some), most)]
+        return [*together, *([move] for move in apart)]
+
+    def evaluated(self, parcel: Sequence[Move]) -> list[Candidate]:
+        """Evaluate moves that share work."""
+        self.search.tick()
+        return self._relocations(parcel) if _relocates(parcel[0]) else [self._evaluated(move) for move in parcel]
+
+    def learn(self, evaluated: Iterable[Sequence[Candidate]]) -> None:
+        """Remember what workers have found."""
+        for some in evaluated:
+            self.known |= {one.move: one for one in some}
 
     def candidate(self, move: Move) -> Candidate:
         """Evaluate a move, once."""
         self.search.tick()
-        if move not in self._known:
-            self._known[move] = self._evaluated(move)
-        return self._known[move]
+        if move not in self.known:
+            self.known[move] = self._evaluated(move)
+        return self.known[move]
+
+    def __getstate__(self) -> dict:
+        """Return what a worker needs: all but what has been found so far."""
+        return {**vars(self), "_neighbourhoods": {}, "known": {}}
 
     def _evaluated(self, move: Move) -> Candidate:
         if isinstance(move, Relocate):
-            return self._relocations([move])[0] if None not in (move.old, move.new) else self._cut_or_linked(move)
+            return self._relocations([move])[0] if _relocates(move) else self._cut_or_linked(move)
         evaluate = {
             Introduce: self.introduce,
             Grow: self._grow,
@@ -346,6 +366,20 @@ class Restricted:
         return self.made(
             move, found.log_likelihood - base, n_more, Local(move.node, star=here.star(found.tables, n_states))
         )
+
+
+def _relocates(move: Move) -> bool:
+    """Tell whether a move takes something from one node to another."""
+    return isinstance(move, Relocate) and None not in (move.old, move.new)
+
+
+def _in_parts(moves: Sequence[Move]) -> tuple[list[Move], list[list[Move]]]:
+    """Return moves that share no work, and those that do: relocations from the same node."""
+    by_old: dict = {}
+    for move in moves:
+        if _relocates(move):
+            by_old.setdefault(move.old, []).append(move)
+    return [move for move in moves if not _relocates(move)], list(by_old.values())
 
 
 def n_more_introduced(tree: LatentTree, move: Introduce) -> int:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from pgmpy_latent import em
-from pgmpy_latent._settings import PROGRESS_DELAY, TimeUp
+from pgmpy_latent import _jobs, em
+from pgmpy_latent._settings import PROGRESS_DELAY, TimeUp, time_left
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
 
@@ -135,8 +134,8 @@ class Search:
         drawn before, by however many threads.
     time_limit : float, optional
         Seconds.
-    n_threads : int
-        Threads that share candidates and starts; results do not depend on it.
+    n_jobs : int, optional
+        Workers that share candidates, and threads that share starts; results do not depend on it.
     show_progress : bool
         Whether searches of more than two seconds show a bar.
     title : str
@@ -161,14 +160,15 @@ class Search:
         *,
         random_state: int | None = None,
         time_limit: float | None = None,
-        n_threads: int = 1,
+        n_jobs: int | None = None,
         show_progress: bool = False,
         title: str = "search",
         checkpoint=None,
     ):
         self.settings = settings
         self.entropy = np.random.SeedSequence(random_state).entropy
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
+        _jobs.n_workers(n_jobs)  # raises if there is nobody to work
         self.show_progress = show_progress
         self.title = title
         self.checkpoint = checkpoint
@@ -180,6 +180,27 @@ class Search:
         self.stopped: str | None = None
         self._bar = tqdm(disable=True)
 
+    @property
+    def n_threads(self) -> int:
+        """Threads that may share the starts of one EM: one where workers share candidates."""
+        return _jobs.n_threads(self.n_jobs)
+
+    @property
+    def n_workers(self) -> int:
+        """How many candidates are worked on at once."""
+        return _jobs.n_workers(self.n_jobs)
+
+    def __getstate__(self) -> dict:
+        """Return what a worker needs; it keeps no file, and its clock may be another one."""
+        own = {**vars(self), "checkpoint": None, "saved": None, "show_progress": False}
+        del own["_bar"], own["began"]
+        own["ends"] = self.ends - time.perf_counter() + time.time() if np.isfinite(self.ends) else self.ends
+        return own
+
+    def __setstate__(self, own: dict) -> None:
+        now = time.perf_counter()
+        vars(self).update(own, began=now, ends=own["ends"] - time.time() + now, _bar=tqdm(disable=True))
+
     def seed(self, *key: int) -> np.random.SeedSequence:
         """Return the seed of a step, a candidate, and whatever else tells draws apart."""
         return np.random.SeedSequence(self.entropy, spawn_key=key)
@@ -188,7 +209,7 @@ class Search:
         """Raise TimeUp when the time is up; EM calls this after every iteration."""
         if self.checkpoint is not None:
             self.checkpoint.tend()
-        if time.perf_counter() > self.ends:
+        if time.perf_counter() > self.ends or _jobs.abandoned():
             raise TimeUp
 
     def fit(self, engine, starts: np.ndarray, *, first: bool = False, **options) -> em.Fit:
@@ -216,11 +237,11 @@ class Search:
         return found
 
     def map(self, function: Callable, items: Sequence) -> list:
-        """Apply a function to independent candidates; the threads share them, the order stays."""
-        if self.n_threads <= 1 or len(items) <= 1:
-            return [function(item) for item in items]
-        with ThreadPoolExecutor(min(self.n_threads, len(items))) as pool:
-            return list(pool.map(function, items))
+        """Apply a function to independent candidates; the workers share them, the order stays.
+
+        What it belongs to must be picklable, for workers that are no threads.
+        """
+        return _jobs.mapped(function, items, self.n_jobs, self.tick)
 
     def run(self, start: Callable[[], State], advance: Callable[[State], Step]) -> Outcome:
         """Advance until the search ends, and return the best model.
@@ -294,5 +315,6 @@ class Search:
         """Write where the search is behind the bar, and move the bar on by the steps that were accepted."""
         states = state.tree.cards[state.tree.latent].tolist()
         sizes = states[0] if len(states) == 1 else states if len(states) <= 12 else f"{sum(states)} in {len(states)}"
-        self._bar.set_postfix_str(f"{words}: score {state.score:.1f}, states {sizes}", refresh=False)
+        left = time_left(self.ends - time.perf_counter())
+        self._bar.set_postfix_str(f"{words}: score {state.score:.1f}, states {sizes}{left}", refresh=False)
         self._bar.update(n_accepted)

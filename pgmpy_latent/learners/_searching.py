@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone
 
-from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit, whole_seed
+from pgmpy_latent._settings import check_checkpoint, check_n_jobs, check_number, check_time_limit, whole_seed
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._base import LatentTreeLearner
@@ -48,9 +46,7 @@ class SearchSettings:
         if self._stop not in ("remaining", "last_step"):
             raise ValueError(f"stop is {self._stop!r}; give 'remaining' or 'last_step'")
         check_n_jobs(self.n_jobs)
-        path = getattr(self, "checkpoint", None)
-        if path is not None and not isinstance(path, (str, os.PathLike)):
-            raise ValueError(f"checkpoint is {path!r}; give the path of a file, as 'search.json', or None")
+        check_checkpoint(getattr(self, "checkpoint", None))
 
     def _check_number(self, name: str, least: float, none: bool = False, whole: bool = False) -> None:
         check_number(name, getattr(self, name), least, none=none, whole=whole)
@@ -69,7 +65,7 @@ class SearchSettings:
             ),
             random_state=whole_seed(self.random_state),
             time_limit=self.time_limit,
-            n_threads=effective_n_jobs(self.n_jobs),
+            n_jobs=self.n_jobs,
             show_progress=self.show_progress,
             title=type(self).__name__,
             checkpoint=None if path is None else Checkpoint(path, fingerprint(self, data)),

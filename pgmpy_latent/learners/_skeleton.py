@@ -28,6 +28,63 @@ def fresh_latent_name(columns, wanted: str = "H") -> str:
     return next(name for name in names if name not in taken)
 
 
+def numbered_latent_names(columns, n: int) -> list[str]:
+    """Return names for ``n`` hidden variables that no column has: H1, H2 and so on.
+
+    Examples
+    --------
+    >>> numbered_latent_names(["H1", "x"], 2)
+    ['H_1', 'H_2']
+    """
+    taken, stem = set(columns), "H"
+    while not taken.isdisjoint(names := [f"{stem}{number}" for number in range(1, n + 1)]):
+        stem += "_"
+    return names
+
+
+def grown_tree(
+    data: CategoricalData, parents: Sequence[int], tables: Sequence[np.ndarray], names: Sequence[Hashable]
+) -> LatentTree:
+    """Return a forest that was grown above the columns of a table.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table.
+    parents : sequence of int
+        Parent of each node, -1 for roots: columns first, then hidden nodes as they came.
+    tables : sequence of arrays
+        In the same order.
+    names : sequence of hashable
+        Of the hidden nodes.
+
+    Returns
+    -------
+    LatentTree
+        Hidden nodes before the columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy_latent.data import encode
+    >>> data = encode(pd.DataFrame({"x": ["a", "b"]}))
+    >>> grown_tree(data, [1, -1], [np.eye(2), np.array([[0.5, 0.5]])], ["H1"]).names
+    ('H1', 'x')
+    """
+    n_columns = len(data.columns)
+    order = [*range(n_columns, len(parents)), *range(n_columns)]
+    position = {node: at for at, node in enumerate(order)}
+    position[-1] = -1
+    states = [*(tuple(range(tables[node].shape[1])) for node in order[: len(names)]), *data.state_names]
+    return LatentTree(
+        names=[*names, *data.columns],
+        state_names=states,
+        parent=[position[parents[node]] for node in order],
+        latent=[node >= n_columns for node in order],
+        tables=[tables[node] for node in order],
+    )
+
+
 def one_state_tree(skeleton, data: CategoricalData, called: str = "the skeleton") -> LatentTree:
     """Return a tree of the skeleton's shape in which each hidden variable has a single state.
 
@@ -74,7 +131,8 @@ no column; a hidden variable needs neighbours. Every leaf must be a column, and 
     for at, above in zip(range(len(names)), parent, strict=True):
         rows = 1 if above < 0 else len(states[above])
         tables.append(np.full((rows, len(states[at])), 1 / len(states[at])))
-    return LatentTree(names, states, parent, [name in set(latents) for name in names], tables)
+    hidden_ones = set(latents)
+    return LatentTree(names, states, parent, [name in hidden_ones for name in names], tables)
 
 
 def model_given(start) -> LatentTree | None:

@@ -10,6 +10,7 @@ import numpy as np
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.iteration import m_step
 from pgmpy_latent.queries import engine_for
+from pgmpy_latent.sparse import SparseRows
 from pgmpy_latent.tree import LatentTree
 
 
@@ -30,12 +31,19 @@ class Running:
     weight: float
     n_updates: int = 0
 
+    def blended(self, counts: np.ndarray, weight: float, decay: float) -> Running:
+        """Return what the rows say together with new ones, whose mean counts and weight are given."""
+        share = (self.n_updates + 2.0) ** -decay
+        return Running((1.0 - share) * self.counts + share * counts, self.weight + weight, self.n_updates + 1)
 
-def running_counts(tree: LatentTree, data: CategoricalData) -> Running:
+
+def running_counts(tree: LatentTree, data: CategoricalData | SparseRows) -> Running:
     """Return what the rows that a tree was learned from say under it."""
-    engine = engine_for(tree, data)
-    _, counts = engine.expected_counts(engine.layout.pack(tree.tables))
-    return Running(counts / data.total_weight, data.total_weight)
+    total = 0.0
+    for rows in data.blocks() if isinstance(data, SparseRows) else [data]:
+        engine = engine_for(tree, rows)
+        total = total + engine.expected_counts(engine.layout.pack(tree.tables))[1]
+    return Running(total / data.total_weight, data.total_weight)
 
 
 def updated(
@@ -63,11 +71,9 @@ def updated(
     engine = engine_for(tree, data)
     tables = engine.layout.pack(tree.tables)
     _, counts = engine.expected_counts(tables)
-    share = (running.n_updates + 2.0) ** -decay
-    mean = (1.0 - share) * running.counts + share * counts / data.total_weight
-    weight = running.weight + data.total_weight
-    new = m_step(mean * weight, engine.layout, prior, tables, None)
-    return tree.with_tables(engine.layout.unpack(new)), Running(mean, weight, running.n_updates + 1)
+    running = running.blended(counts / data.total_weight, data.total_weight, decay)
+    new = m_step(running.counts * running.weight, engine.layout, prior, tables, None)
+    return tree.with_tables(engine.layout.unpack(new)), running
 
 
 def _possible_rows(tree: LatentTree, data: CategoricalData) -> CategoricalData | None:
@@ -85,4 +91,4 @@ def _possible_rows(tree: LatentTree, data: CategoricalData) -> CategoricalData |
     )
     if not possible.any():
         return None
-    return CategoricalData(data.columns, data.state_names, data.codes[possible], data.weights[possible])
+    return data.take(possible)

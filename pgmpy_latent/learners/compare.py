@@ -6,16 +6,16 @@ import time
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
-from pgmpy_latent import em, scores
+from pgmpy_latent import _jobs, em, scores
 from pgmpy_latent._arrays import one_blas_thread
-from pgmpy_latent._resampling import batches, n_rows_of, work_through
+from pgmpy_latent._resampling import batches, n_rows_of
 from pgmpy_latent._settings import PROGRESS_DELAY, check_number, whole_seed
 from pgmpy_latent.climb import same_value
 from pgmpy_latent.data import CategoricalData
@@ -258,7 +258,7 @@ def _from_random_starts(size: int, data: CategoricalData, settings: _Settings) -
         )
         for number in range(settings.n_init if size > 1 else 1)
     ]
-    n_threads = effective_n_jobs(settings.n_jobs)
+    n_threads = _jobs.n_threads(settings.n_jobs)
     found = em.fit(engine, np.stack(starts), prior=float(settings.prior), n_threads=n_threads)
     tree = canonical_states(shape.with_tables(engine.layout.unpack(found.tables)))
     return shape.with_tables(tree.tables), found  # states are numbered in their new order
@@ -292,13 +292,9 @@ def _bootstrap(
             bar.set_postfix_str(f"{size} classes", refresh=False)
             tree, more = found[size].tree, None if larger is None else found[larger].tree
 
-            def work(draws: range, size=size, tree=tree, more=more) -> Refit:
-                seeds = [settings.seed(1, size, draw) for draw in draws]
-                refit = refitted(tree, more, data, seeds, float(settings.prior))
-                bar.update(len(draws))
-                return refit
-
-            parts, interrupted = work_through(work, batches(data, n_bootstrap), settings.n_jobs)
+            seeds = [[settings.seed(1, size, draw) for draw in draws] for draws in batches(data, n_bootstrap)]
+            work = partial(refitted, tree, more, data, prior=float(settings.prior))
+            parts, interrupted = _jobs.work_through(work, seeds, settings.n_jobs, lambda part: bar.update(len(part.g2)))
             if parts:
                 refits[size] = Refit.joined(parts)
             seconds[size] += time.perf_counter() - began

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
-from pgmpy_latent._resampling import drawn_from_rows, n_rows_of, work_through
+from pgmpy_latent import _jobs
+from pgmpy_latent._resampling import drawn_from_rows, n_rows_of
 from pgmpy_latent._settings import PROGRESS_DELAY, check_n_jobs, check_number, whole_seed
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._base import LatentTreeLearner
@@ -114,12 +116,8 @@ def support(
         total=n_bootstrap, desc="bootstrap", unit=" trees", disable=not show_progress, delay=PROGRESS_DELAY, leave=False
     ) as bar:  # fmt: skip
         warnings.simplefilter("ignore")  # what there is to say about the table was said when the learner was fitted
-
-        def work(draw: int) -> set[frozenset[int]]:
-            seed = np.random.SeedSequence(entropy, spawn_key=(draw,))
-            return set(splits(_learned(learner, data, seed), bits).values())
-
-        found, interrupted = work_through(work, range(n_bootstrap), n_jobs, bar.update)
+        work = partial(_splits_of_draw, clone(learner), data, bits, entropy)
+        found, interrupted = _jobs.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update())
     if interrupted and not found:
         raise KeyboardInterrupt
     if interrupted:
@@ -175,6 +173,14 @@ def _tree_of(learner) -> LatentTree:
         )
     check_is_fitted(learner)
     return learner.tree_
+
+
+def _splits_of_draw(
+    learner: LatentTreeLearner, data: CategoricalData, bits: Mapping[Hashable, int], entropy: int, draw: int
+) -> set[frozenset[int]]:
+    """Return what the edges separate in the tree that is learned from a drawn table."""
+    seed = np.random.SeedSequence(entropy, spawn_key=(draw,))
+    return set(splits(_learned(learner, data, seed), bits).values())
 
 
 def _learned(learner: LatentTreeLearner, data: CategoricalData, seed: np.random.SeedSequence) -> LatentTree:

@@ -77,6 +77,7 @@ def round_robin(
     fewest: int = 1,
     accepted: Callable[[Hashable, float], None] = lambda name, gain: None,
     tick: Callable[[], None] = lambda: None,
+    agglomerated: Callable[[Scoring], Trace] | None = None,
 ) -> None:
     """Agglomerate hidden variables in turn, each given the states of all others, until nothing changes.
 
@@ -100,6 +101,8 @@ def round_robin(
         Called with a variable that has got new states, and what the score gained.
     tick : callable
         Called before every agglomeration; may raise.
+    agglomerated : callable, optional
+        Agglomerates, or knows what that gives.
     """
     waiting = [assignment.names.index(name) for name in hidden]
     inside = set(waiting)
@@ -114,7 +117,8 @@ def round_robin(
                 f"takes {len(kinds):,} distinct values; the most allowed are max_initial={max_initial:,}. Raise it "
                 "(time and memory grow with its square), or leave out parents or children with many states."
             )
-        trace = agglomerate(assignment.scoring(node, first, method, prior), tick=tick)
+        scoring = assignment.scoring(node, first, method, prior)
+        trace = agglomerate(scoring, tick=tick) if agglomerated is None else agglomerated(scoring)
         n_states = min(max(trace.best, fewest), trace.n_first)
         states = trace.labels(n_states)[first]
         old = assignment.scoring(node, assignment.codes[:, node], method, prior)

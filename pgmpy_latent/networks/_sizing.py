@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -11,8 +12,10 @@ import pandas as pd
 
 from pgmpy_latent import scores
 from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.learners._journal import Journal
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.network import LatentNetwork
+from pgmpy_latent.networks._agglomerate import Scoring, Trace, agglomerate
 from pgmpy_latent.networks._base import network_score
 from pgmpy_latent.networks._round_robin import Assignment, round_robin
 from pgmpy_latent.networks.states import distance, merge_states
@@ -59,6 +62,8 @@ class Sizing:
         likely in each row.
     options : SizingOptions
         How.
+    journal : Journal, optional
+        Knows agglomerations and fits of a run that was killed.
 
     Attributes
     ----------
@@ -81,8 +86,11 @@ class Sizing:
         wanted: Sequence[Hashable],
         model: LatentNetwork | None,
         options: SizingOptions,
+        journal: Journal | None = None,
     ):
         self.data = data
+        self.journal = Journal() if journal is None else journal
+        self._asked = Counter()
         self.search = search
         self.wanted = list(wanted)
         self.options = options
@@ -113,6 +121,10 @@ class Sizing:
             self._best = self._fitted(network, **options)
         except KeyboardInterrupt:
             self.search.note_interrupt()
+        if self.search.stopped is None:
+            self.journal.finish()
+        else:
+            self.journal.tend(now=True)
         network, log_likelihood = self._as_it_is() if self._best is None else self._best
         self._note("fit", None, self.score(network, log_likelihood), log_likelihood, network)
         return network, log_likelihood
@@ -148,7 +160,7 @@ class Sizing:
         options = self.options
         round_robin(
             self.assignment, self.wanted, options.scoring_method, options.prior,
-            options.max_initial, options.fewest, accepted, self.search.tick,
+            options.max_initial, options.fewest, accepted, self.search.tick, self._agglomerated,
         )  # fmt: skip
 
     def network(self) -> LatentNetwork:
@@ -170,10 +182,23 @@ class Sizing:
     # -- EM -------------------------------------------------------------------------------------------------------
 
     def _fitted(self, network: LatentNetwork, **options) -> tuple[LatentNetwork, float]:
-        engine = engine_for(network, self.data)
         options = {"prior": self.options.em_prior, **options}
-        found = self.search.fit(engine, engine.layout.pack(network.tables), **options)
-        return network.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood
+
+        def fitted() -> tuple[LatentNetwork, float]:
+            engine = engine_for(network, self.data)
+            found = self.search.fit(engine, engine.layout.pack(network.tables), **options)
+            return network.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood
+
+        return self._recalled("fit", fitted)
+
+    def _recalled(self, kind: str, compute: Callable):
+        """Compute something, or read it in the journal: calls of a kind come in the same order in every run."""
+        self._asked[kind] += 1
+        return self.journal.recall(f"{kind} {self._asked[kind]}", compute, lambda: self.search.stopped is None)
+
+    def _agglomerated(self, scoring: Scoring) -> Trace:
+        """Agglomerate a hidden variable."""
+        return Trace(**self._recalled("agglomerate", lambda: dict(vars(agglomerate(scoring, tick=self.search.tick)))))
 
     def score(self, network: LatentNetwork, log_likelihood: float) -> float:
         """Return EM's score: Cheeseman-Stutz, or the BIC."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgmpy_latent._columns import sort_key
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.learners._journal import Journal
 from pgmpy_latent.learners._search import Outcome
 from pgmpy_latent.network import blanket
 from pgmpy_latent.networks._base import NetworkLearner
@@ -57,6 +58,9 @@ class AgglomerativeCardinality(NetworkLearner):
         Not used, as nothing is drawn; for uniformity.
     time_limit : float, optional
         Seconds, after which the best model so far is returned, with a warning.
+    checkpoint : path-like, optional
+        File that the work is kept in. A fit that was killed goes on from it, and ends in the same model as one that
+        never stopped; a finished one returns its model. A file of other data or other settings is refused.
     show_progress : bool
         Whether fits of more than two seconds show a bar.
 
@@ -119,6 +123,7 @@ stopped_
         n_jobs: int | None = None,
         random_state: int | None = None,
         time_limit: float | None = None,
+        checkpoint=None,
         show_progress: bool = True,
     ):
         self.network = network
@@ -135,6 +140,7 @@ stopped_
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
         super().__init__()
 
@@ -206,7 +212,8 @@ stopped_
         wanted = self._wanted(graph)
         names, parents = nodes_in_order(graph, data)
         search = self._search(data)
-        work = Sizing(data, search, names, parents, wanted, graph.model, self._options())
+        journal = Journal(search.checkpoint, search.saved)
+        work = Sizing(data, search, names, parents, wanted, graph.model, self._options(), journal)
         network, log_likelihood = work.run()
         self.cardinality_ = {name: int(network.cards[network.index(name)]) for name in wanted}
         self.agglomerated_ = {name: work.agglomerated.get(name, 1) for name in wanted}

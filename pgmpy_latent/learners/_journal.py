@@ -1,0 +1,74 @@
+"""A journal: what the dear parts of a computation gave, kept in a file, so that they are not computed twice.
+
+For computations that are no sequence of states. One that is taken up again goes the same way from the beginning, and
+reads what it gets to know from the journal for as long as the journal says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pgmpy_latent.learners._checkpoint import Checkpoint, Saved
+from pgmpy_latent.learners._search import State
+
+
+class Journal:
+    """Results by name.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint, optional
+        Where it is kept.
+    saved : Saved, optional
+        What the file held.
+
+    Examples
+    --------
+    >>> Journal().recall("the answer", lambda: 6 * 7)
+    42
+    """
+
+    def __init__(self, checkpoint: Checkpoint | None = None, saved: Saved | None = None):
+        self.checkpoint = checkpoint
+        self.entries: dict = {} if saved is None else dict(saved.state.memory["journal"])
+        self.finished = saved is not None and saved.state.finished
+
+    def recall(self, name: str, compute: Callable[[], object], whole: Callable[[], bool] = lambda: True):
+        """Return what is known by a name, or else compute it and write it down.
+
+        Parameters
+        ----------
+        name : str
+            Tells results apart; the same in every run.
+        compute : callable
+            Returns plain numbers, words, arrays, models, and lists, tuples and dicts of them.
+        whole : callable
+            Whether what was computed is all of it, and not what an interrupt left.
+        """
+        if name not in self.entries:
+            found = compute()
+            if self.checkpoint is None or not whole():
+                return found
+            self.note(name, found)
+        return self.entries[name]
+
+    def note(self, name: str, value) -> None:
+        """Write a result down."""
+        if self.checkpoint is not None:
+            self.entries[name] = value
+            self._keep()
+
+    def tend(self, now: bool = False) -> None:
+        """Write what waits, if it is time."""
+        if self.checkpoint is not None:
+            self.checkpoint.tend(now)
+
+    def finish(self) -> None:
+        """Say that all is known."""
+        if self.checkpoint is not None and not self.finished:
+            self.finished = True
+            self._keep()
+
+    def _keep(self) -> None:
+        state = State(None, 0.0, 0.0, len(self.entries), {"journal": dict(self.entries)}, self.finished)
+        self.checkpoint.keep(state, [], last=self.finished)
