@@ -35,7 +35,7 @@ _LARGEST_KEY = 2**62
 _BLOCK_ROWS = 2**12
 
 
-def _code_dtype(largest_card: int) -> type:
+def code_dtype(largest_card: int) -> type:
     """Return the smallest signed integer type for codes from -1 to ``largest_card - 1``."""
     return next(t for t in (np.int8, np.int16, np.int32) if largest_card - 1 <= np.iinfo(t).max)
 
@@ -85,7 +85,7 @@ class CategoricalData:
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "state_names", tuple(tuple(states) for states in self.state_names))
         largest = max((len(states) for states in self.state_names), default=1)
-        object.__setattr__(self, "codes", read_only(self.codes, _code_dtype(largest)))
+        object.__setattr__(self, "codes", read_only(self.codes, code_dtype(largest)))
         object.__setattr__(self, "weights", read_only(self.weights, np.float64))
         if self.row_index is not None:
             object.__setattr__(self, "row_index", read_only(self.row_index, _index_dtype(len(self.codes))))
@@ -146,6 +146,16 @@ class CategoricalData:
         """
         return encode(self, columns=columns)
 
+    def take(self, rows: np.ndarray) -> CategoricalData:
+        """Return some of the distinct rows, given by position or as a mask, with their weights.
+
+        Examples
+        --------
+        >>> encode(np.array([[0], [1], [1]])).take([1]).weights.tolist()
+        [2.0]
+        """
+        return CategoricalData(self.columns, self.state_names, self.codes[rows], self.weights[rows])
+
     def in_order_of_names(self) -> CategoricalData:
         """Return the data with the columns in the order of their names, so that nothing depends on the table's order.
 
@@ -171,6 +181,9 @@ class CategoricalData:
         missing = int(self.has_missing.sum())
         note = f", {missing} column{'s' * (missing != 1)} with missing cells" if missing else ""
         return f"CategoricalData({text}, total weight {self.total_weight:.10g}{note})"
+
+    def __sizeof__(self) -> int:  # by which Dask decides what to move and what to write to disk
+        return sum(array.nbytes for array in (self.codes, self.weights, self.row_index) if array is not None)
 
     def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
         return CategoricalData, (self.columns, self.state_names, self.codes, self.weights, self.row_index)
@@ -313,7 +326,7 @@ def code_columns(source: Source, names: tuple, given: dict, kept, unseen: str) -
     for i, (name, column) in enumerate(zip(names, columns, strict=True)):
         states, lookup = place(column, given.get(name))
         if len(states) - 1 > np.iinfo(codes.dtype).max:
-            codes = codes.astype(_code_dtype(len(states)))
+            codes = codes.astype(code_dtype(len(states)))
         codes[i] = column.codes if lookup is None else lookup.astype(codes.dtype)[column.codes]
         if name in given:
             strangers += find_strangers(name, column, lookup, states, copies)

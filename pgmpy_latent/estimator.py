@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs
 from pgmpy.base import DAG
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.parameter_estimator.base import DiscreteParameterEstimator
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
-from pgmpy_latent import em
+from pgmpy_latent import _jobs, em
+from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent._columns import checked_states
 from pgmpy_latent._json import table_problem
-from pgmpy_latent._settings import PROGRESS_DELAY, check_n_jobs
+from pgmpy_latent._settings import PROGRESS_DELAY, check_n_jobs, check_number
+from pgmpy_latent._sources import column_names, opened
+from pgmpy_latent.chunks import MEMORY_LIMIT, ShardedTable, comes_in_pieces, encode_or_shard
 from pgmpy_latent.convert import aligned_table, to_cpds
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, InvalidTreeError, StateNameError
 from pgmpy_latent.network import LatentNetwork, as_tree, by_state, check_one_parent, topological_order
 from pgmpy_latent.operators import canonical_states, marginals
 from pgmpy_latent.queries import network_engine
-from pgmpy_latent.starts import random_memberships, random_tables, uniform_tables
+from pgmpy_latent.shards import open_shards
+from pgmpy_latent.starts import n_rows_of_start, random_memberships, random_tables, uniform_tables
 from pgmpy_latent.tree import Named
 
 #: A hidden state with a smaller share of the rows than this is empty.
@@ -51,6 +55,7 @@ class EMEstimator(DiscreteParameterEstimator):
         seed: int | None = None,
         n_jobs: int | None = None,
         show_progress: bool = True,
+        memory_limit: float | None = MEMORY_LIMIT,
     ) -> None:
         self.latent_card = latent_card
         self.n_init = n_init
@@ -61,6 +66,7 @@ class EMEstimator(DiscreteParameterEstimator):
         self.seed = seed
         self.n_jobs = n_jobs
         self.show_progress = show_progress
+        self.memory_limit = memory_limit
         super().__init__(state_names=state_names)
 
     def fit(self, model, data, sample_weight=None):
@@ -70,10 +76,13 @@ class EMEstimator(DiscreteParameterEstimator):
         ----------
         model : pgmpy.base.DAG or pgmpy.models.DiscreteBayesianNetwork
             The structure; hidden variables are its ``latents``. It is not changed.
-        data : DataFrame, array or CategoricalData
-            One column per observed variable; others are left aside. Missing cells are fine.
+        data : DataFrame, array, CategoricalData, or a table in pieces
+            One column per observed variable; others are left aside. Missing cells are fine. A Parquet path, a pyarrow
+            Dataset, a Dask DataFrame or an iterator of frames is read by :func:`pgmpy_latent.encode_chunks`; if its
+            distinct rows exceed ``memory_limit``, EM runs on shards (not for iterators, which are gone once read).
         sample_weight : array, shape (n_rows,), optional
-            Weights of the rows, by position: the index of a Series is not looked at.
+            Weights of the rows, by position: the index of a Series is not looked at. Of a table in pieces, the name of
+            the column that holds them.
 
         Returns
         -------
@@ -82,16 +91,16 @@ class EMEstimator(DiscreteParameterEstimator):
         self._check_settings()
         names, parents, hidden = self._structure(model)
         self._check_state_names(names)
-        encoded = _encode(data, names, hidden, self.state_names, sample_weight)
+        encoded = _encode(data, names, hidden, self.state_names, sample_weight, self.memory_limit)
         state_names = self._all_state_names(names, hidden, encoded)
         cards = np.array([len(states) for states in state_names])
-        engine = network_engine(names, parents, cards, encoded)
-        starts = self._starts(names, parents, cards, state_names, encoded, engine)
-        found = self._run(engine, starts)
-        latent = [name in hidden for name in names]
-        network = LatentNetwork(names, state_names, parents, latent, engine.layout.unpack(found.tables))
-        named = self.init_cpds if isinstance(self.init_cpds, Mapping) else ()
-        fitted, shares = self._in_order(network, [n for n in network.latent_names if n not in named], engine)
+        with one_blas_thread(), self._opened(names, parents, cards, encoded) as (engine, rows_for, n_threads):
+            starts = self._starts(names, parents, cards, state_names, hidden, rows_for, engine.layout)
+            found = self._run(engine, starts, n_threads)
+            latent = [name in hidden for name in names]
+            network = LatentNetwork(names, state_names, parents, latent, engine.layout.unpack(found.tables))
+            named = self.init_cpds if isinstance(self.init_cpds, Mapping) else ()
+            fitted, shares = self._in_order(network, [n for n in network.latent_names if n not in named], engine)
         self._set_fitted(model, data, sample_weight, fitted, found)
         self.degenerate_states_ = degenerate_states(fitted, shares)
         self._warn(found)
@@ -108,6 +117,19 @@ class EMEstimator(DiscreteParameterEstimator):
         parents = [tuple(position[above] for above in model.predecessors(name)) for name in names]
         topological_order(parents, names)  # refuses cycles
         return names, parents, set(model.latents)
+
+    @contextmanager
+    def _opened(self, names, parents, cards, encoded: CategoricalData | ShardedTable) -> Iterator[tuple]:
+        """Return an engine, the rows that starts with given seeds choose from, and threads that may share starts."""
+        n_jobs = _jobs.n_threads(self.n_jobs)
+        if isinstance(encoded, CategoricalData):
+            yield network_engine(names, parents, cards, encoded), lambda seeds: (encoded, None), n_jobs
+            return
+        seen = dict(zip(encoded.columns, encoded.seen, strict=True))
+        silent = [node for node, name in enumerate(names) if not seen.get(name, False)]
+        n_rows = n_rows_of_start(cards, silent)
+        with open_shards(encoded, names, parents, cards, n_jobs) as shards:  # which the threads share already
+            yield shards.engine, lambda seeds: (shards.starting_rows(seeds, n_rows), silent), 1
 
     def _in_order(self, network: LatentNetwork, nodes: Sequence[Hashable], engine) -> tuple[Named, list[np.ndarray]]:
         """Return the fitted model with the states of some hidden nodes in order, and the shares of all states."""
@@ -128,6 +150,7 @@ class EMEstimator(DiscreteParameterEstimator):
         if self.seed is not None and (not isinstance(self.seed, (int, np.integer)) or self.seed < 0):
             raise ValueError(f"seed is {self.seed!r}; give a whole number of at least 0, or None")
         check_n_jobs(self.n_jobs)
+        check_number("memory_limit", self.memory_limit, 1, none=True)
         if isinstance(self.init_cpds, str):
             if self.init_cpds not in ("memberships", "random", "uniform"):
                 raise ValueError(
@@ -150,7 +173,7 @@ class EMEstimator(DiscreteParameterEstimator):
                 if not isinstance(cpd, TabularCPD):
                     raise StateNameError(f"init_cpds of {name!r} is a {type(cpd).__name__}; give a TabularCPD")
 
-    def _all_state_names(self, names: list, hidden: set, encoded: CategoricalData) -> list[tuple]:
+    def _all_state_names(self, names: list, hidden: set, encoded: CategoricalData | ShardedTable) -> list[tuple]:
         """Return the states of every node; hidden ones are numbered unless they are named."""
         self._check_latent_card(hidden)
         seen = dict(zip(encoded.columns, encoded.state_names, strict=True))
@@ -190,10 +213,9 @@ class EMEstimator(DiscreteParameterEstimator):
     def _names_all_tables(self, names: list) -> bool:
         return isinstance(self.init_cpds, Mapping) and all(name in self.init_cpds for name in names)
 
-    def _starts(self, names, parents, cards, state_names, encoded: CategoricalData, engine) -> np.ndarray:
+    def _starts(self, names, parents, cards, state_names, hidden: set, rows_for: Callable, layout) -> np.ndarray:
         """Return the tables to begin with: (starts, size)."""
-        layout = engine.layout
-        nothing_hidden = set(names) == set(encoded.columns)
+        nothing_hidden = hidden.isdisjoint(names)
         if self.init_cpds == "uniform" or (nothing_hidden and self.init_cpds is None):
             return uniform_tables(layout)[None]
         n_starts = 1 if self._names_all_tables(names) else self.n_init
@@ -201,9 +223,10 @@ class EMEstimator(DiscreteParameterEstimator):
         seeds = [np.random.SeedSequence(entropy, spawn_key=(start,)) for start in range(n_starts)]
         if self.init_cpds == "random":
             return np.stack([random_tables(layout, np.random.default_rng(seed)) for seed in seeds])
-        codes = encoded.codes_of(names)
+        rows, silent = rows_for(seeds)
+        codes = rows.codes_of(names)
         starts = np.stack(
-            [random_memberships(parents, cards, codes, encoded.weights, encoded.row_keys, seed) for seed in seeds]
+            [random_memberships(parents, cards, codes, rows.weights, rows.row_keys, seed, silent) for seed in seeds]
         )
         if isinstance(self.init_cpds, Mapping):
             given = _given_tables(self.init_cpds, names, parents, state_names)
@@ -212,7 +235,7 @@ class EMEstimator(DiscreteParameterEstimator):
                     view[:] = given[names[node]]
         return starts
 
-    def _run(self, engine, starts: np.ndarray) -> em.Fit:
+    def _run(self, engine, starts: np.ndarray, n_threads: int) -> em.Fit:
         with tqdm(disable=not self.show_progress, delay=PROGRESS_DELAY, unit="it", desc="EM", leave=False) as bar:
 
             def report(iteration: int, value: float) -> None:
@@ -225,7 +248,7 @@ class EMEstimator(DiscreteParameterEstimator):
                 prior=0.0 if self.prior is None else float(self.prior),
                 max_iter=int(self.max_iter),
                 atol=float(self.atol),
-                n_threads=min(effective_n_jobs(self.n_jobs), len(starts)),
+                n_threads=min(n_threads, len(starts)),
                 report=report,
             )
 
@@ -295,6 +318,10 @@ class TreeEM(EMEstimator):
         Threads that share the starts; -1 for all cores, None for one.
     show_progress : bool
         Whether fits of more than two seconds show a bar.
+    memory_limit : float, optional
+        Bytes that the distinct rows of a table in pieces may take; a row counts 12 bytes per column and 80 more. With
+        more of them EM runs on shards: held by the workers of the active Dask client, or else by files in a temporary
+        folder. The starts are the same, and the result differs by rounding only. None: never on shards.
 
     Attributes
     ----------
@@ -346,17 +373,30 @@ class TreeEM(EMEstimator):
         return self.tree_, marginals(self.tree_)
 
 
-def _encode(data, names: list, hidden: set, state_names: dict | None, sample_weight) -> CategoricalData:
+def _encode(
+    data, names: list, hidden: set, state_names: dict | None, sample_weight, memory_limit: float | None
+) -> CategoricalData | ShardedTable:
     observed = [name for name in names if name not in hidden]
     if not observed:
         raise DataError("all nodes of the model are hidden; at least one must be a column of the data")
-    columns = list(data.columns) if isinstance(data, (pd.DataFrame, CategoricalData)) else None
+    pieces = comes_in_pieces(data)
+    if pieces:
+        data = opened(data)
+        columns = column_names(data)
+    else:
+        columns = list(data.columns) if isinstance(data, (pd.DataFrame, CategoricalData)) else None
     absent = [name for name in observed if columns is not None and name not in columns]
     if absent:
         raise DataError(
             f"the model has nodes that are not columns of the data: {absent}. Add the columns, or declare the nodes "
             "hidden: model.latents = {...}."
         )
+    if pieces:
+        present = [name for name in hidden if columns is not None and name in columns]
+        if present:
+            raise DataError(f"hidden variable {present[0]!r} is named like a column; rename one")
+        options = {"sample_weight": sample_weight, "state_names": state_names, "columns": observed}
+        return encode_or_shard(data, memory_limit=memory_limit, **options)
     return encode(data, sample_weight=sample_weight, state_names=state_names, columns=observed, hidden=hidden)
 
 

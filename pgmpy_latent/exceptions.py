@@ -21,6 +21,14 @@ class UnseenCategoryError(PgmpyLatentError):
     """A row holds a category that the model does not know. Map it, or ask for ``unseen="missing"``."""
 
 
+class MemoryLimitError(PgmpyLatentError):
+    """The distinct rows of a table do not fit into memory. Learn from a sample, or fit TreeEM, which uses shards."""
+
+
+class ClusterError(PgmpyLatentError):
+    """The scheduler of Dask does not answer, or has no workers. Start them, or close the client."""
+
+
 class NotATreeError(PgmpyLatentError):
     """The network is not a forest. Remove parents until every node has at most one."""
 

@@ -50,6 +50,7 @@ def random_memberships(
     weights: np.ndarray,
     row_keys: np.ndarray,
     seed: np.random.SeedSequence,
+    hidden: Sequence[int] | None = None,
 ) -> np.ndarray:
     """Make tables from soft class memberships that are drawn for a few rows.
 
@@ -71,6 +72,8 @@ def random_memberships(
         A number for each row that depends on its cells alone.
     seed : SeedSequence
         Of this start.
+    hidden : sequence of int, optional
+        Nodes that no row of the table says anything about; by default those that the given rows are silent about.
 
     Returns
     -------
@@ -86,20 +89,46 @@ def random_memberships(
     (6,)
     """
     rng = np.random.default_rng(seed)
-    hidden = [node for node in range(len(parents)) if (codes[:, node] < 0).all()]
-    most_states = max((int(cards[node]) for node in hidden), default=1)
-    chosen = _choose_rows(weights, row_keys, ROWS_PER_STATE * most_states, rng)
+    if hidden is None:
+        hidden = [node for node in range(len(parents)) if (codes[:, node] < 0).all()]
+    chosen = _choose_rows(weights, row_keys, n_rows_of_start(cards, hidden), rng)
     codes, weights = codes[chosen], np.minimum(weights[chosen], np.median(weights[chosen]) * 10)
     shares = [_indicator(codes[:, node], int(cards[node])) for node in range(len(parents))]
     _draw_hidden_shares(shares, hidden, parents, cards, weights, rng)
     return _tables_from_shares(shares, parents, weights)
 
 
-def _choose_rows(weights, row_keys, n_chosen: int, rng: np.random.Generator) -> np.ndarray:
-    """Choose rows without replacement, likelier the heavier they are; in an order that the keys fix."""
+def n_rows_of_start(cards: np.ndarray, hidden: Sequence[int]) -> int:
+    """Return how many distinct rows a start looks at.
+
+    Examples
+    --------
+    >>> n_rows_of_start(np.array([3, 2, 2]), [0])
+    90
+    """
+    return ROWS_PER_STATE * max((int(cards[node]) for node in hidden), default=1)
+
+
+def ringing_times(weights: np.ndarray, row_keys: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw when the clock of each row rings: the rows that ring first are a weighted sample.
+
+    The time is inversely proportional to the weight, and otherwise depends on the key alone.
+
+    Examples
+    --------
+    >>> keys = np.array([7, 7], dtype=np.uint64)
+    >>> slow, fast = ringing_times(np.array([1.0, 2.0]), keys, np.random.default_rng(0))
+    >>> float(slow / fast)
+    2.0
+    """
     salt = rng.integers(0, 2**64, dtype=np.uint64, endpoint=False)
     uniform = (_mix(row_keys ^ salt) >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
-    clock = -np.log(uniform) / weights  # the first to ring are a weighted sample
+    return -np.log(uniform) / weights
+
+
+def _choose_rows(weights, row_keys, n_chosen: int, rng: np.random.Generator) -> np.ndarray:
+    """Choose rows without replacement, likelier the heavier they are; in an order that the keys fix."""
+    clock = ringing_times(weights, row_keys, rng)
     if len(clock) <= n_chosen:
         return np.argsort(clock, kind="stable")
     first = np.argpartition(clock, n_chosen)[:n_chosen]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmpy_latent import RandomStarts, chunks, encode, encode_chunks
+from pgmpy_latent import RandomStarts, _pool, _sources, encode, encode_chunks
 from pgmpy_latent.exceptions import DataError, UnseenCategoryError, WeightError
 from tests.samples import assert_same_tree
 
@@ -66,14 +66,14 @@ def test_weights_are_a_column_of_the_pieces(drawn):
 def test_rows_are_joined_on_the_way(monkeypatch):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(0, 3, size=(500, 4)), columns=list("abcd"))
-    monkeypatch.setattr(chunks, "POOL_ROWS", 40)
-    sizes, join = [], chunks._Pool._join
+    monkeypatch.setattr(_pool, "POOL_ROWS", 40)
+    sizes, join = [], _pool.Pool.join
 
     def counted(pool):
         join(pool)
         sizes.append(pool._size)
 
-    monkeypatch.setattr(chunks._Pool, "_join", counted)
+    monkeypatch.setattr(_pool.Pool, "join", counted)
     assert_same_data(encode_chunks(frame.iloc[at : at + 20] for at in range(0, 500, 20)), encode(frame))
     assert len(sizes) > 3
     assert max(sizes) <= 81
@@ -101,7 +101,7 @@ def test_parquet_files_folders_and_datasets(monkeypatch, tmp_path, survey):
     pytest.importorskip("pyarrow")
     import pyarrow.dataset as ds
 
-    monkeypatch.setattr(chunks, "BATCH_ROWS", 70)
+    monkeypatch.setattr(_sources, "PART_CELLS", 280)
     folder = tmp_path / "parts"
     folder.mkdir()
     survey.to_parquet(tmp_path / "one.parquet")
@@ -110,6 +110,16 @@ def test_parquet_files_folders_and_datasets(monkeypatch, tmp_path, survey):
     whole = encode(survey.drop(columns="w"), sample_weight=survey["w"])
     for source in (str(tmp_path / "one.parquet"), folder, ds.dataset(folder)):
         assert_same_data(encode_chunks(source, sample_weight="w"), whole)
+
+
+def test_folders_by_the_values_of_a_column_keep_that_column(tmp_path, survey):
+    pytest.importorskip("pyarrow")
+    frame = survey.drop(columns="w").assign(year=np.arange(len(survey)) % 2 + 2020)
+    frame.to_parquet(tmp_path / "by_year", partition_cols=["year"])
+    found, whole = encode_chunks(tmp_path / "by_year"), encode(frame)
+    assert found.columns == whole.columns
+    assert found.total_weight == whole.total_weight
+    assert found.state_names[found.columns.index("year")] == (2020, 2021)
 
 
 def test_dask_frames(survey):

@@ -13,11 +13,23 @@ from pgmpy.inference import VariableElimination
 from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy.parameter_estimator import DiscreteEM, DiscreteMLE
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
-from pgmpy_latent import LatentNetwork, NetworkEM, TreeEM, encode, log_likelihood, network_from_pgmpy, sample, to_pgmpy
+from pgmpy_latent import (
+    LatentNetwork,
+    NetworkEM,
+    TreeEM,
+    em,
+    encode,
+    log_likelihood,
+    network_from_pgmpy,
+    sample,
+    to_pgmpy,
+)
 from pgmpy_latent.exceptions import ComponentTooLargeError, DataError, DegenerateStateWarning, StateNameError
 from pgmpy_latent.testing import latent_networks
 from tests import reference_networks as reference
+from tests.test_jobs import blas_threads
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgmpy_latent.exceptions.DegenerateStateWarning")
 
@@ -422,3 +434,13 @@ def test_not_a_network_and_nothing_but_hidden_nodes():
 def test_settings_that_cannot_be_meant(options, error, message):
     with pytest.raises(error, match=message):
         fitted(**options)
+
+
+@pytest.mark.parametrize("estimator", [TreeEM, NetworkEM])
+def test_matrix_products_have_one_thread(monkeypatch, estimator):
+    seen, fit = [], em.fit
+    monkeypatch.setattr(em, "fit", lambda *given, **options: seen.append(blas_threads(0)) or fit(*given, **options))
+    table = pd.DataFrame({"x": [0, 1, 1], "y": [0, 1, 0]})
+    with threadpool_limits(3, user_api="blas"):
+        estimator(n_init=2, seed=0, show_progress=False).fit(DAG([("h", "x"), ("h", "y")], latents={"h"}), table)
+    assert seen == [1]

@@ -45,6 +45,9 @@ class NetworkEM(EMEstimator):
         Threads that share the starts; -1 for all cores, None for one.
     show_progress : bool
         Whether fits of more than two seconds show a bar.
+    memory_limit : float, optional
+        Bytes that the distinct rows of a table in pieces may take; with more of them EM runs on shards. See
+        :class:`~pgmpy_latent.TreeEM`.
 
     Attributes
     ----------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -150,6 +151,31 @@ class TreeEngine:
     def reweighted(self, weights: np.ndarray) -> TreeEngine:
         """Return an engine for the same rows with other weights."""
         return TreeEngine(self.plan, self.cards, weights)
+
+    def for_counts(self) -> TreeEngine:
+        """Return an engine for counts and the log-likelihood alone, without what is known of single rows.
+
+        Examples
+        --------
+        >>> from pgmpy_latent.propagation.plan import Evidence
+        >>> engine = TreeEngine(compile_plan([-1], {0: Evidence(np.array([0, 1, 1]), 2)}), [2])
+        >>> engine.for_counts().expected_counts(np.array([0.5, 0.5]))[1].tolist()
+        [1.0, 2.0]
+        """
+        engine = copy(self)
+        sites = [replace(site, evidence=()) for site in self.plan.sites]
+        nothing = {"evidence": {}, "row_patterns": [], "given_constants": None, "row_constants": None}
+        engine.plan = replace(self.plan, sites=sites, **nothing)
+        engine.weights = np.atleast_2d(self.weights).sum(axis=1)
+        engine._spare_workspaces = []
+        return engine
+
+    def __sizeof__(self) -> int:  # by which Dask decides what to move and what to write to disk
+        rows = [*self.plan.row_patterns, *(piece.index for own in self.plan.evidence.values() for piece in own)]
+        return sum(array.nbytes for array in (self.plan.low, self.plan.high, self.pattern_weights, self.weights, *rows))
+
+    def __getstate__(self) -> dict:
+        return vars(self) | {"_spare_workspaces": []}  # scratch, which no other process needs
 
     def expected_counts(
         self, tables: np.ndarray, free: np.ndarray | None = None, weightings: np.ndarray | None = None
