@@ -22,6 +22,7 @@ _HOME = {
     "EAST": "pgmpy_latent.learners.east",
     "BinG": "pgmpy_latent.learners.bin_g",
     "BinA": "pgmpy_latent.learners.bin_a",
+    "HLTA": "pgmpy_latent.learners.hlta",
     "Baseline": "pgmpy_latent.learners.baselines",
     "compare_classes": "pgmpy_latent.learners.compare",
     "residuals": "pgmpy_latent.local_fit",

@@ -99,7 +99,7 @@ def pairwise_information(data: CategoricalData) -> tuple[np.ndarray, np.ndarray]
     information = np.zeros((n_columns, n_columns))
     apart = [np.empty((0, 2), dtype=np.int64)]
     with one_blas_thread():
-        for left, right, values, totals in _pairs_in_blocks(data):
+        for left, right, values, totals in pairs_in_blocks(data):
             information[np.ix_(left, right)] = values
             information[np.ix_(right, left)] = values.T
             rows, columns = np.nonzero(totals == 0)
@@ -242,7 +242,7 @@ def joint_counts_in_blocks(data: CategoricalData) -> Iterator[tuple[Block, Block
             yield left, right, *_joint_counts(data, left, right)
 
 
-def _pairs_in_blocks(data: CategoricalData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+def pairs_in_blocks(data: CategoricalData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield columns, other columns, their mutual information and the weight of the rows in which both are filled."""
     wide = data.cards > _DENSE_STATES
     blocks = blocks_of_columns(data, np.flatnonzero(~wide))
