@@ -13,7 +13,16 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.naive_bayes import GaussianNB
 
 from pgmpy_latent.classification import _edges, _model
-from pgmpy_latent.classification._em import SMALLEST_VARIANCE, Problem, climb, expected, m_step, step, sum_of
+from pgmpy_latent.classification._em import (
+    SMALLEST_VARIANCE,
+    Problem,
+    climb,
+    expected,
+    log_penalty,
+    m_step,
+    step,
+    sum_of,
+)
 from pgmpy_latent.classification._learn import Recipe, learn, thinning, without
 from pgmpy_latent.classification._model import (
     Moments,
@@ -343,10 +352,10 @@ def hard_rows(draw):
 
 @given(
     hard_rows(), st.integers(1, 8), st.integers(1, 4), st.booleans(), st.booleans(), st.booleans(),
-    st.sampled_from([1e-2, 1e-3, 1e-6]),
+    st.sampled_from([1e-2, 1e-3, 1e-6]), st.sampled_from([0.0, 1.0, 20.0]),
 )  # fmt: skip
 @settings(max_examples=120)
-def test_the_likelihood_never_falls(hard, latents, components, tied, offset, sparse, floor):
+def test_the_objective_never_falls(hard, latents, components, tied, offset, sparse, floor, shrinkage):
     rows = training(*hard, centre=offset)
     models, numbers = draw_starts(rows, rows.weights[None], (latents, components), 2, seed=1)
     if not offset:
@@ -354,7 +363,7 @@ def test_the_likelihood_never_falls(hard, latents, components, tied, offset, spa
     edges = np.random.default_rng(0).random(models.loadings.shape) < 0.5 if sparse else None
     if sparse:
         models = without(models, edges)
-    problem = Problem(rows.by_class, rows.weights[None], tied, offset, floor)
+    problem = Problem(rows.by_class, rows.weights[None], tied, offset, floor, shrinkage)
     values = []
     for _ in range(20):
         found, models = step(problem, models, numbers, edges)
@@ -391,6 +400,59 @@ def test_a_step_makes_the_updates_of_the_paper(attributes, latents, tied, sparse
         updated = reference.m_step(model.take(0), filled, tied=tied, edges=edges[0] if sparse else None)
         _, model = step(problem, model, ONE, edges)
         assert_same(model.take(0), updated, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 3.0])
+def test_classes_that_disagree_about_variances_are_penalised_whatever_the_scale(shrinkage):
+    rng = np.random.default_rng(8)
+    model = random_model(rng, 3, 2, 4, 2, models=5)
+    problem = Problem([], np.ones((1, 1)), shrinkage=shrinkage)
+    value = log_penalty(problem, model)
+    assert (value < 0).all() == bool(shrinkage)
+    same = replace(model, variances=np.broadcast_to(model.variances[:, :1], model.variances.shape))
+    np.testing.assert_allclose(log_penalty(problem, same), 0, atol=1e-12)
+    scaled = replace(model, variances=model.variances * rng.gamma(2.0, 1.0, size=(5, 1, 2)))
+    np.testing.assert_allclose(log_penalty(problem, scaled), value)
+
+
+@pytest.mark.parametrize("shrinkage", [0.5, 20.0])
+def test_the_m_step_maximises_the_expected_likelihood_with_the_penalty_at_the_common_variance(shrinkage):
+    """For each class: minus half of mass (log v + scatter / mass / v) and of s (log v + c / v), at its top."""
+    rng = np.random.default_rng(9)
+    labels = rng.integers(0, 2, size=25)
+    _, _, problem = random_problem(rng, labels, 3, shrinkage=shrinkage, noise_floor=1e-9)
+    model = random_model(rng, 2, 1, 3, 2)
+    plain = replace(problem, shrinkage=0.0)
+    _, sums = expected(problem, model, ONE)
+    own = m_step(plain, model, sums).variances[0]
+    new = m_step(problem, model, sums).variances[0]
+    mass = np.array([[found.mass.sum()] for found in sums])
+    common = 1 / (1 / model.variances[0]).mean(axis=0)
+
+    def value(v):
+        return -0.5 * (mass * (np.log(v) + own / v) + shrinkage * (np.log(v) + common / v)).sum()
+
+    for at in np.ndindex(new.shape):
+        for change in (0.99, 1.01):
+            moved = new.copy()
+            moved[at] *= change
+            assert value(moved) < value(new)
+
+
+def test_much_shrinkage_makes_classes_alike_and_none_is_the_paper():
+    rng = np.random.default_rng(10)
+    labels = np.repeat([0, 1], 40)
+    table = rng.normal(size=(80, 3)) * np.where(labels, 3.0, 1.0)[:, None]
+    rows = training(table, labels, np.ones(80))
+    ratio = []
+    for shrinkage in (0.0, 20.0, 1e5):
+        found = learn(rows, rows.weights[None], (2, 1), Recipe(shrinkage=shrinkage), 4, 0)
+        ratio.append(float(np.log(found.models.variances[0, 1] / found.models.variances[0, 0]).mean()))
+        problem = Problem(rows.by_class, rows.weights[None], shrinkage=shrinkage)
+        np.testing.assert_allclose(found.log_likelihoods, expected(problem, found.models, ONE)[0])
+        assert found.traces[0][-1] == pytest.approx(found.log_likelihoods[0] + log_penalty(problem, found.models)[0])
+    assert ratio[0] > ratio[1] > ratio[2] > 0
+    assert ratio[2] < 0.01
 
 
 def fall(update, model, data, steps=10):

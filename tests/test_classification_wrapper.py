@@ -107,8 +107,8 @@ def test_the_best_sizes_are_compared_again_on_other_folds_in_rounds(monkeypatch)
     search = Search(monkeypatch, lambda shape, draw: closeness(shape, (4, 2)))
     _, table = search.run()
     ranked = sorted(search.on(0), key=lambda shape: (-closeness(shape, (4, 2)), shape[0] * shape[1], shape))
-    assert [search.on(draw) for draw in range(1, 5)] == [ranked[:8], ranked[:4], ranked[:4], []]
-    assert table["n_trials"].tolist() == [4] * 4 + [2] * 4 + [1] * (len(ranked) - 8)
+    assert [search.on(draw) for draw in range(1, 8)] == [ranked[:8]] * 2 + [ranked[:4]] * 4 + [[]]
+    assert table["n_trials"].tolist() == [7] * 4 + [3] * 4 + [1] * (len(ranked) - 8)
 
 
 def test_sizes_that_were_lucky_once_lose_when_they_are_compared_again(monkeypatch):
@@ -143,7 +143,7 @@ def test_sizes_have_at_most_as_many_latents_times_components_as_rows_to_learn_fr
 def test_a_number_that_is_given_is_tried_however_few_the_rows(monkeypatch):
     search = Search(monkeypatch, lambda shape, draw: 0.5, n_rows=24, n_attributes=10, cv=2)
     assert search.run(n_latents=20)[0] == (20, 1)
-    assert set(search.tried) == {((20, 1), draw) for draw in range(4)}
+    assert set(search.tried) == {((20, 1), draw) for draw in range(7)}
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
@@ -174,12 +174,12 @@ def test_accuracy_decides_then_log_loss_then_the_smaller_size(monkeypatch, says,
 
 
 def test_the_table_averages_over_trials(monkeypatch):
-    search = Search(monkeypatch, lambda shape, draw: (0.6 + 0.1 * draw, 0.5 + draw), n_attributes=1)
+    search = Search(monkeypatch, lambda shape, draw: (0.3 + 0.1 * draw, 0.5 + draw), n_attributes=1)
     _, table = search.run(n_components=1)
-    np.testing.assert_allclose(table["accuracy"], 0.75)
-    np.testing.assert_allclose(table["log_loss"], 2.0)
-    folds = np.repeat([0.6, 0.7, 0.8, 0.9], 5)
-    np.testing.assert_allclose(table["standard_error"], folds.std(ddof=1) / np.sqrt(20))
+    np.testing.assert_allclose(table["accuracy"], 0.6)
+    np.testing.assert_allclose(table["log_loss"], 3.5)
+    folds = np.repeat(0.3 + 0.1 * np.arange(7), 5)
+    np.testing.assert_allclose(table["standard_error"], folds.std(ddof=1) / np.sqrt(35))
 
 
 def test_the_accuracy_of_a_trial_counts_every_row_once():

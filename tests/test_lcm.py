@@ -82,6 +82,53 @@ def test_the_log_likelihood_is_that_of_the_attributes_given_the_classes(fitted, 
     assert fitted.log_likelihoods_[-1] == pytest.approx(fitted.log_likelihood_)
 
 
+@pytest.mark.parametrize(("n_components", "shrinkage", "expected"), [(1, None, 20), (2, None, 0), (2, 5, 5), (1, 0, 0)])
+def test_classes_borrow_variances_from_each_other(iris, n_components, shrinkage, expected):
+    X, y = iris
+    est = LatentClassificationModel(2, n_components, shrinkage=shrinkage, random_state=0).fit(X, y)
+    logs = direct_log_densities(est, X)
+    assert est.log_likelihood_ == pytest.approx(logs[np.arange(len(y)), y].sum())
+    variances = est.latent_variances_
+    penalty = -expected / 2 * np.log(variances * (1 / variances).mean(axis=0)).sum()
+    assert (penalty < -0.01) == bool(expected)
+    assert est.log_likelihoods_[-1] == pytest.approx(est.log_likelihood_ + penalty)
+
+
+@pytest.mark.parametrize("weight", [0.5, 1 / 150])
+def test_weights_below_one_are_shares_and_borrow_as_much(iris, weight):
+    X, y = iris
+    whole = LatentClassificationModel(2, 1, random_state=0).fit(X, y)
+    shares = LatentClassificationModel(2, 1, random_state=0).fit(X, y, sample_weight=np.full(len(y), weight))
+    np.testing.assert_allclose(whole.predict_proba(X), shares.predict_proba(X), atol=1e-9)
+
+
+def test_one_component_takes_weights_as_repetitions(iris):
+    X, y = iris
+    weights = np.random.default_rng(0).integers(1, 3, len(X))
+    weighted = LatentClassificationModel(2, 1, random_state=0).fit(X, y, sample_weight=weights)
+    repeated = LatentClassificationModel(2, 1, random_state=0).fit(
+        X.loc[X.index.repeat(weights)], y.loc[y.index.repeat(weights)]
+    )
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("far", [1e6, 1e9, 1e50])
+def test_probabilities_of_rows_far_from_all_others_sum_to_one(fitted, iris, far):
+    found = fitted.predict_proba(iris[0].head(2) * [1.0, far, 1.0, -far])
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_numbers_that_cannot_be_squared_are_named(fitted, iris):
+    X, y = iris
+    for factor in (1e200, 1e-200):
+        with pytest.raises(DataError, match=r"column 'petal width .cm.' has numbers too large or too close together"):
+            LatentClassificationModel(1, 1).fit(X * [1, 1, 1, factor], y)
+    with pytest.raises(DataError, match=r"column 'petal width .cm.' has a value more than 1e\+100 standard"):
+        fitted.predict(X * [1, 1, 1, 1e150])
+    with pytest.raises(ValueError, match="shrinkage is inf; give a finite number"):
+        LatentClassificationModel(1, 1, shrinkage=np.inf).fit(X, y)
+
+
 def test_latents_have_mean_zero_and_variance_one_and_the_weightiest_comes_first(fitted):
     prior = fitted.class_prior_
     np.testing.assert_allclose(prior @ fitted.latent_means_, 0, atol=1e-10)
@@ -366,6 +413,7 @@ def broken(column, value):
         ({"learn_edges": []}, *IRIS, ValueError, "learn_edges is"),
         ({"cv": 1}, *IRIS, ValueError, "cv is 1; give at least 2"),
         ({"noise_floor": 0}, *IRIS, ValueError, "noise_floor is 0; give a number of at least 1e-09"),
+        ({"shrinkage": -1}, *IRIS, ValueError, "shrinkage is -1; give a number of at least 0"),
         ({"time_limit": 0}, *IRIS, ValueError, "time_limit is 0"),
         ({"n_jobs": 0}, *IRIS, ValueError, "n_jobs is 0"),
         ({"n_init": 0}, *IRIS, ValueError, "n_init is 0"),

@@ -43,6 +43,8 @@ class Problem:
         Whether the attributes have an offset.
     noise_floor : float
         Smallest variance of the noise.
+    shrinkage : float
+        How much the classes agree about the variances of the latents. See :func:`log_penalty`.
     """
 
     groups: Sequence[Sequence[Rows | RaggedRows]]
@@ -50,6 +52,7 @@ class Problem:
     tied: bool = True
     offset: bool = True
     noise_floor: float = 1e-2
+    shrinkage: float = 0.0
 
 
 def step(problem: Problem, model: Parameters, numbers: np.ndarray, edges: np.ndarray | None = None):
@@ -66,13 +69,38 @@ def step(problem: Problem, model: Parameters, numbers: np.ndarray, edges: np.nda
 
     Returns
     -------
-    log_likelihoods : array, shape (models,)
-        At the given parameters.
+    objectives : array, shape (models,)
+        Log-likelihood at the given parameters, and the penalty.
     new : Parameters
         After the M-step.
     """
     log_likelihoods, by_class = expected(problem, model, numbers)
-    return log_likelihoods, m_step(problem, model, by_class, edges)
+    return log_likelihoods + log_penalty(problem, model), m_step(problem, model, by_class, edges)
+
+
+def log_penalty(problem: Problem, model: Parameters) -> np.ndarray:
+    """Return what is added to the log-likelihoods so that classes borrow variances from each other.
+
+    It is ``-s/2`` times the sum, over latents and classes, of the logarithm of a variance relative to the harmonic mean
+    of the classes: zero where all classes have the same variance, and below zero elsewhere, whatever the scale of a
+    latent. In the M-step a class gets ``s`` rows more, whose variance is that mean.
+
+    Examples
+    --------
+    >>> ones = np.ones((1, 1, 1, 1))
+    >>> model = Parameters(np.zeros((1, 2, 1)), np.zeros((1, 2, 1)), np.array([[[1.0], [2.0]]]), ones, ones[0], ones[0])
+    >>> log_penalty(Problem([], np.ones((1, 2)), shrinkage=4.0), model).round(4).tolist()
+    [-0.2356]
+    """
+    if not problem.shrinkage:
+        return np.zeros(len(model.variances))
+    logs = np.log(model.variances / _common_variance(model))
+    return -0.5 * problem.shrinkage * logs.sum(axis=(1, 2))
+
+
+def _common_variance(model: Parameters) -> np.ndarray:
+    """Return the harmonic mean of the classes' variances, which the penalty likes best."""
+    return 1.0 / (1.0 / model.variances).mean(axis=1, keepdims=True)
 
 
 def expected(problem: Problem, model: Parameters, numbers: np.ndarray) -> tuple[np.ndarray, list[Moments]]:
@@ -99,7 +127,8 @@ def m_step(problem: Problem, old: Parameters, by_class: Sequence[Moments], edges
     squares = np.stack(
         [np.diagonal(found.latent_products, axis1=-2, axis2=-1).sum(axis=1) for found in by_class], axis=1
     )
-    variances = np.maximum(squares / class_mass - means * means, SMALLEST_VARIANCE)
+    scatter, borrowed = squares - class_mass * means * means, problem.shrinkage
+    variances = np.maximum((scatter + borrowed * _common_variance(old)) / (class_mass + borrowed), SMALLEST_VARIANCE)
     total = sum_of(by_class)
     loadings, offsets, residuals = _regression(problem, old, total, edges)
     noise = _noise(problem, old, total.mass, residuals)
@@ -186,13 +215,13 @@ class Ended:
     ----------
     models : Parameters
     log_likelihoods : array, shape (models,)
-        At these parameters.
+        At these parameters, with the penalty.
     numbers : int array, shape (models,)
         Which weighting each model has.
     edges : bool array or None
         Loadings that may differ from zero.
     traces : list of list of float
-        Log-likelihood at every iteration.
+        The same at every iteration.
     interrupted : bool
         Whether Ctrl-C or the clock ended EM early.
     """

@@ -15,6 +15,8 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from pgmpy_latent.exceptions import DataError, WeightError
 
+#: Sizes and spreads of attributes beyond which, up or down, squares overflow or vanish; and standard deviations.
+LARGEST, FARTHEST = 1e150, 1e100
 #: Standard deviations between zero and an attribute's mean beyond which a model without offsets loses precision.
 FAR = 1e3
 
@@ -168,6 +170,25 @@ def _check_attributes(estimator, X: np.ndarray) -> None:
         raise DataError(
             f"all attributes are constant ({', '.join(map(repr, names[:5]))}); nothing tells the classes apart"
         )
+    extreme = (np.nanmax(np.abs(X), axis=0) > LARGEST) | (
+        ~constant & (np.nanmax(X, axis=0) - np.nanmin(X, axis=0) < 1 / LARGEST)
+    )
+    if extreme.any():
+        raise DataError(
+            f"column {names[int(np.argmax(extreme))]!r} has numbers too large or too close together "
+            "to be squared; give it in another unit"
+        )
+
+
+def refuse_remote(estimator, standardised: np.ndarray) -> None:
+    """Raise if a new row is so far from those that were learned from that no probability can be computed."""
+    remote = (np.abs(standardised) > FARTHEST).any(axis=0)
+    if remote.any():
+        name = attribute_names(estimator)[int(np.argmax(remote))]
+        raise DataError(
+            f"column {name!r} has a value more than {FARTHEST:g} standard deviations from the mean of the training "
+            "rows; make it missing (NaN)"
+        )
 
 
 def _check_near_zero(estimator, X: np.ndarray) -> None:
@@ -250,6 +271,7 @@ def _mapped(rows, place: np.ndarray) -> np.ndarray:
     rows = np.asarray(rows)
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     if len(rows) and (rows.min() < 0 or rows.max() >= len(place)):
-        raise DataError(f"cv speaks of row {rows.max()}, but there are {len(place)} rows; give numbers from 0")
+        wrong = rows.min() if rows.min() < 0 else rows.max()
+        raise DataError(f"cv speaks of row {wrong}, but there are {len(place)} rows; give numbers from 0")
     found = place[rows.astype(np.int64)]
     return found[found >= 0]

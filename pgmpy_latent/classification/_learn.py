@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pgmpy_latent.classification._edges import learned_edges
-from pgmpy_latent.classification._em import Ended, Problem, climb, expected, parts_of, sum_of
+from pgmpy_latent.classification._em import Ended, Problem, climb, expected, log_penalty, parts_of, sum_of
 from pgmpy_latent.classification._model import Parameters, log_densities
 from pgmpy_latent.classification._rows import Training
 from pgmpy_latent.classification._starts import draw_starts
@@ -16,6 +16,10 @@ from pgmpy_latent.iteration import best_of_groups
 
 #: Most times that edges are learned anew after EM.
 EDGE_ROUNDS = 4
+#: Rows that a class borrows from the others in models of one component. With several components, which tell classes
+#: apart by their shares, borrowing did not help. And where all classes have the same variances, latents can be rotated
+#: at will: no edge is better than another.
+SHRINKAGE = 20.0
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class Recipe:
     ----------
     tied, offset, noise_floor
         See :class:`~pgmpy_latent.classification._em.Problem`.
+    shrinkage : float or None
+        The same; None: 20 for models of one component that have all edges, and 0 for others.
     edges : {None, "shared", "separate"}
         Whether edges are learned, and whether all components have the same.
     select : {"accuracy", "likelihood"}
@@ -37,10 +43,17 @@ class Recipe:
     tied: bool = True
     offset: bool = True
     noise_floor: float = 1e-2
+    shrinkage: float | None = None
     edges: str | None = None
     select: str = "accuracy"
     max_iter: int = 100
     tol: float = 3e-3
+
+    def shrinkage_of(self, n_components: int) -> float:
+        """Return how many rows classes borrow from each other in models of so many components."""
+        if self.shrinkage is not None:
+            return self.shrinkage
+        return SHRINKAGE if n_components == 1 and self.edges is None else 0.0
 
 
 @dataclass(frozen=True)
@@ -52,12 +65,12 @@ class Learned:
     models : Parameters
         One per weighting.
     log_likelihoods, accuracies : arrays, shape (weightings,)
-        On the rows that were learned from.
+        On the rows that were learned from; the likelihood is without the penalty of classes that disagree.
     log_joint : array, shape (weightings, n_distinct, classes)
         log P(class, attributes) of every row, whether it was learned from or not.
     edges : bool array or None
     traces : list of list of float
-        Log-likelihood at every iteration since the edges were settled.
+        What EM maximises, at every iteration since the edges were settled.
     interrupted : bool
         Whether Ctrl-C or the clock ended EM early.
     """
@@ -95,14 +108,16 @@ def learn(
     report : callable
         Called after every iteration of EM. A KeyboardInterrupt that it raises ends learning where it is.
     """
-    problem = Problem(rows.by_class, weightings, recipe.tied, recipe.offset, recipe.noise_floor)
+    shrinkage = recipe.shrinkage_of(shape[1]) * rows.row_worth
+    problem = Problem(rows.by_class, weightings, recipe.tied, recipe.offset, recipe.noise_floor, shrinkage)
     starts, numbers = draw_starts(rows, weightings, shape, n_init, seed, offset=recipe.offset)
     limits = {"max_iter": recipe.max_iter, "tol": recipe.tol, "report": report}
     choice = _Choice(rows, weightings, recipe.select)
     ended = climb(problem, starts, numbers, stages=thinning(n_init), judge=choice.worth, **limits)
     if recipe.edges is not None:
         ended = _with_edges(problem, ended, recipe.edges == "shared", limits)
-    return choice.best(ended)
+    found = choice.best(ended)
+    return replace(found, log_likelihoods=found.log_likelihoods - log_penalty(problem, found.models))
 
 
 def thinning(n_init: int) -> list[tuple[int, int]]:

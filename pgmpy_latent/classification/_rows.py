@@ -59,6 +59,17 @@ class Training:
         """How many rows miss what few others miss, and cost more than the rest."""
         return sum(len(rows.at) for rows in self.groups if isinstance(rows, RaggedRows))
 
+    @property
+    def row_worth(self) -> float:
+        """What a row counts on average, at most one: weights that sum to one are shares, not fewer rows.
+
+        Examples
+        --------
+        >>> training(np.eye(2), np.arange(2), np.full(2, 0.5)).row_worth
+        0.5
+        """
+        return min(1.0, float(self.row_weights.mean()))
+
     @cached_property
     def filled(self) -> np.ndarray:
         """The table with the mean of its class, or of all, where a value is missing."""

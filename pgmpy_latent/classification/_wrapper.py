@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
-from pgmpy_latent._settings import PROGRESS_DELAY, TimeUp
+from pgmpy_latent import _jobs
+from pgmpy_latent._settings import PROGRESS_DELAY, TimeUp, time_left
 from pgmpy_latent.classification._learn import Recipe, learn
 from pgmpy_latent.classification._rows import Training, fold_weightings
+from pgmpy_latent.learners._journal import Journal
 
 #: Sizes that may be tried; every second number of latents, and these numbers of components, belong to the first look.
 LATENTS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 40, 60, 90, 120)
@@ -27,7 +29,7 @@ LEADERS, NEIGHBOURS = 3, 20
 #: Restarts of a trial, and where its EM ends at the earliest: which size is best shows before EM is at its end.
 TRIAL_STARTS, TRIAL_TOL = 8, 1e-2
 #: Sizes that are compared again on other folds, round by round, and on how many draws of folds.
-ROUNDS = ((8, 1), (4, 2))
+ROUNDS = ((8, 2), (4, 4))
 #: Multiplications, roughly, that may be spent on the first look, on it and the neighbours, and in all.
 BUDGETS = (0.6e10, 1.0e10, 1.8e10)
 #: The largest share of the first budget that a single trial of the first look may take.
@@ -54,6 +56,14 @@ class Clock:
         self.began = time.perf_counter()
         self.limit = np.inf if time_limit is None else float(time_limit)
         self.stopped: str | None = None
+        self.tend: Callable[[], None] | None = None
+
+    def __getstate__(self) -> dict:
+        """Return what a worker needs, whose clock may be another one."""
+        return {**vars(self), "began": time.time() - self.elapsed, "tend": None}
+
+    def __setstate__(self, own: dict) -> None:
+        vars(self).update(own, began=time.perf_counter() - (time.time() - own["began"]))
 
     @property
     def elapsed(self) -> float:
@@ -66,8 +76,10 @@ class Clock:
             raise TimeUp
 
     def tick_early(self) -> None:
-        """Raise TimeUp when the time for finding sizes is up."""
-        if self.elapsed > self.FOR_SIZES * self.limit:
+        """Raise TimeUp when the time for finding sizes is up, or nobody waits any more; let a file be written."""
+        if self.tend is not None:
+            self.tend()
+        if _jobs.abandoned() or self.elapsed > self.FOR_SIZES * self.limit:
             raise TimeUp
 
     def note_interrupt(self, share: float) -> None:
@@ -131,6 +143,10 @@ def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed
     )
 
 
+def _trial(rows: Training, folds, recipe: Recipe, seed: int, clock: Clock, shape: tuple[int, int]) -> Trial:
+    return try_size(rows, folds, shape, recipe, seed, clock.tick_early)
+
+
 def work_of(rows: Training, shape: tuple[int, int], recipe: Recipe) -> float:
     """Return the multiplications of EM for one model, roughly.
 
@@ -179,6 +195,8 @@ class Wrapper:
     show_progress : bool
     trials : dict
         Sizes -> their trials.
+    journal : Journal, optional
+        Knows trials of a run that was killed.
     """
 
     rows: Training
@@ -189,6 +207,7 @@ class Wrapper:
     n_jobs: int | None = None
     show_progress: bool = False
     trials: dict[tuple[int, int], list[Trial]] = field(default_factory=dict)
+    journal: Journal = field(default_factory=Journal)
 
     def search(self, n_latents: int | None, n_components: int | None) -> tuple[tuple[int, int], pd.DataFrame]:
         """Return the best sizes, and a table of all that were tried.
@@ -324,22 +343,23 @@ class Wrapper:
         if repeat not in self._draws:
             self._draws[repeat] = self.folds.draw(repeat)
         folds = self._draws[repeat]
-        done: dict[tuple[int, int], Trial] = {}
-
-        def work(shape: tuple[int, int]) -> None:
-            done[shape] = try_size(self.rows, folds, shape, self.recipe, self.seed + repeat, self.clock.tick_early)
-
+        names = {shape: f"trial {shape[0]} {shape[1]} {repeat}" for shape in shapes}
+        known = self.journal.entries
+        done = {shape: Trial(**known[name]) for shape, name in names.items() if name in known}
+        left = [shape for shape in names if shape not in done]
+        work = partial(_trial, self.rows, folds, self.recipe, self.seed + repeat, self.clock)
         try:
-            Parallel(n_jobs=self.n_jobs, prefer="threads", require="sharedmem")(
-                delayed(work)(shape) for shape in shapes
-            )
+            for at, trial in _jobs.as_completed(work, left, self.n_jobs, self.clock.tick_early):
+                done[left[at]] = trial
+                self.journal.note(names[left[at]], dict(vars(trial)))
         finally:  # what was finished before an interrupt counts, but no size may win for having been tried once more
             for shape in shapes:
                 if shape in done and (repeat == 0 or len(done) == len(shapes)):
                     self.trials.setdefault(shape, []).append(done[shape])
         best = self._best(1)[0]
         self._bar.set_postfix_str(
-            f"{_counted(best[0], 'latent')}, {_counted(best[1], 'component')}: accuracy {self._value(best)[0]:.3f}",
+            f"{_counted(best[0], 'latent')}, {_counted(best[1], 'component')}: accuracy {self._value(best)[0]:.3f}"
+            + time_left(Clock.FOR_SIZES * self.clock.limit - self.clock.elapsed),
             refresh=False,
         )
         self._bar.update(len(shapes))

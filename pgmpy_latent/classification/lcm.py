@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -11,9 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent._arrays import one_blas_thread
-from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit, whole_seed
+from pgmpy_latent._settings import check_checkpoint, check_n_jobs, check_number, check_time_limit, whole_seed
 from pgmpy_latent.classification import _input
 from pgmpy_latent.classification._canonical import canonical
+from pgmpy_latent.classification._kept import journal_of, recalled_model
 from pgmpy_latent.classification._learn import Recipe, learn
 from pgmpy_latent.classification._model import grouped, latent_means, log_densities, suitable
 from pgmpy_latent.classification._rows import training
@@ -65,12 +67,21 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
     noise_floor : float
         Smallest variance of the noise, as a share of the attribute's variance. It keeps components from shrinking to
         single rows.
+    shrinkage : float, optional
+        How many rows a class borrows from the others for the variances of its latents: in each M-step it gets so many
+        rows more, whose variance is the harmonic mean of the classes'; where rows weigh less than one on average, so do
+        these. It steadies classes with few rows; 0 is the paper's maximum likelihood. None: 20 with one component, and
+        0 with several or where edges are learned.
     time_limit : float, optional
         Seconds. The wrapper ends early, and its best sizes so far are used.
     n_jobs : int, optional
         Sizes that the wrapper tries at a time; -1 for as many as there are cores. Results do not depend on it.
     random_state : int, RandomState or Generator, optional
         Makes runs repeat exactly.
+    checkpoint : path-like, optional
+        File that the sizes that were tried, and in the end the model, are kept in. A fit that was killed goes on from
+        it, and ends in the same model as one that never stopped; a finished one returns its model. A file of other
+        data or other settings is refused.
     show_progress : bool
         Whether a wrapper that takes more than a few seconds shows a bar.
 
@@ -95,7 +106,8 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
     log_likelihood_ : float
         Of the attributes given the classes, on the training data.
     log_likelihoods_ : list of float
-        At every iteration of the final model; with ``learn_edges``, since the edges were settled.
+        What EM maximises, the log-likelihood with the penalty of ``shrinkage``, at every iteration of the final model;
+        with ``learn_edges``, since the edges were settled.
     n_iter_ : int
         Iterations of the final model.
     cv_results_ : DataFrame or None
@@ -129,9 +141,11 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         max_iter=100,
         tol=3e-3,
         noise_floor=1e-2,
+        shrinkage=None,
         time_limit=None,
         n_jobs=None,
         random_state=None,
+        checkpoint=None,
         show_progress=True,
     ):
         self.n_latents = n_latents
@@ -145,9 +159,11 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         self.max_iter = max_iter
         self.tol = tol
         self.noise_floor = noise_floor
+        self.shrinkage = shrinkage
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
 
     def fit(self, X, y, sample_weight=None):
@@ -171,11 +187,15 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         given = _input.training_rows(self, X, y, sample_weight)
         self._check_sizes(*given.attributes.shape)
         rows = training(given.attributes, given.labels, given.weights, centre=self.offset)
-        seed = int(np.random.SeedSequence(whole_seed(self.random_state)).generate_state(1)[0])
+        entropy = np.random.SeedSequence(whole_seed(self.random_state)).entropy
+        journal, entropy = journal_of(self, given, entropy)
+        seed = int(np.random.SeedSequence(entropy).generate_state(1)[0])
         clock = Clock(self.time_limit)
+        clock.tend = journal.tend
         with one_blas_thread():
-            shape, self.cv_results_ = self._sizes(given, rows, seed, clock)
-            found = learn(rows, rows.weights[None], shape, self._recipe(), self.n_init, seed, clock.tick)
+            shape, self.cv_results_ = self._sizes(given, rows, seed, clock, journal)
+            work = partial(learn, rows, rows.weights[None], shape, self._recipe(), self.n_init, seed, clock.tick)
+            found = recalled_model(journal, clock, work)
         self.stopped_ = clock.why(found.interrupted)
         self.n_latents_, self.n_components_ = shape
         self._keep(found, rows)
@@ -188,6 +208,9 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
             check_number(name, getattr(self, name), 1, whole=True)
         check_number("tol", self.tol, 0)
         check_number("noise_floor", self.noise_floor, LEAST_FLOOR)
+        check_number("shrinkage", self.shrinkage, 0, none=True)
+        if self.shrinkage is not None and not np.isfinite(self.shrinkage):
+            raise ValueError(f"shrinkage is {self.shrinkage!r}; give a finite number of rows, as 20")
         if not self.noise_floor < 1:
             raise ValueError(f"noise_floor is {self.noise_floor!r}; give a share of the variance below 1, as 0.01")
         for name in ("tied", "offset"):
@@ -203,6 +226,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
             raise ValueError(f"cv is {self.cv!r}; give at least 2 folds")
         check_time_limit(self.time_limit)
         check_n_jobs(self.n_jobs)
+        check_checkpoint(self.checkpoint)
 
     def _check_sizes(self, n_rows: int, n_attributes: int) -> None:
         most = n_attributes * len(self.classes_)
@@ -222,13 +246,14 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
             tied=bool(self.tied),
             offset=bool(self.offset),
             noise_floor=float(self.noise_floor),
+            shrinkage=None if self.shrinkage is None else float(self.shrinkage),
             edges=EDGES[self.learn_edges],
             select=self.select,
             max_iter=int(self.max_iter),
             tol=float(self.tol),
         )
 
-    def _sizes(self, given, rows, seed, clock) -> tuple[tuple[int, int], pd.DataFrame | None]:
+    def _sizes(self, given, rows, seed, clock, journal) -> tuple[tuple[int, int], pd.DataFrame | None]:
         """Return the numbers of latents and of components, and how they were found."""
         if self.n_latents is not None and self.n_components is not None:
             return (int(self.n_latents), int(self.n_components)), None
@@ -237,7 +262,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
             given = given.some(_input.some_rows(given.labels, most, seed))
             rows = training(given.attributes, given.labels, given.weights, centre=self.offset)
         folds = _input.Folds(self.cv, given, self.classes_, seed)
-        wrapper = Wrapper(rows, folds, self._recipe(), seed, clock, self.n_jobs, self.show_progress)
+        wrapper = Wrapper(rows, folds, self._recipe(), seed, clock, self.n_jobs, self.show_progress, journal=journal)
         return wrapper.search(self.n_latents, self.n_components)
 
     def _keep(self, found, rows) -> None:
@@ -265,7 +290,9 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
 
     def _standardised(self, X) -> np.ndarray:
         check_is_fitted(self)
-        return (_input.new_rows(self, X) - self._location) / self._scale
+        table = (_input.new_rows(self, X) - self._location) / self._scale
+        _input.refuse_remote(self, table)
+        return table
 
     def predict_log_proba(self, X):
         """Return log P(class | attributes), shape (n_rows, n_classes).
@@ -279,6 +306,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         (150, 3)
         """
         joint = self._log_joint(X)
+        joint -= joint.max(axis=1, keepdims=True)  # of rows far from all others, the logarithms are huge
         return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
 
     def predict_proba(self, X):
@@ -338,6 +366,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         with one_blas_thread():
             groups = suitable(grouped(table), self._model)
             joint = log_densities(self._model, groups, len(table))[0] + np.log(self.class_prior_)
+            joint -= joint.max(axis=1, keepdims=True)
             chances = np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True))
             for rows in groups:
                 for label in range(len(self.classes_)):
