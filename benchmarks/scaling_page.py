@@ -1,0 +1,244 @@
+"""The page of scaling: slopes of all learners, and a section with a plot and a table for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from benchmarks import runner
+from benchmarks import scaling as work
+from benchmarks.networks_page import STYLES, canvas
+from benchmarks.scaling import AXES, COLUMNS, HIDDEN, HIDDEN_STATES, LEARNERS, ROWS, STATES, Point
+from benchmarks.tables.page import DASH, factor, prose, table_of
+
+PAGE = "scaling.md"
+HEAD = ("what", "sizes", "seconds", "slope on log-log scales", "of the last step")
+#: Sizes of a classifier of numbers -> the axis in whose column they stand.
+LIKE = {work.ATTRIBUTES: COLUMNS, work.LATENTS: HIDDEN, work.COMPONENTS: HIDDEN_STATES}
+#: Axis -> how much more of it is spoken of, and in which words.
+SPOKEN = {
+    ROWS: (10, "ten times the rows"),
+    COLUMNS: (2, "twice the columns"),
+    STATES: (2, "twice the states of columns"),
+    HIDDEN: (2, "twice the hidden variables"),
+    HIDDEN_STATES: (2, "twice the states of hidden variables"),
+}
+COLOUR = STYLES["agglomeration"][0]
+GREY = "#7f7f7f"
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def slopes(points: Sequence[Point]) -> tuple[float, float] | None:
+    """Return the slope of log seconds against log size, over all points and of the last step; None for fewer than two.
+
+    Points at which the limit stopped the fit do not count.
+
+    >>> [round(slope, 2) for slope in slopes([Point(1, 1.0, False), Point(2, 4.0, False), Point(4, 8.0, False)])]
+    [1.5, 1.0]
+    """
+    whole = [point for point in points if not point.stopped]
+    if len(whole) < 2:
+        return None
+    size, seconds = np.log([point.size for point in whole]), np.log([point.seconds for point in whole])
+    overall = np.polyfit(size, seconds, 1)[0]
+    return float(overall), float((seconds[-1] - seconds[-2]) / (size[-1] - size[-2]))
+
+
+def learners_in(run: runner.Runner) -> list[str]:
+    """Return the learners of which anything was measured."""
+    return [name for name in LEARNERS if any(row["method"] == name for row in run.rows)]
+
+
+def slopes_on(run: runner.Runner, axis: str) -> dict[str, tuple[float, float]]:
+    """Return the slopes of all learners on an axis, or on what is most like it."""
+    found = {}
+    for name, learner in LEARNERS.items():
+        for what in learner.growth:
+            if LIKE.get(what, what) == axis and (both := slopes(work.points_of(run, name, what))):
+                found[name] = both
+    return found
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def file_of(name: str) -> str:
+    """Return the file of a learner's plot.
+
+    >>> file_of("Baseline, Chow-Liu")
+    'scaling_baseline_chow_liu.svg'
+    """
+    return f"scaling_{'_'.join(re.findall(r'[a-z]+', name.lower()))}.svg"
+
+
+def anchor_of(name: str) -> str:
+    """Return how the heading of a learner is linked to.
+
+    >>> anchor_of("TreeEM, latent class")
+    'treeem-latent-class'
+    """
+    return re.sub(r"[^\w -]", "", name).lower().replace(" ", "-")
+
+
+def spoken(run: runner.Runner, axis: str) -> str:
+    """Say how many times as long more of something takes, by the slopes over all points."""
+    times, words = SPOKEN[axis]
+    found = {name: times**overall for name, (overall, _) in slopes_on(run, axis).items()}
+    if not found:
+        return ""
+    most = max(found, key=found.get)
+    return f"{words} take {factor(median(found.values()))} times as long, at most {factor(found[most])} ({most})"
+
+
+def expectation(run: runner.Runner) -> list[str]:
+    """Return what a reader should expect, in the median learner."""
+    said = {axis: text for axis in SPOKEN if (text := spoken(run, axis))}
+    if not said:
+        return []
+    first = f"In the median learner, {said[ROWS]}; {said[COLUMNS]}." if {ROWS, COLUMNS} <= set(said) else ""
+    others = "; ".join(said[axis] for axis in (STATES, HIDDEN, HIDDEN_STATES) if axis in said)
+    return prose(
+        first,
+        f"{others[:1].upper()}{others[1:]}." if others else "",
+        "These are fitted slopes, from which single fits of searches may be far, as sections show. One reason why more",
+        "rows cost less than in proportion is that rows which are equal, in all columns or in those below a hidden",
+        "variable, are computed once.",
+    )
+
+
+def slope_text(both: tuple[float, float] | None) -> str:
+    return DASH if both is None else f"{both[0]:.2f} ({both[1]:.2f})"
+
+
+def summary(run: runner.Runner) -> list[str]:
+    """Return the slopes of all learners."""
+    found = {axis: slopes_on(run, axis) for axis in AXES}
+    rows = []
+    for name in learners_in(run):
+        base = run.find(work.case_of(LEARNERS[name].base), name)
+        seconds = f"{float(base['seconds']):.2g}" if base else DASH
+        rows.append((f"[{name}](#{anchor_of(name)})", seconds, *(slope_text(found[axis].get(name)) for axis in AXES)))
+    return table_of(("learner", "seconds at its base", *AXES), rows)
+
+
+def seconds_of(point: Point) -> str:
+    return f"{point.seconds:.2g}" if not point.stopped else f"stopped after {point.seconds:.0f}"
+
+
+def growth_rows(run: runner.Runner, name: str) -> list[tuple[str, ...]]:
+    """Return a row per axis, and one with the reason for each that is left out."""
+    rows = []
+    for what in LEARNERS[name].growth:
+        points = work.points_of(run, name, what)
+        sizes, seconds = ", ".join(f"{point.size:,}" for point in points), ", ".join(map(seconds_of, points))
+        both = slopes(points)
+        rows.append((what, sizes or DASH, seconds or DASH, *(f"{slope:.2f}" for slope in both or ())))
+    rows += [(what, DASH, f"{DASH} {reason}") for what, reason in LEARNERS[name].left_out.items()]
+    return [(*row, *[DASH] * (len(HEAD) - len(row))) for row in rows]
+
+
+def changes_beside(name: str) -> str:
+    """Say what is not as in the base when something grows."""
+    learner, texts = LEARNERS[name], []
+    for what, change in learner.beside.items():
+        first, last = (change(size) for size in (learner.growth[what][0], learner.growth[what][-1]))
+        for other in first:
+            sizes = f"{first[other]:,}" if first == last else f"{first[other]:,} to {last[other]:,}"
+            texts.append(f"With {what} there are {sizes} {other}.")
+    return " ".join(texts)
+
+
+def section(run: runner.Runner, name: str) -> list[str]:
+    """Return what the page says about a learner."""
+    learner = LEARNERS[name]
+    return [
+        f"## {name}",
+        "",
+        *prose(learner.about, f"Of {work.case_of(learner.base)}, one is changed.", changes_beside(name)),
+        f"![Seconds of {name} against sizes](images/{file_of(name)})",
+        "",
+        *table_of(HEAD, growth_rows(run, name)),
+    ]
+
+
+def page(run: runner.Runner) -> str:
+    """Return the page."""
+    versions = run.rows[-1]["versions"] if run.rows else DASH
+    lines = [
+        "# Scaling",
+        "",
+        *expectation(run),
+        *prose(
+            "Written by `python -m benchmarks.scaling`. Rows are drawn from latent trees that are known. Every point",
+            "is one fit, in processor seconds of one thread, after a small fit that loads what is compiled; of fits of",
+            f"less than {work.SHORT} seconds the fastest of {work.SHORT_REPEATS + 1}. A single point may be off, as a",
+            "search may by chance take more steps. Slopes are those of the logarithm of seconds against the logarithm",
+            "of a size, over all points and, in brackets, of the last step: 0 is no",
+            "growth, 1 is growth in proportion, with 2 twice the size takes four times as long. A fit that the limit",
+            f"of {work.LIMIT:.0f} seconds stopped says so and counts for no slope. For LatentClassificationModel",
+            "attributes stand under columns, latents under hidden variables, components under their states.",
+            f"{DASH} is an axis that makes no sense for a learner; its section says why. Versions: {versions}.",
+        ),
+        *summary(run),
+        *prose("In the plots, dotted lines are growth in proportion, and open triangles are fits that were stopped."),
+    ]
+    for name in learners_in(run):
+        lines += section(run, name)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+# -- plots -------------------------------------------------------------------------------------------------------------
+
+
+def draw_panel(panel, what: str, points: Sequence[Point], dotted: str | None = None) -> None:
+    """Draw the growth with one size; ``dotted`` is what the legend says about growth in proportion."""
+    whole, stopped = ([point for point in points if point.stopped == flag] for flag in (False, True))
+    both = slopes(points)
+    label = f"slope {both[0]:.2f} (last {both[1]:.2f})" if both else None
+    panel.plot([p.size for p in whole], [p.seconds for p in whole], "o-", color=COLOUR, markersize=4, label=label)
+    panel.plot([p.size for p in stopped], [p.seconds for p in stopped], "^", color=COLOUR, markerfacecolor="none")
+    first, last = points[0], points[-1]
+    proportional = first.seconds * last.size / first.size
+    panel.plot([first.size, last.size], [first.seconds, proportional], ":", color=GREY, zorder=1, label=dotted)
+    panel.set_xscale("log")
+    panel.set_xticks([p.size for p in points], [short(p.size) for p in points])
+    panel.minorticks_off()
+    panel.set_xlabel(what)
+    if label or dotted:
+        panel.legend(frameon=False, loc="upper left", fontsize=8, handlelength=1.4, borderaxespad=0.1)
+
+
+def short(size: int) -> str:
+    """Return a size in few characters.
+
+    >>> short(800), short(30_000)
+    ('800', '30k')
+    """
+    return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)
+
+
+def draw(run: runner.Runner, name: str, path: Path) -> None:
+    """Draw the plot of a learner: a panel per axis, all with the same seconds."""
+    grown = {what: points for what in LEARNERS[name].growth if (points := work.points_of(run, name, what))}
+    figure, panels = canvas(len(grown), (0.6 + 2.0 * len(grown), 2.5))
+    for panel, (what, points) in zip(panels, grown.items(), strict=True):
+        draw_panel(panel, what, points, "in proportion" if panel is panels[0] else None)
+    seconds = [point.seconds for points in grown.values() for point in points]
+    panels[0].set_yscale("log")
+    panels[0].set_ylim(min(seconds) / 1.5, max(max(seconds), 10 * min(seconds)) * 5)  # there is room for the legends
+    panels[0].set_ylabel("processor seconds")
+    panels[0].yaxis.set_major_formatter("{x:g}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None, "Creator": None} if path.suffix == ".svg" else None)
+
+
+def write(run: runner.Runner, folder: Path) -> None:
+    """Write the page and its plots into a folder."""
+    for name in learners_in(run):
+        draw(run, name, folder / "images" / file_of(name))
+    (folder / PAGE).write_text(page(run))
