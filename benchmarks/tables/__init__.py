@@ -1,0 +1,1 @@
+"""The papers' tables, cell by cell: one script per table, one page of evidence."""
