@@ -303,7 +303,7 @@ def main() -> None:
     from benchmarks.binary_forests_page import page  # it takes the figures above for its tables
 
     options = runner.arguments(__doc__)
-    run = runner.Runner("binary_forests", again=options.again)
+    run = runner.Runner("binary_forests", again=options.again, only=options.only)
     warnings.simplefilter("ignore", ConvergenceWarning)  # what a time limit stopped is marked in the table
     if not options.render:
         for method in FORESTS:

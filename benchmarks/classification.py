@@ -448,7 +448,7 @@ def main() -> None:
     methods, seeds = own_arguments()
     options = runner.arguments(__doc__)
     runner.PACKAGES.append("scikit-learn")  # half of the methods are its
-    run = runner.Runner("classification", again=options.again)
+    run = runner.Runner("classification", again=options.again, only=options.only)
     if not options.render:
         warnings.simplefilter("ignore")  # of attributes that are constant in a part, and of ends of iterations
         measure(run, options.only, methods, seeds)

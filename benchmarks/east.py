@@ -341,7 +341,7 @@ def main() -> None:
     from benchmarks.east_page import page  # it takes the figures above for its tables
 
     options = runner.arguments(__doc__)
-    run = runner.Runner("east", again=options.again)
+    run = runner.Runner("east", again=options.again, only=options.only)
     warnings.simplefilter("ignore", ConvergenceWarning)  # what a time limit stopped is marked in the tables
     if not options.render:
         small = sample(datasets.hlc_model(7, random_state=0), 300, random_state=0)

@@ -303,7 +303,7 @@ def leap_rows(run: runner.Runner) -> list[str]:
 
 def main() -> None:
     options = runner.arguments(__doc__)
-    run = runner.Runner("em", again=options.again)
+    run = runner.Runner("em", again=options.again, only=options.only)
     if not options.render:
         for case, measure in (
             (LC + FIT, against_stepmix), (SMALL, against_pgmpy), (ROWS + WIDE, growth), (LEAPS, leaps)

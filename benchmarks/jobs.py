@@ -31,7 +31,7 @@ from pgmpy_latent.learners._checkpoint import Checkpoint
 
 ONE, THREADS, PROCESSES, COLD = "one worker", "two threads", "two processes", "two processes, with their start"
 WAYS = {ONE: (1, "threading"), THREADS: (2, "threading"), PROCESSES: (2, "loky")}
-REPEATS = 2
+REPEATS = 4
 #: What two workers should reach.
 FASTER = 1.6
 #: What a checkpoint may cost, as a share of a search.
@@ -189,7 +189,7 @@ def page(run: runner.Runner) -> str:
     lines = [
         "## Workers and checkpoints",
         "",
-        "Two cores. Seconds of the faster of two runs that alternate, with worker processes that run already; "
+        f"Two cores. Seconds of the fastest of {REPEATS} runs that alternate, with worker processes that run already; "
         "results of all ways are compared to the last bit. What the machine gave is how much more two independent "
         "processes of pure Python got done than one, at best, while this was measured: no workers can do better.",
         "",
@@ -207,10 +207,10 @@ def page(run: runner.Runner) -> str:
         lines.append(f"| {case} | {' | '.join(cells)} | {FASTER} x | {'yes' if same else 'no'} |")
     lines += [
         "",
-        'Two processes are chosen by `joblib.parallel_config(backend="loky")`; threads gain less, because much of the '
-        "work is Python's. EAST takes hundreds of short steps: perfectly shared, without any cost of sharing, its "
-        "candidates would take 9.2 of 15.8 seconds (1.7 x); what the rows say at the nodes of a new tree, which every "
-        "process computes for itself, and waiting for the last of them take the rest.",
+        'Two processes are chosen by `joblib.parallel_config(backend="loky")`: the one that asks, and another; threads '
+        "gain less, because much of the work is Python's. EAST takes hundreds of short steps, in many of which three "
+        "candidates are tried: then, and while the next ones are chosen, the other process waits, about a quarter of "
+        "the time; and it computes for itself what rows say at the nodes of a new tree.",
     ]
     if run.find("Start", COLD):
         lines.append(
@@ -229,7 +229,7 @@ def page(run: runner.Runner) -> str:
 
 def main() -> None:
     options = runner.arguments(__doc__)
-    run = runner.Runner("jobs", again=options.again)
+    run = runner.Runner("jobs", again=options.again, only=options.only)
     warnings.simplefilter("ignore", ConvergenceWarning)
     jobs = {"Start": partial(start, run)}
     jobs |= {case: partial(compared, run, case) for case in CASES} | {

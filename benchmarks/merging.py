@@ -344,7 +344,7 @@ def closed_form_lines(run: runner.Runner) -> list[str]:
 
 def main() -> None:
     options = runner.arguments(__doc__)
-    run = runner.Runner("merging", again=options.again)
+    run = runner.Runner("merging", again=options.again, only=options.only)
     if not options.render:
         climb(engine_for(2, (2, 2), np.full(4, 0.25)), np.full(4, 0.25), np.random.default_rng(0))  # loads the kernels
         work = {case_of(*case): lambda case=case: one_too_many(case) for *case, _ in [*TABLE, (*COUNTER, None)]}

@@ -484,7 +484,7 @@ def main() -> None:
     from benchmarks.networks_page import page  # it takes the figures above for its tables
 
     options = runner.arguments(__doc__)
-    run = runner.Runner("networks", again=options.again)
+    run = runner.Runner("networks", again=options.again, only=options.only)
     warnings.simplefilter("ignore", ConvergenceWarning)  # what a time limit stopped is marked in the tables
     warnings.simplefilter("ignore", DegenerateStateWarning)  # random starts are asked for states that are not needed
     if not options.render:

@@ -316,7 +316,7 @@ Versions: {versions}.
 
 def main() -> None:
     options = runner.arguments(__doc__)
-    run = runner.Runner("peers", again=options.again)
+    run = runner.Runner("peers", again=options.again, only=options.only)
     if not options.render:
         measure(run, options.only)
     runner.render("peers", page(run))

@@ -58,13 +58,13 @@ def peak_mb() -> float:
 class Runner:
     """Measures, writes down at once, and remembers."""
 
-    def __init__(self, script: str, again: bool = False):
+    def __init__(self, script: str, again: bool = False, only: str = ""):
         RESULTS.mkdir(parents=True, exist_ok=True)
         self.path = RESULTS / f"{script}.csv"
         self.rows: list[dict] = []
-        if self.path.exists() and not again:
+        if self.path.exists():
             with self.path.open(newline="") as file:
-                self.rows = list(csv.DictReader(file))
+                self.rows = [row for row in csv.DictReader(file) if not (again and only in row["case"])]
 
     def find(self, case: str, method: str, seed: int = 0) -> dict | None:
         """Return the row of a result that is there already."""

@@ -396,7 +396,7 @@ def main() -> None:
     from benchmarks.scaling_page import write  # it takes the learners above for its sections
 
     options = runner.arguments(__doc__)
-    run = runner.Runner("scaling", again=options.again)
+    run = runner.Runner("scaling", again=options.again, only=options.only)
     if not options.render:
         measure(run, options.only)
     write(run, runner.PAGE.parent)

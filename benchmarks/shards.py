@@ -194,7 +194,7 @@ def pieces_lines(run: runner.Runner) -> list[str]:
 
 def main() -> None:
     options = runner.arguments(__doc__)
-    run = runner.Runner("shards", again=options.again)
+    run = runner.Runner("shards", again=options.again, only=options.only)
     for case in CASES:
         if options.render or options.only not in case or run.find(case, "ours"):
             continue

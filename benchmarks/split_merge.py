@@ -204,7 +204,7 @@ def page(run: runner.Runner) -> str:
 
 def main() -> None:
     options = runner.arguments(__doc__)
-    run = runner.Runner("split_merge", again=options.again)
+    run = runner.Runner("split_merge", again=options.again, only=options.only)
     warnings.simplefilter("ignore", ConvergenceWarning)  # what a time limit stopped is counted in the table
     if not options.render:
         SplitMerge(random_state=0, show_progress=False).fit(table("Heart"))  # loads the kernels

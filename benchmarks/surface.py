@@ -149,7 +149,7 @@ def page(run: runner.Runner) -> str:
 
 def main() -> None:
     options = runner.arguments(__doc__)
-    run = runner.Runner("surface", again=options.again)
+    run = runner.Runner("surface", again=options.again, only=options.only)
     if not options.render:
         items, counts = table("coleman")
         compare_classes(items, [1, 2], sample_weight=counts, n_bootstrap=2, show_progress=False)  # loads the kernels

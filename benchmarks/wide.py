@@ -222,7 +222,7 @@ def page(run: runner.Runner) -> str:
 
 def main() -> None:
     options = runner.arguments(__doc__)
-    run = runner.Runner("wide", again=options.again)
+    run = runner.Runner("wide", again=options.again, only=options.only)
     if not options.render:
         measure(run, options.only)
     runner.render("wide", page(run))

@@ -11,26 +11,35 @@ from __future__ import annotations
 import pickle
 import tempfile
 import threading
+import time
 import warnings
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, wrap_non_picklable_objects
+from joblib.externals.loky import get_reusable_executor
 from joblib.parallel import get_active_backend
 
 from pgmpy_latent._arrays import one_blas_thread
 
 #: Tasks per worker: few, because each has its cost; several, because some last longer than others.
 TASKS = 4
+#: A process gets so large a part of a worker's share of what is left as one task: smaller and smaller ones.
+SHARE = 8
 #: Packs that a worker keeps unpacked.
 KEPT = 6
 #: Seconds that processes are waited for without a look at anything else.
 PULSE = 1.0
+#: Seconds after which processes that have nothing to do end, as joblib has it.
+IDLE = 300
+#: What processes are started with, so that each has one thread.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 _HERE = threading.local()
 _UNPACKED: OrderedDict[bytes, object] = OrderedDict()
@@ -84,6 +93,11 @@ def _shares_memory() -> bool:
     return getattr(_backend(), "supports_sharedmem", False)
 
 
+def _uses_processes() -> bool:
+    """Tell whether workers are processes of this machine."""
+    return type(_backend()).__name__ == "LokyBackend"
+
+
 def _backend():
     """Return the backend that joblib was told to use, or its threads."""
     return get_active_backend(prefer="threads")[0]
@@ -132,8 +146,8 @@ def as_completed(
         yield from ((at, work(item)) for at, item in enumerate(items))
     elif _shares_memory():
         yield from _in_threads(work, items, n)
-    elif type(_backend()).__name__ == "LokyBackend":
-        yield from _in_processes(work, items, n, meanwhile)
+    elif _uses_processes():
+        yield from _in_processes(work, [items], n, meanwhile)
     else:
         yield from _in_tasks(work, items, n)
 
@@ -158,6 +172,37 @@ def mapped(work: Callable, items: Sequence, n_jobs: int | None, report: Callable
         found[at] = result
         report()
     return found
+
+
+def mapped_in_stages(
+    work: Callable, stages: Iterable[Sequence], n_jobs: int | None, report: Callable[[], None] = lambda: None
+) -> list[list]:
+    """Apply a function to independent items of several stages; see :func:`as_completed`. The order stays.
+
+    Parameters
+    ----------
+    work, n_jobs, report
+        See :func:`mapped`.
+    stages : iterable of sequences
+        Items. What it takes to make those of a stage is done here, while other processes work on those before.
+
+    Examples
+    --------
+    >>> mapped_in_stages(abs, iter([[-3, 2], [], [-1]]), n_jobs=2)
+    [[3, 2], [], [1]]
+    """
+    sizes: list[int] = []
+    counted = (sizes.append(len(stage)) or stage for stage in stages)
+    n = n_workers(n_jobs)
+    if n > 1 and not _shares_memory() and _uses_processes():
+        found = {}
+        for at, result in _in_processes(work, counted, n, report):
+            found[at] = result
+            report()
+    else:
+        found = dict(enumerate(mapped(work, [item for stage in counted for item in stage], n_jobs, report)))
+    ends = list(accumulate(sizes))
+    return [[found[at] for at in range(end - size, end)] for end, size in zip(ends, sizes, strict=True)]
 
 
 def work_through(
@@ -288,27 +333,96 @@ def _task(packed: _Packed, items: Sequence[tuple[int, object]]) -> tuple[list[tu
     return results, [(str(one.message), one.category, one.filename, one.lineno) for one in caught]
 
 
-def _in_processes(work: Callable, items: Sequence, n: int, meanwhile: Callable) -> Iterator[tuple[int, object]]:
-    """Let processes of this machine do it, which joblib starts and keeps.
+def _in_processes(
+    work: Callable, stages: Iterable[Sequence], n: int, meanwhile: Callable
+) -> Iterator[tuple[int, object]]:
+    """Let processes of this machine do it, one fewer than workers: this process, too, does its share.
 
-    Their answers are waited for here: joblib looks only every ten milliseconds whether there are any.
+    It has at hand already what others must compute first. Answers are waited for here: joblib looks only every ten
+    milliseconds whether there are any.
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="pgmpy_latent_") as folder,
-        Parallel(n_jobs=n, prefer="threads") as parallel,
-    ):
-        backend = parallel._backend
-        waiting = {backend.submit(task) for task in _tasks(_Packed(work, folder), items, n)}
+    with tempfile.TemporaryDirectory(prefix="pgmpy_latent_") as folder:
+        line = _Line(_Packed(work, folder), n)
         try:
-            while waiting:
-                done, waiting = wait(waiting, timeout=PULSE, return_when=FIRST_COMPLETED)
-                if not done:
-                    meanwhile()
-                for future in done:
+            for stage in stages:
+                line.append(stage)
+            while line.feed(least=1):
+                own = line.take()
+                if own is not None:
+                    at, item = own
+                    with one_blas_thread():
+                        found = _done(work, item)
+                    yield at, _result(found)
+                for future in line.answered(0 if own is not None else PULSE, meanwhile):
                     yield from _answers(future.result())
         finally:
-            if waiting:  # nobody wants what is not done yet
-                backend.abort_everything(ensure_ready=False)
+            line.close()
+
+
+class _Line:
+    """Items that wait to be done, in their order, so that long ones should come first.
+
+    A process that is done gets the next task from the thread that heard of it. As long as there are many, it has one
+    more in store.
+    """
+
+    def __init__(self, packed: _Packed, n: int):
+        self.packed, self.n = packed, n
+        self.n_items = 0
+        self.left: deque[tuple[int, object]] = deque()
+        self.waiting: set[Future] = set()
+        self.open = True
+        self.lock = threading.RLock()
+        self.executor = get_reusable_executor(n - 1, timeout=IDLE, env=ONE_THREAD)
+
+    def append(self, items: Sequence) -> None:
+        """Add items, and give processes what they lack; the last one stays here, whether or not others follow."""
+        with self.lock:
+            self.left.extend(enumerate(items, start=self.n_items))
+            self.n_items += len(items)
+            self.feed(least=1)
+
+    def feed(self, done: Future | None = None, least: int = 0) -> bool:
+        """Give processes what they lack, but for the last items; tell whether anything is left or under way."""
+        if done is not None and (done.cancelled() or done.exception() is not None):
+            return True  # loky, which is about to end, holds locks of its own
+        with self.lock:
+            busy = sum(not future.done() for future in self.waiting)
+            while self.open and len(self.left) > least and busy < (self.n - 1) * (1 + (len(self.left) > 2 * self.n)):
+                some = [self.left.popleft() for _ in range(max(1, len(self.left) // (SHARE * self.n)))]
+                future = self.executor.submit(_task, self.packed, some)
+                self.waiting.add(future)
+                future.add_done_callback(self.feed)
+                busy += 1
+            return bool(self.left or self.waiting)
+
+    def take(self) -> tuple[int, object] | None:
+        """Return the next item, or None."""
+        with self.lock:
+            return self.left.popleft() if self.left else None
+
+    def answered(self, patience: float, meanwhile: Callable) -> set[Future]:
+        """Return what other processes have done, after a wait of some seconds at most."""
+        with self.lock:
+            waiting = set(self.waiting)
+        done = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED).done
+        if not done:
+            meanwhile()
+        with self.lock:
+            self.waiting -= done
+        return done
+
+    def close(self) -> None:
+        """End processes in the middle of what nobody wants any more; others are started when there is work again."""
+        with self.lock:
+            self.open = False
+            waiting = [future for future in self.waiting if not future.done()]
+        if not waiting:
+            return
+        patience = time.monotonic() + PULSE
+        while not all(future.running() or future.done() for future in waiting) and time.monotonic() < patience:
+            time.sleep(0.001)  # loky stumbles over work that it has not handed on yet
+        self.executor.shutdown(wait=True, kill_workers=True)
 
 
 def _in_tasks(work: Callable, items: Sequence, n: int) -> Iterator[tuple[int, object]]:

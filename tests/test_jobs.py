@@ -45,7 +45,7 @@ def square(number):
 
 
 def slow_square(number):
-    time.sleep(0.002 * (5 - number))
+    time.sleep(0.002 * max(0, 5 - number))
     return number**2
 
 
@@ -99,7 +99,7 @@ def test_while_processes_work_something_else_can_be_seen_to(monkeypatch):
     monkeypatch.setattr(_jobs, "PULSE", 0.05)
     calls = []
     with parallel_config(backend="loky"):
-        assert _jobs.mapped(sleepy, [0.5, 0.5], 2, lambda: calls.append(1)) == [0.5, 0.5]
+        assert _jobs.mapped(sleepy, [0.5, 0.0], 2, lambda: calls.append(1)) == [0.5, 0.0]
     assert len(calls) > 4
 
 
@@ -113,15 +113,47 @@ def test_the_order_stays(backend, n_jobs):
         assert _jobs.mapped(lambda number: number + more, range(20), n_jobs) == list(range(3, 23))
 
 
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_stages_are_made_while_others_work(backend, n_jobs):
+    made = []
+
+    def stages():
+        for stage in ([3, 1, 4], [], [2], range(20)):
+            made.append(len(stage))
+            yield stage
+
+    with parallel_config(backend=backend):
+        found = _jobs.mapped_in_stages(slow_square, stages(), n_jobs)
+        assert _jobs.mapped_in_stages(square, iter([]), n_jobs) == []
+        with pytest.raises(TimeUp):
+            _jobs.mapped_in_stages(too_late, [[0, 1], [3, 4, 5]], n_jobs)
+    assert made == [3, 0, 1, 20]
+    assert found == [[9, 1, 16], [], [4], [n**2 for n in range(20)]]
+
+
+def test_a_stage_that_cannot_be_made_ends_the_work():
+    def stages():
+        yield [0.0, 0.0, 5.0]
+        raise ZeroDivisionError
+
+    with parallel_config(backend="loky"):
+        with pytest.raises(ZeroDivisionError):
+            _jobs.mapped_in_stages(sleepy, stages(), 2)
+        assert _jobs.mapped(square, range(4), 2) == [0, 1, 4, 9]
+
+
 def test_the_users_backend_does_the_work():
     own = os.getpid()
     assert {pid for pid, _ in _jobs.mapped(_here, range(4), 2)} == {own}
     with parallel_config(backend="loky"):
-        assert own not in {pid for pid, _ in _jobs.mapped(_here, range(4), 2)}
+        assert own in {pid for pid, _ in _jobs.mapped(_here, range(4), 2)}  # this process works as well
+        assert len({pid for pid, _ in _jobs.mapped(_here, range(4), 2)}) == 2
+        assert len({pid for pid, _ in _jobs.mapped(_here, range(9), 3)}) in (2, 3)
     with parallel_config(backend="loky", n_jobs=2):
         assert _jobs.n_workers(None) == 2
         assert _jobs.n_threads(None) == 1
-        assert own not in {pid for pid, _ in _jobs.mapped(_here, range(4), None)}
+        assert len({pid for pid, _ in _jobs.mapped(_here, range(4), None)}) == 2
     with parallel_config(n_jobs=2):
         assert (_jobs.n_workers(None), _jobs.n_threads(None)) == (2, 2)
 
@@ -141,6 +173,20 @@ def test_matrix_products_of_workers_have_one_thread(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with parallel_config(backend="loky", inner_max_num_threads=3):
         assert _jobs.mapped(blas_threads, range(3), 2) == [1, 1, 1]
+
+
+def test_a_process_that_was_killed_is_named_and_replaced(tmp_path):
+    with parallel_config(backend="loky"):
+        with pytest.raises(RuntimeError, match="terminated"):
+            _jobs.mapped(partial(_killed_elsewhere, os.getpid()), range(8), 2)
+        assert _jobs.mapped(square, range(8), 2) == [n**2 for n in range(8)]
+
+
+def _killed_elsewhere(here, number):
+    if os.getpid() != here:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.2)
+    return number
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
@@ -168,7 +214,7 @@ def test_a_function_is_unpacked_once_by_every_worker():
     with parallel_config(backend="loky"):
         found = _jobs.mapped(Adder(5).added, range(40), 2)
     assert [number for number, _, _ in found] == list(range(5, 45))
-    assert {n for _, n, _ in found} == {1}
+    assert {(n, pid == os.getpid()) for _, n, pid in found} == {(1, False), (0, True)}
 
 
 def test_a_thread_that_nobody_waits_for_gets_to_know():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -90,19 +90,24 @@ class CombinedEvaluation(RestrictedEvaluation):
     def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
         """Return the candidates worth a full fit, in no order."""
         introductions = tuple(move for move in moves if isinstance(move, Introduce))
-        relocations = self._likely([move for move in moves if isinstance(move, Relocate)])
+        relocations = [move for move in moves if isinstance(move, Relocate)]
         others = [move for move in moves if not isinstance(move, (Introduce, Relocate))]
-        counted = [] if introductions in self._introduced else self._dependent(introductions)
-        parcels = self.restricted.parcels([*others, *relocations])
-        tables = [(move, self._completed.table(move)) for move in counted]
-        found = self.restricted.search.map(self._first_look, [*parcels, *tables])
-        self.restricted.learn(found[: len(parcels)])
-        if introductions not in self._introduced:
-            ordered = by_ratio(found[len(parcels) :])
+        likely: list[Relocate] = []
+
+        def stages() -> Iterator[list]:
+            yield self.restricted.parcels([*others, *(move for move in relocations if move.new is None)])
+            likely.extend(self._likely(relocations))
+            yield self.restricted.parcels([move for move in likely if move.new is not None])
+            if introductions not in self._introduced:
+                yield [(move, self._completed.table(move)) for move in self._dependent(introductions)]
+
+        known, more, *counted = self.restricted.search.map_in_stages(self._first_look, stages())
+        self.restricted.learn([*known, *more])
+        if counted:
+            ordered = by_ratio(counted[0])
             fitted = self.restricted.search.map(self._from_counts, ordered[:FITTED])
             self._introduced[introductions] = fitted + ordered[FITTED:]
-        found = self.restricted.candidates(others) + self._introduced[introductions]
-        return found + self.restricted.candidates(relocations)
+        return self.restricted.candidates(others) + self._introduced[introductions] + self.restricted.candidates(likely)
 
     def candidate(self, move: Move) -> Candidate:
         """Evaluate a move that was found worth it in an earlier tree."""

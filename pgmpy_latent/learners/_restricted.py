@@ -121,8 +121,8 @@ class Restricted:
         apart, together = _in_parts([move for move in moves if move not in self.known])
         if self.search.n_workers > 1:
             most = max(1, -(-sum(map(len, together)) // (TASKS * self.search.n_workers)))
-            by_new = [sorted(some, key=lambda move: repr(move.new)) for some in together]
-            together = [some[first : first + most] for some in by_new for first in range(0, len(some), most)]
+            by_moved = [sorted(some, key=lambda move: repr(move.moved)) for some in together]
+            together = [some[first : first + most] for some in by_moved for first in range(0, len(some), most)]
         return [*together, *([move] for move in apart)]
 
     def evaluated(self, parcel: Sequence[Move]) -> list[Candidate]:

@@ -9,7 +9,7 @@ written to a file and taken up again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -242,6 +242,10 @@ class Search:
         What it belongs to must be picklable, for workers that are no threads.
         """
         return _jobs.mapped(function, items, self.n_jobs, self.tick)
+
+    def map_in_stages(self, function: Callable, stages: Iterable[Sequence]) -> list[list]:
+        """Apply a function to candidates of several stages; some are made while processes work on those before."""
+        return _jobs.mapped_in_stages(function, stages, self.n_jobs, self.tick)
 
     def run(self, start: Callable[[], State], advance: Callable[[State], Step]) -> Outcome:
         """Advance until the search ends, and return the best model.
