@@ -47,7 +47,10 @@ def measure(names: Iterable[str], quick: bool, folder: str | None = None, again:
 
 
 def write(folder: Path) -> None:
-    """Write the page and the file of cells, from the results that are there."""
+    """Write the page and the file of cells, from the results that are there; pictures into the documentation only."""
+    for name, module in modules().items():
+        if folder == DOCS and hasattr(module, "draw"):
+            module.draw(runner_of(name))
     sections = [page.section_of(module, runner_of(name)) for name, module in modules().items()]
     (folder / "evidence.md").write_text(page.page(sections))
     (folder / "evidence.csv").write_text(page.as_csv(cell for section in sections for cell in section.cells))

@@ -85,7 +85,12 @@ PROTOCOL = (
     "latter. It falls about as one over the number of rows, and a learned model can hardly undercut it; so the least "
     "mean that the paper has for a model at the most rows, times most rows / rows, is taken away from its figures. "
     "This is too much rather than too little, and flatters them.",
-    "Equal is within two standard errors of a difference of the two means, by both standard deviations.",
+    f"Both the learned trees and those of EM from the true parameters are smoothed before their KL is taken (a "
+    f"pseudo-count of {east.SMOOTHING} per table entry), since a probability of zero makes it infinite; the paper does "
+    "not say what it did about that.",
+    "Equal is within two standard errors of a difference of the two means, by both standard deviations (of true "
+    "models, ours is over different ones); on COIL, where ours is worse, our standard error counts no more "
+    "than the paper's.",
     "RL0 is the search without the cost-effectiveness principle, `improvement_ratio=False`.",
     f"COIL: BIC of the training rows; the log score of the test rows, after EM with a pseudo-count of {east.SMOOTHING} "
     "per table entry, so that none of the 4,000 rows is impossible. The paper does not say what it did about "
@@ -211,16 +216,25 @@ def why_worse(found: Results, model: tuple[int, int], method: str, theirs: float
     return "; ".join(words)
 
 
+#: Why ours is worse, as far as is known.
+WHY_COIL = {
+    "BIC": "a local maximum; EAST as it comes, which looks further, has the higher BIC",
+    "log score": "the trees with the highest BIC are smaller than those that predict best: EAST with half the penalty "
+    "of BIC reaches -34,182; and the paper's treatment of impossible rows is not known",
+}
+
+
 def coil_cell(found: Results, row: str, column: str) -> Cell:
     at, method = list(REAL_ROWS).index(row), REAL_ROWS[row][0]
     theirs, deviation = COIL[at][list(REAL_FIGURES).index(column)]
     ours = found.values(east.COIL, method, REAL_FIGURES[column], REAL_SEEDS)
     if not ours:
         return missing(TITLE, row, f"COIL: {column}", theirs)
-    error = error_of_difference(ours, deviation, N_REAL_RUNS, rounding=0.5)
+    error = error_of_difference(ours, deviation, N_REAL_RUNS, rounding=0.5, worse=np.mean(ours) < theirs)
     seconds = seconds_of(found.values(east.COIL, method, "seconds", REAL_SEEDS))
     times = {"seconds": seconds, "their_seconds": COIL[at][2] * DAY}
-    return compared(TITLE, row, f"COIL: {column}", theirs, float(np.mean(ours)), error, **times)
+    cell = compared(TITLE, row, f"COIL: {column}", theirs, float(np.mean(ours)), error, **times)
+    return replace(cell, reason=WHY_COIL[column]) if cell.verdict == WORSE else cell
 
 
 def cells(run: runner.Runner) -> list[Cell]:

@@ -21,8 +21,7 @@ TITLE = "Karčiauskas, Tables 4.2 and 4.3"
 STANDARD, SPLITTING, FIXED = "Standard", "Splitting", "StandardFixed"
 NOTES = [
     "Cheeseman-Stutz score of models fitted with a pseudo-count of 1 (MAP), mean of five runs, of three for ours. "
-    "Scores are equal if they differ by at most 1, which the thesis takes for the same score, or by the 95 % intervals "
-    "of the means together.",
+    + _thesis.EQUAL_SCORES,
     "Ours has a minute on one thread, the thesis' 280 minutes. Splitting is SplitMerge without merges; Standard is "
     "RandomStarts that only grows; StandardFixed has the states of the best model of Splitting, and random starts, "
     "twice as many in each round, until the minute is over. Independence and Chow-Liu, below the tables, "
@@ -133,7 +132,8 @@ def row_cells(run: runner.Runner, table: str, row: str) -> list[Cell]:
         else:
             seconds = float(np.mean([result["seconds"] for result in ours]))
             values = [result["score"] for result in ours]
-            found.append(_thesis.score_cell(title, row, column, figure, values, seconds))
+            n_stopped = sum(result["stopped"] is not None for result in ours)
+            found.append(_thesis.score_cell(title, row, column, figure, values, seconds, n_stopped))
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from benchmarks import runner  # first: it sets the number of threads
 
 # isort: split
@@ -34,6 +36,8 @@ ROWS = {
 #: Random parameters at which ranks are taken, and what a singular value is called zero below.
 N_DRAWS, ZERO = 3, 1e-9
 QUICK = "quick: "
+#: What benchmarks.merging calls its method.
+MERGED = "ours"
 
 
 def structures() -> list[tuple[int, tuple[int, ...], bool]]:
@@ -79,22 +83,31 @@ def identifiable(n_components: int, cards: tuple[int, ...]) -> dict:
 
 
 def measure(run: runner.Runner, quick: bool = False) -> None:
-    """Take the ranks; what merging does has been measured by benchmarks.merging."""
+    """Take the ranks, and merge components where benchmarks.merging has not done it."""
     for n_components, cards, _ in structures()[:1] if quick else structures():
         case = (QUICK if quick else "") + merging.case_of(n_components, cards)
         run.compare(case, {IDENTIFIABLE: lambda m=n_components, c=cards: identifiable(m + 1, c)}, repeats=1)
+        if not quick and not merged(run, n_components, cards):
+            run.compare(case, {MERGED: lambda m=n_components, c=cards: merging.one_too_many((m, c))}, repeats=1)
 
 
-def merging_cell(older: runner.Runner, n_components: int, cards: tuple[int, ...], possible: bool) -> Cell:
+def merged(run: runner.Runner, n_components: int, cards: tuple[int, ...]) -> dict | None:
+    """Return what merging found for a structure, with seconds: by benchmarks.merging, or by this script."""
+    case = merging.case_of(n_components, cards)
+    row = runner.Runner("merging").find(case, MERGED) or run.find(case, MERGED)
+    return {**json.loads(row["figures"]), "seconds": float(row["seconds"])} if row else None
+
+
+def merging_cell(run: runner.Runner, n_components: int, cards: tuple[int, ...], possible: bool) -> Cell:
     """Compare how often L is got back with what the thesis says."""
-    row = merging.case_of(n_components, cards)
-    if not older.find(row, "ours"):
+    row, found = merging.case_of(n_components, cards), merged(run, n_components, cards)
+    if found is None:
         return missing(TITLE, row, BACK, float(possible))
-    n_back, n_perfect = (older.figure(row, "ours", name) for name in ("back", "perfect"))
+    n_back, n_perfect = found["back"], found["perfect"]
     share = n_back / n_perfect
     if share == possible:
-        return compared(TITLE, row, BACK, float(possible), share, 0.0, seconds=older.seconds(row, "ours"))
-    n_away, n_models = (older.figure(row, "ours", name) for name in ("models_away", "models"))
+        return compared(TITLE, row, BACK, float(possible), share, 0.0, seconds=found["seconds"])
+    n_away, n_models = found["models_away"], found["models"]
     reason = (
         f"the thesis' conjecture fails: {n_perfect - n_back} of {n_perfect} perfect L', for {n_away} of {n_models} "
         "models L, do not give L back"
@@ -117,8 +130,7 @@ def property_cells(run: runner.Runner, name: str, number: slice, theirs: tuple[f
 
 def cells(run: runner.Runner) -> list[Cell]:
     """Return a cell per structure for merging, and one per row of the thesis for the other columns."""
-    older, found = runner.Runner("merging"), []
-    found += [merging_cell(older, *structure) for structure in structures()]
+    found = [merging_cell(run, *structure) for structure in structures()]
     for name, (number, *theirs) in ROWS.items():
         found += property_cells(run, name, number, tuple(theirs))
     return found

@@ -28,9 +28,8 @@ TITLE = "Karčiauskas, Tables 6.1 to 6.11"
 NOTES = [
     "Which parameters the thesis drew is not known; ours are drawn likewise, uniformly. Instead of BIC, each cell "
     "holds how far the mean BIC is below the best model known for the table: in the thesis the best mean of the row, "
-    "ours the best of all our runs and of EM from the true parameters. Ours is the stricter measure. Gaps are equal if "
-    "they differ by at most 1, which the thesis takes for the same score, or by the 95 % intervals of the means "
-    "together.",
+    "ours the best of all our runs and of EM from the true parameters. Ours is the stricter measure. "
+    + _thesis.EQUAL_SCORES,
     "Standard3 is RandomStarts with random tables as starts, as in the thesis; so is StandardFixed, with 16, 32, and "
     "so on to 1,024 starts rather than for SplitMerge's time, so that the result does not depend on the machine. A run "
     "is stopped after five minutes (the thesis: ten hours).",
@@ -249,12 +248,18 @@ def row_cells(run: runner.Runner, table: str, row: str) -> list[Cell]:
         elif not values:
             cells.append(missing(title, name, column, figure.mean))
         else:
-            error = _thesis.allowed(figure.interval, _thesis.half_width(values))
+            mean = float(np.mean(values))
+            error = _thesis.allowed(figure.interval, _thesis.half_width(values), mean - figure.mean)
             seconds = float(np.mean([result["seconds"] for result in found]))
             times = {"seconds": seconds, "their_seconds": figure.seconds}
-            cell = compared(title, name, column, figure.mean, float(np.mean(values)), error, **times)
-            cells.append(replace(cell, reason=why_worse(run, one, best)) if cell.verdict == WORSE else cell)
+            cell = compared(title, name, column, figure.mean, mean, error, **times)
+            why = f"{_thesis.spread(values, figure.mean, n_stopped(found))}; {why_worse(run, one, best)}"
+            cells.append(replace(cell, reason=why) if cell.verdict == WORSE else cell)
     return cells
+
+
+def n_stopped(found: list[dict]) -> int:
+    return sum(result["stopped"] is not None for result in found)
 
 
 def why_worse(run: runner.Runner, one: Sample, best: float) -> str:

@@ -53,7 +53,7 @@ def seconds_of(found: Sequence[float]) -> float | None:
 
 
 def error_of_difference(
-    ours: Sequence[float], deviation: float | None, n_theirs: int = 1, rounding: float = 0.0
+    ours: Sequence[float], deviation: float | None, n_theirs: int = 1, rounding: float = 0.0, worse: bool = False
 ) -> float:
     """Return by how much two means may differ and still be equal: two standard errors, and what rounding explains.
 
@@ -67,6 +67,8 @@ def error_of_difference(
         How many runs the paper's mean is of.
     rounding : float
         Half a unit of the paper's last digit.
+    worse : bool
+        Whether ours is the worse one: then our standard error counts no more than the paper's, if that is known.
 
     Examples
     --------
@@ -74,7 +76,12 @@ def error_of_difference(
     (2.3094, 1.218)
     >>> error_of_difference([7.0, 7.0], None, rounding=0.5)
     0.5
+    >>> round(error_of_difference([1.0, 9.0], 2.0, 4, worse=True), 4)
+    2.8284
     """
     own = float(np.std(ours, ddof=1)) if len(ours) > 1 else (deviation or 0.0)
     theirs = own if deviation is None else deviation
-    return STANDARD_ERRORS * math.sqrt(own**2 / len(ours) + theirs**2 / n_theirs) + rounding
+    of_ours, of_theirs = own**2 / len(ours), theirs**2 / n_theirs
+    if worse and deviation is not None:
+        of_ours = min(of_ours, of_theirs)
+    return STANDARD_ERRORS * math.sqrt(of_ours + of_theirs) + rounding
