@@ -12,8 +12,9 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 from sklearn.naive_bayes import GaussianNB
 
-from pgmpy_latent.classification import _edges, _model
+from pgmpy_latent.classification import _edges, _em, _model
 from pgmpy_latent.classification._em import (
+    FEW,
     SMALLEST_VARIANCE,
     Problem,
     climb,
@@ -1011,7 +1012,7 @@ def test_the_likelihood_that_is_returned_is_that_of_the_models_that_are(blocks, 
     values, _ = expected(problem, ended.models, ended.numbers)
     np.testing.assert_allclose(values, ended.log_likelihoods, rtol=1e-12)
     assert [trace[-1] for trace in ended.traces] == ended.log_likelihoods.tolist()
-    assert all(len(trace) <= max_iter for trace in ended.traces)
+    assert all(len(trace) <= max_iter + (max_iter < FEW) for trace in ended.traces)  # after the last step as well
     assert all(np.diff(trace).min(initial=0.0) > -1e-8 for trace in ended.traces)
 
 
@@ -1045,6 +1046,49 @@ def test_an_interrupt_ends_em_where_it_is(blocks, stages):
     assert sorted(ended.numbers) == sorted(numbers)
     assert {len(trace) for trace in ended.traces} == {3}
     np.testing.assert_allclose(expected(problem, ended.models, ended.numbers)[0], ended.log_likelihoods, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_reports", [1, 2, 4])
+def test_whatever_ends_the_first_iteration_every_weighting_has_a_model_that_took_a_step(blocks, monkeypatch, n_reports):
+    monkeypatch.setattr(_em, "CHUNK", 1)  # a model at a time
+    rows, weightings = blocks
+    problem = Problem(rows.by_class, weightings)
+    starts, numbers = draw_starts(rows, weightings, (2, 2), 3, seed=0)
+    before, _ = expected(problem, starts, numbers)
+    calls = []
+
+    def report():
+        calls.append(0)
+        if len(calls) >= n_reports:
+            raise KeyboardInterrupt
+
+    ended = climb(problem, starts, numbers, stages=[(5, 2)], report=report)
+    assert ended.interrupted
+    assert sorted(ended.numbers) == [0, 1, 2]
+    assert len(calls) < len(numbers)
+    for number, value, trace in zip(ended.numbers, ended.log_likelihoods, ended.traces, strict=True):
+        assert value > before[numbers == number].min()
+        assert trace[-1] == value > trace[0]
+    np.testing.assert_allclose(expected(problem, ended.models, ended.numbers)[0], ended.log_likelihoods, rtol=1e-12)
+
+
+def test_an_interrupt_in_the_very_first_step_leaves_a_model(blocks, monkeypatch):
+    rows, weightings = blocks
+    problem = Problem(rows.by_class, weightings)
+    starts, numbers = draw_starts(rows, weightings, (1, 1), 2, seed=0)
+    pressed = []
+
+    def press(*arguments):
+        if not pressed:
+            pressed.append(1)
+            raise KeyboardInterrupt
+        return step(*arguments)
+
+    monkeypatch.setattr(_em, "step", press)
+    ended = climb(problem, starts, numbers)
+    assert ended.interrupted
+    assert np.isfinite(ended.log_likelihoods).all()
+    assert all(len(trace) == 2 for trace in ended.traces)
 
 
 # Learning ---------------------------------------------------------------------------------------------------------

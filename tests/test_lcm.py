@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pgmpy_latent import LatentClassificationModel
+from pgmpy_latent.classification._rows import training
 from pgmpy_latent.exceptions import DataError, WeightError
 
 
@@ -344,6 +345,54 @@ def test_time_limit_and_interrupts_leave_a_fitted_model(iris, monkeypatch):
     assert est.predict(X).shape == y.shape
 
 
+def test_ctrl_c_while_edges_are_learned_leaves_the_model_without_them(iris, monkeypatch):
+    from pgmpy_latent.classification import _learn
+
+    def press(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_learn, "learned_edges", press)
+    est = LatentClassificationModel(2, 1, learn_edges=True, random_state=0).fit(*iris)
+    assert est.stopped_ == "interrupted"
+    assert est.edges_.all()
+    assert est.score(*iris) > 0.9
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1 / 150])
+def test_weights_that_are_shares_support_as_many_edges_as_rows_do(iris, weight):
+    est = LatentClassificationModel(3, 2, learn_edges=True, random_state=0)
+    whole = est.fit(*iris).edges_
+    shares = est.fit(*iris, sample_weight=np.full(150, weight)).edges_
+    np.testing.assert_array_equal(whole, shares)
+    assert whole.any()
+
+
+def test_one_iteration_is_one_step(iris):
+    est = LatentClassificationModel(3, 1, max_iter=1, shrinkage=0, random_state=0).fit(*iris)
+    assert est.n_iter_ == 1
+    assert len(est.log_likelihoods_) == 2
+    assert est.log_likelihood_ == est.log_likelihoods_[1] > est.log_likelihoods_[0]
+
+
+@pytest.mark.parametrize("kind", [str, object])
+def test_numbers_as_text_are_numbers(iris, kind):
+    X, y = iris
+    frame = X.astype(str).astype(kind)
+    est = LatentClassificationModel(2, 1, random_state=0)
+    np.testing.assert_array_equal(est.fit(frame, y).predict_proba(frame), est.fit(X, y).predict_proba(X))
+
+
+def test_a_column_that_the_rows_for_sizes_lack_is_no_reason_to_warn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3))
+    X[:, 2] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = training(X, np.arange(20) % 2, np.ones(20))
+    assert rows.location[2] == 0.0
+    assert rows.scale[2] == 1.0
+
+
 def test_hard_shapes_are_sound():
     rng = np.random.default_rng(0)
     base = rng.normal(size=(60, 2))
@@ -396,6 +445,10 @@ def broken(column, value):
         ({"offset": False, "learn_edges": True}, *IRIS, ValueError, "learn_edges needs offsets"),
         ({"offset": False}, IRIS[0] + 1e5, IRIS[1], DataError, "column 'sepal length .cm.' is too far from zero"),
         ({"cv": []}, *IRIS, DataError, "cv has no folds"),
+        ({"cv": [1, 2]}, *IRIS, DataError, "cv has folds that are no pairs of row numbers"),
+        ({}, IRIS[0], [None, *IRIS[1][1:]], (ValueError, DataError), "y|None"),
+        ({}, np.ones((150, 4)) + np.arange(600).reshape(150, 4) % 2 * 2.3e-16, IRIS[1], DataError, "are constant"),
+        ({"n_components": 200}, *IRIS, ValueError, "^n_components=200 is more than the 150 rows"),
         ({"cv": [([0, 1], [150])]}, *IRIS, DataError, "cv speaks of row 150, but there are 150 rows"),
         ({}, IRIS[0].replace(5.1, np.inf), IRIS[1], DataError, "column 'sepal length .cm.' has infinite"),
         ({}, IRIS[0] * 0 + 3, IRIS[1], DataError, "all attributes are constant .*sepal length"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from pgmpy_latent.classification._model import (
     suitable,
     transposed,
 )
-from pgmpy_latent.iteration import race
+from pgmpy_latent.iteration import best_of_groups, race
 
 #: Where rows say nothing about a coefficient it stays; this is how much the old value weighs, relative to the rows.
 INERTIA = 1e-9
 #: Smallest variance of a latent in a class, where a usual one is one.
 SMALLEST_VARIANCE = 1e-6
+#: Of so many iterations the last one matters.
+FEW = 3
 #: Numbers of a batch that are worked on at a time; more would not stay in the processor's cache.
 CHUNK = 400_000
 
@@ -272,11 +274,13 @@ class _Climb:
     def advance(self) -> np.ndarray:
         """Take every model one iteration further; return the log-likelihoods before it."""
         old = self.batch
-        results = []
+        results, interrupt = [], None
         for part in parts_of(old.models, self.problem.weights.shape[1] / old.models.shape[1]):
+            interrupt = self._interrupt(old, part.start) if results else None
+            if interrupt is not None:
+                old = old.take(slice(0, part.start))
+                break
             edges = None if old.edges is None else old.edges[part]
-            if results and self.n_iter:  # models that have taken no step are worth nothing
-                self.report()
             results.append(step(self.problem, old.models.take(part), old.numbers[part], edges))
         values = np.concatenate([logs for logs, _ in results])
         new = joined([models for _, models in results])
@@ -284,8 +288,47 @@ class _Climb:
         self.n_iter += 1
         for position, value in zip(old.positions, values, strict=True):
             self.traces[position].append(float(value))
+        if interrupt is not None:
+            raise interrupt
         self.report()
         return values
+
+    def _interrupt(self, old: _Batch, n_done: int) -> KeyboardInterrupt | None:
+        """Return what ends the first iteration after some of the models; in later ones it is raised.
+
+        Models that have taken no step are worth nothing, so that every weighting gets one that has.
+        """
+        try:
+            self.report()
+        except KeyboardInterrupt as reason:
+            if self.n_iter:
+                raise
+            if len(np.unique(old.numbers[:n_done])) == len(np.unique(old.numbers)):
+                return reason
+        return None
+
+    def settle(self, fewest: bool) -> None:
+        """Find out where models are that have taken a step or two; otherwise they would be taken back to before it.
+
+        Parameters
+        ----------
+        fewest : bool
+            Whether to do so for the best model of each weighting only, because the time is up.
+        """
+        if fewest:
+            self.keep(np.sort(best_of_groups(self.batch.values, self.batch.numbers, 1)))
+        self.report = lambda: None
+        if not self.n_iter:
+            self.advance()
+        batch, logs = self.batch, []
+        for part in parts_of(batch.models, self.problem.weights.shape[1] / batch.models.shape[1]):
+            models = batch.models.take(part)
+            found, _ = expected(self.problem, models, batch.numbers[part])
+            logs.append(found + log_penalty(self.problem, models))
+        values = np.concatenate(logs)
+        for position, value in zip(batch.positions, values, strict=True):
+            self.traces[position].append(float(value))
+        self.batch = replace(batch, before=batch.models, values=values)
 
     def keep(self, which: np.ndarray) -> None:
         """Go on with some of the models only."""
@@ -342,6 +385,8 @@ def climb(
             ended.append(runner.split_off(runner.batch.gains < enough[runner.batch.numbers]))
     except KeyboardInterrupt:
         interrupted = True
+    if runner.n_iter < FEW and len(runner.batch.numbers):
+        runner.settle(fewest=interrupted)
     ended.append(runner.split_off(np.ones(len(runner.batch.numbers), bool)))
     return Ended(
         joined([part.models for part in ended]),

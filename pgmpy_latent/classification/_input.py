@@ -17,6 +17,8 @@ from pgmpy_latent.exceptions import DataError, WeightError
 
 #: Sizes and spreads of attributes beyond which, up or down, squares overflow or vanish; and standard deviations.
 LARGEST, FARTHEST = 1e150, 1e100
+#: An attribute whose spread is below this share of its size is constant; the rest is rounding.
+CONSTANT = 1e-12
 #: Standard deviations between zero and an attribute's mean beyond which a model without offsets loses precision.
 FAR = 1e3
 
@@ -61,7 +63,10 @@ def training_rows(estimator, X, y, sample_weight) -> Given:
         raise WeightError("sample_weight has negative entries; give weights of at least zero")
     counts = weights > 0
     X, y, weights = X[counts], y[counts], weights[counts]
-    estimator.classes_, labels = np.unique(y, return_inverse=True)
+    try:
+        estimator.classes_, labels = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise DataError("y mixes kinds of values, or lacks some; give every row a class of one kind") from None
     _check_classes(estimator.classes_, labels)
     _check_attributes(estimator, X)
     if not estimator.offset:
@@ -111,7 +116,11 @@ def _without_words(X):
             return np.where(pd.isna(array), np.nan, array) if array.dtype == object else X
     if isinstance(X, pd.DataFrame):
         _refuse_words(X)
-        odd = [at for at, dtype in enumerate(X.dtypes) if pd.api.types.is_object_dtype(dtype)]
+        odd = [
+            at
+            for at, dtype in enumerate(X.dtypes)
+            if pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.StringDtype)
+        ]
         if odd:
             X = X.copy(deep=False)
             for at in odd:
@@ -129,7 +138,7 @@ def _holds_numbers(column: pd.Series) -> bool:
     """Return whether a column holds numbers, also as text; raise TypeError where a cell is no single value."""
     if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return not pd.api.types.is_complex_dtype(column.dtype)
-    if column.dtype != object:
+    if column.dtype != object and not isinstance(column.dtype, pd.StringDtype):
         return False
     try:
         pd.to_numeric(column)
@@ -164,15 +173,13 @@ def _check_attributes(estimator, X: np.ndarray) -> None:
     empty = np.isnan(X).all(axis=0)
     if empty.any():
         raise DataError(f"column {names[int(np.argmax(empty))]!r} has no value at all; drop it")
-    with np.errstate(invalid="ignore"):
-        constant = np.nanmin(X, axis=0) == np.nanmax(X, axis=0)
+    spread = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+    constant = spread <= CONSTANT * np.nanmax(np.abs(X), axis=0)
     if constant.all():
         raise DataError(
             f"all attributes are constant ({', '.join(map(repr, names[:5]))}); nothing tells the classes apart"
         )
-    extreme = (np.nanmax(np.abs(X), axis=0) > LARGEST) | (
-        ~constant & (np.nanmax(X, axis=0) - np.nanmin(X, axis=0) < 1 / LARGEST)
-    )
+    extreme = (np.nanmax(np.abs(X), axis=0) > LARGEST) | (~constant & (spread < 1 / LARGEST))
     if extreme.any():
         raise DataError(
             f"column {names[int(np.argmax(extreme))]!r} has numbers too large or too close together "
@@ -233,7 +240,10 @@ class Folds:
         self.renewable = isinstance(cv, Integral) or cv is None
         self.cv = (5 if cv is None else int(cv)) if self.renewable else cv
         if not self.renewable and isinstance(cv, Iterable) and not hasattr(cv, "split"):
-            self.cv = [tuple(_mapped(part, given.place) for part in fold) for fold in cv]
+            folds = list(cv)
+            if not all(isinstance(fold, (tuple, list)) and len(fold) == 2 for fold in folds):
+                raise DataError("cv has folds that are no pairs of row numbers, to learn from and to test on")
+            self.cv = [tuple(_mapped(part, given.place) for part in fold) for fold in folds]
             if not self.cv:
                 raise DataError("cv has no folds; give a whole number, a splitter, or pairs of row numbers")
 

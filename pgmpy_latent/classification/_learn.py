@@ -115,7 +115,7 @@ def learn(
     choice = _Choice(rows, weightings, recipe.select)
     ended = climb(problem, starts, numbers, stages=thinning(n_init), judge=choice.worth, **limits)
     if recipe.edges is not None:
-        ended = _with_edges(problem, ended, recipe.edges == "shared", limits)
+        ended = _with_edges(problem, ended, recipe.edges == "shared", limits, rows.row_worth)
     found = choice.best(ended)
     return replace(found, log_likelihoods=found.log_likelihoods - log_penalty(problem, found.models))
 
@@ -137,14 +137,17 @@ def thinning(n_init: int) -> list[tuple[int, int]]:
     return stages
 
 
-def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: dict) -> Ended:
+def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: dict, row_worth: float) -> Ended:
     """Alternate between edges, learned from what EM expects, and EM with them, until they stay (structural EM)."""
     edges = np.ones(ended.models.loadings.shape, bool)
     for _ in range(EDGE_ROUNDS):
         if ended.interrupted:
             break
-        _, by_class = expected(problem, ended.models, ended.numbers)
-        new = learned_edges(sum_of(by_class), edges, shared)
+        try:
+            _, by_class = expected(problem, ended.models, ended.numbers)
+            new = learned_edges(sum_of(by_class) * (1.0 / row_worth), edges, shared)
+        except KeyboardInterrupt:
+            return replace(ended, interrupted=True)
         if ended.edges is not None and (new == edges).all():
             break
         ended = climb(problem, without(ended.models, new), ended.numbers, edges=new, **limits)

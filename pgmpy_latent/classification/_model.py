@@ -283,6 +283,9 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         return Moments(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
+    def __mul__(self, factor: float) -> Moments:
+        return Moments(*(getattr(self, field.name) * factor for field in fields(self)))
+
 
 def moments(model: Parameters, label: int, rows: Rows | RaggedRows, weights: np.ndarray) -> tuple[np.ndarray, Moments]:
     """Return log-likelihoods and expected sums of rows of one class.

@@ -8,10 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from pgmpy_latent.classification._input import CONSTANT
 from pgmpy_latent.classification._model import RaggedRows, Rows, grouped
-
-#: An attribute whose spread is below this share of its size is constant; the rest is rounding.
-CONSTANT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,8 @@ def training(attributes: np.ndarray, labels: np.ndarray, weights: np.ndarray, *,
     labels : int array, shape (n_rows,)
         Numbers of the classes, from zero.
     weights : array, shape (n_rows,)
-        Positive weights. Their proportions decide, but for edges, which more rows support better.
+        Positive weights. Their proportions decide, but for edges and shrinkage, which depend on how many rows there
+        are: as many as the weights sum to, but no fewer than rows.
     centre : bool
         Whether to subtract the mean of each attribute; a model without offsets needs the attributes as they are.
 
@@ -135,7 +134,7 @@ def training(attributes: np.ndarray, labels: np.ndarray, weights: np.ndarray, *,
 def _location_and_scale(attributes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and standard deviation of each attribute; one where it is constant."""
     seen = ~np.isnan(attributes)
-    mass = weights @ seen
+    mass = np.maximum(weights @ seen, np.finfo(float).tiny)  # of a column that some rows do not have, zero
     location = (weights @ np.where(seen, attributes, 0.0)) / mass
     deviations = np.where(seen, attributes - location, 0.0)
     scale = np.sqrt((weights @ (deviations * deviations)) / mass)

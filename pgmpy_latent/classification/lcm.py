@@ -237,9 +237,8 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
             )
         latents, components = self.n_latents or 1, self.n_components or 1
         if latents * components > n_rows:
-            raise ValueError(
-                f"n_latents={latents} times n_components={components} is more than the {n_rows} rows; give fewer"
-            )
+            given = [f"{name}={getattr(self, name)}" for name in ("n_latents", "n_components") if getattr(self, name)]
+            raise ValueError(f"{' times '.join(given)} is more than the {n_rows} rows; give fewer")
 
     def _recipe(self) -> Recipe:
         return Recipe(
@@ -280,7 +279,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         jacobian = rows.weights @ (~np.isnan(rows.table) @ np.log(rows.scale))
         self.log_likelihoods_ = [value - jacobian for value in found.traces[0]]
         self.log_likelihood_ = float(found.log_likelihoods[0] - jacobian)
-        self.n_iter_ = len(self.log_likelihoods_)
+        self.n_iter_ = min(len(self.log_likelihoods_), self.max_iter)
 
     def _log_joint(self, X) -> np.ndarray:
         """Return log P(class, attributes), in units of the standardised attributes."""
