@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import uuid
 from contextlib import suppress
@@ -63,7 +64,7 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
     target = _target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist; create it first")
-    beside = target.with_name(f"{_beginning(target)}{uuid.uuid4().hex}{ENDING}")
+    beside = target.with_name(f".{target.name}.{uuid.uuid4().hex}{ENDING}")
     try:
         with open(beside, "xb") as file:
             file.write(content)
@@ -80,21 +81,17 @@ def remove_unfinished(path: str | os.PathLike) -> None:
     Examples
     --------
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Path(f"{folder}/.note.txt.0a.tmp").touch()
+    ...     Path(f"{folder}/.note.txt.{'0a' * 16}.tmp").touch()
+    ...     Path(f"{folder}/.note.txt.gz.{'0a' * 16}.tmp").touch()
     ...     remove_unfinished(f"{folder}/note.txt")
-    ...     os.listdir(folder)
-    []
+    ...     len(os.listdir(folder))
+    1
     """
     target = _target(path)
     for found in target.parent.iterdir():
-        if found.name.startswith(_beginning(target)) and found.name.endswith(ENDING):
+        if re.fullmatch(re.escape(f".{target.name}.") + "[0-9a-f]{32}" + re.escape(ENDING), found.name):
             with suppress(OSError):  # rubbish, which harms nobody
                 found.unlink()
-
-
-def _beginning(target: Path) -> str:
-    """Return how the names of files begin that are to become a target."""
-    return f".{target.name}."
 
 
 def _target(path: str | os.PathLike) -> Path:

@@ -52,11 +52,14 @@ class Reading:
         """Raise unless the weights are named by their column."""
         try:
             hash(self.weights)
+            named = not hasattr(self.weights, "to_delayed")  # a Series of Dask's has a hash
         except TypeError:
+            named = False
+        if not named:
             raise WeightError(
                 f"sample_weight is a {type(self.weights).__name__}; of a table in pieces, give the name of the column "
                 "that holds the weights"
-            ) from None
+            )
 
     def read_held(self, held, label: str, rows: bool) -> Piece:
         """Encode a part; without its rows if only its categories are wanted."""
@@ -135,6 +138,7 @@ class Book:
     levels: list = field(default_factory=list)
     position: dict = field(default_factory=dict)
     occurring: set = field(default_factory=set)
+    kinds: set = field(default_factory=set)
     settled: bool | None = None
 
     def places(self, levels: list) -> np.ndarray:
@@ -142,6 +146,7 @@ class Book:
         for value in levels:
             if self.position.setdefault(identity(value), len(self.levels)) == len(self.levels):
                 self.levels.append(value)
+                self.kinds.add(identity(value)[0])
         return np.array([*(self.position[identity(value)] for value in levels), -1], np.int64)  # -1 finds the last
 
 
@@ -198,13 +203,11 @@ class Pool:
             words = f"differs in {', '.join(map(repr, odd[:5]))}" if odd else "has them in another order"
             raise DataError(f"{piece.label} has other columns than {self._first}: it {words}")
         for name, book, levels in zip(self.names, self.books, piece.levels, strict=True):
-            if levels and book.levels:
-                before, now = identity(book.levels[0])[0], identity(levels[0])[0]
-                if before != now:
-                    raise DataError(
-                        f"column {name!r} holds {levels[0]!r} in {piece.label} and {book.levels[0]!r} before; "
-                        "give it the same type in all chunks"
-                    )
+            if levels and book.levels and book.kinds.isdisjoint(identity(value)[0] for value in levels):
+                raise DataError(
+                    f"column {name!r} holds {levels[0]!r} in {piece.label} and {book.levels[0]!r} before; "
+                    "give it the same type in all chunks"
+                )
 
     def join(self) -> None:
         """Join rows that are equal; if too many are left, drop them."""
@@ -224,7 +227,9 @@ class Pool:
         if self.names is None:
             raise DataError("there are no chunks; give at least one table")
         if not self._size:
-            raise WeightError("all rows of all chunks have weight zero; give at least one row a positive weight")
+            raise WeightError(
+                "there are no rows, or all rows of all chunks have weight zero; give at least one row a positive weight"
+            )
         self.join()
         (codes,), (weights,) = self._codes, self._weights
         states, placed = self._coded(codes, state_names, unseen)

@@ -49,7 +49,7 @@ def check_n_jobs(value) -> None:
 
 def check_checkpoint(path) -> None:
     """Raise if a checkpoint is not the path of a file."""
-    if path is not None and not isinstance(path, (str, os.PathLike)):
+    if path is not None and (not isinstance(path, (str, os.PathLike)) or not os.fspath(path)):
         raise ValueError(f"checkpoint is {path!r}; give the path of a file, as 'search.json', or None")
 
 
@@ -66,8 +66,10 @@ def time_left(seconds: float) -> str:
 
 def whole_seed(random_state) -> int | None:
     """Return a seed that a SeedSequence takes, from what scikit-learn allows."""
-    if random_state is None or (isinstance(random_state, (int, np.integer)) and random_state >= 0):
-        return random_state
+    if random_state is None:
+        return None
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, np.random.Generator):

@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import (
     EAST,
@@ -33,7 +35,7 @@ from pgmpy_latent import (
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
 from pgmpy_latent.learners import _checkpoint
 from pgmpy_latent.learners._checkpoint import Checkpoint, _back, _plain, fingerprint
-from pgmpy_latent.learners._search import State
+from pgmpy_latent.learners._search import Search, State
 from pgmpy_latent.sparse import read_sparse
 from tests.samples import assert_same_tree, labels, latent_class, press_ctrl_c, small_tree, two_classes_of_columns
 
@@ -158,10 +160,45 @@ def test_large_tables_are_hashed_in_blocks(monkeypatch, table):
 
 
 def test_what_a_killed_process_began_to_write_is_removed(tmp_path, table):
-    (tmp_path / ".a.json.0123.tmp").write_text("half of")
-    (tmp_path / ".b.json.0123.tmp").write_text("another's")
-    BinG(checkpoint=tmp_path / "a.json", **QUIET).fit(table)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".b.json.0123.tmp", "a.json"]
+    ending = f"{'0123' * 8}.tmp"
+    for name, text in {"a": "half of", "a.json": "another's", "b": "one more"}.items():
+        (tmp_path / f".{name}.{ending}").write_text(text)
+    BinG(checkpoint=tmp_path / "a", **QUIET).fit(table)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f".a.json.{ending}", f".b.{ending}", "a"]
+
+
+@every_learner
+def test_seeds_of_numpy_are_kept(tmp_path, table, learner):
+    learner = clone(learner).set_params(checkpoint=tmp_path / "a.json", random_state=np.int64(3))
+    again = clone(learner).set_params(random_state=3, checkpoint=None)
+    assert_same_tree(model_of(learner.fit(table)), model_of(again.fit(table)))
+    assert isinstance(json.loads((tmp_path / "a.json").read_text())["entropy"], int)
+
+
+def test_a_finished_file_holds_what_was_fitted_to_all_rows(monkeypatch, tmp_path, table):
+    learner = FindHidden(max_latents=1, criterion="held_out", checkpoint=tmp_path / "a.json", **QUIET)
+    first = learner.fit(table)
+    model, value, base = first.network_, first.log_likelihood_, first.base_
+    with monkeypatch.context() as patched:
+        patched.setattr(Search, "fit", lambda *given, **options: pytest.fail("EM ran"))
+        again = learner.set_params(time_limit=1e-9).fit(table)
+    assert_same_tree(again.network_, model)
+    assert_same_tree(again.base_, base)
+    assert again.log_likelihood_ == value
+    assert again.stopped_ is None
+
+
+def test_ctrl_c_before_all_rows_are_learned_from_leaves_the_network(monkeypatch, table):
+    learner = FindHidden(max_latents=1, criterion="held_out", **QUIET)
+
+    def press(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FindHidden, "_fitted_again", press)
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C"):
+        learner.fit(table)
+    assert learner.stopped_ == "interrupted"
+    assert np.isfinite(learner.log_likelihood_)
 
 
 def test_a_finished_file_is_returned_where_nothing_can_be_written(monkeypatch, tmp_path, table):
@@ -300,6 +337,8 @@ def test_other_data_are_refused_with_both_fingerprints(finished, table):
         (lambda text: text.replace('"version": 1', '"version": "x"', 1), "has an unknown version"),
         (lambda text: text.replace('"memory"', '"memories"', 1), "is damaged .KeyError: 'memory'"),
         (lambda text: text.replace('"latent": true', '"latent": 3', 1), "is damaged .FileFormatError: node"),
+        (lambda text: json.dumps({**json.loads(text), "memory": []}), "is damaged .ValueError: its memory"),
+        (lambda text: json.dumps({**json.loads(text), "history": [{}]}), "is damaged .ValueError: its memory"),
     ],
 )
 def test_damaged_files_are_refused_and_kept(finished, table, change, words):

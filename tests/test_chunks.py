@@ -148,6 +148,7 @@ def test_learners_take_tables_in_pieces(tmp_path, survey):
         ([{"x": [1], "y": [1]}, {"y": [1], "x": [1]}], DataError, "chunk 1 .* has them in another order"),
         ([{"x": [1]}, {"x": ["1"]}], DataError, "column 'x' holds '1' in chunk 1 and 1 before; give it the same type"),
         ([{"x": [None]}], DataError, "column 'x' is all missing"),
+        ([{"x": [], "w": []}], WeightError, "there are no rows, or all rows"),
         ([{"x": [1], "w": ["a"]}], WeightError, "chunk 0, column 'w': sample_weight is not numeric"),
         ([{"x": [1], "w": [1]}, {"x": [1], "w": [-1]}], WeightError, "chunk 1, column 'w': .* -1.0 in row 0"),
         ([{"x": [1], "w": [0]}], WeightError, "all rows of all chunks have weight zero"),
@@ -158,6 +159,18 @@ def test_pieces_that_do_not_fit_together_are_named(parts, error, words):
     weights = "w" if error is WeightError else None
     with pytest.raises(error, match=words):
         encode_chunks([pd.DataFrame(part) for part in parts], sample_weight=weights)
+
+
+def test_kinds_of_values_may_mix_as_in_one_table():
+    parts = [pd.DataFrame({"x": pd.Series(values, dtype=object)}) for values in (["a", 1], [2, "b"], ["a", 3])]
+    assert_same_data(encode_chunks(parts), encode(pd.concat(parts)))
+
+
+def test_a_series_of_dask_is_no_name_of_a_column():
+    dask = pytest.importorskip("dask.dataframe")
+    frame = dask.from_pandas(pd.DataFrame({"x": [0, 1], "w": [1.0, 2.0]}), npartitions=1)
+    with pytest.raises(WeightError, match="give the name of the column that holds the weights"):
+        encode_chunks(frame[["x"]], sample_weight=frame["w"])
 
 
 def test_what_is_no_table_in_pieces(tmp_path):

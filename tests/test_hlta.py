@@ -1,5 +1,6 @@
 """HLTA: islands are groups that one hidden variable explains, levels are stacked, and sparse tables are welcome."""
 
+import signal
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from pgmpy_latent import HLTA, Baseline, RandomStarts, encode, log_likelihood, scores
+from pgmpy_latent import HLTA, Baseline, BinA, RandomStarts, encode, log_likelihood, scores
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners import _levels
@@ -18,6 +19,7 @@ from pgmpy_latent.learners._islands import Islands
 from pgmpy_latent.learners._search import Search, Settings
 from pgmpy_latent.learners._variables import columns_as_variables, hidden_variable, nearest_variables
 from pgmpy_latent.neighbours import nearest_columns
+from pgmpy_latent.sparse import read_sparse
 from tests.samples import assert_same_tree, clusters
 
 QUIET = {"show_progress": False}
@@ -419,3 +421,25 @@ def test_one_column_or_none_that_is_related_gives_independent_columns():
     learner = HLTA(**QUIET).fit(frame)
     assert learner.latents_ == []
     assert HLTA(**QUIET).fit(frame[["a"]]).latents_ == []
+
+
+def test_constant_columns_do_not_hide_what_ones_are_called():
+    dense = planted().to_numpy(bool).copy()
+    dense[:, 0] = False
+    learner = HLTA(random_state=0, show_progress=False).fit(dense)
+    for rows in (sparse.csr_array(dense.astype(int)), read_sparse(sparse.csr_array(dense.astype(int)))):
+        assert learner.score(rows) == pytest.approx(learner.score(dense), rel=1e-12)
+        assert len(learner.predict(rows)) == len(dense)
+
+
+def test_ctrl_c_while_a_model_is_written_down_is_too_late_to_lose_it(monkeypatch):
+    def press(*given):
+        signal.raise_signal(signal.SIGINT)
+        return bic(*given)
+
+    bic = scores.bic
+    monkeypatch.setattr(scores, "bic", press)
+    learner = BinA(random_state=0, show_progress=False).fit(planted())
+    assert np.isfinite(learner.bic_)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)

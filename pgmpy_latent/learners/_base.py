@@ -18,7 +18,7 @@ from pgmpy_latent.convert import to_pgmpy
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._fitted import FittedModel, FittedTree, checked_array, is_array
-from pgmpy_latent.learners._search import Outcome
+from pgmpy_latent.learners._search import Outcome, last_moments
 from pgmpy_latent.learners._updates import running_counts, updated
 from pgmpy_latent.operators import canonical_states
 from pgmpy_latent.tree import LatentTree
@@ -112,6 +112,19 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
         with one_blas_thread():
             outcome = self._learn(X)
+        with last_moments():
+            self._keep(outcome, X)
+        if outcome.stopped is not None:
+            further = ", or go on with start=" if hasattr(self, "start") else ""
+            warnings.warn(
+                f"{STOPPED[outcome.stopped]}{further}. What is fitted is the best model so far.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    def _keep(self, outcome: Outcome, X: CategoricalData) -> None:
+        """Keep what was found under its public names."""
         self._data = X  # what report() describes
         self._columns = X.columns
         self.n_features_in_ = len(X.columns)
@@ -131,14 +144,6 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)
         self.n_iter_ = max(1, len(outcome.history))
         self.stopped_ = outcome.stopped
-        if outcome.stopped is not None:
-            further = ", or go on with start=" if hasattr(self, "start") else ""
-            warnings.warn(
-                f"{STOPPED[outcome.stopped]}{further}. What is fitted is the best model so far.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return self
 
     def _bic_of(self, model, data: CategoricalData) -> float:
         return scores.bic(model, data)

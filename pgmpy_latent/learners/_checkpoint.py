@@ -289,10 +289,13 @@ class Checkpoint:
                 _back(document["memory"]),
                 document["finished"],
             )
-            return Saved(state, [_back(entry) for entry in document["history"]], int(document["entropy"]))
+            history = [_back(entry) for entry in document["history"]]
+            if not isinstance(state.memory, dict) or not all("seconds" in entry for entry in history):
+                raise ValueError("its memory or history is not what a search writes")
+            return Saved(state, history, int(document["entropy"]))
         except CheckpointError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError, PgmpyLatentError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, PgmpyLatentError) as error:
             raise CheckpointError(f"{where} is damaged ({type(error).__name__}: {error}). {remedy}") from None
 
 

@@ -8,8 +8,11 @@ written to a file and taken up again.
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -211,6 +214,8 @@ class Search:
             self.checkpoint.tend()
         if time.perf_counter() > self.ends or _jobs.abandoned():
             raise TimeUp
+        if threading.current_thread() is threading.main_thread():
+            self._redraw()  # the clock goes on while EM does
 
     def fit(self, engine, starts: np.ndarray, *, first: bool = False, **options) -> em.Fit:
         """Run EM with the settings of this search: those for candidates, unless options say otherwise.
@@ -292,6 +297,13 @@ class Search:
             self.checkpoint.tend(now=True)
         return Outcome(state.tree, state.score, state.log_likelihood, history, self.stopped, memory=state.memory)
 
+    def keep_result(self, outcome: Outcome, memory: dict) -> None:
+        """Write what was made of the model after the search into its file, so that it need not be made again."""
+        if self.checkpoint is not None and self.stopped is None:
+            memory = {**outcome.memory, **memory}
+            state = State(outcome.tree, outcome.score, outcome.log_likelihood, len(outcome.history), memory, True)
+            self.checkpoint.keep(state, outcome.history, last=True)
+
     def note_interrupt(self) -> None:
         """End the search after this step: the time is up, or Ctrl-C was pressed."""
         self.stopped = "time_limit" if time.perf_counter() > self.ends else "interrupted"
@@ -322,3 +334,31 @@ class Search:
         left = time_left(self.ends - time.perf_counter())
         self._bar.set_postfix_str(f"{words}: score {state.score:.1f}, states {sizes}{left}", refresh=False)
         self._bar.update(n_accepted)
+        if not n_accepted:
+            self._redraw()
+
+    def _redraw(self) -> None:
+        """Let the bar show its words and the clock, although no step was accepted; once in a while."""
+        bar, now = self._bar, time.time()
+        if not bar.disable and now > bar.start_t + bar.delay and now > bar.last_print_t + bar.mininterval:
+            bar.last_print_t = now
+            bar.refresh()
+
+
+@contextmanager
+def last_moments() -> Iterator[None]:
+    """Let Ctrl-C wait no longer than what is done here and then be forgotten: a model is found, and only written down.
+
+    Examples
+    --------
+    >>> with last_moments():
+    ...     signal.raise_signal(signal.SIGINT)
+    """
+    if threading.current_thread() is not threading.main_thread():  # others get no signals
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)

@@ -196,8 +196,12 @@ class HLTA(SearchingLearner):
         """Return new sparse rows under the names of the columns of ``fit``."""
         check_is_fitted(self)
         rows = read_sparse(X, sample_weight)
-        if self.tree_.state_names[self.tree_.index(self._columns[0])] == rows.states:  # 1 and True are the same here
-            rows = replace(rows, states=self.tree_.state_names[self.tree_.index(self._columns[0])])
+        known = [self.tree_.state_names[self.tree_.index(name)] for name in self._columns]
+        kinds = [type(states[0]) for states in known if states[0] in rows.states]  # 1 and True are the same here
+        if kinds:
+            rows = replace(rows, states=tuple(map(kinds[0], rows.states)))
+        if isinstance(X, SparseRows) and {*self._columns} <= {*rows.columns}:
+            return rows
         if not isinstance(X, pd.DataFrame):
             if len(rows.columns) != self.n_features_in_:
                 raise DataError(
@@ -281,4 +285,6 @@ class HLTA(SearchingLearner):
 
 
 def _index_of(X) -> pd.Index:
-    return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(X.shape[0])
+    if isinstance(X, pd.DataFrame):
+        return X.index
+    return pd.RangeIndex(X.n_rows if isinstance(X, SparseRows) else X.shape[0])

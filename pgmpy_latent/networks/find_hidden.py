@@ -213,10 +213,26 @@ class FindHidden(NetworkLearner):
         networks = [outcome.tree if policy.base is None else policy.base, outcome.tree]
         log_likelihood = outcome.log_likelihood
         if test is not None:  # now all rows may be learned from
-            networks, log_likelihood = self._fitted_again(networks, data, search)
+            networks, log_likelihood = self._with_all_rows(networks, data, search, outcome)
         self.base_, network = (self._presentable(connected(one), data) for one in networks)
         self.candidates_ = pd.DataFrame(policy.candidates, columns=list(CANDIDATES)).astype(CANDIDATES)
         return Outcome(network, outcome.score, log_likelihood, outcome.history, search.stopped)
+
+    def _with_all_rows(
+        self, networks: list[LatentNetwork], data: CategoricalData, search: Search, outcome: Outcome
+    ) -> tuple[list[LatentNetwork], float]:
+        """Fit networks to all rows, unless their file has them; as they are, if there is no time."""
+        if "all_rows" in outcome.memory:
+            *found, log_likelihood = outcome.memory["all_rows"]
+            return found, log_likelihood
+        try:
+            found, log_likelihood = self._fitted_again(networks, data, search)
+        except KeyboardInterrupt:
+            search.note_interrupt()
+            engine = engine_for(networks[-1], data)
+            return networks, float(engine.log_likelihood(engine.layout.pack(networks[-1].tables)))
+        search.keep_result(outcome, {"all_rows": [*found, log_likelihood]})
+        return found, log_likelihood
 
     def _fitted_again(
         self, networks: Sequence[LatentNetwork], data: CategoricalData, search: Search
