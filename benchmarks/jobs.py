@@ -217,7 +217,7 @@ def page(run: runner.Runner) -> str:
             f"Their start, once in a session, takes {fastest(run, 'Start', COLD):.1f} s (with a search of a few "
             "candidates)."
         )
-    lines += ["", "What a search spends in its checkpoint, of all its time, at most of three runs:", ""]
+    lines += ["", f"What a search spends in its checkpoint, of all its time, at most of {REPEATS + 1} runs:", ""]
     lines += ["| search | steps | file, KB | seconds | share | allowed |", "|---" * 6 + "|"]
     for case in SEARCHES:
         if run.find(case, KEPT):
