@@ -9,6 +9,7 @@ lost one, can do any task.
 from __future__ import annotations
 
 import pickle
+import signal
 import tempfile
 import threading
 import time
@@ -16,6 +17,7 @@ import warnings
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -113,6 +115,33 @@ def abandoned() -> bool:
     """
     stop = getattr(_HERE, "stop", None)
     return stop is not None and stop.is_set()
+
+
+@contextmanager
+def uninterrupted(heed: bool = False) -> Iterator[None]:
+    """Let Ctrl-C wait until something short is done that must not be left half done.
+
+    Parameters
+    ----------
+    heed : bool
+        Whether Ctrl-C ends the work afterwards; otherwise it came too late, and is forgotten.
+
+    Examples
+    --------
+    >>> with uninterrupted():
+    ...     signal.raise_signal(signal.SIGINT)
+    """
+    if threading.current_thread() is not threading.main_thread():  # others get no signals
+        yield
+        return
+    pressed = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
+    if pressed and heed:
+        raise KeyboardInterrupt
 
 
 def as_completed(

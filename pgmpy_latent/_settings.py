@@ -11,6 +11,11 @@ from tqdm.auto import tqdm
 
 #: Seconds before a progress bar appears.
 PROGRESS_DELAY = 2.0
+#: Why a search stopped early, and what to do about it.
+STOPPED = {
+    "time_limit": "the time limit stopped the search; raise time_limit",
+    "interrupted": "Ctrl-C stopped the search; fit again to let it run to its end",
+}
 
 
 class TimeUp(KeyboardInterrupt):

@@ -89,6 +89,7 @@ def test_without_a_seed_it_goes_on_with_the_seed_it_had(monkeypatch, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:no sizes could be compared")
+@pytest.mark.filterwarnings("ignore:the time limit stopped")
 def test_what_the_clock_cut_short_goes_on(tmp_path, whole):
     learner = classifier(checkpoint=tmp_path / "a.json", time_limit=0.05).fit(X, Y)
     if learner.stopped_ is not None:

@@ -257,6 +257,24 @@ def _tick_for_ever(search, number):
         search.tick()
 
 
+def _pressed_and_done(done):
+    with _jobs.uninterrupted(heed=True):
+        signal.raise_signal(signal.SIGINT)
+        done.append("heeded")
+
+
+def test_ctrl_c_waits_for_what_must_not_be_left_half_done():
+    done = []
+    with _jobs.uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        done.append("forgotten")
+    with pytest.raises(KeyboardInterrupt):
+        _pressed_and_done(done)
+    assert done == ["forgotten", "heeded"]
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
 # what learners find
 
 

@@ -10,6 +10,7 @@ from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -329,7 +330,8 @@ def test_a_diagonal_model_is_close_to_naive_bayes():
 
 def test_time_limit_and_interrupts_leave_a_fitted_model(iris, monkeypatch):
     X, y = iris
-    with pytest.warns(UserWarning, match="no sizes could be compared before the end; n_latents=4 and n_components=1"):
+    words = "no sizes could be compared before the end; n_latents=4 and n_components=1"
+    with pytest.warns(ConvergenceWarning, match="time limit stopped"), pytest.warns(UserWarning, match=words):
         est = LatentClassificationModel(random_state=0, time_limit=1e-3, show_progress=False).fit(X, y)
     assert est.stopped_ == "time_limit"
     assert est.predict(X).shape == y.shape
@@ -339,7 +341,7 @@ def test_time_limit_and_interrupts_leave_a_fitted_model(iris, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_wrapper, "try_size", press)
-    with pytest.warns(UserWarning, match="no sizes could be compared"):
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C stopped"), pytest.warns(UserWarning, match="no sizes could"):
         est = LatentClassificationModel(random_state=0, show_progress=False).fit(X, y)
     assert est.stopped_ == "interrupted"
     assert est.predict(X).shape == y.shape
@@ -352,7 +354,8 @@ def test_ctrl_c_while_edges_are_learned_leaves_the_model_without_them(iris, monk
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_learn, "learned_edges", press)
-    est = LatentClassificationModel(2, 1, learn_edges=True, random_state=0).fit(*iris)
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C stopped the search; .* is the best model so far"):
+        est = LatentClassificationModel(2, 1, learn_edges=True, random_state=0).fit(*iris)
     assert est.stopped_ == "interrupted"
     assert est.edges_.all()
     assert est.score(*iris) > 0.9
@@ -494,6 +497,13 @@ def test_folds_may_be_a_splitter(iris):
     assert (est.cv_results_["n_trials"] == 1).all()
     with pytest.raises(ValueError, match="groups"):
         LatentClassificationModel(cv=GroupKFold(3)).fit(X, y)
+
+
+def test_a_class_without_weight_is_named(iris):
+    X, y = iris
+    with pytest.warns(UserWarning, match="all rows of class 0 have weight zero; the classifier will not know it"):
+        est = LatentClassificationModel(1, 1, random_state=0).fit(X, y, sample_weight=(y > 0).astype(float))
+    assert est.classes_.tolist() == [1, 2]
 
 
 def test_weights_are_checked(iris):

@@ -62,6 +62,7 @@ def training_rows(estimator, X, y, sample_weight) -> Given:
     if (weights < 0).any():
         raise WeightError("sample_weight has negative entries; give weights of at least zero")
     counts = weights > 0
+    _warn_of_classes_without_weight(y, counts)
     X, y, weights = X[counts], y[counts], weights[counts]
     try:
         estimator.classes_, labels = np.unique(y, return_inverse=True)
@@ -165,6 +166,18 @@ def _check_classes(classes: np.ndarray, labels: np.ndarray) -> None:
         lonely = names[int(np.argmax(rows == 1))]
         raise DataError(
             f"class {lonely!r} has one row, from which no spread can be learned; join it with another or drop it"
+        )
+
+
+def _warn_of_classes_without_weight(y: np.ndarray, counts: np.ndarray) -> None:
+    if counts.all():
+        return
+    lost = sorted(set(y[~counts].tolist()) - set(y[counts].tolist()), key=str)
+    if lost:
+        warnings.warn(
+            f"all rows of class {', '.join(map(repr, lost))} have weight zero; the classifier will not know it",
+            UserWarning,
+            stacklevel=4,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable
 from functools import partial
 from numbers import Integral
@@ -9,10 +10,11 @@ from numbers import Integral
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent._arrays import one_blas_thread
-from pgmpy_latent._settings import check_checkpoint, check_n_jobs, check_number, check_time_limit, whole_seed
+from pgmpy_latent._settings import STOPPED, check_checkpoint, check_n_jobs, check_number, check_time_limit, whole_seed
 from pgmpy_latent.classification import _input
 from pgmpy_latent.classification._canonical import canonical
 from pgmpy_latent.classification._kept import journal_of, recalled_model
@@ -199,6 +201,10 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         self.stopped_ = clock.why(found.interrupted)
         self.n_latents_, self.n_components_ = shape
         self._keep(found, rows)
+        if self.stopped_ is not None:
+            warnings.warn(
+                f"{STOPPED[self.stopped_]}. What is fitted is the best model so far.", ConvergenceWarning, stacklevel=2
+            )
         return self
 
     def _check_settings(self) -> None:

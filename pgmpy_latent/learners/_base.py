@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import scores
 from pgmpy_latent._arrays import one_blas_thread
+from pgmpy_latent._jobs import uninterrupted
+from pgmpy_latent._settings import STOPPED
 from pgmpy_latent.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.convert import to_pgmpy
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._fitted import FittedModel, FittedTree, checked_array, is_array
-from pgmpy_latent.learners._search import Outcome, last_moments
+from pgmpy_latent.learners._search import Outcome
 from pgmpy_latent.learners._updates import running_counts, updated
 from pgmpy_latent.operators import canonical_states
 from pgmpy_latent.tree import LatentTree
@@ -32,11 +34,6 @@ HISTORY = {
     "log_likelihood": "float64",
     "n_parameters": "int64",
     "seconds": "float64",
-}
-#: Why a search stopped early, and what to do about it.
-STOPPED = {
-    "time_limit": "the time limit stopped the search; raise time_limit",
-    "interrupted": "Ctrl-C stopped the search; fit again to let it run to its end",
 }
 
 
@@ -112,7 +109,7 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
         with one_blas_thread():
             outcome = self._learn(X)
-        with last_moments():
+        with uninterrupted():  # a model is found, and only written down
             self._keep(outcome, X)
         if outcome.stopped is not None:
             further = ", or go on with start=" if hasattr(self, "start") else ""

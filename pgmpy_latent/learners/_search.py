@@ -8,11 +8,9 @@ written to a file and taken up again.
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -343,22 +341,3 @@ class Search:
         if not bar.disable and now > bar.start_t + bar.delay and now > bar.last_print_t + bar.mininterval:
             bar.last_print_t = now
             bar.refresh()
-
-
-@contextmanager
-def last_moments() -> Iterator[None]:
-    """Let Ctrl-C wait no longer than what is done here and then be forgotten: a model is found, and only written down.
-
-    Examples
-    --------
-    >>> with last_moments():
-    ...     signal.raise_signal(signal.SIGINT)
-    """
-    if threading.current_thread() is not threading.main_thread():  # others get no signals
-        yield
-        return
-    before = signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
+from pgmpy_latent._jobs import uninterrupted
 from pgmpy_latent.propagation.layout import Layout
 from pgmpy_latent.propagation.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, PIVOT, PRODUCT, Plan, compile_plan
 from pgmpy_latent.propagation.walk import RowWalk, region_of
@@ -79,6 +80,14 @@ class Frozen:
                 size = self.whole.sizes[node]
                 tables[there : there + size] = part[here : here + size]
         return tables
+
+
+@cache
+def _kernel() -> Callable:
+    """Return the compiled code; the compiler loads at first use, and would not survive Ctrl-C halfway."""
+    with uninterrupted(heed=True):
+        from pgmpy_latent.propagation.kernels import run
+    return run
 
 
 class TreeEngine:
@@ -335,8 +344,6 @@ class TreeEngine:
         self, tables, *, backward=False, keep_logs=False, wanted=None, muted=None, workspace=None, weightings=None
     ):
         """Run the plan; return log-likelihoods, counts and the patterns' log-likelihoods."""
-        from pgmpy_latent.propagation.kernels import run  # the compiler loads at first use
-
         tables = np.ascontiguousarray(np.atleast_2d(tables), dtype=np.float64)
         assert tables.shape[1] == self.layout.size, (tables.shape, self.layout.size)
         starts = len(tables)
@@ -345,7 +352,7 @@ class TreeEngine:
         pattern_logs = np.empty((starts if keep_logs else 1, self.pattern_weights.shape[1] if keep_logs else 0))
         weightings = np.zeros(starts, np.int64) if weightings is None else np.asarray(weightings, np.int64)
         own = self._workspace() if workspace is None else workspace
-        run(
+        _kernel()(
             self._ops, self.plan.low, self.plan.high, self.plan.firsts, self.site_card, self.site_step,
             self.site_base, self.plan.site_slots, self.site_prior, self.layout.offsets, self.plan.soft,
             self.pattern_weights, weightings, tables,

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from scipy.special import xlogy
 
+from pgmpy_latent._jobs import uninterrupted
 from pgmpy_latent.exceptions import ComponentTooLargeError
 from pgmpy_latent.propagation.elimination import Elimination, largest_clique, plan_elimination
 from pgmpy_latent.propagation.layout import Layout
@@ -232,7 +233,8 @@ class NetworkEngine:
         plan: Elimination | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sum the variables out; return log-likelihoods, and the shares of the entries of the last clique."""
-        from pgmpy_latent.propagation.cliques import eliminate  # the compiler loads at first use
+        with uninterrupted(heed=True):  # the compiler loads at first use, and would not survive Ctrl-C halfway
+            from pgmpy_latent.propagation.cliques import eliminate
 
         keep = plan is not None
         plan = component.elimination if plan is None else plan
