@@ -131,7 +131,8 @@ def uninterrupted(heed: bool = False) -> Iterator[None]:
     >>> with uninterrupted():
     ...     signal.raise_signal(signal.SIGINT)
     """
-    if threading.current_thread() is not threading.main_thread():  # others get no signals
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored or threading.current_thread() is not threading.main_thread():  # other threads get no signals
         yield
         return
     pressed = []

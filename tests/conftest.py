@@ -14,6 +14,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
+os.environ.pop("COLUMNS", None)  # pytest-xdist tells its workers a width; what is printed is as wide as without
 
 #: The papers' data sets, beside the project; not part of it.
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -25,12 +26,6 @@ def data_folder():
     if not DATA.is_dir():
         pytest.skip(f"the papers' data sets are not at {DATA}")
     return DATA
-
-
-@pytest.fixture(autouse=True)
-def _width_of_its_own(monkeypatch):
-    """Let what is printed be as wide as where no terminal is; pytest-xdist tells its workers another width."""
-    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 def pytest_collection_modifyitems(items):

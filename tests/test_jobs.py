@@ -263,6 +263,24 @@ def _pressed_and_done(done):
         done.append("heeded")
 
 
+@pytest.fixture
+def heard():
+    """Let Ctrl-C be heard, as it is not by processes in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
+def test_who_ignores_ctrl_c_goes_on_to_ignore_it():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    done = []
+    _pressed_and_done(done)
+    assert done == ["heeded"]
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+@pytest.mark.usefixtures("heard")
 def test_ctrl_c_waits_for_what_must_not_be_left_half_done():
     done = []
     with _jobs.uninterrupted():
