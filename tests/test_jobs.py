@@ -20,6 +20,7 @@ from pgmpy_latent import (
     SplitMerge,
     StructuralEM,
     _jobs,
+    _processes,
     compare_classes,
     sample,
     standard_errors,
@@ -96,7 +97,7 @@ def sleepy(seconds):
 
 
 def test_while_processes_work_something_else_can_be_seen_to(monkeypatch):
-    monkeypatch.setattr(_jobs, "PULSE", 0.05)
+    monkeypatch.setattr(_processes, "PULSE", 0.05)
     calls = []
     with parallel_config(backend="loky"):
         assert _jobs.mapped(sleepy, [0.5, 0.0], 2, lambda: calls.append(1)) == [0.5, 0.0]
@@ -208,6 +209,22 @@ def test_errors_and_warnings_come_through(backend):
             _jobs.mapped(partial(divmod, 1), [1, 0], 2)
         with pytest.warns(UserWarning, match="number"):
             assert _jobs.mapped(warned, [1, 2], 2) == [1, 2]
+
+
+def _where(number):
+    time.sleep(0.01)
+    return number, os.getpid()
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_every_item_is_done_once_and_this_process_begins_at_the_end(n_jobs):
+    with parallel_config(backend="loky"):
+        _jobs.mapped(square, range(8), n_jobs)  # starts the processes
+        found = list(_jobs.as_completed(_where, range(40), n_jobs))
+    assert sorted(at for at, _ in found) == list(range(40))
+    own = [at for at, (_, pid) in found if pid == os.getpid()]
+    assert own == list(range(39, 39 - len(own), -1))
+    assert 0 < len(own) < 40
 
 
 def test_a_function_is_unpacked_once_by_every_worker():

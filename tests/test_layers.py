@@ -16,6 +16,8 @@ PACKAGE = Path(pgmpy_latent.__file__).parent
 LAYERS = [
     ["exceptions"],
     ["_arrays", "_files", "_settings", "_sources"],
+    ["_work"],
+    ["_processes"],
     ["_jobs", "tree"],
     ["network"],
     ["_columns"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pgmpy_latent._arrays import largest_in_rows
 from pgmpy_latent.operators.star import Star, centred, scaled_down, tilted
 from pgmpy_latent.starts import CORRECTIONS, ROWS_PER_STATE, SMOOTHING
 
@@ -170,5 +171,5 @@ def random_star(star: Star, n_states: int, messages: np.ndarray, weights: np.nda
         for first, card in zip(star.starts, star.cards, strict=True):
             own = slice(first, first + card)
             logs = logs + np.log(messages[:, own] @ rows[:, own].T + 1e-300)
-        belongs = np.exp(logs - logs.max(axis=1, keepdims=True))
+        belongs = np.exp(logs - largest_in_rows(logs))
     return Star(share / share.sum(), rows, star.cards)

@@ -122,6 +122,7 @@ class EastPolicy:
         self.penalty = float(np.log(data.total_weight) / 2) if penalty is None else penalty
         self._outlook: Outlook | None = None
         self._evaluated: tuple[tuple, RestrictedEvaluation] | None = None
+        self._attempted: dict[Move, tuple[Candidate, State | None]] = {}  # since the tree changed last
 
     def __reduce__(self):  # what was computed on the way is left out
         return EastPolicy, (self.data, self.search, self.options, self.penalty)
@@ -174,7 +175,7 @@ class EastPolicy:
         tree, step = (None, None) if self._evaluated is None else self._evaluated[0]
         if tree is not state.tree or step != state.step:
             made = EVALUATIONS[self.options.evaluation](self._restricted(state))
-            self._evaluated = (state.tree, state.step), made
+            self._evaluated, self._attempted = ((state.tree, state.step), made), {}
         return self._evaluated[1]
 
     # -- the search -----------------------------------------------------------------------------------------------
@@ -297,8 +298,7 @@ class EastPolicy:
         phase, n = memory["phase"], self.options.n_tries
         some, queue = queue[:n], queue[n:]
         possible = [move for move in some if is_possible(state.tree, move, self.options.rules)]
-        attempts = Attempts(self, state, self._evaluation(state), state.score)
-        tried = {id(one): (one, new) for one, new in self.search.map(attempts.evaluated, attempts.known(possible))}
+        tried = {id(one): (one, new) for one, new in self._attempts(state, possible, queue)}
         candidates = self._ordered(phase, [one for one, _ in tried.values()])
         found = self._best(state, [tried[id(one)] for one in candidates])
         if found is None:
@@ -307,6 +307,19 @@ class EastPolicy:
         evaluated = [one.move for one in candidates]  # an introduction may have got another number of states
         queue = [move for move in evaluated if move != found[0]] + queue
         return self._accepted(state, *found, queue=[as_list(move) for move in queue])
+
+    def _attempts(self, state: State, moves: Sequence[Move], later: Sequence[Move]) -> list[tuple]:
+        """Evaluate moves and fit the trees; workers that would be idle do so with moves that may come next."""
+        evaluation = self._evaluation(state)
+        known = self._attempted
+        needed = [move for move in moves if move not in known]
+        idle = -len(needed) % self.search.n_workers
+        further = [move for move in later if move not in known and is_possible(state.tree, move, self.options.rules)]
+        needed += further[:idle]
+        attempts = Attempts(self, state, evaluation, state.score)
+        found = self.search.map(attempts.evaluated, attempts.known(needed))
+        known.update(zip(needed, found, strict=True))
+        return [known[move] for move in moves]
 
     def _filled(self, state: State) -> Step:
         phase = state.memory["phase"]

@@ -92,12 +92,13 @@ class CombinedEvaluation(RestrictedEvaluation):
         introductions = tuple(move for move in moves if isinstance(move, Introduce))
         relocations = [move for move in moves if isinstance(move, Relocate)]
         others = [move for move in moves if not isinstance(move, (Introduce, Relocate))]
-        likely: list[Relocate] = []
+        likely, doubtful = _few_or_many(relocations)
 
         def stages() -> Iterator[list]:
-            yield self.restricted.parcels([*others, *(move for move in relocations if move.new is None)])
-            likely.extend(self._likely(relocations))
-            yield self.restricted.parcels([move for move in likely if move.new is not None])
+            yield self.restricted.parcels([*others, *likely])
+            screened = self._likely(doubtful)
+            likely.extend(screened)
+            yield self.restricted.parcels(screened)
             if introductions not in self._introduced:
                 yield [(move, self._completed.table(move)) for move in self._dependent(introductions)]
 
@@ -140,27 +141,35 @@ class CombinedEvaluation(RestrictedEvaluation):
         if not moves:
             return []
         tree, outlook = self.outlook.tree, self.outlook
-        nodes = sorted({tree.index(name) for move in moves for name in (*move.moved, move.new) if name is not None})
+        nodes = sorted({tree.index(name) for move in moves for name in (*move.moved, move.new)})
         place = {node: at for at, node in enumerate(nodes)}
         posteriors = np.concatenate([outlook.posterior(node) for node in nodes], axis=1)
         starts = np.cumsum([0, *tree.cards[nodes][:-1]])
         joint = (posteriors * outlook.weights[:, None]).T @ posteriors
         shared = outlook.weights.sum() * block_information(joint, starts, starts)
-        kept: dict[tuple, list[tuple[float, Relocate]]] = {}
-        for move in moves:
-            worth = 0.0
-            if move.new is not None:
-                new = tree.index(move.new)
-                moved = [tree.index(name) for name in move.moved]
-                worth = sum(shared[place[new], place[other]] for other in moved)
-                worth -= self.restricted.penalty * tree.cards[new] * (tree.cards[moved] - 1).sum()
-            kept.setdefault((move.moved, move.old), []).append((worth, move))
-        return [
-            move
-            for some in kept.values()
-            for at, (_, move) in enumerate(sorted(some, key=lambda pair: -pair[0]))
-            if at < PLACES or move.new is None
-        ]
+
+        def worth(move: Relocate) -> float:
+            new, moved = tree.index(move.new), [tree.index(name) for name in move.moved]
+            own = sum(shared[place[new], place[other]] for other in moved)
+            return own - self.restricted.penalty * tree.cards[new] * (tree.cards[moved] - 1).sum()
+
+        return [move for some in _by_origin(moves) for move in sorted(some, key=lambda move: -worth(move))[:PLACES]]
+
+
+def _by_origin(moves: Sequence[Relocate]) -> list[list[Relocate]]:
+    """Return moves of the same nodes from the same node together."""
+    found: dict[tuple, list[Relocate]] = {}
+    for move in moves:
+        found.setdefault((move.moved, move.old), []).append(move)
+    return list(found.values())
+
+
+def _few_or_many(moves: Sequence[Relocate]) -> tuple[list[Relocate], list[Relocate]]:
+    """Return moves that local EM can look at, all of them, and those of nodes that have many places to go to."""
+    few, many = [move for move in moves if move.new is None], []
+    for some in _by_origin([move for move in moves if move.new is not None]):
+        (few if len(some) <= PLACES else many).extend(some)
+    return few, many
 
 
 EVALUATIONS = {"rl": RestrictedEvaluation, "dc": CompletionEvaluation, "auto": CombinedEvaluation}

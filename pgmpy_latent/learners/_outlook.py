@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from threading import Lock
 from uuid import uuid4
 
 import numpy as np
 
+from pgmpy_latent._arrays import largest_in_rows
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.operators._edges import neighbours_of, normalised
 from pgmpy_latent.operators.star import Star, star_of
@@ -64,8 +65,8 @@ class Outlook:
         self.around = [neighbours_of(tree, node) for node in range(tree.n_nodes)]
         self._stars: dict[int, Star] = {}
         self._messages: dict[tuple[int, int], Evidence] = {}
-        self._factors: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
-        self._products: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._factors: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray | None]] = {}
+        self._products: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
         self._posteriors: dict[int, np.ndarray] = {}
         self._name: str | None = None
 
@@ -101,20 +102,18 @@ class Outlook:
             self._messages[neighbour, node] = self.walk.likelihood(neighbour, node)
         return self._messages[neighbour, node]
 
-    def factor(self, neighbour: int, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def factor(self, neighbour: int, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return what a neighbour tells a node: pattern of each row, logarithms of messages, and where these are 0.
 
         Where a message is zero, its logarithm is given as 0: zeros are counted apart, so that what one neighbour says
-        can be taken out of a product again.
+        can be taken out of a product again. Most neighbours rule nothing out, and have None instead of them.
         """
         if (neighbour, node) not in self._factors:
             index, messages = dense(self.message(neighbour, node))
-            values = messages @ self.given(node, neighbour).T
-            zero = values <= 0
-            self._factors[neighbour, node] = index, np.log(np.where(zero, 1.0, values)), zero
+            self._factors[neighbour, node] = index, *_logarithms(messages @ self.given(node, neighbour).T)
         return self._factors[neighbour, node]
 
-    def _product(self, node: int) -> tuple[np.ndarray, np.ndarray]:
+    def _product(self, node: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the sum of all factors' logarithms, with the node's own distribution and evidence, and of zeros."""
         if node not in self._products:
             index = np.zeros(self.data.n_distinct, dtype=np.int64)
@@ -124,13 +123,8 @@ class Outlook:
                 if own:
                     index, messages = dense(own[0])
                     values = messages * values
-            logs = np.log(np.where(values > 0, values, 1.0))[index]
-            zeros = (values <= 0).astype(np.int64)[index]
-            for other in self.around[node]:
-                index, log, zero = self.factor(other, node)
-                logs += log[index]
-                zeros += zero[index]
-            self._products[node] = logs, zeros
+            product = times(None, None, [(index, *_logarithms(values))])
+            self._products[node] = times(*product, (self.factor(other, node) for other in self.around[node]))
         return self._products[node]
 
     def rest(self, node: int, without: Collection[int] = ()) -> np.ndarray:
@@ -138,16 +132,18 @@ class Outlook:
         logs, zeros = self._product(node)
         for other in without:
             index, log, zero = self.factor(other, node)
-            logs, zeros = logs - log[index], zeros - zero[index]
-        logs = np.where(zeros > 0, -np.inf, logs)
-        return np.exp(logs - logs.max(axis=1, keepdims=True))
+            logs = logs - log[index]
+            zeros = zeros if zero is None else zeros - zero[index]
+        logs = logs if zeros is None else np.where(zeros > 0, -np.inf, logs)
+        return np.exp(logs - largest_in_rows(logs))
 
     def log_likelihood(self, node: int, rest: np.ndarray, without: Collection[int]) -> float:
         """Return the log-likelihood of the tree, up to the factors that ``rest`` leaves out."""
         product = rest
         for other in without:
             index, log, zero = self.factor(other, node)
-            product = product * np.where(zero, 0.0, np.exp(log))[index]
+            values = np.exp(log) if zero is None else np.where(zero, 0.0, np.exp(log))
+            product = product * values[index]
         return float(self.weights @ np.log(product.sum(axis=1)))
 
     def posterior(self, node: int) -> np.ndarray:
@@ -220,6 +216,31 @@ class Outlook:
                 found.add(target)
                 target = before.get(target, -1)
         return found
+
+
+def _logarithms(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return logarithms, 0 where a number is zero, and where that is: 1 or 0, or None if it is nowhere."""
+    zero = values <= 0
+    return (np.log(np.where(zero, 1.0, values)), zero.astype(np.int64)) if zero.any() else (np.log(values), None)
+
+
+def times(logs: np.ndarray | None, zeros: np.ndarray | None, factors: Iterable[tuple]) -> tuple:
+    """Return a product times further factors: sums of logarithms, and how many zeros there are, if any.
+
+    Examples
+    --------
+    >>> factor = np.array([0, 1, 1]), np.log([[0.5, 0.5], [0.25, 1.0]]), np.array([[0, 0], [0, 1]])
+    >>> logs, zeros = times(np.zeros((3, 2)), None, [factor, factor])
+    >>> np.where(zeros > 0, 0.0, np.exp(logs))
+    array([[0.25  , 0.25  ],
+           [0.0625, 0.    ],
+           [0.0625, 0.    ]])
+    """
+    for index, log, zero in factors:
+        logs = log[index] if logs is None else logs + log[index]
+        if zero is not None:
+            zeros = zero[index] if zeros is None else zeros + zero[index]
+    return logs, zeros
 
 
 #: The last copies that came from another process: candidates of one step arrive in several parcels.

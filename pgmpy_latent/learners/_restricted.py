@@ -9,10 +9,11 @@ from zlib import crc32
 
 import numpy as np
 
+from pgmpy_latent._arrays import largest_in_rows
 from pgmpy_latent._jobs import TASKS
 from pgmpy_latent.learners._directions import NEGLIGIBLE, data_directions
 from pgmpy_latent.learners._moves import Contract, Delete, Grow, Introduce, Local, Move, Relocate, Shrink
-from pgmpy_latent.learners._outlook import Outlook, dense
+from pgmpy_latent.learners._outlook import Outlook, dense, times
 from pgmpy_latent.learners._pairs import losses
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners._simplify import Simplifier, n_star_parameters
@@ -229,15 +230,11 @@ class Restricted:
 
     def _through(self, node: int, neighbours: Sequence[int], before: np.ndarray) -> float:
         """Return the log-likelihood, given what a node is told by one neighbour, from what the others say."""
-        logs, zeros = np.zeros(before.shape), np.zeros(before.shape, dtype=np.int64)
-        for other in neighbours:
-            index, log, zero = self.outlook.factor(other, node)
-            logs += log[index]
-            zeros += zero[index]
-        logs[zeros > 0] = -np.inf
-        largest = logs.max(axis=1)
-        product = (before * np.exp(logs - largest[:, None])).sum(axis=1)
-        return float(self.outlook.weights @ (np.log(product) + largest))
+        logs, zeros = times(np.zeros(before.shape), None, (self.outlook.factor(other, node) for other in neighbours))
+        logs = logs if zeros is None else np.where(zeros > 0, -np.inf, logs)
+        largest = largest_in_rows(logs)
+        product = (before * np.exp(logs - largest)).sum(axis=1)
+        return float(self.outlook.weights @ (np.log(product) + largest[:, 0]))
 
     def _hung_on(
         self, root, rest: np.ndarray, names: Sequence, messages: Sequence[Evidence], starts: Sequence[np.ndarray]

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from pgmpy_latent._arrays import largest_in_rows
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.em import Fit
 from pgmpy_latent.learners._search import Search
@@ -126,7 +127,7 @@ class Messages:
             if patterns is None:  # the states themselves, and, in the last row, ones where a cell is missing (-1)
                 patterns = np.vstack([np.eye(card), np.ones(card)])
             product = product * patterns[piece.index[rows]]
-            largest = product.max(axis=1, keepdims=True)
+            largest = largest_in_rows(product)
             product = np.divide(product, largest, out=product, where=largest > 0)
         return product
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pgmpy_latent._arrays import largest_in_rows
 from pgmpy_latent.propagation.patterns import distinct_combinations, distinct_pairs
 from pgmpy_latent.tree import parents_first
 
@@ -77,7 +78,7 @@ class Evidence:
         """Return the same evidence with no message above one, so that products of many cannot overflow."""
         if self.messages is None or not self.messages.size or self.messages.max() <= 1:
             return self
-        largest = np.maximum(self.messages.max(axis=1), 1.0)
+        largest = np.maximum(largest_in_rows(self.messages)[:, 0], 1.0)
         logs = np.log(largest) + (0.0 if self.log_scales is None else self.log_scales)
         return Evidence(self.index, self.n_states, self.messages / largest[:, None], logs)
 

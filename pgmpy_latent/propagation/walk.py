@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pgmpy_latent._arrays import largest_in_rows
 from pgmpy_latent.propagation.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, PIVOT, PRODUCT, Evidence
 from pgmpy_latent.tree import parents_first
 
@@ -461,14 +462,14 @@ class RowWalk:
             logs += np.log(self.tables[self.plan.sites[site].node][0].max()) if self.plan.sites[site].has_prior else 0
             for row in factors:
                 product = product * messages[row[patterns]]
-                largest = product.max(axis=1, keepdims=True)
+                largest = largest_in_rows(product)
                 product = np.divide(product, largest, out=np.zeros_like(product), where=largest > 0)
                 logs += np.log(largest[:, 0]) + powers[row[patterns]] * LOG_OF_EXPONENT
             return logs + np.log(product.sum(axis=1))
 
 
 def _scaled_to_one(array: np.ndarray) -> np.ndarray:
-    largest = array.max(axis=1, keepdims=True)
+    largest = largest_in_rows(array)
     return np.divide(array, largest, out=np.zeros_like(array), where=largest > 0)
 
 
@@ -491,5 +492,5 @@ def multiply_scaled(first: np.ndarray, others) -> np.ndarray:
         mantissa, carry = np.frexp(mantissa * fraction)
         exponent = exponent + power + carry
     # a zero must not decide which power is the largest
-    largest = np.where(mantissa > 0, exponent, np.iinfo(np.int32).min).max(axis=1, keepdims=True)
+    largest = largest_in_rows(np.where(mantissa > 0, exponent, np.iinfo(np.int32).min))
     return np.ldexp(mantissa, np.maximum(exponent - largest, -2000))
