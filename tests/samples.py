@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
+from pgmpy_latent._checkpoint import Saved, _back, _plain
 from pgmpy_latent.convert import model_from_document, model_text
 from pgmpy_latent.data import encode
 from pgmpy_latent.learners import _searching
-from pgmpy_latent.learners._checkpoint import Saved, _back, _plain
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.testing import latent_trees
 from pgmpy_latent.tree import LatentTree

@@ -28,14 +28,14 @@ from pgmpy_latent import (
     RandomStarts,
     SplitMerge,
     StructuralEM,
+    _checkpoint,
     encode,
     sample,
     scores,
 )
+from pgmpy_latent._checkpoint import Checkpoint, State, _back, _plain, fingerprint
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
-from pgmpy_latent.learners import _checkpoint
-from pgmpy_latent.learners._checkpoint import Checkpoint, _back, _plain, fingerprint
-from pgmpy_latent.learners._search import Search, State
+from pgmpy_latent.learners._search import Search
 from pgmpy_latent.sparse import read_sparse
 from tests.samples import assert_same_tree, labels, latent_class, press_ctrl_c, small_tree, two_classes_of_columns
 
@@ -254,7 +254,7 @@ def test_ctrl_c_and_the_clock_leave_a_file_that_can_be_taken_up(monkeypatch, tmp
 SCRIPT = """
 import os, random, signal, sys, time
 from pgmpy_latent import SplitMerge, sample
-from pgmpy_latent.learners import _checkpoint
+from pgmpy_latent import _checkpoint
 from tests.samples import two_classes_of_columns
 
 _checkpoint.SHARE = 1.0

@@ -15,9 +15,9 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold
 
 from pgmpy_latent import LatentClassificationModel
+from pgmpy_latent._checkpoint import fingerprint_of
 from pgmpy_latent.classification import _wrapper
 from pgmpy_latent.exceptions import CheckpointError
-from pgmpy_latent.learners._checkpoint import fingerprint_of
 from tests.test_checkpoint import Killed, killed_after
 
 QUIET = {"random_state": 0, "show_progress": False, "n_init": 4, "max_iter": 20, "cv": 3}
@@ -130,7 +130,7 @@ def test_what_is_no_path_is_named():
 
 SCRIPT = """
 import sys
-from pgmpy_latent.learners import _checkpoint
+from pgmpy_latent import _checkpoint
 from tests.test_checkpoint_classifier import X, Y, classifier
 
 _checkpoint.SHARE = 1.0

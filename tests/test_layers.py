@@ -53,7 +53,7 @@ LAYERS = [
     ["explain"],
     ["_json"],
     ["convert"],
-    ["exports"],
+    ["exports", "_checkpoint"],
     ["estimator"],
     ["learners"],  # the package itself, which holds nothing
     ["learners._search", "learners._profiles", "learners._skeleton", "learners._directions", "learners._variables"],
@@ -65,7 +65,7 @@ LAYERS = [
     ["learners._completed"],
     ["learners._evaluation"],
     ["learners._east_policy"],
-    ["learners._fitted", "learners._checkpoint", "learners._updates"],
+    ["learners._fitted", "learners._updates"],
     ["learners._base", "learners._journal"],
     ["learners._searching"],
     ["learners._cardinality", "learners._forest", "learners._levels"],

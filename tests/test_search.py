@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pgmpy_latent import LatentTree, RandomStarts, SplitMerge, encode, sample
-from pgmpy_latent.learners._search import Outcome, Search, Settings, State, Step, TimeUp
+from pgmpy_latent._checkpoint import State
+from pgmpy_latent.learners._search import Outcome, Search, Settings, Step, TimeUp
 from pgmpy_latent.learners._workshop import Workshop
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan

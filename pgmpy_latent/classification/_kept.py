@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from pgmpy_latent._checkpoint import Checkpoint, fingerprint_of
 from pgmpy_latent.classification._input import Given
 from pgmpy_latent.classification._learn import Learned
 from pgmpy_latent.classification._model import Parameters
 from pgmpy_latent.classification._wrapper import Clock
-from pgmpy_latent.learners._checkpoint import Checkpoint, fingerprint_of
 from pgmpy_latent.learners._journal import Journal
 
 

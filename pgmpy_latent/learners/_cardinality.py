@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pgmpy_latent import scores
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
-from pgmpy_latent.learners._search import Outcome, State, Step
+from pgmpy_latent.learners._search import Outcome, Step
 from pgmpy_latent.learners._searching import SearchingLearner, made_regular
 from pgmpy_latent.learners._skeleton import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.learners._workshop import Workshop

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._evaluation import EVALUATIONS, RestrictedEvaluation, by_ratio, by_score, in_turn
 from pgmpy_latent.learners._moves import (
@@ -30,7 +31,7 @@ from pgmpy_latent.learners._moves import (
 )
 from pgmpy_latent.learners._outlook import Outlook
 from pgmpy_latent.learners._restricted import Candidate, Restricted
-from pgmpy_latent.learners._search import Search, State, Step
+from pgmpy_latent.learners._search import Search, Step
 from pgmpy_latent.operators._edges import neighbours_of
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.scores import n_parameters

@@ -10,11 +10,12 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.information import pairwise_information, warn_of_no_overlap
 from pgmpy_latent.learners._frontier import Frontier, PairModel
 from pgmpy_latent.learners._pairs import Options, Pair
-from pgmpy_latent.learners._search import Outcome, Search, State, Step
+from pgmpy_latent.learners._search import Outcome, Search, Step
 from pgmpy_latent.learners._searching import SearchingLearner, made_regular, refuse_identifiers
 from pgmpy_latent.learners._simplify import Change, Simplifier, compatible, unaffected
 from pgmpy_latent.learners._skeleton import in_order_of_table, numbered_latent_names

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pgmpy_latent.learners._checkpoint import Checkpoint, Saved
-from pgmpy_latent.learners._search import State
+from pgmpy_latent._checkpoint import Checkpoint, Saved, State
 
 
 class Journal:

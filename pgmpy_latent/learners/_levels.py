@@ -9,10 +9,11 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.iteration import m_step
 from pgmpy_latent.learners._islands import Island, Islands
-from pgmpy_latent.learners._search import Search, State, Step
+from pgmpy_latent.learners._search import Search, Step
 from pgmpy_latent.learners._skeleton import grown_tree, numbered_latent_names
 from pgmpy_latent.learners._updates import Running
 from pgmpy_latent.learners._variables import (

@@ -17,35 +17,10 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from pgmpy_latent import _jobs, em
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent._settings import PROGRESS_DELAY, TimeUp, time_left
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
-
-
-@dataclass(frozen=True)
-class State:
-    """Where a search stands.
-
-    Attributes
-    ----------
-    tree : LatentTree
-        The current model.
-    score, log_likelihood : float
-        Of the current model; larger is better.
-    step : int
-        Number of models accepted so far; seeds depend on it.
-    memory : dict
-        What the policy wants to know later: plain numbers, words, lists and dicts of them.
-    finished : bool
-        Whether the search has ended by itself.
-    """
-
-    tree: LatentTree
-    score: float
-    log_likelihood: float
-    step: int = 0
-    memory: dict = field(default_factory=dict)
-    finished: bool = False
 
 
 @dataclass(frozen=True)

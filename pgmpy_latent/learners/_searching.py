@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import clone
 
+from pgmpy_latent._checkpoint import Checkpoint, fingerprint
 from pgmpy_latent._settings import check_checkpoint, check_n_jobs, check_number, check_time_limit, whole_seed
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._base import LatentTreeLearner
-from pgmpy_latent.learners._checkpoint import Checkpoint, fingerprint
 from pgmpy_latent.learners._search import Outcome, Search, Settings
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.scores import n_parameters

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.information import DECIMALS, pairwise_information, warn_of_no_overlap
 from pgmpy_latent.learners._base import LatentTreeLearner
-from pgmpy_latent.learners._search import Outcome, Search, State, Step
+from pgmpy_latent.learners._search import Outcome, Search, Step
 from pgmpy_latent.learners.split_merge import SplitMerge
 from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.queries import engine_for

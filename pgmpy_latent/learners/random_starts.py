@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent.exceptions import StateNameError
 from pgmpy_latent.learners._cardinality import (
     CardinalityLearner,
@@ -16,7 +17,7 @@ from pgmpy_latent.learners._cardinality import (
     most_useful_states,
     warn_of_irregular,
 )
-from pgmpy_latent.learners._search import State, Step
+from pgmpy_latent.learners._search import Step
 from pgmpy_latent.learners._workshop import Workshop
 from pgmpy_latent.starts import random_memberships, random_tables
 from pgmpy_latent.tree import LatentTree

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import explain, scores
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._base import StructureLearner
 from pgmpy_latent.learners._fitted import unfinished_words
-from pgmpy_latent.learners._search import Search, State
+from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners._searching import SearchSettings
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._counts import Completion

@@ -9,8 +9,9 @@ from itertools import combinations, count
 
 import numpy as np
 
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent.exceptions import BlanketTooLargeError, ComponentTooLargeError, UnsplittableStateError
-from pgmpy_latent.learners._search import Search, State, Step
+from pgmpy_latent.learners._search import Search, Step
 from pgmpy_latent.learners._skeleton import fresh_latent_name
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import Fitter

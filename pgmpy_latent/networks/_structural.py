@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from sklearn.exceptions import ConvergenceWarning
 
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent.exceptions import ComponentTooLargeError
-from pgmpy_latent.learners._search import State, Step
+from pgmpy_latent.learners._search import Step
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import Fitter
 from pgmpy_latent.networks._climb import Climber

@@ -17,7 +17,7 @@ import time
 import warnings
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import networkx as nx
@@ -28,7 +28,6 @@ from pgmpy_latent._files import check_writable, remove_unfinished, write_whole
 from pgmpy_latent.convert import model_from_document, model_text
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning, PgmpyLatentError
-from pgmpy_latent.learners._search import State
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.sparse import SparseRows
 from pgmpy_latent.tree import LatentTree
@@ -42,6 +41,35 @@ NOT_COUNTED = ("n_jobs", "time_limit", "show_progress", "checkpoint")
 MOST_SECONDS = 60.0
 #: Share of the time that may go into writing.
 SHARE = 0.01
+
+
+# States ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a search stands.
+
+    Attributes
+    ----------
+    tree : LatentTree
+        The current model.
+    score, log_likelihood : float
+        Of the current model; larger is better.
+    step : int
+        Number of models accepted so far; seeds depend on it.
+    memory : dict
+        What the policy wants to know later: plain numbers, words, lists and dicts of them.
+    finished : bool
+        Whether the search has ended by itself.
+    """
+
+    tree: LatentTree
+    score: float
+    log_likelihood: float
+    step: int = 0
+    memory: dict = field(default_factory=dict)
+    finished: bool = False
 
 
 # Fingerprints -------------------------------------------------------------------------------------
