@@ -145,6 +145,8 @@ def _described(value) -> str:
         parts = [sorted(map(repr, value.nodes)), sorted(map(repr, value.edges))]
         parts += [sorted(repr(cpd) + repr(cpd.values.tolist()) for cpd in getattr(value, "cpds", []))]
         return f"{type(value).__name__} {hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
+    if all(hasattr(value, name) for name in ("variables", "state_names", "values")):  # a table of pgmpy's
+        return f"{type(value).__name__}({_described([value.variables, value.state_names, value.values.tolist()])})"
     if hasattr(value, "get_params") and not isinstance(value, type):
         fitted = next((getattr(value, name) for name in ("tree_", "network_") if hasattr(value, name)), None)
         own = {name: _described(own) for name, own in sorted(value.get_params(deep=False).items())}
@@ -241,9 +243,14 @@ class Checkpoint:
         self._waiting = (state, list(history))
         self.tend(last)
 
+    @property
+    def due(self) -> bool:
+        """Whether writing has become cheap compared with the search."""
+        return self._clock() >= self._due
+
     def tend(self, now: bool = False) -> None:
         """Write what waits, if it is time; threads may call this whenever they like."""
-        if self._waiting is None or not (now or self._clock() >= self._due):
+        if self._waiting is None or not (now or self.due):
             return
         if not self._lock.acquire(blocking=now):
             return

@@ -40,7 +40,7 @@ def n_workers(n_jobs: int | None) -> int:
     try:
         found = effective_n_jobs(n_jobs)
     except Exception as error:  # of many kinds, where a scheduler went away
-        if _shares_memory():
+        if in_threads():
             raise
         raise RuntimeError(
             f"joblib's backend {type(get_active_backend()[0]).__name__} cannot be reached ({error or 'no answer'}); "
@@ -64,13 +64,19 @@ def n_threads(n_jobs: int | None) -> int:
         return 1
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
-    if n_jobs is None and not _shares_memory():
+    if n_jobs is None and not in_threads():
         return 1
-    return n_workers(n_jobs) if _shares_memory() else max(1, cpu_count() + 1 + n_jobs)
+    return n_workers(n_jobs) if in_threads() else max(1, cpu_count() + 1 + n_jobs)
 
 
-def _shares_memory() -> bool:
-    """Tell whether workers are threads of this process."""
+def in_threads() -> bool:
+    """Tell whether workers are threads of this process.
+
+    Examples
+    --------
+    >>> in_threads()
+    True
+    """
     return getattr(_backend(), "supports_sharedmem", False)
 
 
@@ -141,7 +147,7 @@ def as_completed(
     n = min(n_workers(n_jobs), len(items))
     if n <= 1:
         yield from ((at, work(item)) for at, item in enumerate(items))
-    elif _shares_memory():
+    elif in_threads():
         yield from _in_threads(work, items, n)
     elif _uses_processes():
         yield from in_processes(work, [items], n, meanwhile)
@@ -191,7 +197,7 @@ def mapped_in_stages(
     sizes: list[int] = []
     counted = (sizes.append(len(stage)) or stage for stage in stages)
     n = n_workers(n_jobs)
-    if n > 1 and not _shares_memory() and _uses_processes():
+    if n > 1 and not in_threads() and _uses_processes():
         found = {}
         for at, result in in_processes(work, counted, n, report):
             found[at] = result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,37 +74,51 @@ def same_value(ends: np.ndarray, best: float, atol: float = 1e-3) -> np.ndarray:
     return ends >= best - (SAME_VALUE * max(atol, 1e-4) + 1e-10 * abs(best))
 
 
+@dataclass(frozen=True)
+class Route:
+    """How starts go up, and when they have arrived; see :func:`pgmpy_latent.em.fit`."""
+
+    atol: float
+    max_iter: int
+    stop: str = "remaining"
+    target: float = -np.inf
+    accelerate: bool = True
+
+    @property
+    def by_last_step(self) -> bool:
+        """Whether the gain of the last iteration decides."""
+        return self.stop == "last_step"
+
+
 class Climb:
     """Several starts on their way up, in step: plain EM first, then two EM steps and a leap (SQUAREM).
 
     ``before -> at`` is the last EM step of each start; ``value`` is the objective at ``before``. Starts of several
-    groups have each their group's weighting, and each group has a best start.
+    groups have each their group's weighting, and each group has a best start. No start knows of another, so that it
+    does not matter which of them go up together.
     """
 
     PER_START = (
         "numbers", "before", "at", "value", "logs", "longest", "limit", "step_gain", "remaining", "look_value",
         "look_gain",
     )  # fmt: skip
+    OTHERS = ("n_iter", "cycles", "highest", "atol", "polished", "best_value", "reached")
 
     def __init__(
         self,
         problem: Problem,
         starts: np.ndarray,
-        atol: float,
-        max_iter: int,
-        stop: str = "remaining",
-        target: float = -np.inf,
+        route: Route,
         report: Callable[[int, float], None] = lambda iteration, value: None,
         groups: np.ndarray | None = None,
     ):
         self.problem = problem
         self._groups = groups
-        self.stop = stop
-        self.target = target
-        self.asked = self.atol = atol
-        self.max_iter = max_iter
+        self.route = route
+        self.atol = route.atol
         self.report = report
         self.n_iter = 0
+        self.cycles = -1  # since the last look at what is left; -1: plain steps come first
         self.numbers = np.arange(len(starts))
         self.final = np.full(len(starts), -np.inf)
         self.trace: list[tuple[np.ndarray, np.ndarray]] = []  # which starts had which log-likelihoods
@@ -145,7 +159,7 @@ class Climb:
     @property
     def done_iterating(self) -> bool:
         """Whether no further iteration is allowed."""
-        return self.n_iter >= self.max_iter
+        return self.n_iter >= self.route.max_iter
 
     @property
     def done(self) -> bool:
@@ -208,7 +222,7 @@ class Climb:
 
     def _estimate_remaining(self) -> None:
         """Extrapolate the gain that is left, from single steps and from one look to the next; keep the larger."""
-        if self.stop == "last_step":
+        if self.route.by_last_step:
             self.remaining = self.step_gain
             return
         gain = self.value - self.look_value
@@ -222,7 +236,7 @@ class Climb:
         """Leave out the starts that have little left to gain, remembering the best."""
         self._estimate_remaining()
         converged = self.remaining <= self.atol if self.atol > 0 else np.zeros(len(self.numbers), bool)
-        hopeless = ~converged & (self.value + HOPE * self.remaining < self.target)
+        hopeless = ~converged & (self.value + HOPE * self.remaining < self.route.target)
         for at in np.flatnonzero(converged | hopeless):
             self._remember(int(at), converged=bool(converged[at]))
         self.keep(np.flatnonzero(~(converged | hopeless)))
@@ -230,16 +244,21 @@ class Climb:
     def _remember(self, at: int, converged: bool) -> None:
         number, remaining = int(self.numbers[at]), float(self.remaining[at])
         group = 0 if self._groups is None else int(self._groups[number])
-        if group not in self.best or self.value[at] >= self.best[group][1]:
-            self.best[group] = (number, float(self.value[at]), self.before[at].copy(), converged, remaining)
+        self._suggest(group, (number, float(self.value[at]), self.before[at].copy(), converged, remaining))
+
+    def _suggest(self, group: int, found: tuple) -> None:
+        """Remember a start if it is the best of its group; of equally good ones, the last."""
+        number, value = found[:2]
+        if group not in self.best or (value, number) >= self.best[group][1::-1]:
+            self.best[group] = found
 
     def polish(self) -> None:
         """Take the best start up again, to go on to a finer tolerance."""
         if len(self.numbers):
             self._remember(int(np.argmax(self.value)), converged=False)
         best = self.best[0]
-        self.polished, self.best_value, self.reached = True, best[1], best[3]
-        if self.atol == 0 or self.done_iterating or self.stop == "last_step":
+        self.polished, self.best_value, self.reached, self.cycles = True, best[1], best[3], -1
+        if self.atol == 0 or self.done_iterating or self.route.by_last_step:
             return
         self.atol *= POLISH
         self.numbers, self.before = np.array([best[0]]), best[2][None]
@@ -252,6 +271,48 @@ class Climb:
             self._remember(at, converged=False)
         best = [self.best[group] for group in range(n_groups)]
         return np.stack([tables for _, _, tables, _, _ in best]), np.array([value for _, value, _, _, _ in best])
+
+    def snapshot(self, which: np.ndarray | None = None) -> dict:
+        """Return all that is needed to go on from here: numbers, and arrays that nobody changes.
+
+        Parameters
+        ----------
+        which : int array, optional
+            Positions of some starts, which are to go on without the others; all, with what was found before, by
+            default.
+        """
+        own = {name: getattr(self, name) for name in (*Climb.PER_START, *Climb.OTHERS)}
+        own |= {"final": self.final.copy(), "trace": (), "best": {}}
+        if which is not None:
+            return own | {name: own[name][which] for name in Climb.PER_START}
+        if self.trace:
+            own["trace"] = tuple(np.concatenate(parts) for parts in zip(*self.trace, strict=True))
+        return own | {"best": dict(self.best)}
+
+    @classmethod
+    def of(cls, snapshot: dict, problem: Problem, route: Route, report: Callable[[int, float], None]) -> Climb:
+        """Return the climb that a snapshot shows."""
+        climb = cls.__new__(cls)
+        climb.problem, climb.route, climb.report, climb._groups = problem, route, report, None
+        for name in (*Climb.PER_START, *Climb.OTHERS):
+            setattr(climb, name, snapshot[name])
+        climb.final, climb.best = snapshot["final"].copy(), dict(snapshot["best"])
+        climb.trace = [snapshot["trace"]] if len(snapshot["trace"]) else []
+        climb.underway = (climb.numbers, climb.before)
+        return climb
+
+    def join(self, parts: Sequence[tuple[np.ndarray, dict]]) -> None:
+        """Take over what became of all starts, which went on in parts: the numbers and the snapshot of each part."""
+        for members, part in parts:
+            self.final[members] = part["final"][members]
+            self.trace += [part["trace"]] if len(part["trace"]) else []
+            self.n_iter, self.highest = max(self.n_iter, part["n_iter"]), max(self.highest, part["highest"])
+            for group, found in part["best"].items():
+                self._suggest(group, found)
+        order = np.argsort(np.concatenate([part["numbers"] for _, part in parts]))
+        for name in Climb.PER_START:
+            setattr(self, name, np.concatenate([part[name] for _, part in parts])[order])
+        self.underway = (self.numbers, self.before)
 
     def _recover(self) -> None:
         """Return to a consistent state after an interrupt, which may have come in the middle of an update."""
@@ -280,19 +341,38 @@ class Climb:
             remaining_gain=remaining,
             best_start=number,
             final_objectives=self.final,
-            n_best=int(same_value(self.final, before_polish, self.asked).sum()),
+            n_best=int(same_value(self.final, before_polish, self.route.atol).sum()),
             interrupted=interrupted,
         )
 
 
-def climb_to_the_top(climb: Climb, accelerate: bool) -> None:
-    """Take all starts to their ends: plain steps first, then cycles, with a look at what is left now and then."""
-    every_step = climb.stop == "last_step"
-    while climb.n_iter <= WARM_UP and not climb.done and not every_step:
-        climb.advance()
-    climb.look_value = climb.value
+def climb_to_the_top(climb: Climb, pause: Callable[[], bool] = lambda: False) -> bool:
+    """Take all starts to their ends: plain steps first, then cycles, with a look at what is left now and then.
+
+    Parameters
+    ----------
+    climb : Climb
+        The starts.
+    pause : callable
+        Asked again and again, where nothing is under way. After a pause the climb goes on as if there had been none.
+
+    Returns
+    -------
+    bool
+        Whether all have arrived.
+    """
+    every_step = climb.route.by_last_step
     while not climb.done:
-        for _ in range(1 if every_step else CYCLES_PER_LOOK):
-            if not climb.done:
-                climb.cycle(leap=accelerate)
-        climb.retire()
+        if pause():
+            return False
+        if climb.cycles < 0 and climb.n_iter <= WARM_UP and not every_step:
+            climb.advance()
+            continue
+        if climb.cycles < 0:
+            climb.look_value, climb.cycles = climb.value, 0
+        climb.cycle(leap=climb.route.accelerate)
+        climb.cycles += 1
+        if climb.done or every_step or climb.cycles == CYCLES_PER_LOOK:
+            climb.retire()
+            climb.cycles = 0
+    return True

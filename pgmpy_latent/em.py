@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pgmpy_latent.climb import Climb, Fit, climb_to_the_top
+from pgmpy_latent import _jobs
+from pgmpy_latent.climb import Climb, Fit, Route, climb_to_the_top
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.iteration import (
     Problem,
@@ -19,6 +20,7 @@ from pgmpy_latent.iteration import (
     race,
     step,
 )
+from pgmpy_latent.shared_climb import Keeper, Memory, SharedClimb, taken_up
 
 __all__ = [
     "Fit", "Problem", "Runner", "fit", "fit_groups", "log_prior", "m_step", "narrowed_in_groups", "narrowing_stages",
@@ -42,7 +44,8 @@ def fit(
     stop: str = "remaining",
     polish: bool = True,
     target: float = -np.inf,
-    n_threads: int = 1,
+    n_jobs: int | None = 1,
+    keeper: Keeper | None = None,
     report: Callable[[int, float], None] = lambda iteration, value: None,
 ) -> Fit:
     """Maximise the (penalised) likelihood by EM from many starts.
@@ -79,8 +82,12 @@ def fit(
     target : float
         Objective that is wanted. A start that would not reach it with ten times the gain that is left, by
         extrapolation, ends.
-    n_threads : int
-        Threads that share the starts; the result does not depend on it.
+    n_jobs : int, optional
+        Who shares the work, as joblib understands it: threads of this process share starts, and the rows of large
+        tables; where joblib was told to use other workers, they get starts that take long. The result does not depend
+        on it.
+    keeper : Keeper, optional
+        Is given where EM is, now and then, and may hold an EM that is to go on.
     report : callable
         Called with iteration and best objective after every iteration.
 
@@ -100,6 +107,7 @@ def fit(
     if stop not in ("remaining", "last_step"):
         raise ValueError(f"stop is {stop!r}; give 'remaining' or 'last_step'")
     starts = _possible(np.atleast_2d(np.asarray(starts, dtype=np.float64)), engine.layout, prior, free)
+    n_threads, route = _jobs.n_threads(n_jobs), Route(atol, max_iter, stop, target, accelerate)
     if free is None or np.all(free):
         problem, frozen = Problem(engine, prior, None, n_threads), None
     else:
@@ -111,21 +119,32 @@ def fit(
         frozen = engine.freeze(starts[0], np.asarray(free))
         starts, whole = frozen.narrow(starts), starts
         problem = Problem(frozen.engine, frozen.narrow_prior(prior), frozen.free, n_threads)
+    keeper = Memory() if keeper is None else keeper
     with problem.threads():
-        climb = Climb(problem, starts, atol, max_iter, stop, target, report)
-        interrupted = False
-        try:
-            report(climb.n_iter, climb.highest)
-            if narrowing is not None:
-                race(climb, narrowing_stages(len(starts), narrowing))
-            climb_to_the_top(climb, accelerate)
-            if polish:
-                climb.polish()
-                climb_to_the_top(climb, accelerate)
-        except KeyboardInterrupt:
-            interrupted = True
-        found = climb.finish(interrupted)
+        if keeper.saved is None:
+            shared = SharedClimb(Climb(problem, starts, route, report), n_jobs, keeper)
+        else:
+            shared = taken_up(keeper.saved, problem, route, report, n_jobs, keeper)
+        found = _climbed(shared, narrowing if keeper.saved is None else None, polish)
     return found if frozen is None else _widened(found, frozen, whole[found.best_start], prior)
+
+
+def _climbed(shared: SharedClimb, narrowing: float | None, polish: bool) -> Fit:
+    """Take starts to their ends, as far as Ctrl-C allows, and return the best."""
+    climb = shared.climb
+    interrupted = False
+    try:
+        climb.report(climb.n_iter, climb.highest)
+        if narrowing is not None:
+            race(climb, narrowing_stages(len(climb.numbers), narrowing))
+        shared.to_the_top()
+        if polish:
+            if not climb.polished:
+                climb.polish()
+            shared.to_the_top()
+    except KeyboardInterrupt:
+        interrupted = True
+    return shared.finish(interrupted)
 
 
 def fit_groups(
@@ -174,7 +193,7 @@ def fit_groups(
     """
     groups = np.asarray(groups, np.int64)
     starts = _possible(np.asarray(starts, dtype=np.float64), engine.layout, prior, None)
-    climb = Climb(Problem(engine, prior), starts, atol, max_iter, groups=groups)
+    climb = Climb(Problem(engine, prior), starts, Route(atol, max_iter), groups=groups)
     hopeless = np.setdiff1d(groups, climb.groups)
     if len(hopeless):
         raise ImpossibleRowError(
@@ -182,7 +201,7 @@ def fit_groups(
             "begin there. Replace zeros that the data contradicts, or give a prior."
         )
     race(climb, stages, climb.groups)
-    climb_to_the_top(climb, accelerate=True)
+    climb_to_the_top(climb)
     tables, objectives = climb.best_of_groups(len(engine.pattern_weights))
     return tables, objectives - log_prior(tables, prior)
 

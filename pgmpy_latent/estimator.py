@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,9 +18,18 @@ from tqdm.auto import tqdm
 
 from pgmpy_latent import _jobs, em
 from pgmpy_latent._arrays import one_blas_thread
+from pgmpy_latent._checkpoint import fingerprint_of
 from pgmpy_latent._columns import checked_states
 from pgmpy_latent._json import table_problem
-from pgmpy_latent._settings import PROGRESS_DELAY, check_n_jobs, check_number
+from pgmpy_latent._kept_em import KeptEM
+from pgmpy_latent._settings import (
+    PROGRESS_DELAY,
+    check_checkpoint,
+    check_n_jobs,
+    check_number,
+    check_time_limit,
+    time_left,
+)
 from pgmpy_latent._sources import column_names, opened
 from pgmpy_latent.chunks import MEMORY_LIMIT, ShardedTable, comes_in_pieces, encode_or_shard
 from pgmpy_latent.convert import aligned_table, to_cpds
@@ -56,6 +66,8 @@ class EMEstimator(DiscreteParameterEstimator):
         n_jobs: int | None = None,
         show_progress: bool = True,
         memory_limit: float | None = MEMORY_LIMIT,
+        time_limit: float | None = None,
+        checkpoint=None,
     ) -> None:
         self.latent_card = latent_card
         self.n_init = n_init
@@ -67,6 +79,8 @@ class EMEstimator(DiscreteParameterEstimator):
         self.n_jobs = n_jobs
         self.show_progress = show_progress
         self.memory_limit = memory_limit
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
         super().__init__(state_names=state_names)
 
     def fit(self, model, data, sample_weight=None):
@@ -89,19 +103,24 @@ class EMEstimator(DiscreteParameterEstimator):
         self
         """
         self._check_settings()
+        ends = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
         names, parents, hidden = self._structure(model)
         self._check_state_names(names)
         encoded = _encode(data, names, hidden, self.state_names, sample_weight, self.memory_limit)
         state_names = self._all_state_names(names, hidden, encoded)
         cards = np.array([len(states) for states in state_names])
-        with one_blas_thread(), self._opened(names, parents, cards, encoded) as (engine, rows_for, n_threads):
-            starts = self._starts(names, parents, cards, state_names, hidden, rows_for, engine.layout)
-            found = self._run(engine, starts, n_threads)
+        with one_blas_thread(), self._opened(names, parents, cards, encoded) as (engine, rows_for, digest, n_jobs):
+            kept = self._kept((names, parents, sorted(map(repr, hidden)), state_names), digest, ends)
+            found = kept.found
+            if found is None:
+                starts = self._starts(names, parents, cards, state_names, hidden, rows_for, engine.layout, kept.entropy)
+                found = self._run(engine, starts, n_jobs, kept)
             latent = [name in hidden for name in names]
             network = LatentNetwork(names, state_names, parents, latent, engine.layout.unpack(found.tables))
             named = self.init_cpds if isinstance(self.init_cpds, Mapping) else ()
             fitted, shares = self._in_order(network, [n for n in network.latent_names if n not in named], engine)
         self._set_fitted(model, data, sample_weight, fitted, found)
+        self.stopped_ = ("time_limit" if kept.seconds_left <= 0 else "interrupted") if found.interrupted else None
         self.degenerate_states_ = degenerate_states(fitted, shares)
         self._warn(found)
         return self
@@ -120,16 +139,25 @@ class EMEstimator(DiscreteParameterEstimator):
 
     @contextmanager
     def _opened(self, names, parents, cards, encoded: CategoricalData | ShardedTable) -> Iterator[tuple]:
-        """Return an engine, the rows that starts with given seeds choose from, and threads that may share starts."""
-        n_jobs = _jobs.n_threads(self.n_jobs)
+        """Return an engine, the rows that starts with given seeds choose from, what tells them from others, and jobs.
+
+        Jobs are those that may share the starts.
+        """
         if isinstance(encoded, CategoricalData):
-            yield network_engine(names, parents, cards, encoded), lambda seeds: (encoded, None), n_jobs
+            engine = network_engine(names, parents, cards, encoded)
+            yield engine, lambda seeds: (encoded, None), lambda: (encoded.codes, encoded.weights), self.n_jobs
             return
         seen = dict(zip(encoded.columns, encoded.seen, strict=True))
         silent = [node for node, name in enumerate(names) if not seen.get(name, False)]
         n_rows = n_rows_of_start(cards, silent)
-        with open_shards(encoded, names, parents, cards, n_jobs) as shards:  # which the threads share already
-            yield shards.engine, lambda seeds: (shards.starting_rows(seeds, n_rows), silent), 1
+        threads = _jobs.n_threads(self.n_jobs)
+        with open_shards(encoded, names, parents, cards, threads) as shards:  # which the threads share already
+            yield shards.engine, lambda seeds: (shards.starting_rows(seeds, n_rows), silent), shards.digests, 1
+
+    def _kept(self, described: tuple, arrays: Callable[[], Sequence[np.ndarray]], ends: float) -> KeptEM:
+        """Return what keeps EM in its file, if it has one, and knows when the time is up."""
+        mark = None if self.checkpoint is None else fingerprint_of(self, repr(described), *arrays())
+        return KeptEM(self.checkpoint, mark, np.random.SeedSequence(self.seed).entropy, ends)
 
     def _in_order(self, network: LatentNetwork, nodes: Sequence[Hashable], engine) -> tuple[Named, list[np.ndarray]]:
         """Return the fitted model with the states of some hidden nodes in order, and the shares of all states."""
@@ -150,6 +178,8 @@ class EMEstimator(DiscreteParameterEstimator):
         if self.seed is not None and (not isinstance(self.seed, (int, np.integer)) or self.seed < 0):
             raise ValueError(f"seed is {self.seed!r}; give a whole number of at least 0, or None")
         check_n_jobs(self.n_jobs)
+        check_time_limit(self.time_limit)
+        check_checkpoint(self.checkpoint)
         check_number("memory_limit", self.memory_limit, 1, none=True)
         if isinstance(self.init_cpds, str):
             if self.init_cpds not in ("memberships", "random", "uniform"):
@@ -213,13 +243,14 @@ class EMEstimator(DiscreteParameterEstimator):
     def _names_all_tables(self, names: list) -> bool:
         return isinstance(self.init_cpds, Mapping) and all(name in self.init_cpds for name in names)
 
-    def _starts(self, names, parents, cards, state_names, hidden: set, rows_for: Callable, layout) -> np.ndarray:
+    def _starts(
+        self, names, parents, cards, state_names, hidden: set, rows_for: Callable, layout, entropy: int
+    ) -> np.ndarray:
         """Return the tables to begin with: (starts, size)."""
         nothing_hidden = hidden.isdisjoint(names)
         if self.init_cpds == "uniform" or (nothing_hidden and self.init_cpds is None):
             return uniform_tables(layout)[None]
         n_starts = 1 if self._names_all_tables(names) else self.n_init
-        entropy = np.random.SeedSequence(self.seed).entropy
         seeds = [np.random.SeedSequence(entropy, spawn_key=(start,)) for start in range(n_starts)]
         if self.init_cpds == "random":
             return np.stack([random_tables(layout, np.random.default_rng(seed)) for seed in seeds])
@@ -235,22 +266,25 @@ class EMEstimator(DiscreteParameterEstimator):
                     view[:] = given[names[node]]
         return starts
 
-    def _run(self, engine, starts: np.ndarray, n_threads: int) -> em.Fit:
+    def _run(self, engine, starts: np.ndarray, n_jobs: int | None, kept: KeptEM) -> em.Fit:
         with tqdm(disable=not self.show_progress, delay=PROGRESS_DELAY, unit="it", desc="EM", leave=False) as bar:
 
             def report(iteration: int, value: float) -> None:
                 bar.update(iteration - bar.n)
-                bar.set_postfix_str(f"log-likelihood {value:.4f}", refresh=False)
+                bar.set_postfix_str(f"log-likelihood {value:.4f}{time_left(kept.seconds_left)}", refresh=False)
 
-            return em.fit(
+            found = em.fit(
                 engine,
                 starts,
                 prior=0.0 if self.prior is None else float(self.prior),
                 max_iter=int(self.max_iter),
                 atol=float(self.atol),
-                n_threads=min(n_threads, len(starts)),
+                n_jobs=n_jobs,
+                keeper=kept,
                 report=report,
             )
+        kept.finish(found)
+        return found
 
     def _set_fitted(self, model, data, sample_weight, fitted: Named, found: em.Fit) -> None:
         self._model, self._data, self._sample_weight = model, data, sample_weight
@@ -266,8 +300,9 @@ class EMEstimator(DiscreteParameterEstimator):
 
     def _warn(self, found: em.Fit) -> None:
         if found.interrupted:
+            why = "time_limit was reached" if self.stopped_ == "time_limit" else "interrupted"
             warnings.warn(
-                "interrupted: this is the best model so far, not a converged one", ConvergenceWarning, stacklevel=3
+                f"{why}: this is the best model so far, not a converged one", ConvergenceWarning, stacklevel=3
             )
         elif not found.converged and self.atol > 0:
             left = f"about {found.remaining_gain:.3g}" if np.isfinite(found.remaining_gain) else "an unknown number of"
@@ -315,13 +350,19 @@ class TreeEM(EMEstimator):
     seed : int, optional
         Same seed, same answer, whatever ``n_jobs`` is.
     n_jobs : int, optional
-        Threads that share the starts; -1 for all cores, None for one.
+        Threads that share the starts, and the rows of large tables; -1 for all cores, None for one. Where joblib was
+        told to use other workers (``joblib.parallel_config``), these share the starts of an EM that takes long.
     show_progress : bool
         Whether fits of more than two seconds show a bar.
     memory_limit : float, optional
         Bytes that the distinct rows of a table in pieces may take; a row counts 12 bytes per column and 80 more. With
         more of them EM runs on shards: held by the workers of the active Dask client, or else by files in a temporary
         folder. The starts are the same, and the result differs by rounding only. None: never on shards.
+    time_limit : float, optional
+        Seconds; the best model so far is then fitted, and ``stopped_`` says so.
+    checkpoint : path-like, optional
+        File that EM is kept in. A fit that was killed goes on from it, and ends in the same tables as one that never
+        stopped; a finished one returns its tables. A file of other data or other settings is refused.
 
     Attributes
     ----------
@@ -344,7 +385,9 @@ class TreeEM(EMEstimator):
     start_objectives_ : ndarray
         The (penalised) log-likelihood at which every start ended.
     interrupted_ : bool
-        Whether Ctrl-C ended the fit; what is fitted is then the best so far.
+        Whether Ctrl-C or the time limit ended the fit; what is fitted is then the best so far.
+    stopped_ : str or None
+        ``"time_limit"`` or ``"interrupted"``; None if EM came to its end.
     degenerate_states_ : list of str
         Hidden states that are empty or equal to another one, in words.
 

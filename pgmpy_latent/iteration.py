@@ -104,6 +104,10 @@ class Problem:
             finally:
                 self._pool.pop()
 
+    def for_one_thread(self) -> Problem:
+        """Return the same problem for a worker, which can be packed."""
+        return Problem(self.engine, self.prior, self.free)
+
     def expected_counts(
         self, tables: np.ndarray, weightings: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from hashlib import blake2b
 from math import prod
 from pathlib import Path
 
@@ -72,6 +73,10 @@ class Shards:
             self.held.turn(partial(_engine, self.graph))
             self._compiled = True
         return self.held.each(function, *args)
+
+    def digests(self) -> list[np.ndarray]:
+        """Return, for every shard, numbers that tell its rows and weights from others."""
+        return list(self.held.each(_digest))
 
     def starting_rows(self, seeds: Sequence[np.random.SeedSequence], n_rows: int) -> CategoricalData:
         """Return rows among which are those that any start would choose from the whole table, with all their weight.
@@ -219,6 +224,10 @@ def _apply(function: Callable, shard, args: tuple):
 def _engine(graph: tuple, data: CategoricalData) -> TreeEngine | NetworkEngine:
     engine = network_engine(*graph, data)
     return engine.for_counts() if isinstance(engine, TreeEngine) else engine
+
+
+def _digest(data: CategoricalData) -> np.ndarray:
+    return np.frombuffer(blake2b(data.codes.tobytes() + data.weights.tobytes(), digest_size=16).digest(), np.uint8)
 
 
 def _weight(data: CategoricalData) -> float:

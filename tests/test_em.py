@@ -148,8 +148,8 @@ def test_threads_do_not_change_a_bit():
     engine, _ = latent_class()
     starts = many_starts(engine, 7)
     one = em.fit(engine, starts)
-    for n_threads in (2, 3, 16):
-        more = em.fit(engine, starts, n_threads=n_threads)
+    for n_jobs in (2, 3, 16):
+        more = em.fit(engine, starts, n_jobs=n_jobs)
         np.testing.assert_array_equal(one.tables, more.tables)
         np.testing.assert_array_equal(one.final_objectives, more.final_objectives)
 

@@ -37,6 +37,7 @@ LAYERS = [
     ["propagation.engine", "propagation.network_engine", "propagation.sharded_engine"],
     ["iteration"],
     ["climb"],
+    ["shared_climb"],
     ["starts", "em"],
     ["queries", "fisher"],
     ["shards"],
@@ -54,6 +55,7 @@ LAYERS = [
     ["_json"],
     ["convert"],
     ["exports", "_checkpoint"],
+    ["_kept_em"],
     ["estimator"],
     ["learners"],  # the package itself, which holds nothing
     ["learners._search", "learners._profiles", "learners._skeleton", "learners._directions", "learners._variables"],

@@ -84,7 +84,7 @@ def test_em_never_falls_and_its_answer_does_not_depend_on_threads(problem, seed)
     starts = np.stack([random_tables(engine.layout, rng) for _ in range(3)])
     found = em.fit(engine, starts, max_iter=25, atol=0.0)
     assert (np.diff(found.log_likelihoods) >= -1e-9 * max(1.0, abs(found.log_likelihood))).all()
-    again = em.fit(engine, starts, max_iter=25, atol=0.0, n_threads=2)
+    again = em.fit(engine, starts, max_iter=25, atol=0.0, n_jobs=2)
     np.testing.assert_array_equal(found.tables, again.tables)
 
 

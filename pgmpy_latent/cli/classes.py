@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm.auto import tqdm
 
-from pgmpy_latent import _jobs, em
+from pgmpy_latent import em
 from pgmpy_latent._settings import PROGRESS_DELAY
 from pgmpy_latent.cli._text import counted
 from pgmpy_latent.data import CategoricalData
@@ -156,7 +156,7 @@ class LatentClasses(SearchingLearner):
             prior=search.settings.prior,
             max_iter=int(self.max_iter),
             atol=float(self.tol),
-            n_threads=min(_jobs.n_threads(self.n_jobs), self.n_init),
+            n_jobs=self.n_jobs,
             report=report,
         )
         if found.interrupted:

@@ -256,8 +256,8 @@ class Pair:
         return (left.posterior() * self.weights) @ right.posterior().T
 
     def _fit(self, engine: TreeEngine, starts: np.ndarray, **options):
-        threads = self.search.n_threads
-        return self.search.fit(engine, starts, narrowing=self.options.narrowing, n_threads=threads, **options)
+        n_jobs = self.search.n_jobs
+        return self.search.fit(engine, starts, narrowing=self.options.narrowing, n_jobs=n_jobs, **options)
 
     @cached_property
     def _apart(self) -> float:

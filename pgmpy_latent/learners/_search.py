@@ -111,7 +111,7 @@ class Search:
     time_limit : float, optional
         Seconds.
     n_jobs : int, optional
-        Workers that share candidates, and threads that share starts; results do not depend on it.
+        Workers that share candidates and starts; results do not depend on it.
     show_progress : bool
         Whether searches of more than two seconds show a bar.
     title : str
@@ -157,11 +157,6 @@ class Search:
         self._bar = tqdm(disable=True)
 
     @property
-    def n_threads(self) -> int:
-        """Threads that may share the starts of one EM: one where workers share candidates."""
-        return _jobs.n_threads(self.n_jobs)
-
-    @property
     def n_workers(self) -> int:
         """How many candidates are worked on at once."""
         return _jobs.n_workers(self.n_jobs)
@@ -204,7 +199,7 @@ class Search:
             "stop": settings.stop,
             "accelerate": settings.accelerate,
             "polish": False,
-            "n_threads": 1,
+            "n_jobs": 1,
             **options,
         }
         found = em.fit(engine, starts, report=self.tick, **options)

@@ -152,7 +152,7 @@ class Spot:
             return None
         key = (*self.key, label)
         n_states = candidates[0].n_states
-        options = {"n_threads": self.search.n_threads, **options}
+        options = {"n_jobs": self.search.n_jobs, **options}
         if self.options.local or self.workshop.is_star:
             engine = self.neighbourhood.engine(n_states)
             if self._may_give_up(n_states):

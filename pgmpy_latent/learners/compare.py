@@ -258,8 +258,7 @@ def _from_random_starts(size: int, data: CategoricalData, settings: _Settings) -
         )
         for number in range(settings.n_init if size > 1 else 1)
     ]
-    n_threads = _jobs.n_threads(settings.n_jobs)
-    found = em.fit(engine, np.stack(starts), prior=float(settings.prior), n_threads=n_threads)
+    found = em.fit(engine, np.stack(starts), prior=float(settings.prior), n_jobs=settings.n_jobs)
     tree = canonical_states(shape.with_tables(engine.layout.unpack(found.tables)))
     return shape.with_tables(tree.tables), found  # states are numbered in their new order
 

@@ -67,7 +67,7 @@ class RandomStartsPolicy(Policy):
                 flat[number] = random_tables(engine.layout, np.random.default_rng(seed))
             else:
                 flat[number] = random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, seed)
-        options = {"narrowing": self.narrowing, "n_threads": self.search.n_threads, **options}
+        options = {"narrowing": self.narrowing, "n_jobs": self.search.n_jobs, **options}
         found = self.search.fit(engine, flat, **options)
         return self.model(shape.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood, key)
 

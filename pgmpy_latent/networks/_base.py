@@ -177,7 +177,7 @@ class Fitter:
         seeds = [self.search.seed(*key, start) for start in range(n_starts)]
         data = self.data
         starts = [random_memberships(parents, sizes, codes, data.weights, data.row_keys, seed) for seed in seeds]
-        found = self.search.fit(engine, np.stack(starts), n_threads=self.search.n_threads, **options)
+        found = self.search.fit(engine, np.stack(starts), n_jobs=self.search.n_jobs, **options)
         latent = [name in cards for name in names]
         network = LatentNetwork(names, states, parents, latent, engine.layout.unpack(found.tables))
         return network, found.log_likelihood

@@ -42,12 +42,17 @@ class NetworkEM(EMEstimator):
     seed : int, optional
         Same seed, same answer, whatever ``n_jobs`` is.
     n_jobs : int, optional
-        Threads that share the starts; -1 for all cores, None for one.
+        Threads that share the starts; -1 for all cores, None for one. Where joblib was told to use other workers, these
+        share the starts of an EM that takes long.
     show_progress : bool
         Whether fits of more than two seconds show a bar.
     memory_limit : float, optional
         Bytes that the distinct rows of a table in pieces may take; with more of them EM runs on shards. See
         :class:`~pgmpy_latent.TreeEM`.
+    time_limit : float, optional
+        Seconds; the best model so far is then fitted, and ``stopped_`` says so.
+    checkpoint : path-like, optional
+        File that EM is kept in; see :class:`~pgmpy_latent.TreeEM`.
 
     Attributes
     ----------
@@ -61,7 +66,7 @@ class NetworkEM(EMEstimator):
         Natural logarithm of the likelihood of the data; larger is better.
     log_likelihoods_ : ndarray
         The same at every iteration of the best start.
-    n_iter_, converged_, n_best_, start_objectives_, interrupted_, degenerate_states_
+    n_iter_, converged_, n_best_, start_objectives_, interrupted_, stopped_, degenerate_states_
         As in :class:`~pgmpy_latent.TreeEM`.
 
     Raises

@@ -1,0 +1,155 @@
+"""How one EM is shared by joblib's workers, and kept in a file on its way.
+
+Starts know nothing of each other, and a climb can be stopped and taken up anywhere. So where EM takes long and joblib
+was told to use workers other than threads of this process, the starts fall into parts, which go up by themselves, a
+while at a time: whoever is ready takes the next part a bit further. In between, all can be written to a file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from pgmpy_latent import _jobs
+from pgmpy_latent.climb import Climb, Fit, Route, climb_to_the_top
+from pgmpy_latent.iteration import Problem
+
+#: Seconds that EM takes here before its starts are shared; less is not worth the way.
+HERE = 1.0
+#: Seconds that a part goes on by itself at first, and at most; they double.
+FIRST, MOST = 2.0, 20.0
+#: Parts per worker: some take longer than others.
+PARTS = 4
+
+
+class Keeper(Protocol):
+    """Keeps a climb, say in a file."""
+
+    #: What was kept before, to be taken up.
+    saved: dict | None
+
+    #: Seconds for which a part of the starts may go on before it is time to keep something.
+    seconds_left: float
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to keep something."""
+
+    def keep(self, state: dict) -> None:
+        """Keep where a climb is: numbers, arrays, tuples and dicts of them."""
+
+
+class Memory:
+    """A keeper that keeps nothing."""
+
+    saved = None
+    seconds_left = np.inf
+    due = False
+
+    def keep(self, state: dict) -> None:
+        """Forget it."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Further:
+    """What workers do."""
+
+    problem: Problem
+    route: Route
+
+    def go(self, item: tuple[dict, float]) -> dict:
+        """Take a part further, for some seconds."""
+        snapshot, seconds = item
+        ends = time.monotonic() + seconds
+        climb = Climb.of(snapshot, self.problem, self.route, lambda iteration, value: None)
+        climb_to_the_top(climb, lambda: time.monotonic() > ends or _jobs.abandoned())
+        return climb.snapshot()
+
+
+class SharedClimb:
+    """Starts on their way up, here and at other workers.
+
+    Parameters
+    ----------
+    climb : Climb
+        The starts, or those that were kept.
+    n_jobs : int, optional
+        As joblib understands it.
+    keeper : Keeper
+        Is given where all are, whenever it is due.
+
+    Attributes
+    ----------
+    parts : list of (int array, dict)
+        Numbers of the starts of every part, and where they are; empty as long as all are here.
+    """
+
+    def __init__(self, climb: Climb, n_jobs: int | None, keeper: Keeper):
+        self.climb = climb
+        self.n_jobs = n_jobs
+        self.keeper = keeper
+        self.parts: list[tuple[np.ndarray, dict]] = []
+
+    def to_the_top(self) -> None:
+        """Take all starts to their ends."""
+        began = time.monotonic()
+        elsewhere = not _jobs.in_threads() and _jobs.n_workers(self.n_jobs) > 1
+
+        def pause() -> bool:
+            if self.keeper.due:
+                self.keep()
+            return elsewhere and len(self.climb.numbers) > 1 and time.monotonic() > began + HERE
+
+        if not self.parts and not climb_to_the_top(self.climb, pause):
+            n_parts = min(len(self.climb.numbers), PARTS * _jobs.n_workers(self.n_jobs))
+            some = np.array_split(np.arange(len(self.climb.numbers)), n_parts)
+            self.parts = [(self.climb.numbers[which], self.climb.snapshot(which)) for which in some]
+        if self.parts:
+            self._go_on_in_parts()
+
+    def _go_on_in_parts(self) -> None:
+        work = _Further(self.climb.problem.for_one_thread(), self.climb.route)
+        seconds = FIRST
+        while left := [at for at, (_, part) in enumerate(self.parts) if not self._arrived(part)]:
+            items = [(self.parts[at][1], min(seconds, self.keeper.seconds_left)) for at in left]
+            found = _jobs.mapped(work.go, items, self.n_jobs, self._report)
+            for at, part in zip(left, found, strict=True):
+                self.parts[at] = self.parts[at][0], part
+            if self.keeper.due:
+                self.keep()
+            seconds = min(2 * seconds, MOST)
+        self._join()
+
+    def _join(self) -> None:
+        parts, self.parts = self.parts, []
+        self.climb.join(parts)
+
+    def _arrived(self, part: dict) -> bool:
+        return not len(part["numbers"]) or part["n_iter"] >= self.climb.route.max_iter
+
+    def _report(self) -> None:
+        parts = [part for _, part in self.parts]
+        self.climb.report(max(part["n_iter"] for part in parts), max(part["highest"] for part in parts))
+
+    def finish(self, interrupted: bool) -> Fit:
+        """Return the best of all starts; after an interrupt, of where they were last known to be."""
+        if self.parts:
+            self._join()
+        return self.climb.finish(interrupted)
+
+    def keep(self) -> None:
+        """Hand over where all starts are."""
+        self.keeper.keep({"climb": self.climb.snapshot(), "parts": list(self.parts)})
+
+
+def taken_up(
+    state: dict, problem: Problem, route: Route, report: Callable, n_jobs: int | None, keeper: Keeper
+) -> SharedClimb:
+    """Return the climb that was kept."""
+    shared = SharedClimb(Climb.of(state["climb"], problem, route, report), n_jobs, keeper)
+    shared.parts = [tuple(part) for part in state["parts"]]
+    return shared
