@@ -77,7 +77,7 @@ class Problem:
     free : bool array, shape (n_tables,), optional
         Tables that may change; all by default.
     n_threads : int
-        Threads that share the starts. The result does not depend on it.
+        Threads that share the starts, and the rows of large tables. The result does not depend on it.
     """
 
     engine: object
@@ -113,14 +113,20 @@ class Problem:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return log-likelihoods and counts of many starts, which the threads share.
 
+        Threads that are left over share the rows of the last starts, if the engine is large.
         ``weightings`` says which of the engine's weightings each start uses; such starts need one thread.
         """
         if weightings is not None:
             return self.engine.expected_counts(tables, self.free, weightings)
-        if not self._pool or len(tables) == 1:
+        if not self._pool:
             return self.engine.expected_counts(tables, self.free)
-        parts = np.array_split(tables, min(self.n_threads, len(tables)))
-        results = list(self._pool[-1].map(lambda part: self.engine.expected_counts(part, self.free), parts))
+        pool, n = self._pool[-1], len(tables)
+        is_large = getattr(self.engine, "is_large", False)
+        alone = n - n % self.n_threads if is_large else n
+        parts = np.array_split(tables[:alone], min(self.n_threads, alone)) if alone else []
+        results = list(pool.map(lambda part: self.engine.expected_counts(part, self.free), parts))
+        if alone < n:
+            results.append(self.engine.expected_counts(tables[alone:], self.free, pool=pool))
         return np.concatenate([r[0] for r in results]), np.concatenate([r[1] for r in results])
 
     def normalise(self, tables: np.ndarray, fallback: np.ndarray) -> np.ndarray:

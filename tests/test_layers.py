@@ -30,7 +30,7 @@ LAYERS = [
     ["propagation.layout"],
     ["propagation.patterns"],
     ["propagation.plan"],
-    ["propagation.vectors"],
+    ["propagation.parts", "propagation.vectors"],
     ["propagation.products"],
     ["propagation.kernels"],
     ["propagation.walk", "propagation.elimination", "propagation.cliques"],

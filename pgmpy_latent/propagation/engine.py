@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
 from pgmpy_latent._jobs import uninterrupted
 from pgmpy_latent.propagation.layout import Layout
+from pgmpy_latent.propagation.parts import Parts, Segment, divided
 from pgmpy_latent.propagation.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, PIVOT, PRODUCT, Plan, compile_plan
 from pgmpy_latent.propagation.walk import RowWalk, region_of
 
@@ -133,7 +135,8 @@ class TreeEngine:
         self._place_sites()
         self._nothing_muted = np.zeros(len(self._ops), dtype=np.int8)
         self._everything_wanted = np.ones(len(self._ops), dtype=np.int8)
-        self._spare_workspaces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._whole = np.array([0, 0, len(self._ops), -1, -1])
+        self._spare_workspaces: list[tuple[np.ndarray, ...]] = []
 
     def _place_sites(self) -> None:
         """Lay the slots of all sites out in one vector."""
@@ -156,6 +159,16 @@ class TreeEngine:
                 for patterns, count in zip(self.plan.row_patterns, counts, strict=True)
             ]
         )
+
+    @cached_property
+    def _ways(self) -> tuple[list[Segment], list[Segment]]:
+        """The way up and the way down, in segments."""
+        return divided(self.plan, self.site_step, self.site_base)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether threads can share the rows of one start."""
+        return max(map(len, self._ways)) > 1
 
     def reweighted(self, weights: np.ndarray) -> TreeEngine:
         """Return an engine for the same rows with other weights."""
@@ -187,7 +200,11 @@ class TreeEngine:
         return vars(self) | {"_spare_workspaces": []}  # scratch, which no other process needs
 
     def expected_counts(
-        self, tables: np.ndarray, free: np.ndarray | None = None, weightings: np.ndarray | None = None
+        self,
+        tables: np.ndarray,
+        free: np.ndarray | None = None,
+        weightings: np.ndarray | None = None,
+        pool: Executor | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-likelihood and the expected count of every entry of every table.
 
@@ -199,13 +216,16 @@ class TreeEngine:
             Tables whose counts are wanted; the counts of others are zero.
         weightings : int array, shape (n_starts,), optional
             Which of the engine's weightings each start uses; the first by default.
+        pool : Executor, optional
+            Threads that share the rows of a large table; the result does not depend on it.
 
         Returns
         -------
         log_likelihood : float, or array of shape (n_starts,)
         counts : array like ``tables``
         """
-        log_likelihoods, counts, _ = self._run(tables, backward=True, wanted=self._wanted(free), weightings=weightings)
+        options = {"wanted": self._wanted(free), "weightings": weightings, "pool": pool}
+        log_likelihoods, counts, _ = self._run(tables, backward=True, **options)
         if free is not None:
             counts *= np.asarray(free)[self.layout.table_of_entry]
         if tables.ndim == 1:
@@ -300,7 +320,7 @@ class TreeEngine:
             muted = np.array([s.kind in carries and s.table in cut for s in self.plan.steps], dtype=np.int8)
         workspace = self._workspace()
         self._run(tables, muted=muted, workspace=workspace)
-        up, _, exponents = workspace
+        up, _, exponents, _ = workspace
         return RowWalk(self, tables, up, exponents, cut)
 
     def _meets_inside(self, nodes: np.ndarray) -> bool:
@@ -333,16 +353,19 @@ class TreeEngine:
             below[step.site] |= bool(wanted[at])
         return wanted
 
-    def _workspace(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _workspace(self) -> tuple[np.ndarray, ...]:
+        """Return arrays for messages, their mass, exponents, and whether sites have any; threads never share them."""
         try:
-            return self._spare_workspaces.pop()  # threads never share one
+            return self._spare_workspaces.pop()
         except IndexError:
             entries, slots = int(self.site_base[-1]), int(self.plan.site_slots[-1])
-            return _aligned(entries), _aligned(entries), np.empty(slots, dtype=np.int32)
+            scaled = np.empty(len(self.plan.sites), dtype=np.bool_)
+            return _aligned(entries), _aligned(entries), np.empty(slots, dtype=np.int32), scaled
 
     def _run(
-        self, tables, *, backward=False, keep_logs=False, wanted=None, muted=None, workspace=None, weightings=None
-    ):
+        self, tables, *, backward=False, keep_logs=False, wanted=None, muted=None, workspace=None, weightings=None,
+        pool=None,
+    ):  # fmt: skip
         """Run the plan; return log-likelihoods, counts and the patterns' log-likelihoods."""
         tables = np.ascontiguousarray(np.atleast_2d(tables), dtype=np.float64)
         assert tables.shape[1] == self.layout.size, (tables.shape, self.layout.size)
@@ -352,14 +375,26 @@ class TreeEngine:
         pattern_logs = np.empty((starts if keep_logs else 1, self.pattern_weights.shape[1] if keep_logs else 0))
         weightings = np.zeros(starts, np.int64) if weightings is None else np.asarray(weightings, np.int64)
         own = self._workspace() if workspace is None else workspace
-        _kernel()(
-            self._ops, self.plan.low, self.plan.high, self.plan.firsts, self.site_card, self.site_step,
-            self.site_base, self.plan.site_slots, self.site_prior, self.layout.offsets, self.plan.soft,
-            self.pattern_weights, weightings, tables,
-            self._everything_wanted if wanted is None else wanted,
-            self._nothing_muted if muted is None else muted,
-            counts, log_likelihoods, pattern_logs, keep_logs, backward, *own,
-        )  # fmt: skip
+
+        def run(span, which, counts, logs, scaled, target, target_firsts):
+            up, mass, exponents, _ = own
+            _kernel()(
+                self._ops, span, self.plan.low, self.plan.high, self.plan.firsts, self.site_card, self.site_step,
+                self.site_base, self.plan.site_slots, self.site_prior, self.layout.offsets, self.plan.soft,
+                self.pattern_weights, weightings[which], tables[which],
+                self._everything_wanted if wanted is None else wanted,
+                self._nothing_muted if muted is None else muted,
+                counts, logs, pattern_logs[which] if keep_logs else pattern_logs, keep_logs, backward, up, mass,
+                exponents, scaled, target, target_firsts,
+            )  # fmt: skip
+
+        if muted is None and self.is_large:
+            for at in range(starts):
+                which = slice(at, at + 1)
+                parts = Parts(partial(run, which=which), self.plan.firsts, own, backward, pool)
+                log_likelihoods[at] = parts.run(*self._ways, counts[which])
+        else:
+            run(self._whole, slice(None), counts, log_likelihoods, own[3], own[1], self.plan.firsts)
         if workspace is None:
             self._spare_workspaces.append(own)
         return log_likelihoods + self.constants[weightings], counts, pattern_logs

@@ -38,6 +38,9 @@ from pgmpy_latent.propagation.products import (
 )
 from pgmpy_latent.propagation.vectors import add_scaled, add_up, multiply
 
+#: What part of a plan is run.
+WHOLE, UP, DOWN = range(3)
+
 
 def _in(dtype, ndim):
     """Return the type of a read-only, contiguous input."""
@@ -70,14 +73,17 @@ def _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta
 
 
 @njit(nogil=True, error_model="numpy")
-def _send(op, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset, theta, scaled):
-    """Run an EDGE upwards: message = what the sender knows @ edge."""
+def _send(
+    op, first, last, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset, theta,
+    scaled,
+):  # fmt: skip
+    """Run an EDGE upwards, for some patterns: message = what the sender knows @ edge."""
     source, site = op[A], op[SITE]
     rows, sender_step, step = site_card[source], site_step[source], site_step[site]
     _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta)
     begin = site_base[source] + op[B] * sender_step
     out = site_base[site] + op[SLOT] * step
-    for pattern in range(op[COUNT]):
+    for pattern in range(first, last):
         at = out + pattern * step
         for state in range(step):
             up[at + state] = 0.0
@@ -88,13 +94,16 @@ def _send(op, up, power, edge, site_card, site_step, site_base, site_slots, site
     if scaled[source]:
         scaled[site] = True
         here, there = site_slots[site] + op[SLOT], site_slots[source] + op[B]
-        for pattern in range(op[COUNT]):
+        for pattern in range(first, last):
             power[here + pattern] = power[there + pattern]
 
 
 @njit(nogil=True, error_model="numpy")
-def _return(op, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior, table_offset, theta, counts):
-    """Run an EDGE downwards: mass of the message becomes mass of what was sent, and counts of pairs."""
+def _return(
+    op, first, last, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior, table_offset, theta,
+    counts,
+):  # fmt: skip
+    """Run an EDGE downwards, for some patterns: mass of messages becomes mass of what was sent, and counts of pairs."""
     source, site = op[A], op[SITE]
     rows, sender_step = site_card[source], site_step[source]
     columns, step = site_card[site], site_step[site]
@@ -104,7 +113,7 @@ def _return(op, up, mass, edge, pairs, block, site_card, site_step, site_base, s
     out = site_base[site] + op[SLOT] * step
     for state in range(step):
         block[state] = 0.0
-    for pattern in range(op[COUNT]):
+    for pattern in range(first, last):
         for column in range(columns):
             message = up[out + pattern * step + column]
             block[column] = mass[out + pattern * step + column] / message if message > 0.0 else 0.0
@@ -187,35 +196,55 @@ def _mute(op, up, base, card, step):
 # All together
 
 
+@njit(nogil=True, error_model="numpy")
+def scratch(site_step):
+    """Return arrays for numbers that are forgotten at once."""
+    widest = 2
+    for site in range(site_step.shape[0]):
+        widest = max(widest, site_step[site])
+    block = np.empty(max(BLOCK, 16 * widest))
+    return (
+        block, np.empty(widest, np.int64), np.empty(block.shape[0], np.int64), np.empty(BLOCK, np.int64),
+        np.empty(BLOCK), np.empty(widest), np.ones(widest), np.empty(widest * widest), np.empty(widest * widest),
+    )  # fmt: skip
+
+
 @njit(nogil=True, error_model="numpy", inline="always")
-def _upward(
-    ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft,
-    weights, theta, muted, counts, row_logs, keep_logs, backward, up, mass, power, scaled, block, powers, edge,
-    prior, ones, state_powers, row_powers, likelihoods,
+def upward(
+    ops, begin, end, part, low, high, firsts, sites, table_offset, soft, weights, theta, muted, counts, row_logs,
+    keep_logs, backward, up, mass, mass_firsts, power, scaled, spare,
 ):  # fmt: skip
-    """Fill all messages and finish at the pivots; return the log-likelihood."""
+    """Fill the messages of the operations from ``begin`` to ``end`` and finish at pivots; return the log-likelihood.
+
+    If ``part`` names patterns, there is one operation, which is run for these alone; ``mass`` then has the mass of its
+    factors only, where ``mass_firsts`` says.
+    """
+    site_card, site_step, site_base, site_slots, site_prior = sites
+    block, powers, state_powers, row_powers, likelihoods, prior, ones, edge, _ = spare
     total = 0.0
-    for number in range(ops.shape[0]):
+    for number in range(begin, end):
         op = ops[number]
         kind, site = op[KIND], op[SITE]
+        first, last = (part[0], part[1]) if part[1] >= 0 else (int64(0), op[COUNT])
         card, step, base, slots = site_card[site], site_step[site], site_base[site], site_slots[site]
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf(op, up, base, card, step, table_offset[op[TABLE]], theta)
         elif kind == PRODUCT:
             scaled[site] |= product(
-                op, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones, state_powers,
-                row_powers,
+                op, first, last, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones,
+                state_powers, row_powers,
             )  # fmt: skip
         elif kind == EDGE:
             _send(
-                op, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset,
+                op, first, last, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset,
                 theta, scaled,
             )  # fmt: skip
         elif kind == PIVOT:
+            mass_base = int64(0) if part[1] >= 0 else base
             total += pivot(
-                op, up, power, mass, base, slots, card, step, low, high, firsts, site_prior[site], theta, weights,
-                row_logs, keep_logs, backward, scaled[site], block, likelihoods, powers, prior, state_powers,
-                row_powers, counts,
+                op, first, last, up, power, mass, mass_base, mass_firsts, base, slots, card, step, low, high, firsts,
+                site_prior[site], theta, weights, row_logs, keep_logs, backward, scaled[site], block, likelihoods,
+                powers, prior, state_powers, row_powers, counts,
             )  # fmt: skip
         else:
             _evidence(op, up, base, card, step, soft)
@@ -225,39 +254,50 @@ def _upward(
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def _downward(
-    ops, low, high, firsts, site_card, site_step, site_base, site_prior, table_offset, theta, wanted, counts,
-    up, mass, edge, pairs, block,
-):  # fmt: skip
-    """Bring the mass from the pivots down to the tables."""
-    for number in range(ops.shape[0] - 1, -1, -1):
+def downward(
+    ops, begin, end, part, low, high, sites, table_offset, theta, wanted, counts, up, mass, target, target_firsts, spare
+):
+    """Bring the mass from the pivots down to the tables, through the operations from ``end`` back to ``begin``.
+
+    If ``part`` names patterns, there is one operation, which is run for these alone; mass of the factors of a product
+    then goes to ``target``, where ``target_firsts`` says.
+    """
+    site_card, site_step, site_base, _, site_prior = sites
+    block, edge, pairs = spare[0], spare[7], spare[8]
+    for number in range(end - 1, begin - 1, -1):
         if not wanted[number]:
             continue
         op = ops[number]
         kind, site = op[KIND], op[SITE]
         card, step, base = site_card[site], site_step[site], site_base[site]
+        first, last = (part[0], part[1]) if part[1] >= 0 else (int64(0), op[COUNT])
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf_counts(op, mass, base, card, step, table_offset[op[TABLE]], theta, counts)
         elif kind == PRODUCT:
-            out = base + op[SLOT] * step
-            scatter(op, mass, base, step, low, high, firsts, int64(0), op[COUNT], mass, out)
+            out = base + (op[SLOT] + first) * step
+            target_base = int64(0) if part[1] >= 0 else base
+            scatter(op, target, target_base, step, low, high, target_firsts, first, last - first, mass, out)
         elif kind == EDGE:
             _return(
-                op, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior, table_offset,
-                theta, counts,
+                op, first, last, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior,
+                table_offset, theta, counts,
             )  # fmt: skip
 
 
 def run(
-    ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights,
+    ops, span, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights,
     weightings, tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, up, mass, exponents,
+    scaled, target, target_firsts,
 ):  # fmt: skip
-    """Run a plan for every start.
+    """Run a plan, or a part of it, for every start.
 
     Parameters
     ----------
     ops : int64 (n_ops, 10)
         The operations, in upward order.
+    span : int64 (5,)
+        What to run: WHOLE, or the way UP or DOWN alone, which begin with what stands in the workspace; from which
+        operation to which; and, of a single operation, from which pattern to which (-1: all).
     low, high : uint16
         Patterns of the factors of all products, counted from the first slot of each factor: their lower halves, and,
         of the few products that need them, their upper halves.
@@ -288,36 +328,35 @@ def run(
         Workspace: messages, and their mass.
     exponents : int32 (n_slots,), written
         Workspace: exponents of the messages.
+    scaled : bool (n_sites,), written
+        Workspace: whether any message to a site has an exponent.
+    target : float64, written
+        Mass of the factors of an operation that is run for some patterns, which lie there as ``target_firsts`` says.
+        Otherwise ``mass``.
+    target_firsts : int64
+        Like ``firsts``.
     """
-    widest = 2
-    for site in range(site_step.shape[0]):
-        widest = max(widest, site_step[site])
-    block = np.empty(max(BLOCK, 16 * widest))
-    powers = np.empty(widest, np.int64)
-    state_powers = np.empty(block.shape[0], np.int64)
-    row_powers = np.empty(BLOCK, np.int64)
-    likelihoods = np.empty(BLOCK)
-    prior = np.empty(widest)
-    ones = np.ones(widest)
-    edge = np.empty(widest * widest)
-    pairs = np.empty(widest * widest)
-    scaled = np.empty(site_card.shape[0], np.bool_)
+    sites = (site_card, site_step, site_base, site_slots, site_prior)
+    spare = scratch(site_step)
+    begin, end, part = span[1], span[2], (span[3], span[4])
     for start in range(tables.shape[0]):
-        scaled[:] = False
-        exponents[:] = 0
-        if backward:
-            mass[:] = 0.0
-            counts[start] = 0.0
-        log_likelihoods[start] = _upward(
-            ops, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft,
-            weights[weightings[start]], tables[start], muted, counts[start], row_logs[start if keep_logs else 0],
-            keep_logs, backward, up, mass, exponents, scaled, block, powers, edge, prior, ones, state_powers,
-            row_powers, likelihoods,
-        )  # fmt: skip
-        if backward:
-            _downward(
-                ops, low, high, firsts, site_card, site_step, site_base, site_prior, table_offset, tables[start],
-                wanted, counts[start], up, mass, edge, pairs, block,
+        if span[0] == WHOLE:
+            scaled[:] = False
+            exponents[:] = 0
+            if backward:
+                mass[:] = 0.0
+                counts[start] = 0.0
+        logs = row_logs[start if keep_logs else 0]
+        if span[0] != DOWN:
+            log_likelihoods[start] = upward(
+                ops, begin, end, part, low, high, firsts, sites, table_offset, soft, weights[weightings[start]],
+                tables[start], muted, counts[start], logs, keep_logs, backward, up, target, target_firsts, exponents,
+                scaled, spare,
+            )  # fmt: skip
+        if backward and span[0] != UP:
+            downward(
+                ops, begin, end, part, low, high, sites, table_offset, tables[start], wanted, counts[start], up, mass,
+                target, target_firsts, spare,
             )  # fmt: skip
 
 
@@ -329,11 +368,11 @@ def _digest() -> str:
 
 
 _SIGNATURE = void(
-        _in(int64, 2), _in(uint16, 1), _in(uint16, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
+        _in(int64, 2), _in(int64, 1), _in(uint16, 1), _in(uint16, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
         _in(int64, 1), _in(int64, 1),
         _in(int64, 1), _in(int64, 1), _in(float64, 1), _in(float64, 2), _in(int64, 1), _in(float64, 2), _in(int8, 1),
         _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, float64[::1],
-        float64[::1], int32[::1],
+        float64[::1], int32[::1], boolean[::1], float64[::1], _in(int64, 1),
     )  # fmt: skip
 run.__qualname__ = f"run_{_digest()}"
 run = njit(_SIGNATURE, nogil=True, error_model="numpy", cache=True)(run)

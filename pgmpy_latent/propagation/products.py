@@ -220,14 +220,15 @@ def _largest(out, at, card):
 
 @njit(nogil=True, error_model="numpy")
 def product(
-    op, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers, row_powers
-):
-    """Fill the slots of a PRODUCT; return whether any slot of it carries an exponent."""
+    op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers,
+    row_powers,
+):  # fmt: skip
+    """Fill the slots of a PRODUCT from ``begin`` to ``end``; return whether any of them carries an exponent."""
     out = base + op[SLOT] * step
     any_scaled = False
     rows = block_rows(step)
-    for first in range(0, op[COUNT], rows):
-        n_rows = min(rows, op[COUNT] - first)
+    for first in range(begin, end, rows):
+        n_rows = min(rows, end - first)
         _multiply_block(
             op, up, base, card, step, low, high, firsts, first, n_rows, up, out + first * step, ones, state_powers,
             row_powers,
@@ -297,16 +298,20 @@ def _weighted_logs(likelihoods, row_powers, weights, place, n_rows):
 
 @njit(nogil=True, error_model="numpy")
 def pivot(
-    op, up, exponents, mass, base, slot_base, card, step, low, high, firsts, prior_at, theta, weights,
-    row_logs, keep_logs, backward, scaled, block, likelihoods, powers, prior, state_powers, row_powers, counts,
+    op, begin, end, up, exponents, mass, mass_base, mass_firsts, base, slot_base, card, step, low, high, firsts,
+    prior_at, theta, weights, row_logs, keep_logs, backward, scaled, block, likelihoods, powers, prior, state_powers,
+    row_powers, counts,
 ):  # fmt: skip
-    """Run the last product block by block; return the log-likelihood of its patterns."""
+    """Run the last product block by block, from pattern ``begin`` to ``end``; return their log-likelihood.
+
+    The mass of its factors goes to ``mass``, where they lie from ``mass_base`` on as ``mass_firsts`` says.
+    """
     for state in range(step):
         prior[state] = 0.0 if state >= card else (theta[prior_at + state] if prior_at >= 0 else 1.0)
     total = 0.0
     rows = block_rows(step)
-    for first in range(0, op[COUNT], rows):
-        n_rows = min(rows, op[COUNT] - first)
+    for first in range(begin, end, rows):
+        n_rows = min(rows, end - first)
         _multiply_block(
             op, up, base, card, step, low, high, firsts, first, n_rows, block, int64(0), prior, state_powers, row_powers
         )
@@ -320,5 +325,5 @@ def pivot(
             for row in range(n_rows):
                 for state in range(card):
                     counts[prior_at + state] += block[row * step + state]
-        scatter(op, mass, base, step, low, high, firsts, first, n_rows, block, int64(0))
+        scatter(op, mass, mass_base, step, low, high, mass_firsts, first, n_rows, block, int64(0))
     return total
