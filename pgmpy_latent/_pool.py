@@ -139,6 +139,7 @@ class Book:
     position: dict = field(default_factory=dict)
     occurring: set = field(default_factory=set)
     kinds: set = field(default_factory=set)
+    singles: dict[float, float] = field(default_factory=dict)  # numbers by what they are in single precision
     settled: bool | None = None
 
     def places(self, levels: list) -> np.ndarray:
@@ -147,7 +148,26 @@ class Book:
             if self.position.setdefault(identity(value), len(self.levels)) == len(self.levels):
                 self.levels.append(value)
                 self.kinds.add(identity(value)[0])
+        self.singles |= {_single(value): value for value in levels if _has_fraction(value)}
         return np.array([*(self.position[identity(value)] for value in levels), -1], np.int64)  # -1 finds the last
+
+    def twin(self, levels: list) -> tuple | None:
+        """Return a number of a chunk and another one so far of which one is the other in single precision."""
+        for value in levels if self.singles else ():
+            before = self.singles.get(_single(value), value) if _has_fraction(value) else value
+            if before != value and _single(value) in (before, value):
+                return value, before
+        return None
+
+
+def _has_fraction(value) -> bool:
+    return isinstance(value, float) and np.isfinite(value) and not value.is_integer()
+
+
+def _single(value: float) -> float:
+    """Return a number as it is in single precision."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
 
 
 class Pool:
@@ -207,6 +227,11 @@ class Pool:
                 raise DataError(
                     f"column {name!r} holds {levels[0]!r} in {piece.label} and {book.levels[0]!r} before; "
                     "give it the same type in all chunks"
+                )
+            if twin := book.twin(levels):
+                raise DataError(
+                    f"column {name!r} holds {twin[0]!r} in {piece.label} and {twin[1]!r} before, the same number in "
+                    "single precision; give it the same type in all chunks"
                 )
 
     def join(self) -> None:

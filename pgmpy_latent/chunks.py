@@ -47,7 +47,7 @@ def encode_chunks(
     ----------
     chunks : iterable of tables, Parquet path, pyarrow Dataset or Dask DataFrame
         Tables that :func:`encode` reads, but for those encoded already, with the same columns in the same order and of
-        the same types (0.1 in single precision is another number than in double precision); a ``.parquet`` file
+        the same types (a column that is in single precision here and in double there is refused); a ``.parquet`` file
         or a folder of them; a Dask DataFrame, whose partitions are encoded by its workers.
     sample_weight : column name, optional
         The column that holds weights.

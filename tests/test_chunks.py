@@ -184,3 +184,19 @@ def test_what_is_no_table_in_pieces(tmp_path):
     (tmp_path / "text.parquet").write_text("x,y")
     with pytest.raises(DataError, match="cannot be read as Parquet"):
         encode_chunks(tmp_path / "text.parquet")
+
+
+@pytest.mark.parametrize("kinds", [(np.float32, np.float64), (np.float64, np.float32)])
+def test_single_and_double_precision_do_not_mix(kinds):
+    chunks = [pd.DataFrame({"x": np.array([0.1, 0.5, 3.0, np.nan]).astype(kind)}) for kind in kinds]
+    with pytest.raises(
+        DataError, match=r"column 'x' holds 0\.1\d* in chunk 1 and 0\.1\d* before, the same number in single"
+    ):
+        encode_chunks(chunks)
+
+
+def test_numbers_that_both_precisions_have_may_mix():
+    chunks = [pd.DataFrame({"x": np.array([0.5, 2.0, 0.25]).astype(kind)}) for kind in (np.float32, np.float64)]
+    assert encode_chunks(chunks).weights.tolist() == [2.0, 2.0, 2.0]
+    near = [pd.DataFrame({"x": [0.1, 0.3]}), pd.DataFrame({"x": [0.1, 0.1 + 1e-12]})]  # all in double precision
+    assert encode_chunks(near).state_names == ((0.1, 0.1 + 1e-12, 0.3),)
