@@ -151,10 +151,11 @@ def _die_in_a_write(moment, at):
 class Server:
     """The other end of :func:`serve`."""
 
-    def __init__(self):
+    def __init__(self, temporary):
+        self.temporary = temporary
         command = [sys.executable, "-c", "from tests.test_sigkill import serve; serve()"]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen(command, text=True, cwd=Path(__file__).parents[1], **pipes)
+        options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": {**os.environ, "TMPDIR": str(temporary)}}
+        self.process = subprocess.Popen(command, text=True, cwd=Path(__file__).parents[1], **options)
         self.pid = None
 
     def fit(self, name, path=None, *, delay=None, moment=None, at=0):
@@ -162,8 +163,8 @@ class Server:
         request = {"name": name, "path": path and str(path), "delay": delay, "moment": moment, "at": at}
         print(json.dumps(request), file=self.process.stdin, flush=True)
         found = json.loads(self.process.stdout.readline())
-        before, self.pid = self.pid, found["pid"]
-        _end_group(before)  # the processes of a fork that was killed live on while the next one works
+        self.end_others()  # the processes of a fork that was killed live on while the next one works
+        self.pid = found["pid"]
         assert found["ended"] in (0, -signal.SIGKILL)
         return found["ended"] != 0, found["seconds"]
 
@@ -171,18 +172,18 @@ class Server:
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
-        _end_group(self.pid)
+        self.end_others()
 
-
-def _end_group(pid):
-    if pid is not None:
-        with suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
+    def end_others(self):
+        """End the processes that worked for the last fork."""
+        if self.pid is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGTERM)  # joblib's own, which tidies up when all others ended, ignores it
 
 
 @pytest.fixture(scope="module")
-def server():
-    server = Server()
+def server(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("temporary"))
     yield server
     server.close()
 
@@ -217,6 +218,11 @@ def test_killed_at_random_moments(tmp_path, server, name, n_kills):
 def test_killed_while_processes_work_for_it(tmp_path, server, n_kills):
     killed_again_and_again(server, IN_PROCESSES, tmp_path / "search.json", n_kills)
     assert_goes_on(IN_PROCESSES, tmp_path / "search.json")
+    server.end_others()
+    patience = time.monotonic() + 30
+    while list(server.temporary.glob("pgmpy_latent_*")) and time.monotonic() < patience:
+        time.sleep(0.01)
+    assert not list(server.temporary.glob("pgmpy_latent_*"))
 
 
 @pytest.mark.parametrize("at", [1, 3])
