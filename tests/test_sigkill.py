@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the processes t
 
 IN_PROCESSES = "EAST in two processes"
 #: What does the same without further threads or processes.
-ALONE = {IN_PROCESSES: "EAST, evaluation by EM"}
+ALONE = {IN_PROCESSES: "EAST, evaluation auto"}
 #: What a process does to itself when it is about to write a file for the n-th time.
 MOMENTS = ("half written", "written", "in place")
 
@@ -39,7 +39,7 @@ def fits():
     latents.add_nodes_from(["a3", "b3"])
     return {
         **{type(learner).__name__: learner for learner in learners()},
-        "EAST, evaluation by EM": EAST(**QUIET),
+        "EAST, evaluation auto": EAST(**QUIET),
         "HLTA in batches": HLTA(top=1, batch_size=40, n_epochs=3, **QUIET),
         "StructuralEM with hidden variables": StructuralEM(latents, latent_card=2, **QUIET),
         "FindHidden by rows held out": FindHidden(max_latents=1, criterion="held_out", **QUIET),
