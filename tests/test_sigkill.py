@@ -16,13 +16,15 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from pgmpy.base import DAG
+from sklearn.base import clone
 from tqdm.auto import tqdm
 
 from pgmpy_latent import EAST, HLTA, FindHidden, LatentClassificationModel, StructuralEM, _checkpoint, sample
 from pgmpy_latent.learners import _forest, _levels
+from pgmpy_latent.networks._proposals import ProposalPolicy
 from tests import test_checkpoint_classifier as classifier
 from tests.samples import two_classes_of_columns
-from tests.test_checkpoint import QUIET, assert_same_fit, learners
+from tests.test_checkpoint import QUIET, Killed, assert_same_fit, learners
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the processes that are killed are forked")
 
@@ -236,3 +238,27 @@ def test_killed_in_a_write(tmp_path, server, name, moment, at):
         assert unfinished(path) == (at > 1 or moment == "in place")
         assert len(os.listdir(tmp_path)) == path.exists() + (moment != "in place")
     assert_goes_on(name, path)
+
+
+# what a kill costs
+
+
+def test_proposals_that_were_tried_are_not_tried_again(monkeypatch, tmp_path):
+    many_rows, tried, evaluated = sample(two_classes_of_columns(), 5000, random_state=2), [], ProposalPolicy._evaluated
+    learner = FindHidden(n_states=2, **QUIET, checkpoint=tmp_path / "a.json")
+    whole = clone(learner).set_params(checkpoint=None).fit(many_rows)
+
+    def evaluated_once(policy, state, members):
+        if tried.count("run") * 2 == len(tried):
+            raise Killed
+        return tried.append(members) or evaluated(policy, state, members)
+
+    monkeypatch.setattr(_checkpoint, "SHARE", np.inf)
+    monkeypatch.setattr(ProposalPolicy, "_evaluated", evaluated_once)
+    for _ in whole.candidates_.index[1:]:
+        tried.append("run")
+        with pytest.raises(Killed):
+            learner.fit(many_rows)
+    tried.append("run")
+    assert_same_fit(learner.fit(many_rows), whole)
+    assert len(tried) == 2 * len(whole.candidates_) >= 6
