@@ -15,9 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
 from pathlib import Path
 
 from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.backend import resource_tracker
 
 from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent._work import Answer, Packed, answer, done, packed, result, unfolded
@@ -46,8 +48,8 @@ def in_processes(
     meanwhile : callable
         Called every second or so while others work on something long.
     """
-    with tempfile.TemporaryDirectory(prefix="pgmpy_latent_", ignore_cleanup_errors=True) as folder:
-        line = _Line(work, Path(folder), n)
+    with _own_folder() as folder:
+        line = _Line(work, folder, n)
         try:
             for stage in stages:
                 line.append(stage)
@@ -65,6 +67,18 @@ def in_processes(
                     meanwhile()
         finally:
             line.close()
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    """Make a folder, and remove it in the end; should this process be killed, joblib removes it when others ended."""
+    made = tempfile.TemporaryDirectory(prefix="pgmpy_latent_", ignore_cleanup_errors=True)
+    resource_tracker.register(made.name, "folder")
+    try:
+        yield Path(made.name)
+    finally:
+        made.cleanup()
+        resource_tracker.unregister(made.name, "folder")
 
 
 class _Line:

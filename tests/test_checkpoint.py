@@ -3,8 +3,6 @@
 import errno
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +68,20 @@ def without_seconds(learner):
     return learner.history_.drop(columns="seconds")
 
 
+def assert_same_fit(learner, whole):
+    """Assert that a search that was interrupted has found what one without interruptions finds, bit for bit."""
+    assert_same_tree(model_of(learner), model_of(whole))
+    pd.testing.assert_frame_equal(without_seconds(learner), without_seconds(whole), check_exact=True)
+    assert learner.score_ == whole.score_
+    assert learner.stopped_ is None
+    if isinstance(learner, FindHidden):
+        pd.testing.assert_frame_equal(learner.candidates_, whole.candidates_, check_exact=True)
+        assert_same_tree(learner.base_, whole.base_)
+    if isinstance(learner, AgglomerativeCardinality):
+        for name in ("trace_", "em_scores_"):
+            pd.testing.assert_frame_equal(getattr(learner, name), getattr(whole, name), check_exact=True)
+
+
 every_learner = pytest.mark.parametrize("learner", learners(), ids=lambda learner: type(learner).__name__)
 
 
@@ -105,18 +117,8 @@ def test_a_killed_search_goes_on_as_if_never_stopped(monkeypatch, tmp_path, tabl
                 break
             except Killed:
                 kills += 1
-    learner.fit(table)
     assert kills >= 1
-    assert_same_tree(model_of(learner), model_of(whole))
-    pd.testing.assert_frame_equal(without_seconds(learner), without_seconds(whole), check_exact=True)
-    assert learner.score_ == whole.score_
-    assert learner.stopped_ is None
-    if isinstance(learner, FindHidden):
-        pd.testing.assert_frame_equal(learner.candidates_, whole.candidates_, check_exact=True)
-        assert_same_tree(learner.base_, whole.base_)
-    if isinstance(learner, AgglomerativeCardinality):
-        for name in ("trace_", "em_scores_"):
-            pd.testing.assert_frame_equal(getattr(learner, name), getattr(whole, name), check_exact=True)
+    assert_same_fit(learner.fit(table), whole)
 
 
 @every_learner
@@ -249,50 +251,6 @@ def test_ctrl_c_and_the_clock_leave_a_file_that_can_be_taken_up(monkeypatch, tmp
     learner.set_params(time_limit=None, n_jobs=2).fit(table)  # neither belongs to the fingerprint
     assert learner.stopped_ is None
     assert_same_tree(learner.tree_, whole.tree_)
-
-
-SCRIPT = """
-import os, random, signal, sys, time
-from pgmpy_latent import SplitMerge, sample
-from pgmpy_latent import _checkpoint
-from tests.samples import two_classes_of_columns
-
-_checkpoint.SHARE = 1.0
-table = sample(two_classes_of_columns(), 300, random_state=1)
-learner = SplitMerge(depth=1, n_restarts=0, random_state=0, show_progress=False).fit(table)  # loads and compiles
-learner.set_params(checkpoint=sys.argv[1])
-rng = random.Random(0)
-
-def written():
-    return os.stat(sys.argv[1]).st_mtime_ns if os.path.exists(sys.argv[1]) else None
-
-for _ in range(12):
-    before, child = written(), os.fork()
-    if child == 0:
-        learner.fit(table)
-        os._exit(0)
-    while written() == before and os.waitpid(child, os.WNOHANG) == (0, 0):
-        time.sleep(0.001)
-    time.sleep(rng.choice([0.0, 0.01, 0.1]))  # somewhere in the steps that follow a write, or in a write
-    try:
-        os.kill(child, signal.SIGKILL)
-        print("killed" if os.WIFSIGNALED(os.waitpid(child, 0)[1]) else "done", flush=True)
-    except (ProcessLookupError, ChildProcessError):
-        print("done", flush=True)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the processes that are killed are forked")
-def test_sigkill_at_random_moments(tmp_path, table):
-    """Each child goes on where the last one was killed, and dies in its turn."""
-    path = tmp_path / "search.json"
-    command = [sys.executable, "-c", SCRIPT, str(path)]
-    output = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[1]).stdout
-    assert output.count("killed") >= 3
-    learner = SplitMerge(depth=1, n_restarts=0, **QUIET, checkpoint=path).fit(table)
-    whole = SplitMerge(depth=1, n_restarts=0, **QUIET).fit(table)
-    assert_same_tree(learner.tree_, whole.tree_)
-    pd.testing.assert_frame_equal(without_seconds(learner), without_seconds(whole), check_exact=True)
 
 
 # files that are refused

@@ -1,12 +1,6 @@
 """Checkpoints of the classifier: sizes that were tried are not tried again, and the model is the same."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -126,29 +120,3 @@ def test_folds_are_told_apart(tmp_path):
 def test_what_is_no_path_is_named():
     with pytest.raises(ValueError, match="checkpoint is 3; give the path of a file"):
         classifier(checkpoint=3).fit(X, Y)
-
-
-SCRIPT = """
-import sys
-from pgmpy_latent import _checkpoint
-from tests.test_checkpoint_classifier import X, Y, classifier
-
-_checkpoint.SHARE = 1.0
-print("begins", flush=True)
-classifier(checkpoint=sys.argv[1]).fit(X, Y)
-"""
-
-
-@pytest.mark.parametrize("n_kills", [3, pytest.param(20, marks=pytest.mark.slow)])
-def test_sigkill_at_random_moments(tmp_path, whole, n_kills):
-    path, rng, killed = tmp_path / "a.json", np.random.default_rng(n_kills), 0
-    for _ in range(n_kills):
-        command = [sys.executable, "-c", SCRIPT, str(path)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[1])
-        process.stdout.readline()
-        time.sleep(rng.exponential(0.2))
-        os.kill(process.pid, signal.SIGKILL)
-        killed += process.wait() == -signal.SIGKILL
-        process.stdout.close()
-    assert killed >= 1
-    assert_same(classifier(checkpoint=path).fit(X, Y), whole)

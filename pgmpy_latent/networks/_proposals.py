@@ -106,10 +106,18 @@ class ProposalPolicy:
         return Step(new, "change edges", changes_in_words(state.tree, new.tree))
 
     def _propose(self, state: State) -> Step:
-        """Try all proposals, and take the best if it is better than the network without it."""
-        self.best = None
+        """Try the next proposal; after the last one, take the best if it is better than the network without it."""
+        round_so_far = state.memory.get("round", {"tried": 0, "best": None})
+        state = replace(state, memory={name: own for name, own in state.memory.items() if name != "round"})
+        self.best = None if round_so_far["best"] is None else self._as_state(state, round_so_far["best"])
+        proposals = self._proposals(state.tree)
         try:
-            self._try_all(state)
+            if round_so_far["tried"] < len(proposals):
+                self._try(state, proposals[round_so_far["tried"]])
+                known = None if self.best is None else [self.best.tree, self.best.score, self.best.log_likelihood]
+                tried = {"tried": round_so_far["tried"] + 1, "best": known}
+                return Step(replace(state, memory={**state.memory, "round": tried}))
+            self._tune(state)
         except KeyboardInterrupt:
             if self.best is None or self.best.score <= state.score + EVIDENCE:
                 raise
@@ -127,16 +135,22 @@ class ProposalPolicy:
         words = f"{name} ({best.tree.cards[best.tree.index(name)]} states): {', '.join(map(str, children))}"
         return Step(replace(best, step=state.step + 1), "introduce hidden variable", words)
 
-    def _try_all(self, state: State) -> None:
-        """Evaluate all proposals, and tune the best; it is kept on the way."""
-        if len(state.tree.latent_names) < self.options.max_latents:
-            for members in self._proposals(state.tree):
-                self.search.tick()
-                with suppress(ComponentTooLargeError):  # cannot be fitted
-                    found = self._evaluated(state, members)
-                    if self.best is None or found.score > self.best.score:
-                        self.best = found
-                    self.search.show(f"{len(self.candidates)} proposals", self.best)
+    @staticmethod
+    def _as_state(state: State, found: Sequence) -> State:
+        """Return the best proposal of a round as the state that would follow."""
+        tree, score, log_likelihood = found
+        return State(tree, score, log_likelihood, state.step + 1, state.memory)
+
+    def _try(self, state: State, members: Sequence[int]) -> None:
+        """Evaluate a proposal, and keep it if it is the best of its round."""
+        with suppress(ComponentTooLargeError):  # cannot be fitted
+            found = self._evaluated(state, members)
+            if self.best is None or found.score > self.best.score:
+                self.best = found
+            self.search.show(f"{len(self.candidates)} proposals", self.best)
+
+    def _tune(self, state: State) -> None:
+        """Find the number of states of the best proposal, and the edges around it."""
         if self.best is not None:
             name = next(name for name in self.best.tree.latent_names if name not in state.tree.latent_names)
             self.best = self._resized(self.best, name)
@@ -176,6 +190,8 @@ class ProposalPolicy:
         return self.state(*found, state.step + 1, state.memory)
 
     def _proposals(self, network: LatentNetwork) -> list[tuple[int, ...]]:
+        if len(network.latent_names) >= self.options.max_latents:
+            return []
         observed = np.flatnonzero(~network.latent).tolist()
         found = semi_cliques(skeleton(network.parents, observed), self.options.min_children)
         return found[: self.options.max_candidates]
