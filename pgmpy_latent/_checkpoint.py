@@ -222,6 +222,7 @@ class Checkpoint:
         self._due, self._latest = -math.inf, -math.inf
         self._lock = threading.Lock()
         self._failed = False
+        self._superseded: list[Path] = []
 
     def take_up(self, entropy: int) -> Saved | None:
         """Return the search in the file if there is one, and make sure that the file can be written.
@@ -237,6 +238,18 @@ class Checkpoint:
         remove_unfinished(self.path)
         self.entropy = entropy if saved is None else saved.entropy
         return saved
+
+    def beside(self, purpose: str) -> Path:
+        """Return the path of another file, for what comes before the search; it is removed when this one is written.
+
+        Examples
+        --------
+        >>> Checkpoint("search.json", Fingerprint("EAST", "", {})).beside("start").name
+        'search.json.start'
+        """
+        path = self.path.with_name(f"{self.path.name}.{purpose}")
+        self._superseded.append(path)
+        return path
 
     def keep(self, state: State, history: list[dict], last: bool = False) -> None:
         """Write a state, now or when writing has become cheap compared with the search; the last one now."""
@@ -275,6 +288,9 @@ class Checkpoint:
                     stacklevel=2,
                 )
             self._failed = True
+            return
+        while self._superseded:
+            self._superseded.pop().unlink(missing_ok=True)
 
     def _text(self, state: State, history: list[dict]) -> str:
         head = {

@@ -19,10 +19,12 @@ from pgmpy.base import DAG
 from sklearn.base import clone
 from tqdm.auto import tqdm
 
-from pgmpy_latent import EAST, HLTA, FindHidden, LatentClassificationModel, StructuralEM, _checkpoint, sample
+from pgmpy_latent import EAST, HLTA, BinG, FindHidden, LatentClassificationModel, StructuralEM, _checkpoint, sample
+from pgmpy_latent.estimator import EMEstimator
 from pgmpy_latent.learners import _forest, _levels
 from pgmpy_latent.networks._proposals import ProposalPolicy
 from tests import test_checkpoint_classifier as classifier
+from tests import test_kept_em as kept_em
 from tests.samples import two_classes_of_columns
 from tests.test_checkpoint import QUIET, Killed, assert_same_fit, learners
 
@@ -46,6 +48,9 @@ def fits():
         "StructuralEM with hidden variables": StructuralEM(latents, latent_card=2, **QUIET),
         "FindHidden by rows held out": FindHidden(max_latents=1, criterion="held_out", **QUIET),
         "LatentClassificationModel": classifier.classifier(),
+        "EAST after BinG": EAST(start=BinG(simplify=True), evaluation="dc", **QUIET),
+        "TreeEM": kept_em.estimators(n_init=8)[0][0],
+        "NetworkEM": kept_em.estimators(n_init=8)[1][0],
         IN_PROCESSES: EAST(n_jobs=2, **QUIET),
     }
 
@@ -59,6 +64,8 @@ def fitted(name, path=None):
     learner = fits()[name].set_params(checkpoint=path)
     if isinstance(learner, LatentClassificationModel):
         return learner.fit(classifier.X, classifier.Y)
+    if isinstance(learner, EMEstimator):
+        return learner.fit((kept_em.star if name == "TreeEM" else kept_em.crossed)(table()), table())
     return learner.fit(table())
 
 
@@ -72,6 +79,8 @@ def assert_goes_on(name, path):
     learner, whole = fitted(name, path), uninterrupted(name)
     if isinstance(learner, LatentClassificationModel):
         classifier.assert_same(learner, whole)
+    elif isinstance(learner, EMEstimator):
+        kept_em.assert_same(learner, whole)
     else:
         assert_same_fit(learner, whole)
     assert os.listdir(path.parent) == [path.name]
@@ -79,10 +88,12 @@ def assert_goes_on(name, path):
 
 def unfinished(path):
     """Return whether a search is under way in a file, which must be whole if there is one; fail if rubbish piles up."""
-    others = [found for found in os.listdir(path.parent) if found != path.name]
+    others = [found for found in os.listdir(path.parent) if found not in (path.name, f"{path.name}.start")]
     assert len(others) <= 1  # what a process was writing when it was killed; the next one removes it
     assert all(found.startswith(f".{path.name}.") for found in others)
-    return path.exists() and not json.loads(path.read_bytes())["finished"]
+    start = path.with_name(f"{path.name}.start")
+    begun = start.exists() and bool(json.loads(start.read_bytes()))
+    return (path.exists() and not json.loads(path.read_bytes())["finished"]) or begun
 
 
 # a process that fits in forks of itself, which do not have to load and compile anything, and kills them

@@ -79,6 +79,8 @@ class SearchingLearner(SearchSettings, LatentTreeLearner):
 def learned_for(host, learner, data: CategoricalData, search: Search):
     """Return the model that a learner finds for another one, with the seed, the threads and the time of that one.
 
+    With a checkpoint, it has a file of its own beside it until the other search begins.
+
     Parameters
     ----------
     host : learner
@@ -96,6 +98,8 @@ def learned_for(host, learner, data: CategoricalData, search: Search):
     learner.set_params(**{name: value for name, value in shared.items() if settings.get(name, 0) is None})
     if "show_progress" in settings:
         learner.set_params(show_progress=host.show_progress)
+    if search.checkpoint is not None and settings.get("checkpoint", 0) is None:
+        learner.set_params(checkpoint=search.checkpoint.beside("start"))
     learner._check_settings()
     outcome = learner._learn(data)
     if outcome.stopped == "interrupted":
