@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
-import pandas as pd
 from pgmpy.base import DAG
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.parameter_estimator.base import DiscreteParameterEstimator
@@ -20,7 +19,7 @@ from pgmpy_latent import _jobs, em
 from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent._checkpoint import fingerprint_of
 from pgmpy_latent._columns import checked_states
-from pgmpy_latent._json import table_problem
+from pgmpy_latent._em_input import encoded_table, given_tables
 from pgmpy_latent._kept_em import KeptEM
 from pgmpy_latent._settings import (
     PROGRESS_DELAY,
@@ -30,11 +29,10 @@ from pgmpy_latent._settings import (
     check_time_limit,
     time_left,
 )
-from pgmpy_latent._sources import column_names, opened
-from pgmpy_latent.chunks import MEMORY_LIMIT, ShardedTable, comes_in_pieces, encode_or_shard
-from pgmpy_latent.convert import aligned_table, to_cpds
-from pgmpy_latent.data import CategoricalData, encode
-from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, InvalidTreeError, StateNameError
+from pgmpy_latent.chunks import MEMORY_LIMIT, ShardedTable
+from pgmpy_latent.convert import to_cpds
+from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, StateNameError
 from pgmpy_latent.network import LatentNetwork, as_tree, by_state, check_one_parent, topological_order
 from pgmpy_latent.operators import canonical_states, marginals
 from pgmpy_latent.queries import network_engine
@@ -106,7 +104,7 @@ class EMEstimator(DiscreteParameterEstimator):
         ends = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
         names, parents, hidden = self._structure(model)
         self._check_state_names(names)
-        encoded = _encode(data, names, hidden, self.state_names, sample_weight, self.memory_limit)
+        encoded = encoded_table(data, names, hidden, self.state_names, sample_weight, self.memory_limit)
         state_names = self._all_state_names(names, hidden, encoded)
         cards = np.array([len(states) for states in state_names])
         with one_blas_thread(), self._opened(names, parents, cards, encoded) as (engine, rows_for, digest, n_jobs):
@@ -260,7 +258,7 @@ class EMEstimator(DiscreteParameterEstimator):
             [random_memberships(parents, cards, codes, rows.weights, rows.row_keys, seed, silent) for seed in seeds]
         )
         if isinstance(self.init_cpds, Mapping):
-            given = _given_tables(self.init_cpds, names, parents, state_names)
+            given = given_tables(self.init_cpds, names, parents, state_names)
             for node, view in enumerate(layout.unpack(starts)):
                 if names[node] in given:
                     view[:] = given[names[node]]
@@ -414,51 +412,6 @@ class TreeEM(EMEstimator):
     def _in_order(self, network: LatentNetwork, nodes: Sequence[Hashable], engine) -> tuple[Named, list[np.ndarray]]:
         self.tree_ = canonical_states(as_tree(network), nodes)
         return self.tree_, marginals(self.tree_)
-
-
-def _encode(
-    data, names: list, hidden: set, state_names: dict | None, sample_weight, memory_limit: float | None
-) -> CategoricalData | ShardedTable:
-    observed = [name for name in names if name not in hidden]
-    if not observed:
-        raise DataError("all nodes of the model are hidden; at least one must be a column of the data")
-    pieces = comes_in_pieces(data)
-    if pieces:
-        data = opened(data)
-        columns = column_names(data)
-    else:
-        columns = list(data.columns) if isinstance(data, (pd.DataFrame, CategoricalData)) else None
-    absent = [name for name in observed if columns is not None and name not in columns]
-    if absent:
-        raise DataError(
-            f"the model has nodes that are not columns of the data: {absent}. Add the columns, or declare the nodes "
-            "hidden: model.latents = {...}."
-        )
-    if pieces:
-        present = [name for name in hidden if columns is not None and name in columns]
-        if present:
-            raise DataError(f"hidden variable {present[0]!r} is named like a column; rename one")
-        options = {"sample_weight": sample_weight, "state_names": state_names, "columns": observed}
-        return encode_or_shard(data, memory_limit=memory_limit, **options)
-    return encode(data, sample_weight=sample_weight, state_names=state_names, columns=observed, hidden=hidden)
-
-
-def _given_tables(
-    cpds: Mapping, names: list, parents: Sequence[Sequence[int]], state_names: list[tuple]
-) -> dict[Hashable, np.ndarray]:
-    """Return the tables of given CPDs, with their states in our order."""
-    states = dict(zip(names, state_names, strict=True))
-    tables = {}
-    for name, cpd in cpds.items():
-        above = [names[node] for node in parents[names.index(name)]]
-        if cpd.variables[0] != name or set(cpd.variables[1:]) != set(above):
-            raise StateNameError(
-                f"init_cpds of {name!r} is over {list(cpd.variables)}, the model needs {[name, *above]}"
-            )
-        tables[name] = aligned_table(cpd, states, above)
-        if problem := table_problem(tables[name]):
-            raise InvalidTreeError(f"init_cpds of {name!r}: {problem}")
-    return tables
 
 
 def degenerate_states(model: Named, shares: Sequence[np.ndarray]) -> list[str]:

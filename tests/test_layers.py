@@ -55,7 +55,7 @@ LAYERS = [
     ["_json"],
     ["convert"],
     ["exports", "_checkpoint"],
-    ["_kept_em"],
+    ["_kept_em", "_em_input"],
     ["estimator"],
     ["learners"],  # the package itself, which holds nothing
     ["learners._search", "learners._profiles", "learners._skeleton", "learners._directions", "learners._variables"],

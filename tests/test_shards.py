@@ -429,7 +429,7 @@ def test_a_table_that_changes_meanwhile(folder, model, survey, monkeypatch):
         survey.iloc[:200].to_parquet(folder / "0.parquet", index=False)
         return found
 
-    monkeypatch.setattr("pgmpy_latent.estimator.encode_or_shard", changing)
+    monkeypatch.setattr("pgmpy_latent._em_input.encode_or_shard", changing)
     with pytest.raises(
         DataError, match=r"file '.*0.parquet' cannot be read .*; mend it, and fit it while nobody writes to it"
     ):
