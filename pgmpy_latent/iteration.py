@@ -118,10 +118,10 @@ class Problem:
         """
         if weightings is not None:
             return self.engine.expected_counts(tables, self.free, weightings)
-        if not self._pool:
+        n, is_large = len(tables), getattr(self.engine, "is_large", False)
+        if not self._pool or (n == 1 and not is_large):
             return self.engine.expected_counts(tables, self.free)
-        pool, n = self._pool[-1], len(tables)
-        is_large = getattr(self.engine, "is_large", False)
+        pool = self._pool[-1]
         alone = n - n % self.n_threads if is_large else n
         parts = np.array_split(tables[:alone], min(self.n_threads, alone)) if alone else []
         results = list(pool.map(lambda part: self.engine.expected_counts(part, self.free), parts))

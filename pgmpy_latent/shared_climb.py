@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -97,12 +98,11 @@ class SharedClimb:
     def to_the_top(self) -> None:
         """Take all starts to their ends."""
         began = time.monotonic()
-        elsewhere = not _jobs.in_threads() and _jobs.n_workers(self.n_jobs) > 1
 
         def pause() -> bool:
             if self.keeper.due:
                 self.keep()
-            return elsewhere and len(self.climb.numbers) > 1 and time.monotonic() > began + HERE
+            return time.monotonic() > began + HERE and len(self.climb.numbers) > 1 and self._others_work
 
         if not self.parts and not climb_to_the_top(self.climb, pause):
             n_parts = min(len(self.climb.numbers), PARTS * _jobs.n_workers(self.n_jobs))
@@ -110,6 +110,11 @@ class SharedClimb:
             self.parts = [(self.climb.numbers[which], self.climb.snapshot(which)) for which in some]
         if self.parts:
             self._go_on_in_parts()
+
+    @cached_property
+    def _others_work(self) -> bool:
+        """Whether there are workers that are no threads of this process; asking a scheduler takes its time."""
+        return not _jobs.in_threads() and _jobs.n_workers(self.n_jobs) > 1
 
     def _go_on_in_parts(self) -> None:
         work = _Further(self.climb.problem.for_one_thread(), self.climb.route)
