@@ -2,7 +2,8 @@
 
 An island begins with the two variables that say most about each other. The variable outside that says most about one
 inside is tried next: if a model with two hidden variables, of which one stands above the newcomer and its closest
-relative, is clearly better than one with a single hidden variable, the island ends without these two.
+relative, is clearly better than one with a single hidden variable, the island ends without these two. A newcomer about
+which the hidden variable says too little, although one of the members may seem to say something, stays outside.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgmpy_latent.learners._search import Search
-from pgmpy_latent.learners._variables import Variable
+from pgmpy_latent.learners._variables import Variable, log_likelihood_alone
 from pgmpy_latent.neighbours import Neighbours
 from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.propagation.engine import TreeEngine
@@ -132,11 +133,11 @@ class Islands:
         near = self.neighbours.which
         return bool((self.tied[left] & (near[left] == right)).any() or (self.tied[right] & (near[right] == left)).any())
 
-    def _closest(self, members: Sequence[int]) -> tuple[int, int] | None:
+    def _closest(self, members: Sequence[int], refused: Sequence[int] = ()) -> tuple[int, int] | None:
         """Return the variable outside that says most about a member, and this member."""
         inside = list(members)
         which = self.neighbours.which[inside]
-        open_ones = self.tied[inside] & self.free[which] & ~np.isin(which, inside)
+        open_ones = self.tied[inside] & self.free[which] & ~np.isin(which, [*inside, *refused])
         values = np.where(open_ones, self.neighbours.information[inside], -np.inf)
         row, place = np.unravel_index(np.argmax(values), values.shape)
         return (int(which[row, place]), inside[row]) if open_ones[row, place] else None
@@ -146,13 +147,34 @@ class Islands:
     def _grown(self, seed: tuple[int, int]) -> Island:
         third = self._closest(seed)
         island = self._first(seed if third is None else (*seed, third[0]))
-        while len(island.group.members) < self.max_size and (new := self._closest(island.group.members)) is not None:
+        refused, again = [], False  # who stays outside, and whether somebody joined since
+        while len(island.group.members) < self.max_size:
+            new = self._closest(island.group.members, refused)
+            if new is None and not again:
+                break
+            if new is None:  # the hidden variable is clearer now than it was when they were refused
+                refused, again = [], False
+                continue
             wider = self._widened(island, new[0])
             apart = self._without(wider, *new)
             if apart is not None:
                 return apart
-            island = wider
+            if self._belongs(new[0], wider.log_likelihood - island.log_likelihood):
+                island, again = wider, bool(refused)
+            else:
+                refused.append(new[0])
         return island
+
+    def _belongs(self, newcomer: int, gain: float) -> bool:
+        """Tell whether an edge from the hidden variable to a newcomer is worth its parameters and its choice.
+
+        The newcomer was picked among all variables for what it seems to say about a member, so that BIC alone would let
+        chance in: naming one of p variables costs log p, as in the extended BIC.
+        """
+        variable = self.variables[newcomer]
+        gain -= log_likelihood_alone(variable, self.weights)
+        cost = self.penalty * (STATES - 1) * (variable.n_states - 1) + np.log(len(self.variables))
+        return bool(gain > cost)
 
     def group(self, members: Sequence[int]) -> Group:
         """Return the combinations that some variables show."""

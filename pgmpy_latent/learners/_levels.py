@@ -20,7 +20,9 @@ from pgmpy_latent.learners._variables import (
     Variable,
     columns_as_variables,
     hidden_variable,
+    log_likelihood_alone,
     nearest_variables,
+    share_of,
     stacked_beliefs,
 )
 from pgmpy_latent.neighbours import nearest_columns
@@ -56,23 +58,9 @@ class Forest:
     def __init__(self, variables: Sequence[Variable], weights: np.ndarray):
         self.weights = weights
         self.parents = [-1] * len(variables)
-        self.tables = [self.share(variable) for variable in variables]
-        self.log_likelihood = sum(self.alone(variable) for variable in variables)
+        self.tables = [share_of(variable, weights) for variable in variables]
+        self.log_likelihood = sum(log_likelihood_alone(variable, weights) for variable in variables)
         self.n_parameters = sum(table.shape[1] - 1 for table in self.tables)
-
-    def share(self, variable: Variable) -> np.ndarray:
-        """Return the distribution of a variable by itself, as a table."""
-        return normalised((self._masses(variable) @ variable.beliefs)[None])
-
-    def _masses(self, variable: Variable) -> np.ndarray:
-        return np.bincount(variable.read(), self.weights, minlength=variable.n_codes)
-
-    def alone(self, variable: Variable) -> float:
-        """Return the log-likelihood of a variable by itself."""
-        masses = self._masses(variable)
-        messages = variable.beliefs if variable.messages is None else variable.messages
-        seen = (masses > 0) & (messages.sum(axis=1) > 0)
-        return float(masses[seen] @ np.log(messages[seen] @ self.share(variable)[0]))
 
     def add(self, island: Island, variables: Sequence[Variable]) -> int:
         """Put a hidden node above the members of an island, and return its number."""
@@ -82,7 +70,8 @@ class Forest:
         self.tables.append(island.tables[0])
         for variable, table in zip(members, island.tables[1:], strict=True):
             self.parents[variable.node], self.tables[variable.node] = node, table
-        self.log_likelihood += island.log_likelihood - sum(self.alone(variable) for variable in members)
+        alone = sum(log_likelihood_alone(variable, self.weights) for variable in members)
+        self.log_likelihood += island.log_likelihood - alone
         self.n_parameters += 1 + sum(variable.n_states - 1 for variable in members)
         return node
 
@@ -91,7 +80,7 @@ class Forest:
         beliefs, _ = stacked_beliefs([parent, child])
         above, below = beliefs[: parent.n_states], beliefs[parent.n_states :]
         counts = (above * self.weights) @ below.T
-        expected = self.share(child)
+        expected = share_of(child, self.weights)
         self.parents[child.node], self.tables[child.node] = parent.node, normalised(counts + expected)
         self.n_parameters += (parent.n_states - 1) * (child.n_states - 1)
 

@@ -11,6 +11,7 @@ from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.information import block_information
 from pgmpy_latent.neighbours import Nearest, Neighbours
+from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.propagation.plan import Evidence
 from pgmpy_latent.sparse import SparseRows
 
@@ -115,6 +116,39 @@ def hidden_variable(node: int, patterns: np.ndarray, posterior: np.ndarray, weig
     messages = beliefs / np.maximum(sums.sum(axis=0), tiny)
     codes = bins.astype(np.int8)[patterns]
     return Variable(node, lambda: codes, beliefs, messages / messages.max(axis=1, keepdims=True))
+
+
+def share_of(variable: Variable, weights: np.ndarray) -> np.ndarray:
+    """Return the distribution of a variable by itself, as a table.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import encode
+    >>> [variable] = columns_as_variables(encode([["a"], ["b"], ["a"], ["a"]]))
+    >>> share_of(variable, np.array([3.0, 1.0])).tolist()
+    [[0.75, 0.25]]
+    """
+    return normalised((_masses(variable, weights) @ variable.beliefs)[None])
+
+
+def log_likelihood_alone(variable: Variable, weights: np.ndarray) -> float:
+    """Return the log-likelihood of what the rows show of a variable by itself.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import encode
+    >>> [variable] = columns_as_variables(encode([["a"], ["b"]]))
+    >>> round(log_likelihood_alone(variable, np.ones(2)), 4)  # 2 log(1/2)
+    -1.3863
+    """
+    masses = _masses(variable, weights)
+    messages = variable.beliefs if variable.messages is None else variable.messages
+    seen = (masses > 0) & (messages.sum(axis=1) > 0)
+    return float(masses[seen] @ np.log(messages[seen] @ share_of(variable, weights)[0]))
+
+
+def _masses(variable: Variable, weights: np.ndarray) -> np.ndarray:
+    return np.bincount(variable.read(), weights, minlength=variable.n_codes)
 
 
 def nearest_variables(

@@ -24,7 +24,8 @@ class HLTA(SearchingLearner):
 
     Hierarchical latent tree analysis, as for words in documents. The two columns that say most about each other are
     the beginning of an island, which is joined by whatever says most about one of its members, until two hidden
-    variables would explain the island clearly better than one does. Every island gets a binary hidden variable. These
+    variables would explain the island clearly better than one does; whatever the hidden variable says too little about
+    stays outside. Every island gets a binary hidden variable. These
     are the variables of the next level, seen through their posteriors, and so on, until few are left, which are linked
     by the tree of their highest mutual information. Only small models are fitted on the way up; at the end EM fits the
     whole tree, on all rows at once or, for large tables, on some at a time (stepwise EM).
@@ -32,7 +33,8 @@ class HLTA(SearchingLearner):
     Parameters
     ----------
     max_island : int
-        Most variables of an island, at least 3.
+        Most variables of an island, at least 3. It bounds the work; islands are meant to end by themselves, and a
+        smaller number cuts topics of more words into several.
     threshold : float
         By how much the BIC of an island with two hidden variables must exceed that with one for the island to end.
         Larger values make larger islands.
@@ -105,7 +107,7 @@ class HLTA(SearchingLearner):
     def __init__(
         self,
         *,
-        max_island=15,
+        max_island=60,
         threshold=3.0,
         top=15,
         batch_size=None,
