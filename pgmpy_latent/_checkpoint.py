@@ -103,7 +103,7 @@ class Fingerprint:
             if ours != theirs:
                 found.append(f"{name}={ours}, not {theirs}")
         if other.data != self.data:
-            found.append(f"data {self.data}, not {other.data}")
+            found.append(f"another table, data {self.data}, not {other.data}")
         return found
 
 
@@ -317,11 +317,11 @@ class Checkpoint:
         try:
             document = json.loads(self.path.read_bytes().decode())
         except OSError as error:
-            raise CheckpointError(f"{where} cannot be read ({error.strerror or error}). {remedy}") from None
+            raise CheckpointError(f"{where} cannot be read ({error.strerror or error}). Name another file.") from None
         except ValueError as error:
             raise CheckpointError(f"{where} is not JSON, or cut short ({error}). {remedy}") from None
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise CheckpointError(f"{where} is not the file of a search. {remedy}")
+            raise CheckpointError(f"{where} is not the file of a search. Name another file.")
         version = document.get("version")
         if version != VERSION:
             newer = isinstance(version, int) and version > VERSION

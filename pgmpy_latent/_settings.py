@@ -13,13 +13,36 @@ from tqdm.auto import tqdm
 PROGRESS_DELAY = 2.0
 #: Why a search stopped early, and what to do about it.
 STOPPED = {
-    "time_limit": "the time limit stopped the search; raise time_limit",
-    "interrupted": "Ctrl-C stopped the search; fit again to let it run to its end",
+    "time_limit": ("the time limit stopped the search", "raise time_limit"),
+    "interrupted": ("Ctrl-C stopped the search", "fit again to let it run to its end"),
 }
 
 
 class TimeUp(KeyboardInterrupt):
     """The time limit was reached; EM returns its best model, as it does after Ctrl-C."""
+
+
+def stopped_words(why: str, checkpoint=None, further: str = "") -> str:
+    """Say why a search stopped early, and how it goes on.
+
+    Parameters
+    ----------
+    why : {"time_limit", "interrupted"}
+        What stopped it.
+    checkpoint : path-like, optional
+        The file that it is kept in.
+    further : str
+        What else can be done.
+
+    Examples
+    --------
+    >>> print(stopped_words("time_limit", "search.json"))
+    the time limit stopped the search; fit again to go on from the checkpoint 'search.json'. What is fitted is ...
+    """
+    reason, remedy = STOPPED[why]
+    if checkpoint is not None:
+        remedy = f"fit again to go on from the checkpoint {os.fspath(checkpoint)!r}"
+    return f"{reason}; {remedy}{further}. What is fitted is the best model so far."
 
 
 def check_number(name: str, value, least: float, *, none: bool = False, whole: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -299,8 +300,9 @@ class EMEstimator(DiscreteParameterEstimator):
     def _warn(self, found: em.Fit) -> None:
         if found.interrupted:
             why = "time_limit was reached" if self.stopped_ == "time_limit" else "interrupted"
+            kept = "" if self.checkpoint is None else f"; fit again to go on from {os.fspath(self.checkpoint)!r}"
             warnings.warn(
-                f"{why}: this is the best model so far, not a converged one", ConvergenceWarning, stacklevel=3
+                f"{why}: this is the best model so far, not a converged one{kept}", ConvergenceWarning, stacklevel=3
             )
         elif not found.converged and self.atol > 0:
             left = f"about {found.remaining_gain:.3g}" if np.isfinite(found.remaining_gain) else "an unknown number of"

@@ -429,3 +429,13 @@ def test_values_come_back_from_json_as_they_were(value):
 def test_names_that_no_file_can_keep_are_named():
     with pytest.raises(CheckpointError, match=r"Timestamp\('2020-01-01 00:00:00'\) .* cannot be kept in a checkpoint"):
         _plain([pd.Timestamp("2020-01-01")])
+
+
+def test_what_stopped_a_search_names_its_file(tmp_path, table):
+    learner = EAST(checkpoint=tmp_path / "search.json", time_limit=1e-9, **QUIET)
+    words = (
+        r"the time limit stopped the search; fit again to go on from the checkpoint '.*search\.json'\. What is fitted"
+    )
+    with pytest.warns(ConvergenceWarning, match=words):
+        learner.fit(table)
+    assert_same_tree(learner.set_params(time_limit=None).fit(table).tree_, EAST(**QUIET).fit(table).tree_)

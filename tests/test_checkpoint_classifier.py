@@ -96,7 +96,7 @@ def test_what_the_clock_cut_short_goes_on(tmp_path, whole):
     [
         ({"random_state": 1}, slice(None), "random_state=0, not 1"),
         ({"tied": False}, slice(None), "tied=True, not False"),
-        ({}, slice(1, None), "data [0-9a-f]{16}, not [0-9a-f]{16}"),
+        ({}, slice(1, None), "another table, data [0-9a-f]{16}, not [0-9a-f]{16}"),
         ({"cv": KFold(3)}, slice(None), "cv=3, not KFold [0-9a-f]{16}"),
     ],
 )

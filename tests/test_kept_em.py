@@ -246,7 +246,10 @@ def test_given_tables_are_told_apart_and_known_again(tmp_path, table):
 @both
 def test_the_time_limit_leaves_the_best_so_far_and_a_file_to_go_on_from(tmp_path, table, which):
     path = tmp_path / "em.json"
-    with pytest.warns(ConvergenceWarning, match="time_limit was reached: this is the best model so far"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"time_limit was reached: this is the best model so far.*; fit again to go on from .*em\.json",
+    ):
         cut = fitted(which, table, time_limit=1e-9, checkpoint=path)
     assert (cut.stopped_, cut.interrupted_) == ("time_limit", True)
     whole = fitted(which, table)

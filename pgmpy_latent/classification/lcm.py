@@ -14,7 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent._arrays import one_blas_thread
-from pgmpy_latent._settings import STOPPED, check_checkpoint, check_n_jobs, check_number, check_time_limit, whole_seed
+from pgmpy_latent._settings import (
+    check_checkpoint,
+    check_n_jobs,
+    check_number,
+    check_time_limit,
+    stopped_words,
+    whole_seed,
+)
 from pgmpy_latent.classification import _input
 from pgmpy_latent.classification._canonical import canonical
 from pgmpy_latent.classification._kept import journal_of, recalled_model
@@ -202,9 +209,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         self.n_latents_, self.n_components_ = shape
         self._keep(found, rows)
         if self.stopped_ is not None:
-            warnings.warn(
-                f"{STOPPED[self.stopped_]}. What is fitted is the best model so far.", ConvergenceWarning, stacklevel=2
-            )
+            warnings.warn(stopped_words(self.stopped_, self.checkpoint), ConvergenceWarning, stacklevel=2)
         return self
 
     def _check_settings(self) -> None:

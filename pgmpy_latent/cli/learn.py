@@ -103,7 +103,9 @@ def add_parser(commands) -> None:
         "--time-limit", type=positive, metavar="SECONDS", help="end with the best model that was found until then"
     )
     group.add_argument(
-        "--checkpoint", metavar="FILE", help="keep the search there; the same command later goes on where it was"
+        "--checkpoint",
+        metavar="FILE",
+        help="keep the search there; the same command later goes on where it was (not with --method classes)",
     )
     group = parser.add_argument_group("what it writes")
     group.add_argument(

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgmpy_latent import scores
 from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent._jobs import uninterrupted
-from pgmpy_latent._settings import STOPPED
+from pgmpy_latent._settings import stopped_words
 from pgmpy_latent.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.convert import to_pgmpy
 from pgmpy_latent.data import CategoricalData, encode
@@ -112,12 +112,9 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         with uninterrupted():  # a model is found, and only written down
             self._keep(outcome, X)
         if outcome.stopped is not None:
-            further = ", or go on with start=" if hasattr(self, "start") else ""
-            warnings.warn(
-                f"{STOPPED[outcome.stopped]}{further}. What is fitted is the best model so far.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            checkpoint = getattr(self, "checkpoint", None)
+            further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
+            warnings.warn(stopped_words(outcome.stopped, checkpoint, further), ConvergenceWarning, stacklevel=3)
         return self
 
     def _keep(self, outcome: Outcome, X: CategoricalData) -> None:
