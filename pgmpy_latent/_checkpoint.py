@@ -236,6 +236,8 @@ class Checkpoint:
         if saved is None or not saved.state.finished:
             check_writable(self.path, "checkpoint")
         remove_unfinished(self.path)
+        if saved is not None:  # a kill may have come before it was removed
+            self.beside("start").unlink(missing_ok=True)
         self.entropy = entropy if saved is None else saved.entropy
         return saved
 

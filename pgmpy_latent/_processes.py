@@ -95,7 +95,7 @@ class _Line:
         self.n_stages = 0
         self.first, self.last = 0, -1  # what lies before and behind is claimed
         self.waiting: set[Future] = set()
-        self.open = True
+        self.open, self.error = True, None
         self.lock = threading.RLock()
         self.executor = get_reusable_executor(n - 1, timeout=IDLE, env=ONE_THREAD)
 
@@ -140,8 +140,11 @@ class _Line:
         """Let the process go on if there is more; called by the thread that heard of it."""
         if future.cancelled() or future.exception() is not None:
             return  # loky, which is about to end, holds locks of its own
-        with self.lock:
-            self._hand_out()
+        try:
+            with self.lock:
+                self._hand_out()
+        except Exception as error:  # nobody would hear of it
+            self.error = error
 
     def claim(self) -> tuple[int, object] | None:
         """Return the last item that nobody has claimed, or None."""
@@ -154,6 +157,8 @@ class _Line:
 
     def ended(self, patience: float) -> set[Future]:
         """Return the tasks that have ended, after a wait of some seconds at most."""
+        if self.error is not None:
+            raise self.error
         with self.lock:
             waiting = set(self.waiting)
         ended = wait(waiting, timeout=patience, return_when=FIRST_COMPLETED).done

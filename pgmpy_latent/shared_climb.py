@@ -21,7 +21,7 @@ from pgmpy_latent.iteration import Problem
 
 #: Seconds that EM takes here before its starts are shared; less is not worth the way.
 HERE = 1.0
-#: Seconds that a part goes on by itself at first, and at most; they double.
+#: Seconds that parts go on by themselves at first, and at most; they double.
 FIRST, MOST = 2.0, 20.0
 #: Parts per worker: some take longer than others.
 PARTS = 4
@@ -67,7 +67,8 @@ class _Further:
         snapshot, seconds = item
         ends = time.monotonic() + seconds
         climb = Climb.of(snapshot, self.problem, self.route, lambda iteration, value: None)
-        climb_to_the_top(climb, lambda: time.monotonic() > ends or _jobs.abandoned())
+        turns = iter((False,))  # at least one, so that it gets on
+        climb_to_the_top(climb, lambda: next(turns, True) and (time.monotonic() > ends or _jobs.abandoned()))
         return climb.snapshot()
 
 
@@ -120,12 +121,12 @@ class SharedClimb:
         work = _Further(self.climb.problem.for_one_thread(), self.climb.route)
         seconds = FIRST
         while left := [at for at, (_, part) in enumerate(self.parts) if not self._arrived(part)]:
-            items = [(self.parts[at][1], min(seconds, self.keeper.seconds_left)) for at in left]
-            found = _jobs.mapped(work.go, items, self.n_jobs, self._report)
-            for at, part in zip(left, found, strict=True):
-                self.parts[at] = self.parts[at][0], part
-            if self.keeper.due:
-                self.keep()
+            in_turn = -(-len(left) // _jobs.n_workers(self.n_jobs))  # that one worker takes one after the other
+            each = max(0.0, min(seconds, self.keeper.seconds_left)) / in_turn
+            items = [(self.parts[at][1], each) for at in left]
+            for at, part in _jobs.as_completed(work.go, items, self.n_jobs, self._tend):
+                self.parts[left[at]] = self.parts[left[at]][0], part
+                self._tend()
             seconds = min(2 * seconds, MOST)
         self._join()
 
@@ -136,9 +137,12 @@ class SharedClimb:
     def _arrived(self, part: dict) -> bool:
         return not len(part["numbers"]) or part["n_iter"] >= self.climb.route.max_iter
 
-    def _report(self) -> None:
+    def _tend(self) -> None:
+        """Say how far the parts are, and keep them if it is time; each goes on from where it was last known to be."""
         parts = [part for _, part in self.parts]
         self.climb.report(max(part["n_iter"] for part in parts), max(part["highest"] for part in parts))
+        if self.keeper.due:
+            self.keep()
 
     def finish(self, interrupted: bool) -> Fit:
         """Return the best of all starts; after an interrupt, of where they were last known to be."""

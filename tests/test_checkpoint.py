@@ -280,7 +280,7 @@ def test_the_file_of_another_search_is_refused_and_kept(finished, table, learner
 
 def test_other_data_are_refused_with_both_fingerprints(finished, table):
     ours, theirs = (fingerprint(BinG(), encode(one)).data for one in (table, table.head(200)))
-    with pytest.raises(CheckpointError, match=f"another search: data {ours}, not {theirs}"):
+    with pytest.raises(CheckpointError, match=f"another search: another table, data {ours}, not {theirs}"):
         BinG(**QUIET, checkpoint=finished).fit(table.head(200))
 
 
@@ -439,3 +439,19 @@ def test_what_stopped_a_search_names_its_file(tmp_path, table):
     with pytest.warns(ConvergenceWarning, match=words):
         learner.fit(table)
     assert_same_tree(learner.set_params(time_limit=None).fit(table).tree_, EAST(**QUIET).fit(table).tree_)
+
+
+def test_what_came_before_a_search_is_removed_when_it_has_begun(monkeypatch, tmp_path, table):
+    path = tmp_path / "search.json"
+    learner = EAST(start=BinG(simplify=True), evaluation="dc", checkpoint=path, **QUIET)
+    whole = clone(learner).set_params(checkpoint=None).fit(table)
+    with monkeypatch.context() as patched:
+        killed_after(patched, 2)
+        with pytest.raises(Killed):
+            learner.fit(table)
+    assert os.listdir(tmp_path) == ["search.json.start"]
+    assert_same_tree(learner.fit(table).tree_, whole.tree_)
+    assert os.listdir(tmp_path) == ["search.json"]
+    (tmp_path / "search.json.start").write_text("left behind by a kill")
+    assert_same_tree(learner.fit(table).tree_, whole.tree_)
+    assert os.listdir(tmp_path) == ["search.json"]

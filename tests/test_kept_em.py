@@ -1,6 +1,7 @@
 """EM that is stopped, shared and taken up: wherever that happens, it ends as if nothing had."""
 
 import json
+import time
 from dataclasses import fields
 
 import numpy as np
@@ -74,12 +75,14 @@ class Elsewhere:
         monkeypatch.setattr(shared_climb, "FIRST", seconds)
         monkeypatch.setattr(shared_climb._jobs, "in_threads", lambda: False)
         monkeypatch.setattr(shared_climb._jobs, "n_workers", lambda n_jobs: n)
-        monkeypatch.setattr(shared_climb._jobs, "mapped", self.mapped)
+        monkeypatch.setattr(shared_climb._jobs, "as_completed", self.as_completed)
         self.rounds = 0
 
-    def mapped(self, work, items, n_jobs, report):
+    def as_completed(self, work, items, n_jobs, meanwhile):
         self.rounds += 1
-        return [work(item) for item in items]
+        for at in reversed(range(len(items))):  # in any order
+            meanwhile()
+            yield at, work(items[at])
 
 
 @pytest.mark.parametrize("seconds", [0.001, 100.0])
@@ -101,11 +104,11 @@ def test_starts_in_parts_end_where_they_end_together(monkeypatch, problem, optio
 def test_processes_share_starts(monkeypatch, problem):
     whole = em.fit(*problem)
     monkeypatch.setattr(shared_climb, "HERE", 0.0)
-    mapped, shares = shared_climb._jobs.mapped, []
+    shared, shares = shared_climb._jobs.as_completed, []
     monkeypatch.setattr(
         shared_climb._jobs,
-        "mapped",
-        lambda work, items, *others: shares.append(len(items)) or mapped(work, items, *others),
+        "as_completed",
+        lambda work, items, *others: shares.append(len(items)) or shared(work, items, *others),
     )
     with parallel_config(backend="loky"):
         assert_same_fit(em.fit(*problem, n_jobs=2), whole)
@@ -116,17 +119,72 @@ def test_ctrl_c_in_parts_leaves_the_best_so_far(monkeypatch, problem):
     whole = em.fit(*problem)
     workers = Elsewhere(monkeypatch, 2, 0.001)
 
-    def pressed(work, items, n_jobs, report):
-        if workers.rounds == 2:
-            raise KeyboardInterrupt
-        return Elsewhere.mapped(workers, work, items, n_jobs, report)
+    def pressed(work, items, n_jobs, meanwhile):
+        for at, part in workers.as_completed(work, items, n_jobs, meanwhile):
+            if workers.rounds == 2:
+                raise KeyboardInterrupt
+            yield at, part
 
-    monkeypatch.setattr(shared_climb._jobs, "mapped", pressed)
+    monkeypatch.setattr(shared_climb._jobs, "as_completed", pressed)
     found = em.fit(*problem, n_jobs=2)
     assert found.interrupted
     assert np.isfinite(found.log_likelihood)
     assert found.log_likelihood <= whole.log_likelihood + 1e-9
     assert found.log_likelihood == pytest.approx(float(problem[0].log_likelihood(found.tables)), abs=1e-9)
+
+
+class Clock(Diary):
+    """Has so many seconds in all, and stops EM when they are over; writes down whatever it is given until then."""
+
+    def __init__(self, seconds, saved=None):
+        super().__init__(saved)
+        self.ends = time.monotonic() + seconds
+
+    @property
+    def seconds_left(self):
+        return self.ends - time.monotonic()
+
+    def keep(self, state):
+        super().keep(state)
+        if self.seconds_left <= 0:
+            raise KeyboardInterrupt
+
+
+class Slow:
+    """An engine that takes its time."""
+
+    is_large = False
+
+    def __init__(self, engine):
+        self.engine, self.layout = engine, engine.layout
+
+    def expected_counts(self, *given):
+        time.sleep(0.01)
+        return self.engine.expected_counts(*given)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_parts_keep_to_the_time_and_are_kept_as_they_come(monkeypatch, problem, n):
+    engine, starts = problem
+    whole = em.fit(engine, starts, atol=0.0, max_iter=60)
+    with monkeypatch.context() as patched:
+        workers = Elsewhere(patched, 4, 100.0)  # as many parts as starts
+        diary = Diary()
+        em.fit(engine, starts, atol=0.0, max_iter=60, n_jobs=4, keeper=diary)
+        assert workers.rounds == 1
+    state = next(
+        _back(json.loads(text)) for text in diary.states if len(_back(json.loads(text))["parts"]) == len(starts)
+    )
+    with monkeypatch.context() as patched:
+        Elsewhere(patched, n, 100.0)
+        began, clock = time.monotonic(), Clock(0.3, state)
+        found = em.fit(Slow(engine), starts, atol=0.0, max_iter=60, n_jobs=n, keeper=clock)
+        assert found.interrupted
+        assert time.monotonic() - began < 0.3 * len(starts) / n + 0.3  # these workers work one after the other
+    advanced = [part["n_iter"] for _, part in _back(json.loads(clock.states[-1]))["parts"]]
+    assert max(advanced) > min(part["n_iter"] for _, part in state["parts"])
+    again = em.fit(engine, starts, atol=0.0, max_iter=60, keeper=Diary(_back(json.loads(clock.states[-1])), due=False))
+    assert_same_fit(again, whole)
 
 
 # TreeEM and NetworkEM
