@@ -2,8 +2,8 @@
 
 Nobody deals items out: whoever is ready claims the next one, by making an empty file with its number, which only one of
 them can. So nobody waits to be given something, and all are done at nearly the same time. The process that asks claims
-from the end and others from the beginning: items next to each other share work, which is done once by each process
-that has some of them.
+items of a stage from the end and others from the beginning: items next to each other share work, which is done once by
+each process that has some of them. The last ones are those in the middle, which should be short.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ class _Line:
         self.items: list = []
         self.n_left = 0  # items whose results are not known
         self.n_stages = 0
-        self.first, self.last = 0, -1  # what lies before and behind is claimed
+        self.first = 0  # what lies before is claimed
+        self.stages: list[list[int]] = []  # of each, the first item and the last that may be free
         self.waiting: set[Future] = set()
         self.open, self.error = True, None
         self.lock = threading.RLock()
@@ -112,14 +113,15 @@ class _Line:
             self.items += items
             self.n_left += len(items)
             self.n_stages += 1
-            self.last = len(self.items) - 1
+            self.stages.append([len(self.items) - len(items), len(self.items) - 1])
             while self._hand_out():
                 pass
 
     def _hand_out(self) -> bool:
         """Give a process that has nothing to do a task, unless the only item that is left can be done here."""
         busy = sum(not future.done() for future in self.waiting)
-        if not self.open or busy >= self.n - 1 or self.last <= self.first:
+        n_free = sum(max(0, last + 1 - max(begin, self.first)) for begin, last in self.stages)
+        if not self.open or busy >= self.n - 1 or n_free < 2:
             return False
         number = self._claimed_first()
         if number is None:
@@ -147,12 +149,13 @@ class _Line:
             self.error = error
 
     def claim(self) -> tuple[int, object] | None:
-        """Return the last item that nobody has claimed, or None."""
+        """Return the last item of the first stage of which nobody has claimed all, or None."""
         with self.lock:
-            while self.last >= self.first:
-                self.last -= 1
-                if _claim(self.folder, self.last + 1):
-                    return self.last + 1, self.items[self.last + 1]
+            for stage in self.stages:
+                while stage[1] >= max(stage[0], self.first):
+                    stage[1] -= 1
+                    if _claim(self.folder, stage[1] + 1):
+                        return stage[1] + 1, self.items[stage[1] + 1]
         return None
 
     def ended(self, patience: float) -> set[Future]:

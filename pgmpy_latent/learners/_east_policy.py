@@ -400,8 +400,8 @@ class EastPolicy:
         return self._finished(state)
 
     def _settled_in_turn(self, state: State, tried: Sequence[tuple[Move, State]]) -> Iterator[State]:
-        """Yield what becomes of moves that were made; several workers look at several of them at once."""
-        n = self.search.n_workers
+        """Yield what becomes of moves that were made; several workers look at all of them at once."""
+        n = len(tried) if self.search.n_workers > 1 else 1
         for first in range(0, len(tried), n):
             yield from self.search.map(Attempts(self, state).settled, tried[first : first + n])
 

@@ -115,7 +115,7 @@ class Restricted:
         return [self.known[move] for some in (apart, *together) for move in some]
 
     def parcels(self, moves: Sequence[Move]) -> list[list[Move]]:
-        """Return the moves that were not evaluated before; those that share work are together, and come first.
+        """Return the moves that were not evaluated before; those that share work are together.
 
         Several workers get smaller parcels: what moves share is little beside what each of them takes.
         """
@@ -124,7 +124,7 @@ class Restricted:
             most = max(1, -(-sum(map(len, together)) // (TASKS * self.search.n_workers)))
             by_moved = [sorted(some, key=lambda move: repr(move.moved)) for some in together]
             together = [some[first : first + most] for some in by_moved for first in range(0, len(some), most)]
-        return [*together, *([move] for move in apart)]
+        return _short_in_the_middle([*together, *([move] for move in apart)])
 
     def evaluated(self, parcel: Sequence[Move]) -> list[Candidate]:
         """Evaluate moves that share work."""
@@ -377,6 +377,16 @@ def _in_parts(moves: Sequence[Move]) -> tuple[list[Move], list[list[Move]]]:
         if _relocates(move):
             by_old.setdefault(move.old, []).append(move)
     return [move for move in moves if not _relocates(move)], list(by_old.values())
+
+
+def _takes_long(parcel: Sequence[Move]) -> bool:
+    return len(parcel) > 1 or isinstance(parcel[0], (Grow, Contract))
+
+
+def _short_in_the_middle(parcels: Sequence[Sequence[Move]]) -> list[Sequence[Move]]:
+    """Return parcels in the order in which workers that begin at both ends are done at the same time."""
+    long, short = ([one for one in parcels if _takes_long(one) == wanted] for wanted in (True, False))
+    return [*long[: len(long) // 2], *short, *long[len(long) // 2 :]]
 
 
 def n_more_introduced(tree: LatentTree, move: Introduce) -> int:

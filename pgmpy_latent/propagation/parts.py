@@ -19,7 +19,7 @@ from pgmpy_latent.propagation.plan import EDGE, PIVOT, PRODUCT, Plan, Step
 #: Ways, as the kernel knows them.
 UP, DOWN = 1, 2
 #: Numbers that a part has to multiply, at least: about a millisecond; and most parts of an operation.
-SIZE, MOST = 2**21, 16
+SIZE, MOST = 2**20, 16
 #: Tables with fewer distinct rows are small, whatever their plan.
 FEW_ROWS = 4096
 #: A part that adds up into more numbers than this share of those it multiplies is not worth it.
