@@ -51,7 +51,6 @@ class Completed:
         self.tree = outlook.tree
         self.restricted = restricted
         self.penalty = restricted.penalty
-        self._counts: dict[int, np.ndarray] = {}
         self._pairs: dict[tuple[int, int], np.ndarray] = {}
         self._known_dependences: dict = {}
 
@@ -62,9 +61,7 @@ class Completed:
 
     def counts(self, node: int) -> np.ndarray:
         """Return expected counts of a node and pairs of its neighbours; see :meth:`Outlook.completed`."""
-        if node not in self._counts:
-            self._counts[node] = self.outlook.completed(node)
-        return self._counts[node]
+        return self.outlook.completed(node)
 
     def pair(self, above: int, below: int) -> np.ndarray:
         """Return expected joint counts of two nodes, adjacent or not."""

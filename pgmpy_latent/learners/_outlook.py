@@ -12,6 +12,7 @@ import numpy as np
 
 from pgmpy_latent._arrays import largest_in_rows
 from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.learners._workshop import Neighbourhood, star_model
 from pgmpy_latent.operators._edges import neighbours_of, normalised
 from pgmpy_latent.operators.star import Star, star_of
 from pgmpy_latent.propagation.plan import Evidence
@@ -68,6 +69,8 @@ class Outlook:
         self._factors: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray | None]] = {}
         self._products: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
         self._posteriors: dict[int, np.ndarray] = {}
+        self._completed: dict[int, np.ndarray] = {}
+        self._neighbourhoods: dict[int, Neighbourhood] = {}
         self._name: str | None = None
 
     def __reduce__(self):  # what was computed on the way is computed anew, once for all who get a copy
@@ -164,6 +167,11 @@ class Outlook:
         These are the counts of a table that is completed by the model: a row counts for each combination of states as
         much as it is likely. (Within one neighbour the counts are those of two draws of it.)
         """
+        if node not in self._completed:
+            self._completed[node] = self._counted(node)
+        return self._completed[node]
+
+    def _counted(self, node: int) -> np.ndarray:
         around, star = self.around[node], self.star(node)
         shares = np.empty((self.data.n_distinct, star.rows.shape[1]))
         found = np.empty((star.n_states, shares.shape[1], shares.shape[1]))
@@ -178,6 +186,13 @@ class Outlook:
                     shares[:, column] = own[index]
             found[state] = (shares * weights[:, [state]]).T @ shares
         return found
+
+    def neighbourhood(self, node: int) -> Neighbourhood:
+        """Return the latent class model around a node."""
+        if node not in self._neighbourhoods:
+            told = [self.message(other, node) for other in self.around[node]]
+            self._neighbourhoods[node] = star_model(told, self.weights)
+        return self._neighbourhoods[node]
 
     def transitions(self, node: int, targets: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:
         """Yield, for some nodes of the same component, P(that node | node, row): (rows, states, states of the target).

@@ -17,7 +17,6 @@ from pgmpy_latent.learners._outlook import Outlook, dense, times
 from pgmpy_latent.learners._pairs import losses
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners._simplify import Simplifier, n_star_parameters
-from pgmpy_latent.learners._workshop import Neighbourhood, star_model
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators._edges import composed, neighbours_of, path_from_root, rooted_at
 from pgmpy_latent.operators.star import Star
@@ -105,7 +104,6 @@ class Restricted:
         self.key = key
         self.tolerance = tolerance
         self.max_states = max_states
-        self._neighbourhoods: dict[int, Neighbourhood] = {}
         self.known: dict[Move, Candidate] = {}
 
     def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
@@ -145,7 +143,7 @@ class Restricted:
 
     def __getstate__(self) -> dict:
         """Return what a worker needs: all but what has been found so far."""
-        return {**vars(self), "_neighbourhoods": {}, "known": {}}
+        return {**vars(self), "known": {}}
 
     def _evaluated(self, move: Move) -> Candidate:
         if isinstance(move, Relocate):
@@ -318,13 +316,6 @@ class Restricted:
 
     # -- states ---------------------------------------------------------------------------------------------------
 
-    def _neighbourhood(self, node: int) -> Neighbourhood:
-        """Return the latent class model around a node."""
-        if node not in self._neighbourhoods:
-            told = [self.outlook.message(other, node) for other in self.outlook.around[node]]
-            self._neighbourhoods[node] = star_model(told, self.outlook.weights)
-        return self._neighbourhoods[node]
-
     def _grow(self, move: Grow) -> Candidate:
         """Evaluate a state more: all tables around the node are free. The starts are splits of its states."""
         node = self.tree.index(move.node)
@@ -332,7 +323,7 @@ class Restricted:
         return self._other_states(move, node, starts, self.outlook.star(node).n_states + 1)
 
     def _splits(self, node: int, rng: np.random.Generator) -> list[Star]:
-        here, star = self._neighbourhood(node), self.outlook.star(node)
+        here, star = self.outlook.neighbourhood(node), self.outlook.star(node)
         each = max(1, -(-self.n_starts // star.n_states))
         found = []
         for state in range(star.n_states):
@@ -355,7 +346,7 @@ class Restricted:
         return self._other_states(move, node, starts, star.n_states - 1)
 
     def _other_states(self, move: Grow | Shrink, node: int, starts: Sequence[Star], n_states: int) -> Candidate:
-        here, star = self._neighbourhood(node), self.outlook.star(node)
+        here, star = self.outlook.neighbourhood(node), self.outlook.star(node)
         base = float(here.log_likelihoods([star])[0])
         found = self._fit(here.engine(n_states), here.flat(starts))
         per_state = 1 + int((star.cards - 1).sum())
