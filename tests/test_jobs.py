@@ -144,17 +144,26 @@ def test_a_stage_that_cannot_be_made_ends_the_work():
         assert _jobs.mapped(square, range(4), 2) == [0, 1, 4, 9]
 
 
+def _where(number):
+    time.sleep(0.05)
+    return number, os.getpid()
+
+
+def processes_of(n_items, n_jobs):
+    return {pid for _, pid in _jobs.mapped(_where, range(n_items), n_jobs)}
+
+
 def test_the_users_backend_does_the_work():
     own = os.getpid()
-    assert {pid for pid, _ in _jobs.mapped(_here, range(4), 2)} == {own}
+    assert processes_of(4, 2) == {own}
     with parallel_config(backend="loky"):
-        assert own in {pid for pid, _ in _jobs.mapped(_here, range(4), 2)}  # this process works as well
-        assert len({pid for pid, _ in _jobs.mapped(_here, range(4), 2)}) == 2
-        assert len({pid for pid, _ in _jobs.mapped(_here, range(9), 3)}) in (2, 3)
+        assert own in processes_of(10, 2)  # this process works as well
+        assert len(processes_of(10, 2)) == 2
+        assert len(processes_of(20, 3)) in (2, 3)
     with parallel_config(backend="loky", n_jobs=2):
         assert _jobs.n_workers(None) == 2
         assert _jobs.n_threads(None) == 1
-        assert len({pid for pid, _ in _jobs.mapped(_here, range(4), None)}) == 2
+        assert len(processes_of(10, None)) == 2
     with parallel_config(n_jobs=2):
         assert (_jobs.n_workers(None), _jobs.n_threads(None)) == (2, 2)
 
@@ -209,11 +218,6 @@ def test_errors_and_warnings_come_through(backend):
             _jobs.mapped(partial(divmod, 1), [1, 0], 2)
         with pytest.warns(UserWarning, match="number"):
             assert _jobs.mapped(warned, [1, 2], 2) == [1, 2]
-
-
-def _where(number):
-    time.sleep(0.01)
-    return number, os.getpid()
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
