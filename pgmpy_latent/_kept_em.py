@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 
-import numpy as np
-
 from pgmpy_latent._checkpoint import Checkpoint, Fingerprint, State
 from pgmpy_latent._settings import TimeUp
 from pgmpy_latent.climb import Fit
@@ -82,9 +80,5 @@ class KeptEM:
     def finish(self, found: Fit) -> None:
         """Write what was found, unless EM was cut short."""
         if self._file is not None and not found.interrupted:
-            memory = {"fit": {name: _plainer(value) for name, value in asdict(found).items()}}
+            memory = {"fit": asdict(found)}
             self._file.keep(State(None, found.objective, found.log_likelihood, found.n_iter, memory, True), [], True)
-
-
-def _plainer(value):
-    return value.item() if isinstance(value, np.generic) else value

@@ -92,7 +92,6 @@ class _Line:
         self.packed = Packed(work, folder)
         self.items: list = []
         self.n_left = 0  # items whose results are not known
-        self.n_stages = 0
         self.first = 0  # what lies before is claimed
         self.stages: list[list[int]] = []  # of each, the first item and the last that may be free
         self.waiting: set[Future] = set()
@@ -105,14 +104,13 @@ class _Line:
         if not len(items):
             return
         numbered = list(enumerate(items, start=len(self.items)))
-        path = self.folder / f"stage-{self.n_stages}"
+        path = self.folder / f"stage-{len(self.stages)}"
         unfinished = path.with_suffix(".unfinished")
         unfinished.write_bytes(packed(numbered))
         os.replace(unfinished, path)  # whole, or not there
         with self.lock:
             self.items += items
             self.n_left += len(items)
-            self.n_stages += 1
             self.stages.append([len(self.items) - len(items), len(self.items) - 1])
             while self._hand_out():
                 pass
