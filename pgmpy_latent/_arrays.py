@@ -10,6 +10,9 @@ from threading import Lock
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+#: Part of a value, or of one if that is more, by which a number may differ when it is computed again.
+ROUNDING = 1e-8
+
 #: Rows of at most so many numbers are looked at column by column.
 SHORT = 16
 #: One entry per context of :func:`one_blas_thread` that is open; the first is the limit.

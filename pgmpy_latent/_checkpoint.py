@@ -2,7 +2,8 @@
 
 A file belongs to a learner with certain settings and to certain data, its *fingerprint*; the number of jobs, the time
 limit, progress bars and the path of the file do not count. It holds the last state of the search (the model, its score,
-what the policy remembers), the history so far, and the entropy that seeds are made from.
+what the policy remembers), the history so far, and the entropy that seeds are made from; and a digest of all this, so
+that a file of which a bit has changed is refused.
 """
 
 from __future__ import annotations
@@ -10,33 +11,29 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import pickle
-import sys
+import os
 import threading
 import time
 import warnings
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import networkx as nx
-import numpy as np
-from joblib import wrap_non_picklable_objects
-
-from pgmpy_latent._files import check_writable, remove_unfinished, write_whole
+from pgmpy_latent._arrays import ROUNDING
+from pgmpy_latent._files import check_writable, kind_of, name_beside, remove_unfinished, write_whole
+from pgmpy_latent._fingerprint import Fingerprint
+from pgmpy_latent._plain import back, plain
 from pgmpy_latent.convert import model_from_document, model_text
-from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning, PgmpyLatentError
+from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
 from pgmpy_latent.network import LatentNetwork
-from pgmpy_latent.sparse import SparseRows
 from pgmpy_latent.tree import LatentTree
 
-#: Rows that a fingerprint looks at at a time.
-BLOCK = 65_536
-FORMAT, VERSION = "pgmpy_latent search", 1
-#: Settings that change how a search runs, but not what it finds.
-NOT_COUNTED = ("n_jobs", "time_limit", "show_progress", "checkpoint")
+FORMAT, VERSION = "pgmpy_latent search", 2
+#: What stands in the place of the digest while it is computed.
+NO_DIGEST = "0" * 64
+#: What to do about a file that cannot be taken up.
+REMEDY = "Remove it, or name another file."
 #: Most seconds of a search that a kill may cost, besides the step that was under way.
 MOST_SECONDS = 60.0
 #: Share of the time that may go into writing.
@@ -70,121 +67,6 @@ class State:
     step: int = 0
     memory: dict = field(default_factory=dict)
     finished: bool = False
-
-
-# Fingerprints -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Fingerprint:
-    """Whose search it is.
-
-    Attributes
-    ----------
-    learner : str
-        Name of the class.
-    data : str
-        Digest of columns, states, rows and weights.
-    settings : dict of str to str
-        The constructor's arguments in words, but for those that do not change what is found.
-    """
-
-    learner: str
-    data: str
-    settings: Mapping[str, str]
-
-    def differences(self, other: Fingerprint) -> list[str]:
-        """Return, in words, in what another fingerprint differs from this one."""
-        found = []
-        if other.learner != self.learner:
-            return [f"learner {self.learner}, not {other.learner}"]
-        for name in sorted({*self.settings, *other.settings}):
-            ours, theirs = self.settings.get(name, "nothing"), other.settings.get(name, "nothing")
-            if ours != theirs:
-                found.append(f"{name}={ours}, not {theirs}")
-        if other.data != self.data:
-            found.append(f"another table, data {self.data}, not {other.data}")
-        return found
-
-
-def fingerprint(learner, data: CategoricalData | SparseRows) -> Fingerprint:
-    """Return the fingerprint of a learner and its data.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from pgmpy_latent import BinG, encode
-    >>> found = fingerprint(BinG(n_jobs=2), encode(pd.DataFrame({"x": ["a", "b"]})))
-    >>> found.learner, found.settings["simplify"], "n_jobs" in found.settings
-    ('BinG', 'False', False)
-    """
-    if isinstance(data, SparseRows):
-        words = repr((data.columns, data.states, data.ones.shape))
-        return fingerprint_of(learner, words, data.ones.indptr, data.ones.indices, data.weights)
-    described = repr((data.columns, data.state_names, data.codes.shape))
-    return fingerprint_of(learner, described, data.codes, data.weights)
-
-
-def fingerprint_of(learner, words: str, *arrays: np.ndarray) -> Fingerprint:
-    """Return the fingerprint of a learner and of data of any kind, given as words and arrays."""
-    settings = {name: value for name, value in learner.get_params(deep=False).items() if name not in NOT_COUNTED}
-    described = {name: _described(value) for name, value in sorted(settings.items())}
-    digest = hashlib.sha256(words.encode())
-    for array in arrays:
-        for first in range(0, len(array), BLOCK):  # a copy of a large table would take eight times its memory
-            block = array[first : first + BLOCK]
-            digest.update(np.ascontiguousarray(block, np.int64 if block.dtype.kind in "iub" else None).tobytes())
-    return Fingerprint(type(learner).__name__, digest.hexdigest()[:16], described)
-
-
-def _described(value) -> str:
-    """Return words that are the same in every run, for whatever a setting may be."""
-    if isinstance(value, (LatentTree, LatentNetwork)):
-        return f"{type(value).__name__} {hashlib.sha256(model_text(value).encode()).hexdigest()[:16]}"
-    if isinstance(value, nx.Graph):
-        parts = [sorted(map(repr, value.nodes)), sorted(map(repr, value.edges))]
-        parts += [sorted(repr(cpd) + repr(cpd.values.tolist()) for cpd in getattr(value, "cpds", []))]
-        return f"{type(value).__name__} {hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
-    if all(hasattr(value, name) for name in ("variables", "state_names", "values")):  # a table of pgmpy's
-        return f"{type(value).__name__}({_described([value.variables, value.state_names, value.values.tolist()])})"
-    if hasattr(value, "get_params") and not isinstance(value, type):
-        fitted = next((getattr(value, name) for name in ("tree_", "network_") if hasattr(value, name)), None)
-        own = {name: _described(own) for name, own in sorted(value.get_params(deep=False).items())}
-        counted = ", ".join(f"{name}={own[name]}" for name in own if name not in NOT_COUNTED)
-        return f"{type(value).__name__}({counted})" + ("" if fitted is None else f" with {_described(fitted)}")
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(sorted(f"{_described(key)}: {_described(own)}" for key, own in value.items())) + "}"
-    if isinstance(value, (set, frozenset)):
-        return "{" + ", ".join(sorted(map(_described, value))) + "}"
-    if isinstance(value, (list, tuple, range)):
-        return "[" + ", ".join(map(_described, value)) + "]"
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return repr(value)
-    if not (callable(value) and hasattr(value, "__qualname__")):
-        return f"{type(value).__name__} {_digest_of(value)}"
-    name = f"{value.__module__}.{value.__qualname__}"
-    return name if _can_be_imported(value) else f"{name} {_digest_of(value)}"
-
-
-def _can_be_imported(value) -> bool:
-    """Tell whether a function or class is what its name says, in every run; those of a script may have changed."""
-    if value.__module__ == "__main__":
-        return False
-    module = sys.modules.get(value.__module__ or "")
-    return module is not None and getattr(module, value.__qualname__, None) is value
-
-
-def _digest_of(value) -> str:
-    """Return a fingerprint of what an object holds; of a function without a name, of its code."""
-    try:
-        return hashlib.sha256(pickle.dumps(wrap_non_picklable_objects(value, keep_wrapper=False))).hexdigest()[:16]
-    except Exception as error:  # of whatever kind packing fails with
-        raise CheckpointError(
-            f"a checkpoint must tell settings apart, and {value!r} cannot be packed ({error}); give a function of a "
-            "module, or learn without a checkpoint"
-        ) from error
 
 
 # The file -----------------------------------------------------------------------------------------
@@ -224,22 +106,53 @@ class Checkpoint:
         self._failed = False
         self._superseded: list[Path] = []
 
-    def take_up(self, entropy: int) -> Saved | None:
+    def take_up(self, entropy: int, seeded: bool = False) -> Saved | None:
         """Return the search in the file if there is one, and make sure that the file can be written.
 
         Parameters
         ----------
         entropy : int
             Of the seeds, should the search begin anew.
+        seeded : bool
+            Whether somebody gave the seed, which the file must agree with.
         """
+        check_checkpoint(self.path)
         saved = self._read() if self.path.exists() else None
         if saved is None or not saved.state.finished:
             check_writable(self.path, "checkpoint")
         remove_unfinished(self.path)
         if saved is not None:  # a kill may have come before it was removed
             self.beside("start").unlink(missing_ok=True)
+        if saved is not None and seeded and saved.entropy != entropy:
+            raise self.damage(f"its seeds come from {saved.entropy}, not from {entropy}")
         self.entropy = entropy if saved is None else saved.entropy
         return saved
+
+    def damage(self, problem: str) -> CheckpointError:
+        """Return the error that says what is wrong with the file, and what to do."""
+        return CheckpointError(f"checkpoint {str(self.path)!r} is damaged ({problem}). {REMEDY}")
+
+    @contextmanager
+    def checking(self) -> Iterator[None]:
+        """Let whatever fails while the file is checked be said to be the file's fault."""
+        try:
+            yield
+        except CheckpointError:
+            raise
+        except Exception as error:  # of whatever kind nonsense leads to
+            raise self.damage(f"{type(error).__name__}: {error}") from error
+
+    @contextmanager
+    def taken_up(self) -> Iterator[None]:
+        """Let whatever ends a search that was taken up name the file that it came from."""
+        try:
+            yield
+        except (CheckpointError, MemoryError, OSError):  # the last two are about the machine, not about the file
+            raise
+        except Exception as error:
+            raise CheckpointError(
+                f"the search in checkpoint {str(self.path)!r} cannot go on ({type(error).__name__}: {error}). {REMEDY}"
+            ) from error
 
     def beside(self, purpose: str) -> Path:
         """Return the path of another file, for what comes before the search; it is removed when this one is written.
@@ -249,7 +162,7 @@ class Checkpoint:
         >>> Checkpoint("search.json", Fingerprint("EAST", "", {})).beside("start").name
         'search.json.start'
         """
-        path = self.path.with_name(f"{self.path.name}.{purpose}")
+        path = self.path.with_name(name_beside(self.path.name, f".{purpose}"))
         self._superseded.append(path)
         return path
 
@@ -280,7 +193,7 @@ class Checkpoint:
 
     def _write(self, state: State, history: list[dict]) -> None:
         try:
-            write_whole(self.path, self._text(state, history).encode())
+            write_whole(self.path, self._content(state, history))
         except OSError as error:
             if not self._failed:
                 warnings.warn(
@@ -294,126 +207,191 @@ class Checkpoint:
         while self._superseded:
             self._superseded.pop().unlink(missing_ok=True)
 
-    def _text(self, state: State, history: list[dict]) -> str:
+    def _content(self, state: State, history: list[dict]) -> bytes:
         head = {
             "format": FORMAT,
             "version": VERSION,
+            "digest": NO_DIGEST,
             "learner": self.mark.learner,
             "data": self.mark.data,
             "settings": dict(self.mark.settings),
             "entropy": self.entropy,
             "finished": state.finished,
             "step": state.step,
-            "score": _plain(state.score),
-            "log_likelihood": _plain(state.log_likelihood),
-            "memory": _plain(state.memory),
-            "history": [_plain(entry) for entry in history],
+            "score": plain(state.score),
+            "log_likelihood": plain(state.log_likelihood),
+            "memory": plain(state.memory),
+            "history": [plain(entry) for entry in history],
         }
         body = json.dumps(head, allow_nan=False, indent=0)
         model = "null" if state.tree is None else model_text(state.tree)
-        return body[:-2] + ',\n"model": ' + model + "}\n"
+        content = (body[:-2] + ',\n"model": ' + model + "}\n").encode()
+        return content.replace(NO_DIGEST.encode(), digest_of(content, NO_DIGEST).encode(), 1)
 
     def _read(self) -> Saved:
-        where = f"checkpoint {str(self.path)!r}"
-        remedy = "Remove it, or name another file."
-        try:
-            document = json.loads(self.path.read_bytes().decode())
-        except OSError as error:
-            raise CheckpointError(f"{where} cannot be read ({error.strerror or error}). Name another file.") from None
-        except ValueError as error:
-            raise CheckpointError(f"{where} is not JSON, or cut short ({error}). {remedy}") from None
-        if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise CheckpointError(f"{where} is not the file of a search. Name another file.")
-        version = document.get("version")
-        if version != VERSION:
-            newer = isinstance(version, int) and version > VERSION
-            words = "was written by a newer pgmpy_latent; upgrade it" if newer else "has an unknown version"
-            raise CheckpointError(f"{where} {words} (version {version!r}, this is {VERSION}).")
-        try:
+        document = self._document()
+        with self.checking():
             found = Fingerprint(document["learner"], document["data"], document["settings"])
             differences = found.differences(self.mark)
             if differences:
-                raise CheckpointError(f"{where} belongs to another search: {'; '.join(differences)}. {remedy}")
+                words = f"belongs to another search: {'; '.join(differences)}"
+                raise CheckpointError(f"checkpoint {str(self.path)!r} {words}. {REMEDY}")
             state = State(
                 None if document["model"] is None else model_from_document(document["model"]),
-                _back(document["score"]),
-                _back(document["log_likelihood"]),
+                back(document["score"]),
+                back(document["log_likelihood"]),
                 document["step"],
-                _back(document["memory"]),
+                back(document["memory"]),
                 document["finished"],
             )
-            history = [_back(entry) for entry in document["history"]]
-            if not isinstance(state.memory, dict) or not all("seconds" in entry for entry in history):
-                raise ValueError("its memory or history is not what a search writes")
-            return Saved(state, history, int(document["entropy"]))
-        except CheckpointError:
-            raise
-        except (LookupError, TypeError, ValueError, AttributeError, PgmpyLatentError) as error:
-            raise CheckpointError(f"{where} is damaged ({type(error).__name__}: {error}). {remedy}") from None
+            history = [back(entry) for entry in document["history"]]
+            saved = Saved(state, history, document["entropy"])
+            _check_kinds(saved)
+            if state.tree is not None and not self.mark.is_given_a_model:
+                _check_hidden(state.tree)
+            return saved
+
+    def _document(self) -> dict:
+        """Return the parsed file; raise if it is none of ours, or not as it was written."""
+        where = f"checkpoint {str(self.path)!r}"
+        try:
+            content = self.path.read_bytes()
+            document = json.loads(content.decode())
+        except OSError as error:
+            raise CheckpointError(f"{where} cannot be read ({error.strerror or error}). Name another file.") from None
+        except (ValueError, RecursionError) as error:
+            raise CheckpointError(f"{where} is not JSON, or cut short ({error}). {REMEDY}") from None
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise CheckpointError(f"{where} is not the file of a search. Name another file.")
+        version = document.get("version")
+        if type(version) is not int or not 1 <= version <= VERSION:
+            newer = type(version) is int and version > VERSION
+            words = "was written by a newer pgmpy_latent; upgrade it" if newer else "has an unknown version"
+            raise CheckpointError(f"{where} {words} (version {version!r}, this is {VERSION}). {REMEDY}")
+        if version < VERSION:
+            words = f"was written by an older pgmpy_latent (version {version}, this is {VERSION})"
+            raise CheckpointError(f"{where} {words}, whose searches cannot be gone on with. {REMEDY}")
+        digest = document.get("digest")
+        if not isinstance(digest, str) or digest != digest_of(content, digest):
+            raise self.damage("its digest is not that of its content")
+        return document
 
 
-# Values as JSON -----------------------------------------------------------------------------------
-
-#: The key that marks what JSON has no form for.
-TAG = "!"
-
-
-def _plain(value):
-    """Return a value in a form that JSON keeps without loss.
-
-    Examples
-    --------
-    >>> _plain({"a": (1, 2.5), "b": float("-inf")})
-    {'a': {'!': 'tuple', 'of': [1, 2.5]}, 'b': {'!': 'float', 'of': '-inf'}}
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else {TAG: "float", "of": repr(value)}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    if isinstance(value, tuple):
-        return {TAG: "tuple", "of": [_plain(one) for one in value]}
-    if isinstance(value, dict):
-        if all(isinstance(key, str) for key in value) and TAG not in value:
-            return {key: _plain(own) for key, own in value.items()}
-        return {TAG: "dict", "of": [[_plain(key), _plain(own)] for key, own in value.items()]}
-    if isinstance(value, (LatentTree, LatentNetwork)):
-        return {TAG: "model", "of": json.loads(model_text(value))}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
-        value = value.astype(value.dtype.newbyteorder("<"))
-        return {TAG: "array", "of": [value.dtype.str, list(value.shape), b64encode(value.tobytes()).decode()]}
-    raise CheckpointError(
-        f"{value!r} ({type(value).__name__}) cannot be kept in a checkpoint: names and states may be text, whole "
-        "numbers, booleans, floats, and tuples of these. Rename it, or learn without a checkpoint."
-    )
-
-
-def _back(value):
-    """Return the value behind what :func:`_plain` made.
+def digest_of(content: bytes, written: str) -> str:
+    """Return the digest of a file: SHA-256 of its bytes with zeros in the place of the digest that is written there.
 
     Examples
     --------
-    >>> _back(_plain({1: ("x", None)}))
-    {1: ('x', None)}
+    >>> first = digest_of(b'{"digest": "", "score": 1}', "")
+    >>> first == digest_of(b'{"digest": "", "score": 2}', "")
+    False
     """
-    if isinstance(value, list):
-        return [_back(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    if TAG not in value:
-        return {key: _back(own) for key, own in value.items()}
-    inner = value["of"]
-    return {
-        "tuple": lambda: tuple(_back(one) for one in inner),
-        "dict": lambda: {_back(key): _back(own) for key, own in inner},
-        "float": lambda: float(inner),
-        "model": lambda: model_from_document(inner),
-        "array": lambda: _array(*inner),
-    }[value[TAG]]()
+    return hashlib.sha256(content.replace(written.encode(), NO_DIGEST.encode(), 1)).hexdigest()
 
 
-def _array(dtype: str, shape: list[int], content: str) -> np.ndarray:
-    return np.frombuffer(b64decode(content), dtype).reshape(shape).astype(np.dtype(dtype).newbyteorder("="))
+def check_checkpoint(path) -> None:
+    """Raise if a checkpoint is not the path of a file, or something other than a file stands there.
+
+    Examples
+    --------
+    >>> check_checkpoint(os.curdir)
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.CheckpointError: checkpoint '.' is a folder, not a file. Name another file.
+    """
+    if path is None:
+        return
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise ValueError(f"checkpoint is {path!r}; give the path of a file, as 'search.json', or None")
+    try:
+        found = kind_of(path)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"checkpoint {os.fsdecode(path)!r} cannot be used: {error}. Name another file.") from None
+    if found is not None:
+        raise CheckpointError(f"checkpoint {os.fsdecode(path)!r} is {found}, not a file. Name another file.")
+
+
+# What a file must hold ----------------------------------------------------------------------------
+
+#: What every entry of a history says, and how.
+ENTRY = {"step": int, "operator": str, "score": float, "log_likelihood": float, "n_parameters": int, "seconds": float}
+
+
+def _check_kinds(saved: Saved) -> None:
+    """Raise if what was read is not of the kinds that a search writes."""
+    state = saved.state
+    for name, value in {"step": state.step, "entropy": saved.entropy}.items():
+        if type(value) is not int or value < 0:
+            raise ValueError(f"its {name} is {value!r}")
+    if type(state.finished) is not bool or not isinstance(state.memory, dict):
+        raise ValueError("its memory is not what a search writes")
+    for name in ("score", "log_likelihood"):
+        if type(getattr(state, name)) is not float:
+            raise ValueError(f"its {name} is {getattr(state, name)!r}")
+    before = 0.0
+    for entry in saved.history:
+        good = isinstance(entry, dict) and {*entry} == {*ENTRY, "target"}
+        if not good or not all(type(entry[name]) is kind for name, kind in ENTRY.items()):
+            raise ValueError("its history is not what a search writes")
+        if not all(0 <= entry[name] < 2**63 for name in ("step", "n_parameters")):
+            raise ValueError("its history counts what cannot be counted")
+        if not before <= entry["seconds"] < math.inf:
+            raise ValueError("the clock of its history does not go on")
+        before = entry["seconds"]
+    if (state.tree is None) != (not saved.history):
+        raise ValueError("it has a model without a history, or a history without a model")
+
+
+def _check_hidden(model: LatentTree | LatentNetwork) -> None:
+    """Raise if hidden states are not numbered, as they are unless somebody gave a model in which they are named."""
+    for name, states, latent in zip(model.names, model.state_names, model.latent, strict=True):
+        if latent and _words(list(states)) != _words(list(range(len(states)))):
+            raise ValueError(f"its model gives the hidden {name!r} the states {tuple(states)!r}")
+
+
+def check_number_again(name: str, written: float, computed: float) -> None:
+    """Raise if a number in a file is not what comes out when it is computed again.
+
+    Examples
+    --------
+    >>> check_number_again("score", -1000.0, -1000.0 - 1e-9)
+    >>> check_number_again("score", 0.0, -1000.0)
+    Traceback (most recent call last):
+    ValueError: its score is 0.0, and should be -1000.0
+    """
+    same = written == computed or abs(written - computed) <= ROUNDING * max(1.0, abs(computed))
+    if not same:  # so for NaN
+        raise ValueError(f"its {name} is {written!r}, and should be {float(computed)!r}")
+
+
+def check_model_again(model, columns: Sequence, state_names: Sequence[tuple]) -> None:
+    """Raise if a model does not have the columns of a table, with their states.
+
+    Parameters
+    ----------
+    model : LatentTree or LatentNetwork
+    columns, state_names : sequences
+        What the table has.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [[0, 5]], [-1], [False], [[[0.25, 0.75]]])
+    >>> check_model_again(tree, ["x"], [(0, 1)])
+    Traceback (most recent call last):
+    ValueError: its model gives 'x' the states (0, 5), the table (0, 1)
+    """
+    if not isinstance(model, (LatentTree, LatentNetwork)):
+        raise ValueError("it holds no model where one should be")
+    seen = {_words(name): states for name, states in zip(columns, state_names, strict=True)}
+    for name, states, latent in zip(model.names, model.state_names, model.latent, strict=True):
+        known = seen.pop(_words(name), None)
+        if latent == (known is not None):
+            raise ValueError(f"its model has {name!r} {'hidden' if latent else 'as a column'}, unlike the table")
+        if not latent and _words(list(states)) != _words(list(known)):
+            raise ValueError(f"its model gives {name!r} the states {tuple(states)!r}, the table {tuple(known)!r}")
+    if seen:
+        raise ValueError(f"its model lacks the column {next(iter(seen))}")
+
+
+def _words(value) -> str:
+    """Return what tells 1, True, 1.0 and "1" apart, and no scalar of NumPy's from one of Python's."""
+    return repr(plain(value))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
-import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import isinf
@@ -14,13 +13,19 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent.exceptions import DataError, StateNameError, UnseenCategoryError, UnseenCategoryWarning
+from pgmpy_latent.exceptions import (
+    AbsentColumnError,
+    DataError,
+    StateNameError,
+)
 
 #: How many values, columns or rows a message lists before it says "and so on".
 LISTED = 5
 #: How many columns and rows of an array are copied at once; about what a processor's cache holds.
 _BLOCK_COLUMNS = 8
 _BLOCK_ROWS = 2**12
+#: A number of more digits than this is no category; Python itself refuses to write down those of some thousands.
+MOST_DIGITS = 1000
 #: What pandas calls object columns in which equal values are also of the same kind (1 == True elsewhere).
 _PURE_OBJECTS = frozenset({"string", "integer", "floating", "boolean", "bytes", "empty"})
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
@@ -44,6 +49,7 @@ class Source(NamedTuple):
     n_rows: int
     read: Callable[[Sequence[int], np.ndarray | None], Iterator[Column]]
     copies: np.ndarray | None = None  # how many rows of the table each row stands for, unless one
+    values: Callable[[int], object] | None = None  # the cells of the column at a position, as they are
 
 
 def open_table(X) -> Source:
@@ -74,7 +80,7 @@ def _open_columns(names: list, n_rows: int, values_of: Callable) -> Source:
         for i, values in zip(positions, values_of(positions), strict=True):
             yield _read(names[i], values if kept is None else values[kept])
 
-    return Source(names, n_rows, read)
+    return Source(names, n_rows, read, values=lambda position: next(iter(values_of([position]))))
 
 
 def _open_array(X) -> Source:
@@ -105,11 +111,11 @@ def wanted_columns(source: Source, columns: Iterable[Hashable] | None, hidden: I
         raise DataError("columns is empty; name at least one column")
     absent = [name for name in names if name not in present]
     if absent:
-        raise DataError(f"X lacks the columns {_listing(absent)}; it has {_listing(source.names)}")
+        raise AbsentColumnError(f"X lacks the columns {listing(absent)}; it has {listing(source.names)}")
     counts, asked = Counter(source.names), Counter(names)
     twice = [name for name in asked if counts[name] > 1 or asked[name] > 1]
     if twice:
-        raise DataError(f"duplicate column names: {_listing(twice)}; give every column a name of its own")
+        raise DataError(f"duplicate column names: {listing(twice)}; give every column a name of its own")
     return names
 
 
@@ -238,8 +244,17 @@ def plain(value):
     if isinstance(value, pd.Interval):
         return str(value)
     if isinstance(value, decimal.Decimal) and not value.is_nan():
+        if value.is_finite() and value.adjusted() >= MOST_DIGITS:
+            return value  # as an integer it could fill the memory; it is refused where the column is known
         return int(value) if value.is_finite() and value == int(value) else float(value)
     return value
+
+
+def has_too_many_digits(value) -> bool:
+    """Tell whether a number cannot be written down in reasonable length."""
+    if isinstance(value, decimal.Decimal):
+        return value.is_finite() and value.adjusted() >= MOST_DIGITS
+    return isinstance(value, int) and value.bit_length() > 3.33 * MOST_DIGITS  # 10 takes 3.32 bits
 
 
 def in_dtype_of(column: pd.Series, dtype) -> pd.Series:
@@ -299,6 +314,8 @@ def _whole_or_float(levels: list) -> list:
 def _refuse_odd(name: Hashable, value) -> None:
     if isinstance(value, float) and isinf(value):
         raise DataError(f"column {name!r} holds infinity (inf); make it a category, NaN or another number")
+    if has_too_many_digits(value):
+        raise DataError(f"column {name!r} holds a number of more than {MOST_DIGITS:,} digits; bin it or make it text")
     if isinstance(value, complex):
         raise DataError(f"Complex data not supported: column {name!r}; split it into real columns or bin it")
     if isinstance(value, _TIMES):
@@ -349,6 +366,8 @@ def checked_states(name: Hashable, states) -> list:
         raise StateNameError(f"state_names of column {name!r} must hold strings, numbers or booleans, not lists")
     if any(_is_missing(state) for state in states):
         raise StateNameError(f"state_names of column {name!r} has a missing value; missing cells need no state")
+    if any(map(has_too_many_digits, states)):
+        raise StateNameError(f"state_names of column {name!r} has a number of more than {MOST_DIGITS:,} digits")
     twice = [state for state, count in Counter(states).items() if count > 1]
     if twice:
         raise StateNameError(f"state_names of column {name!r} names {twice[0]!r} twice; name each state once")
@@ -374,43 +393,7 @@ def sort_key(value) -> tuple:
     return kind, value if kind in ("bool", "bytes", "int", "str") else repr(value)
 
 
-def find_strangers(name, column: Column, lookup: np.ndarray, states: list, copies) -> list[tuple]:
-    """Return (column, values, counts, states) if values occur that are not among the given states."""
-    if (lookup[:-1] >= 0).all():
-        return []
-    present = column.codes >= 0
-    rows = None if copies is None else copies[present]
-    counts = np.bincount(column.codes[present], rows, minlength=len(column.levels))
-    found = np.flatnonzero((lookup[:-1] < 0) & (counts > 0))
-    values = sorted(((column.levels[i], int(counts[i])) for i in found), key=lambda pair: sort_key(pair[0]))
-    return [(name, *zip(*values, strict=True), states)] if values else []
-
-
-def report_strangers(strangers: list[tuple], unseen: str) -> None:
-    """Raise, or warn once for the whole table, about values that no given state stands for."""
-    if not strangers:
-        return
-    text = "; ".join(_describe_strangers(*one) for one in strangers[:LISTED])
-    if len(strangers) > LISTED:
-        text += f"; and {len(strangers) - LISTED} more columns"
-    if unseen == "error":
-        raise UnseenCategoryError(f'{text}. Map them, list them in state_names, or ask for unseen="missing".')
-    warnings.warn(f"{text}. They are treated as missing.", UnseenCategoryWarning, stacklevel=4)
-
-
-def _describe_strangers(name: Hashable, values: tuple, counts: tuple, states: list) -> str:
-    cells = [f"{v!r} ({n} row{'s' * (n > 1)})" for v, n in zip(values[:LISTED], counts, strict=False)]
-    if len(values) > LISTED:
-        cells.append(f"{len(values) - LISTED} more")
-    text = f"column {name!r} holds {', '.join(cells)}, not among its states {_listing(states)}"
-    known = {*states, *map(str, states)}
-    alike = next((v for v in values if v in known or str(v) in known), None)
-    if alike is not None:
-        state = next(s for s in states if s == alike or str(s) == str(alike))
-        text += f" (mind the types: {type(alike).__name__} in the data, {type(state).__name__} among the states)"
-    return text
-
-
-def _listing(values: Sequence) -> str:
+def listing(values: Sequence) -> str:
+    """Return the first of some values as a message lists them."""
     more = f" and {len(values) - LISTED} more" if len(values) > LISTED else ""
     return ", ".join(map(repr, values[:LISTED])) + more

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 
 from pgmpy_latent._json import table_problem
+from pgmpy_latent._missing import codes_by_column
 from pgmpy_latent._sources import column_names, opened
 from pgmpy_latent.chunks import ShardedTable, comes_in_pieces, encode_or_shard
 from pgmpy_latent.convert import aligned_table
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import DataError, InvalidTreeError, StateNameError
+from pgmpy_latent.survey import Survey
 
 
 def encoded_table(
-    data, names: list, hidden: set, state_names: dict | None, sample_weight, memory_limit: float | None
+    data,
+    names: list,
+    hidden: set,
+    state_names: dict | None,
+    sample_weight,
+    memory_limit: float | None,
+    missing=None,
+    **survey: Unpack[Survey],
 ) -> CategoricalData | ShardedTable:
     """Return the columns of a table that are nodes of a network; as shards if its distinct rows exceed the limit."""
     observed = [name for name in names if name not in hidden]
@@ -34,13 +44,17 @@ def encoded_table(
             f"the model has nodes that are not columns of the data: {absent}. Add the columns, or declare the nodes "
             "hidden: model.latents = {...}."
         )
+    if isinstance(missing, Mapping) and columns is not None:
+        codes_by_column(missing, columns)  # refuses names that are no columns
+        missing = {name: values for name, values in missing.items() if name in observed}
     if pieces:
         present = [name for name in hidden if columns is not None and name in columns]
         if present:
             raise DataError(f"hidden variable {present[0]!r} is named like a column; rename one")
-        options = {"sample_weight": sample_weight, "state_names": state_names, "columns": observed}
-        return encode_or_shard(data, memory_limit=memory_limit, **options)
-    return encode(data, sample_weight=sample_weight, state_names=state_names, columns=observed, hidden=hidden)
+        options = {"sample_weight": sample_weight, "state_names": state_names, "columns": observed, "missing": missing}
+        return encode_or_shard(data, memory_limit=memory_limit, **options, **survey)
+    options = {"sample_weight": sample_weight, "state_names": state_names, "columns": observed, "missing": missing}
+    return encode(data, hidden=hidden, **options, **survey)
 
 
 def given_tables(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import stat
 import tempfile
 import uuid
 from contextlib import suppress
@@ -11,6 +13,69 @@ from pathlib import Path
 
 #: How the names of files end that are not written to their ends yet.
 ENDING = ".tmp"
+#: Bytes of a name that leave room for what is added to it, where a system allows 143 or more; what is kept of others.
+SHORT_NAME, BEGINNING = 100, 60
+#: What may stand where a file is expected. Opening some of these waits for somebody at the other end.
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def kind_of(path: str | os.PathLike) -> str | None:
+    """Say what stands at a path in place of a file, without opening it; None if it is a file, or nothing.
+
+    Raises
+    ------
+    ValueError
+        If the path holds a NUL character, which no path can.
+    OSError
+        If the system refuses to look, as for names that are too long.
+
+    Examples
+    --------
+    >>> kind_of("."), kind_of("no such file"), kind_of(os.devnull)
+    ('a folder', None, 'a device')
+    """
+    if "\0" in os.fsdecode(path):
+        raise ValueError(f"the path {os.fsdecode(path)!r} holds a NUL character; give the name of a file")
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return None if stat.S_ISREG(mode) else KINDS.get(stat.S_IFMT(mode), "no file")
+
+
+def check_readable(path: str | os.PathLike, remedy: str = "give the name of a file") -> Path:
+    """Return the path of a file that is to be read; raise if something else stands there, which may never answer.
+
+    Parameters
+    ----------
+    path : path-like
+    remedy : str
+        What to do instead.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError or another OSError
+        Naming the path, and the remedy.
+
+    Examples
+    --------
+    >>> check_readable(os.devnull)
+    Traceback (most recent call last):
+    OSError: ...: is a device; give the name of a file
+    """
+    found = kind_of(path)
+    if found is not None:
+        error = IsADirectoryError if found == "a folder" else OSError
+        raise error(f"{os.fspath(path)}: is {found}; {remedy}")
+    if not Path(path).exists():
+        raise FileNotFoundError(f"{os.fspath(path)}: no such file; {remedy}")
+    return Path(path)
 
 
 def check_writable(path: str | os.PathLike, what: str = "") -> Path:
@@ -37,10 +102,15 @@ def check_writable(path: str | os.PathLike, what: str = "") -> Path:
         raise TypeError(f"path is {path!r}; give the name of a file, as 'report.html'")
     if not os.fspath(path):
         raise ValueError("path is empty; give the name of a file, as 'report.html'")
-    target = _target(path)
     refusal = f"{what}{': ' * bool(what)}cannot write {os.fspath(path)!r}"
-    if target.is_dir():
-        raise IsADirectoryError(f"{refusal}: it is a folder; give the name of a file")
+    try:
+        found = kind_of(path)
+    except OSError as error:
+        raise type(error)(f"{refusal}: {error.strerror}; give another name") from None
+    if found is not None:
+        error = IsADirectoryError if found == "a folder" else OSError
+        raise error(f"{refusal}: it is {found}; give the name of a file")
+    target = _target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{refusal}: the folder {str(target.parent)!r} does not exist; create it first")
     try:
@@ -64,7 +134,9 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
     target = _target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist; create it first")
-    beside = target.with_name(f".{target.name}.{uuid.uuid4().hex}{ENDING}")
+    if kind_of(target) is not None:  # it would be replaced, whatever it is
+        raise OSError(f"cannot write {os.fspath(path)!r}: it is {kind_of(target)}; give the name of a file")
+    beside = target.with_name(f".{_stem(target.name)}.{uuid.uuid4().hex}{ENDING}")
     try:
         with open(beside, "xb") as file:
             file.write(content)
@@ -89,9 +161,29 @@ def remove_unfinished(path: str | os.PathLike) -> None:
     """
     target = _target(path)
     for found in target.parent.iterdir():
-        if re.fullmatch(re.escape(f".{target.name}.") + "[0-9a-f]{32}" + re.escape(ENDING), found.name):
+        if re.fullmatch(re.escape(f".{_stem(target.name)}.") + "[0-9a-f]{32}" + re.escape(ENDING), found.name):
             with suppress(OSError):  # rubbish, which harms nobody
                 found.unlink()
+
+
+def name_beside(name: str, ending: str) -> str:
+    """Return the name of a file that belongs to another one: as long as systems allow, however long that name is.
+
+    Examples
+    --------
+    >>> name_beside("search.json", ".start"), len(name_beside("x" * 255, ".start"))
+    ('search.json.start', 83)
+    """
+    return f"{_stem(name)}{ending}"
+
+
+def _stem(name: str) -> str:
+    """Return a name, or its beginning and what tells it from others if there is no room for anything beside it."""
+    content = os.fsencode(name)
+    if len(content) <= SHORT_NAME:
+        return name
+    beginning = content[:BEGINNING].decode(errors="ignore")
+    return f"{beginning}~{hashlib.sha256(content).hexdigest()[:16]}"
 
 
 def _target(path: str | os.PathLike) -> Path:

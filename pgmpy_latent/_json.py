@@ -3,7 +3,8 @@
 A file is one object: ``format`` ("pgmpy_latent"), ``version`` (1), ``kind`` ("tree" or "network"), for a
 network its ``title``, and ``nodes``, in order. A node has ``name``, ``latent``, ``states``, ``parents`` (by
 name), ``table`` (a row per combination of parent states, the last parent running fastest) and, in a network,
-``roles`` other than being latent. Names and states are JSON strings, integers and booleans; a float is
+``roles`` other than being latent. If values of a column count as missing cells, ``missing`` lists them. Names and
+states are JSON strings, integers and booleans; a float is
 ``{"float": "0.5"}``, a tuple ``{"tuple": [...]}``: ``1``, ``1.0``, ``True`` and ``"1"`` stay apart.
 """
 
@@ -40,6 +41,7 @@ class Node:
     parents: tuple[int, ...]  #: positions in the list of nodes
     table: np.ndarray  #: shape (combinations of parent states, states)
     roles: frozenset[str] = frozenset()
+    missing: tuple[Hashable, ...] = ()  #: values that count as missing cells
 
     @property
     def latent(self) -> bool:
@@ -93,6 +95,9 @@ def _node_text(node: Node, nodes: Sequence[Node]) -> str:
     roles = sorted(node.roles - {LATENT})
     if roles:
         fields["roles"] = [_encode(role, f"role {role!r} of node {node.name!r}") for role in roles]
+    if node.missing:
+        what = f"of node {node.name!r}, which counts as missing,"
+        fields["missing"] = [_encode(value, f"value {value!r} {what}") for value in node.missing]
     lines = [f"{_dump(key)}: {_dump(value)}" for key, value in fields.items()]
     rows = ",\n".join(f"        {_dump(row)}" for row in node.table.tolist())
     return "    {" + ",\n     ".join([*lines, f'"table": [\n{rows}\n     ]']) + "}"
@@ -174,7 +179,7 @@ def _read_nodes(entries: list) -> list[Node]:
 
 
 def _read_name(entry, what: str) -> Hashable:
-    _check_fields(entry, {"name", "latent", "states", "parents", "table"}, {"roles"}, what)
+    _check_fields(entry, {"name", "latent", "states", "parents", "table"}, {"roles", "missing"}, what)
     return _decode(entry["name"], f"the name of {what}")
 
 
@@ -205,7 +210,22 @@ def _read_node(name: Hashable, entry: dict, states: list[tuple], position: dict[
         parents=parents,
         table=table,
         roles=frozenset(roles) - {LATENT} | ({LATENT} if entry["latent"] else set()),
+        missing=_read_missing(what, entry, states[position[name]]),
     )
+
+
+def _read_missing(what: str, entry: dict, states: tuple) -> tuple[Hashable, ...]:
+    values = tuple(
+        _decode(value, f"a value of {what} that counts as missing")
+        for value in _list(entry.get("missing", []), f"{what}: missing")
+    )
+    if values and entry["latent"]:
+        raise FileFormatError(f"{what} is hidden; no values of it can count as missing")
+    known = {(isinstance(state, bool), state) for state in states}
+    for value in values:
+        if (isinstance(value, bool), value) in known:
+            raise FileFormatError(f"{what}: {shorten(value)} is a state and counts as missing")
+    return values
 
 
 def _read_parents(what: str, entry, position: dict[Hashable, int]) -> tuple[int, ...]:

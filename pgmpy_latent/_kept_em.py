@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 
-from pgmpy_latent._checkpoint import Checkpoint, Fingerprint, State
+import numpy as np
+
+from pgmpy_latent._checkpoint import Checkpoint, State, check_number_again
+from pgmpy_latent._fingerprint import Fingerprint
 from pgmpy_latent._settings import TimeUp
 from pgmpy_latent.climb import Fit
+from pgmpy_latent.iteration import log_prior
+from pgmpy_latent.shared_climb import check_tables
 
 
 class KeptEM:
@@ -23,6 +29,8 @@ class KeptEM:
         Of the seeds, should EM begin anew.
     ends : float
         When the time is up, by ``time.monotonic``.
+    seeded : bool
+        Whether somebody gave the seed.
 
     Attributes
     ----------
@@ -45,18 +53,50 @@ class KeptEM:
     too late
     """
 
-    def __init__(self, path, mark: Fingerprint | None, entropy: int, ends: float):
+    def __init__(self, path, mark: Fingerprint | None, entropy: int, ends: float, seeded: bool = False):
         self.ends, self.entropy = ends, entropy
         self.saved, self.found = None, None
         self._file = None if path is None else Checkpoint(path, mark)
-        before = None if self._file is None else self._file.take_up(entropy)
-        if before is not None:
-            self.entropy = before.entropy
-            memory = before.state.memory
-            if before.state.finished:
-                self.found = Fit(**memory["fit"])
-            else:
-                self.saved = memory["em"]
+        self._before = None if self._file is None else self._file.take_up(entropy, seeded)
+        if self._before is not None:
+            self.entropy = self._before.entropy
+            state = self._before.state
+            with self._file.checking():
+                if state.finished:
+                    self.found = Fit(**state.memory["fit"])
+                else:
+                    self.saved = dict(state.memory["em"])
+                    for name in ("score", "log_likelihood"):
+                        check_number_again(name, getattr(state, name), self.saved["climb"]["highest"])
+
+    @property
+    def going_on(self) -> AbstractContextManager:
+        """In which an EM that was taken up goes on: what it stumbles on is said to come from its file."""
+        return nullcontext() if self._before is None else self._file.taken_up()
+
+    def check_found(self, engine, prior: float) -> None:
+        """Raise if what the file says was found is not what the table says.
+
+        Parameters
+        ----------
+        engine : engine
+            Of the table.
+        prior : float
+            Pseudo-count of every table entry.
+        """
+        with self._file.checking():
+            found, state = self.found, self._before.state
+            check_tables(found.tables, engine.layout)
+            log_likelihood = float(engine.log_likelihood(found.tables))
+            objective = log_likelihood + float(log_prior(found.tables, prior))
+            for name, one, other in (
+                ("log-likelihood", found.log_likelihood, log_likelihood),
+                ("log-likelihood", state.log_likelihood, log_likelihood),
+                ("objective", found.objective, objective),
+                ("score", state.score, objective),
+            ):
+                check_number_again(name, one, other)
+            _check_way(found)
 
     @property
     def seconds_left(self) -> float:
@@ -82,3 +122,17 @@ class KeptEM:
         if self._file is not None and not found.interrupted:
             memory = {"fit": asdict(found)}
             self._file.keep(State(None, found.objective, found.log_likelihood, found.n_iter, memory, True), [], True)
+
+
+def _check_way(found: Fit) -> None:
+    """Raise if what is said about the way to the best tables contradicts itself."""
+    ends, logs = found.final_objectives, found.log_likelihoods
+    for values in (ends, logs):
+        if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.ndim != 1:
+            raise ValueError("its ends of starts, or their log-likelihoods, are no numbers")
+    good = type(found.converged) is bool is type(found.interrupted) and type(found.remaining_gain) is float
+    if not good or found.interrupted or found.n_iter != len(logs):
+        raise ValueError("how EM ended is not what it writes")
+    if found.best_start not in range(len(ends)) or found.n_best not in range(len(ends) + 1):
+        raise ValueError(f"its best start is {found.best_start!r} of {len(ends)}, reached by {found.n_best!r}")
+    check_number_again("last log-likelihood", float(logs[-1]), found.log_likelihood)

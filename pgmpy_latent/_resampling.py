@@ -1,7 +1,8 @@
 """Tables drawn anew, from a model or from the rows of a table.
 
-Weights count rows: a table of total weight ``N`` (rounded) is drawn anew as ``N`` rows. Seeds are keyed by draw, and
-batches depend on the table alone, so that no result depends on the number of threads.
+Frequency weights count rows: a table of total weight ``N`` (rounded) is drawn anew as ``N`` rows. Rows with sampling
+weights keep them: a table has as many rows as the given one, each with the weight of one of its rows. Seeds are keyed
+by draw, and batches depend on the table alone, so that no result depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import WeightError
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.queries import sample_codes
+from pgmpy_latent.survey import kish_scale
 from pgmpy_latent.tree import LatentTree
 
 #: Most draws that are worked on at once.
@@ -23,6 +25,8 @@ BATCH = 25
 #: Distinct rows that the draws of a batch may have in all. Each of them is a small problem, which costs more to call
 #: than to solve; but every draw of a batch goes through the rows of all.
 MOST_ROWS = 512
+#: Cells that a drawn table may have; beyond, it would not fit into memory.
+MOST_CELLS = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,18 +46,24 @@ class Draws:
 
 
 def n_rows_of(data: CategoricalData) -> int:
-    """Return how many rows are drawn for a table: its total weight, rounded.
+    """Return how many rows are drawn for a table: as many as it has; of frequency weights, their sum, rounded.
 
     Examples
     --------
     >>> n_rows_of(CategoricalData(["x"], [["a", "b"]], [[0], [1]], [2.0, 1.3]))
     3
     """
-    n = round(data.total_weight)
+    if data.weight_kind != "sampling" and data.total_weight * len(data.columns) > MOST_CELLS:
+        raise WeightError(
+            f"the weights sum to {data.total_weight:.6g}, as many rows as no bootstrap can draw; scale them so that "
+            "they sum to the number of observations, or say weight_kind='sampling' if they are survey weights"
+        )
+    n = data.design.n_rows if data.weight_kind == "sampling" else round(data.total_weight)
     if n < 2:
         raise WeightError(
             f"the weights sum to {data.total_weight:.6g}, which stands for {n} rows, too few for a bootstrap; scale "
-            "them so that they sum to the number of observations"
+            "them so that they sum to the number of observations, or say weight_kind='sampling' if they are survey "
+            "weights"
         )
     return n
 
@@ -81,7 +91,8 @@ def drawn_from_model(
     model : LatentTree or LatentNetwork
         Its observed variables are the columns of the table, with their states.
     data : CategoricalData
-        The table: its total weight is the number of rows, and each pattern of gaps keeps its share of them.
+        The table. Where weights count rows, their sum is the number of rows, and each pattern of gaps keeps its share
+        of them; with sampling weights, each drawn row gets the weight and the gaps of a row of the table.
     generators : sequence of Generator
         One per draw.
 
@@ -99,14 +110,14 @@ def drawn_from_model(
     """
     n = n_rows_of(data)
     nodes = [model.index(name) for name in data.columns]
-    missing = _gaps(data, n)
+    missing, row_weights = _rows_with_weights(data) if data.weight_kind == "sampling" else (_gaps(data, n), np.ones(n))
     tables = [sample_codes(model, n, rng)[:, nodes] for rng in generators]
     codes = np.concatenate([np.where(missing, -1, table) for table in tables])
-    every = CategoricalData(data.columns, data.state_names, codes, np.ones(len(codes)))
-    merged = every.select(data.columns)
+    row_weights = np.tile(row_weights, len(tables))
+    merged = CategoricalData(data.columns, data.state_names, codes, row_weights).select(data.columns)
     place = np.repeat(np.arange(len(tables)), n) * merged.n_distinct + merged.row_index
-    weights = np.bincount(place, minlength=len(tables) * merged.n_distinct).reshape(len(tables), -1)
-    return Draws(merged, weights.astype(np.float64))
+    weights = np.bincount(place, row_weights, minlength=len(tables) * merged.n_distinct)
+    return Draws(merged, weights.reshape(len(tables), -1))
 
 
 def _gaps(data: CategoricalData, n: int) -> np.ndarray:
@@ -120,8 +131,22 @@ def _gaps(data: CategoricalData, n: int) -> np.ndarray:
     return np.repeat(patterns, counts, axis=0)
 
 
+def _rows_with_weights(data: CategoricalData) -> tuple[np.ndarray, np.ndarray]:
+    """Return which cells are missing in every single row of a table, (n, columns), and its weight.
+
+    Rows come in the order of :func:`_gaps`, so that weights that are all equal draw what no weights draw.
+    """
+    design = data.design
+    patterns, pattern_of_row = np.unique(data.codes < 0, axis=0, return_inverse=True)
+    times = np.round(design.count).astype(np.int64)
+    pattern = np.repeat(pattern_of_row.ravel()[design.row], times)
+    weights = np.repeat(design.weight, times)
+    order = np.lexsort([weights, pattern])
+    return patterns[pattern[order]], weights[order]
+
+
 def drawn_from_rows(data: CategoricalData, rng: np.random.Generator) -> CategoricalData:
-    """Draw a table from the rows of another (nonparametric bootstrap), likelier the heavier they are.
+    """Draw a table from the rows of another (nonparametric bootstrap). See :func:`drawn_weights`.
 
     Examples
     --------
@@ -131,16 +156,27 @@ def drawn_from_rows(data: CategoricalData, rng: np.random.Generator) -> Categori
     """
     weights = drawn_weights(data, rng)
     there = weights > 0
-    return CategoricalData(data.columns, data.state_names, data.codes[there], weights[there])
+    return CategoricalData(
+        data.columns, data.state_names, data.codes[there], weights[there], weight_kind=data.weight_kind
+    )
 
 
 def drawn_weights(data: CategoricalData, rng: np.random.Generator) -> np.ndarray:
-    """Return how often each distinct row is drawn.
+    """Return the weights of the distinct rows in a table drawn anew.
+
+    Rows are drawn with replacement: where weights count rows, in proportion to them; otherwise all with the same
+    chance, and they keep their weights. Clusters are drawn as a whole, and strata are drawn from separately.
 
     Examples
     --------
     >>> data = CategoricalData(["x"], [["a", "b"]], [[0], [1]], [0.0, 3.0])
     >>> drawn_weights(data, np.random.default_rng(0))
-    array([0, 3])
+    array([0., 3.])
     """
-    return rng.multinomial(n_rows_of(data), data.weights / data.weights.sum())
+    n, design = n_rows_of(data), data.design
+    if design is None:
+        return rng.multinomial(n, data.weights / data.weights.sum()).astype(np.float64)
+    weight, count = design.drawn(rng)
+    there = count > 0
+    scale = kish_scale(weight[there], count[there]) if data.weight_kind == "sampling" else 1.0
+    return np.bincount(design.row, weight * count * scale, minlength=data.n_distinct)

@@ -22,7 +22,7 @@ class TimeUp(KeyboardInterrupt):
     """The time limit was reached; EM returns its best model, as it does after Ctrl-C."""
 
 
-def stopped_words(why: str, checkpoint=None, further: str = "") -> str:
+def stopped_words(why: str, checkpoint=None, further: str = "", left: float = 0.0) -> str:
     """Say why a search stopped early, and how it goes on.
 
     Parameters
@@ -33,6 +33,8 @@ def stopped_words(why: str, checkpoint=None, further: str = "") -> str:
         The file that it is kept in.
     further : str
         What else can be done.
+    left : float
+        Log-likelihood that the EM of the model left to gain; infinite if nobody knows.
 
     Examples
     --------
@@ -42,7 +44,11 @@ def stopped_words(why: str, checkpoint=None, further: str = "") -> str:
     reason, remedy = STOPPED[why]
     if checkpoint is not None:
         remedy = f"fit again to go on from the checkpoint {os.fspath(checkpoint)!r}"
-    return f"{reason}; {remedy}{further}. What is fitted is the best model so far."
+    unfinished = ""
+    if left > 0:
+        much = f"about {left:.3g}" if isfinite(left) else "an unknown number of"
+        unfinished = f" Its EM was not finished: {much} nats of log-likelihood are left to gain."
+    return f"{reason}; {remedy}{further}. What is fitted is the best model so far.{unfinished}"
 
 
 def check_number(name: str, value, least: float, *, none: bool = False, whole: bool = False) -> None:
@@ -63,6 +69,17 @@ def check_number(name: str, value, least: float, *, none: bool = False, whole: b
         raise ValueError(f"{name} is {value!r}; give {words} of at least {least}{', or None' if none else ''}")
 
 
+def evaluations(max_iter: int) -> int:
+    """Return how many evaluations EM may make where that many iterations were asked for: one makes a step, too.
+
+    Examples
+    --------
+    >>> evaluations(1), evaluations(200)
+    (2, 200)
+    """
+    return max(2, int(max_iter))
+
+
 def check_time_limit(value) -> None:
     """Raise if a time limit leaves no time."""
     if value is not None and not (isinstance(value, Real) and value > 0):
@@ -73,12 +90,6 @@ def check_n_jobs(value) -> None:
     """Raise if a number of jobs means nothing to joblib."""
     if value is not None and (not isinstance(value, (int, np.integer)) or value == 0):
         raise ValueError(f"n_jobs is {value!r}; give the number of threads, -1 for all cores, or None for one")
-
-
-def check_checkpoint(path) -> None:
-    """Raise if a checkpoint is not the path of a file."""
-    if path is not None and (not isinstance(path, (str, os.PathLike)) or not os.fspath(path)):
-        raise ValueError(f"checkpoint is {path!r}; give the path of a file, as 'search.json', or None")
 
 
 def time_left(seconds: float) -> str:

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from pgmpy_latent._files import kind_of
 from pgmpy_latent.exceptions import ClusterError, DataError
 
 #: Cells of a part of a Parquet file, and of a shard: neighbours are joined as long as they have no more together.
@@ -47,10 +48,12 @@ class RowGroups:
         """Read the rows."""
         try:
             return self.fragment.to_table(schema=self.schema, columns=self.columns)
-        except (OSError, ValueError) as error:  # Arrow's errors are among these
-            raise DataError(
-                f"{label_of(self.fragment)} cannot be read ({error}); mend it, and fit it while nobody writes to it"
-            ) from error
+        except Exception as error:  # Arrow's are of many kinds
+            raise _unreadable(self.fragment, error) from error
+
+
+def _unreadable(fragment, error: Exception) -> DataError:
+    return DataError(f"{label_of(fragment)} cannot be read ({error}); mend it, and fit it while nobody writes to it")
 
 
 def table_of(held):
@@ -78,15 +81,17 @@ def opened(X):
     if not isinstance(X, (str, os.PathLike)):
         return X
     try:
-        import pyarrow as pa
         import pyarrow.dataset as ds
     except ImportError as error:
         raise ImportError("reading Parquet needs pyarrow; install it with pip install pyarrow") from error
+    found = kind_of(X)
+    if found not in (None, "a folder"):
+        raise DataError(f"{str(X)!r} is {found}; give a file, or a folder of files")
     if not Path(X).exists():
         raise FileNotFoundError(f"there is no file or folder {str(X)!r}")
     try:
         found = ds.dataset(str(X), format="parquet", partitioning="hive")
-    except (pa.ArrowInvalid, OSError) as error:
+    except Exception as error:  # Arrow's are of many kinds, and damaged names are Python's
         raise DataError(f"{str(X)!r} cannot be read as Parquet: {error}") from None
     if not found.schema.names:
         raise DataError(f"{str(X)!r} holds no Parquet file with columns; give a file, or a folder of files")
@@ -141,7 +146,10 @@ def _schema_of(fragment, schema, columns: Sequence[Hashable] | None, label: str)
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    own = fragment.physical_schema
+    try:
+        own = fragment.physical_schema
+    except Exception as error:
+        raise _unreadable(fragment, error) from error
     in_path = ds.get_partition_keys(fragment.partition_expression)
     wanted = schema.names if columns is None else columns
     lacking = [name for name in wanted if name not in own.names and name not in in_path]

@@ -8,18 +8,17 @@ import gzip
 import re
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from pgmpy_latent._files import kind_of
 from pgmpy_latent.exceptions import PgmpyLatentError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: A column whose every row is a category of its own is an identifier if there are more rows than this.
-IDENTIFIER_ROWS = 100
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
 #: Texts that mean a missing cell in text files, besides an empty one, unless it is said otherwise.
@@ -48,14 +47,21 @@ def shortened(text: str, width: int) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with the words that say where it is from, and the weights of its rows."""
+    """A table with the words that say where it is from, and how its rows were drawn."""
 
     title: str
     frame: pd.DataFrame
     weights: pd.Series | None = None
+    strata: pd.Series | None = None
+    cluster: pd.Series | None = None
 
 
-def read_table(path: str, separator: str | None = None, missing: Sequence[str] | None = None) -> Table:
+def read_table(
+    path: str,
+    separator: str | None = None,
+    missing: Sequence[str] | None = None,
+    missing_in: Mapping[str, Sequence[str]] | None = None,
+) -> Table:
     """Read a table from a file of separated cells, or in Parquet.
 
     Parameters
@@ -66,22 +72,36 @@ def read_table(path: str, separator: str | None = None, missing: Sequence[str] |
         What stands between cells.
     missing : sequence of str, optional
         Texts that mean a missing cell. None: the usual ones in text, none in Parquet, which knows missing cells.
+    missing_in : dict of column to texts, optional
+        Further texts that mean a missing cell in some columns.
 
     Returns
     -------
     Table
         Of text, whole numbers become integers, and all else stays the text it is. Parquet keeps its types.
     """
+    _refuse_pipes(path)
     if separator is None and Path(path).suffix.lower() in PARQUET:
-        return Table(path, _read_parquet(path, set(missing or ())))
+        return Table(path, _read_parquet(path, set(missing or ()), missing_in or {}))
     if separator is None:
         separator = _separator_of(path)
     if len(separator) != 1:
         raise BadInputError(f"--separator is {separator!r}; give one character (a tab is $'\\t' in most shells)")
-    return Table(path, _read_text(path, separator, {"", *(MISSING if missing is None else missing)}))
+    markers = {"", *(MISSING if missing is None else missing)}
+    return Table(path, _read_text(path, separator, markers, missing_in or {}))
 
 
-def _read_text(path: str, separator: str, markers: set[str]) -> pd.DataFrame:
+def _refuse_pipes(path: str) -> None:
+    """Raise if something stands at a path that may never answer; what is wrong with others is said by opening them."""
+    try:
+        found = kind_of(path)
+    except (OSError, ValueError) as error:
+        raise BadInputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    if found not in (None, "a folder"):
+        raise BadInputError(f"{path}: is {found}; give the name of a file")
+
+
+def _read_text(path: str, separator: str, markers: set[str], own: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     import pandas as pd
 
     try:
@@ -97,14 +117,16 @@ def _read_text(path: str, separator: str, markers: set[str]) -> pd.DataFrame:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
     if not columns[0]:
         raise BadInputError(f"{path}: has a line of column names but no rows")
-    return pd.DataFrame({n: _typed(cells, markers) for n, cells in zip(names, columns, strict=True)})
+    _check_any(names, own, "--missing")
+    return pd.DataFrame(
+        {name: _typed(cells, markers | set(own.get(name, ()))) for name, cells in zip(names, columns, strict=True)}
+    )
 
 
-def _read_parquet(path: str, markers: set[str]) -> pd.DataFrame:
+def _read_parquet(path: str, markers: set[str], own: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise BadInputError(
@@ -116,15 +138,21 @@ def _read_parquet(path: str, markers: set[str]) -> pd.DataFrame:
             raise BadInputError(f"{path}: is empty; export the table anew")
         with open(path, "rb") as file:
             frame = parquet.read_table(file).to_pandas(ignore_metadata=True)
-    except pyarrow.ArrowException as error:
-        raise BadInputError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from None
+    except BadInputError:
+        raise
     except OSError as error:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
+    except Exception as error:  # Arrow's, and whatever Python makes of names and types that are damaged
+        words = str(error).splitlines() or [type(error).__name__]
+        raise BadInputError(f"{path}: cannot be read as Parquet ({words[0]}); export the table anew") from None
     frame.columns = [str(name) for name in frame.columns]
     _check_names(list(frame.columns), path, None)
     if not len(frame):
         raise BadInputError(f"{path}: has columns but no rows")
-    return pd.DataFrame({name: _without(frame[name], markers) for name in frame.columns}) if markers else frame
+    _check_any(list(frame.columns), own, "--missing")
+    if not (markers or own):
+        return frame
+    return pd.DataFrame({name: _without(frame[name], markers | set(own.get(name, ()))) for name in frame.columns})
 
 
 def _without(column: pd.Series, markers: set[str]) -> pd.Series:
@@ -205,30 +233,46 @@ def _typed(cells: list[str], markers: set[str]):
 # Choosing columns ---------------------------------------------------------------------------------
 
 
-def choose_columns(table: Table, columns: Sequence[str] | None, drop: Sequence[str], weights: str | None) -> Table:
-    """Return the table with the columns to use, and its weights apart."""
+def choose_columns(
+    table: Table,
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+    weights: str | None,
+    strata: str | None = None,
+    cluster: str | None = None,
+) -> Table:
+    """Return the table with the columns to use; weights, strata and clusters stand apart."""
     frame = table.frame
     check_known(frame, columns or drop, "--columns" if columns else "--drop")
-    if weights is not None:
-        check_known(frame, [weights], "--weights")
-        if columns and weights in columns:
-            raise BadInputError(f"column {weights!r} is among --columns and also --weights; take it out of one of them")
-    left_out = {*drop, weights}
+    for option, name in (("--weights", weights), ("--strata", strata), ("--cluster", cluster)):
+        if name is not None:
+            check_known(frame, [name], option)
+            if columns and name in columns:
+                raise BadInputError(f"column {name!r} is among --columns and also {option}; take it out of one of them")
+    left_out = {*drop, weights, strata, cluster}
     used = list(columns or (name for name in frame.columns if name not in left_out))
     if not used:
         raise BadInputError("no column is left; drop fewer")
     if len(set(used)) < len(used):
         raise BadInputError("--columns names a column twice; name each once")
-    _refuse_identifiers(frame[used])
-    return Table(table.title, frame[used], None if weights is None else weights_of(frame[weights]))
+    return Table(
+        table.title,
+        frame[used],
+        None if weights is None else weights_of(frame[weights]),
+        None if strata is None else labels_of(frame[strata], "--strata"),
+        None if cluster is None else labels_of(frame[cluster], "--cluster"),
+    )
 
 
 def check_known(frame: pd.DataFrame, names: Sequence[str], option: str) -> None:
     """Raise for a name that is no column, with the column that may be meant; ``option`` says who asks for it."""
+    _check_any(list(frame.columns), names, option)
+
+
+def _check_any(known: Sequence[str], names: Iterable[str], option: str) -> None:
     for name in names:
-        if name not in frame.columns:
-            hint = did_you_mean(name, list(frame.columns))
-            raise BadInputError(f"{option}: there is no column {name!r}; {hint}")
+        if name not in known:
+            raise BadInputError(f"{option}: there is no column {name!r}; {did_you_mean(name, known)}")
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
@@ -242,6 +286,17 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     by_letters = {one.casefold(): one for one in reversed(names)}
     close = difflib.get_close_matches(name.casefold(), list(by_letters), 1)
     return f"did you mean {by_letters[close[0]]!r}?" if close else f"there are {shortened(', '.join(names), 300)}"
+
+
+def labels_of(column: pd.Series, option: str) -> pd.Series:
+    """Return the labels of strata or clusters; a missing one is an error."""
+    missing = column.isna().to_numpy()
+    if missing.any():
+        raise BadInputError(
+            f"{option}: in row {int(missing.argmax()) + 1} of the table, {column.name!r} is missing; mend it or leave "
+            "the row out"
+        )
+    return column
 
 
 def weights_of(column: pd.Series) -> pd.Series:
@@ -260,13 +315,3 @@ def weights_of(column: pd.Series) -> pd.Series:
     if not weights.any():
         raise BadInputError(f"--weights: all weights in {column.name!r} are zero; choose another column")
     return weights
-
-
-def _refuse_identifiers(frame: pd.DataFrame) -> None:
-    for name in frame.columns:
-        filled = int(frame[name].notna().sum())
-        if filled > IDENTIFIER_ROWS and frame[name].nunique() == filled:
-            raise BadInputError(
-                f"column {name!r} has another category in every row, as identifiers do, and can tell nothing about "
-                f"groups of rows; leave it out with --drop {name}, or bin it"
-            )

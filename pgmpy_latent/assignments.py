@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 
 from pgmpy_latent.queries import engine_for, model_and_data
+from pgmpy_latent.survey import Survey
 from pgmpy_latent.tree import Named
 
 
-def classification_table(model, X, latent: Hashable | None = None, *, sample_weight=None) -> pd.DataFrame:
+def classification_table(
+    model, X, latent: Hashable | None = None, *, sample_weight=None, **survey: Unpack[Survey]
+) -> pd.DataFrame:
     """Count to which state rows are assigned, and to which they belong, as far as the model can tell.
 
     A row is assigned to its most likely state, and belongs to every state with its posterior probability. Entry (s, t)
@@ -27,7 +31,9 @@ def classification_table(model, X, latent: Hashable | None = None, *, sample_wei
     latent : hashable, optional
         Name of the hidden variable; need not be given if there is only one.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows.
+        Weights of the rows, or the name of the column that holds them.
+    survey : weight_kind, strata, cluster
+        What the weights are, and how rows were drawn. See :func:`pgmpy_latent.encode`.
 
     Returns
     -------
@@ -55,7 +61,7 @@ def classification_table(model, X, latent: Hashable | None = None, *, sample_wei
     >>> round(table.attrs["error"], 4)
     0.2083
     """
-    tree, data = model_and_data(model, X, sample_weight=sample_weight)
+    tree, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
     node = hidden_node(tree, latent)
     engine = engine_for(tree, data)
     (belief,) = engine.beliefs(engine.layout.pack(tree.tables), [node])
@@ -90,7 +96,9 @@ def counted(belief: np.ndarray, weights: np.ndarray, states: Sequence[Hashable])
     return table
 
 
-def average_posteriors(model, X, latent: Hashable | None = None, *, sample_weight=None) -> pd.DataFrame:
+def average_posteriors(
+    model, X, latent: Hashable | None = None, *, sample_weight=None, **survey: Unpack[Survey]
+) -> pd.DataFrame:
     """Return the mean posterior of every state among the rows that are assigned to each.
 
     These are the rows of :func:`classification_table`, each divided by its sum. Values near 1 on the diagonal say that
@@ -98,7 +106,7 @@ def average_posteriors(model, X, latent: Hashable | None = None, *, sample_weigh
 
     Parameters
     ----------
-    model, X, latent, sample_weight
+    model, X, latent, sample_weight, survey
         As in :func:`classification_table`.
 
     Returns
@@ -117,7 +125,7 @@ def average_posteriors(model, X, latent: Hashable | None = None, *, sample_weigh
     low       0.750  0.250
     high      0.125  0.875
     """
-    table = classification_table(model, X, latent, sample_weight=sample_weight)
+    table = classification_table(model, X, latent, sample_weight=sample_weight, **survey)
     return table.div(table.sum(axis=1).replace(0.0, np.nan), axis=0)
 
 

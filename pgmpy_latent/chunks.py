@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pgmpy_latent._columns import plain
+from pgmpy_latent._missing import Codes, codes_by_column
 from pgmpy_latent._pool import Pool, Reading
 from pgmpy_latent._settings import check_number
 from pgmpy_latent._sources import (
@@ -22,7 +24,9 @@ from pgmpy_latent._sources import (
     table_of,
 )
 from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.exceptions import MemoryLimitError, WeightError
+from pgmpy_latent.exceptions import DataError, MemoryLimitError, WeightError
+from pgmpy_latent.survey import kind_of
+from pgmpy_latent.tree import pairs_of_codes
 
 #: Bytes that distinct rows may take, by default.
 MEMORY_LIMIT = 4e9
@@ -32,10 +36,14 @@ def encode_chunks(
     chunks,
     *,
     sample_weight: Hashable | None = None,
+    weight_kind: str | None = None,
+    strata: Hashable | None = None,
+    cluster: Hashable | None = None,
     state_names: Mapping[Hashable, Sequence[Hashable]] | None = None,
     columns: Iterable[Hashable] | None = None,
     unseen: str = "error",
     memory_limit: float | None = MEMORY_LIMIT,
+    missing=None,
 ) -> CategoricalData:
     """Read a table that comes in pieces, in one pass; the result is that of :func:`encode` for the whole table.
 
@@ -49,12 +57,13 @@ def encode_chunks(
         Tables that :func:`encode` reads, but for those encoded already, with the same columns in the same order and of
         the same types (a column that is in single precision here and in double there is refused); a ``.parquet`` file
         or a folder of them; a Dask DataFrame, whose partitions are encoded by its workers.
-    sample_weight : column name, optional
-        The column that holds weights.
-    state_names, columns, unseen
+    sample_weight, strata, cluster : column names, optional
+        The columns that hold weights, strata and clusters.
+    weight_kind, state_names, columns, unseen, missing
         As in :func:`encode`.
     memory_limit : float, optional
-        Bytes that the distinct rows may take; a row counts 12 bytes per column and 80 more. None: any number.
+        Bytes that the distinct rows may take; a row counts 12 bytes per column and 80 more, and where weights may be
+        sampling weights, every other weight of a distinct row 64. None: any number.
 
     Returns
     -------
@@ -79,9 +88,9 @@ def encode_chunks(
     if unseen not in ("error", "missing"):
         raise ValueError(f"unseen={unseen!r} is not known; use 'error' or 'missing'")
     check_number("memory_limit", memory_limit, 1, none=True)
-    reading = Reading(sample_weight, None if columns is None else tuple(columns))
+    reading = Reading(sample_weight, None if columns is None else tuple(columns), weight_kind, strata, cluster, missing)
     found = _Stream(chunks, reading, memory_limit, may_overflow=False).read()
-    return found.finish(state_names, unseen)
+    return replace(found.finish(state_names, unseen, reading), missing=_codes_of(missing, found.names))
 
 
 def encode_or_shard(
@@ -91,6 +100,10 @@ def encode_or_shard(
     state_names: Mapping[Hashable, Sequence[Hashable]] | None,
     columns: Iterable[Hashable],
     memory_limit: float | None,
+    weight_kind: str | None = None,
+    strata: Hashable | None = None,
+    cluster: Hashable | None = None,
+    missing=None,
 ) -> CategoricalData | ShardedTable:
     """Read a table in pieces: its distinct rows if they fit into memory, otherwise how to read it in shards.
 
@@ -108,18 +121,40 @@ def encode_or_shard(
     Traceback (most recent call last):
     pgmpy_latent.exceptions.MemoryLimitError: the distinct rows take more than memory_limit=1 bytes...
     """
-    stream = _Stream(X, Reading(sample_weight, tuple(columns)), memory_limit, may_overflow=True)
+    reading = Reading(sample_weight, tuple(columns), weight_kind, strata, cluster, missing)
+    stream = _Stream(X, reading, memory_limit, may_overflow=True)
     pool = stream.read()
+    codes = _codes_of(missing, () if pool.names is None else pool.names)
     if not pool.full:
-        return pool.finish(state_names, "error")
-    n_columns = len(pool.names)
+        return replace(pool.finish(state_names, "error", reading), missing=codes)
+    n_columns = len(pool.names) - len(reading.units)
     kept = [at for at, n_rows in enumerate(pool.part_rows) if n_rows]  # others have no row of positive weight
     sizes = [pool.part_rows[at] * n_columns for at in kept]
     shards = [tuple(stream.parts[kept[at]] for at in run) for run in consecutive(sizes)]
-    states = pool.states(state_names)
-    seen = tuple(bool(book.occurring) for book in pool.books)
-    who = (stream.reading, stream.client, stream.lazy)
-    return ShardedTable(pool.names, states, pool.total_weight, tuple(shards), *who, seen)
+    kind = None if sample_weight is None else kind_of(weight_kind, pool.sums.whole)
+    scale = pool.sums.kish_scale if kind == "sampling" else 1.0
+    # what single rows weigh, and how they were drawn, does not matter to EM: shards are read with weights that sum
+    plain = Reading(sample_weight, tuple(columns), None if kind is None else "frequency", missing=missing)
+    return ShardedTable(
+        columns=pool.names[:n_columns],
+        state_names=pool.states(state_names, n_columns),
+        total_weight=pool.sums.total * pool.sums.largest * scale,
+        shards=tuple(shards),
+        reading=plain,
+        client=stream.client,
+        lazy=stream.lazy,
+        seen=tuple(bool(book.occurring) for book in pool.books[:n_columns]),
+        n_rows=sum(pool.part_rows),
+        weight_kind=kind,
+        scale=scale,
+        missing=pairs_of_codes(codes),
+    )
+
+
+def _codes_of(missing, names: Sequence[Hashable]) -> Codes:
+    if isinstance(missing, Mapping):  # the pieces have been asked whether all names are columns
+        missing = {name: values for name, values in missing.items() if plain(name) in names}
+    return codes_by_column(missing, names)
 
 
 def comes_in_pieces(X) -> bool:
@@ -156,6 +191,14 @@ class ShardedTable:
         Whether parts are partitions of Dask's.
     seen : tuple of bool
         Which columns have a cell that is not missing.
+    n_rows : int
+        Number of rows of positive weight.
+    weight_kind : {None, "frequency", "sampling"}
+        What the weights are.
+    scale : float
+        What weights are multiplied with: sampling weights sum to Kish's effective number of rows.
+    missing : tuple of pairs
+        Values that count as missing, as of :class:`~pgmpy_latent.CategoricalData`.
     """
 
     columns: tuple
@@ -166,23 +209,28 @@ class ShardedTable:
     client: object
     lazy: bool
     seen: tuple[bool, ...]
+    n_rows: int
+    weight_kind: str | None = None
+    scale: float = 1.0
+    missing: tuple = ()
 
     @property
     def calls(self) -> list[tuple]:
         """What :func:`read_shard` is called with, for every shard."""
         states = dict(zip(self.columns, self.state_names, strict=True))
         return [
-            ([part.holds for part in parts], [part.label for part in parts], self.reading, states)
+            ([part.holds for part in parts], [part.label for part in parts], self.reading, states, self.scale)
             for parts in self.shards
         ]
 
 
-def read_shard(held: list, labels: list[str], reading: Reading, state_names: dict) -> CategoricalData:
-    """Read the parts of a shard, with the states of the whole table."""
+def read_shard(held: list, labels: list[str], reading: Reading, state_names: dict, scale: float) -> CategoricalData:
+    """Read the parts of a shard, with the states of the whole table and weights on its scale."""
     pool = Pool(None)
     for one, label in zip(held, labels, strict=True):
         pool.add(reading.read(table_of(one), label))
-    return pool.finish(state_names, "error")
+    data = pool.finish(state_names, "error", reading)
+    return CategoricalData(data.columns, data.state_names, data.codes, data.weights * scale)
 
 
 class _Stream:
@@ -190,15 +238,21 @@ class _Stream:
 
     def __init__(self, source, reading: Reading, memory_limit: float | None, may_overflow: bool):
         self.memory_limit, self.may_overflow = memory_limit, may_overflow
-        reading.check_weights_name()
+        reading.check_names()
         self.source, self.reading = opened(source), reading
         names = column_names(self.source)
-        if names is not None and reading.weights not in (None, *names):
-            raise WeightError(f"the table has no column {reading.weights!r}, which sample_weight names; it has {names}")
+        for what, name in (
+            ("sample_weight", reading.weights),
+            ("strata", reading.strata),
+            ("cluster", reading.cluster),
+        ):
+            if names is not None and name not in (None, *names):
+                error = WeightError if what == "sample_weight" else DataError
+                raise error(f"the table has no column {name!r}, which {what} names; it has {names}")
         self.lazy = is_dask(self.source)
         wanted = reading.columns
-        if wanted is not None and reading.weights is not None:
-            wanted = (*wanted, reading.weights)
+        if wanted is not None:
+            wanted = tuple(dict.fromkeys((*wanted, *reading.aside)))
         self.parts = parts_of(self.source, wanted)
         self.client = None if self.parts is None else active_client()
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.iteration import Problem, log_prior, step
+from pgmpy_latent.maximum import higher, promised_gains
 
 #: Iterations of plain EM before anything is extrapolated: early steps point anywhere.
 WARM_UP = 15
@@ -76,13 +77,14 @@ def same_value(ends: np.ndarray, best: float, atol: float = 1e-3) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Route:
-    """How starts go up, and when they have arrived; see :func:`pgmpy_latent.em.fit`."""
+    """How starts go up, when they have arrived, and whether that is checked; see :func:`pgmpy_latent.em.fit`."""
 
     atol: float
     max_iter: int
     stop: str = "remaining"
     target: float = -np.inf
     accelerate: bool = True
+    check: bool = True
 
     @property
     def by_last_step(self) -> bool:
@@ -100,7 +102,7 @@ class Climb:
 
     PER_START = (
         "numbers", "before", "at", "value", "logs", "longest", "limit", "step_gain", "remaining", "look_value",
-        "look_gain",
+        "look_gain", "rested",
     )  # fmt: skip
     OTHERS = ("n_iter", "cycles", "highest", "atol", "polished", "best_value", "reached")
 
@@ -155,6 +157,7 @@ class Climb:
         self.remaining = np.full(n_starts, np.inf)
         self.look_value = self.value
         self.look_gain = np.full(n_starts, np.inf)
+        self.rested = np.full(n_starts, -np.inf)  # the objective where a start was lifted last
 
     @property
     def done_iterating(self) -> bool:
@@ -237,9 +240,43 @@ class Climb:
         self._estimate_remaining()
         converged = self.remaining <= self.atol if self.atol > 0 else np.zeros(len(self.numbers), bool)
         hopeless = ~converged & (self.value + HOPE * self.remaining < self.route.target)
-        for at in np.flatnonzero(converged | hopeless):
-            self._remember(int(at), converged=bool(converged[at]))
-        self.keep(np.flatnonzero(~(converged | hopeless)))
+        unmet = self._unmet(converged)
+        lifted = np.array([bool(unmet[at].any()) and self._lift(at, unmet[at]) for at in range(len(unmet))], bool)
+        arrived = (converged | hopeless) & ~lifted
+        for at in np.flatnonzero(arrived):
+            # one that could still be lifted if there were iterations left is no maximum
+            self._remember(int(at), converged=bool(converged[at] and not (unmet[at].any() and self.done_iterating)))
+        self.keep(np.flatnonzero(~arrived))
+
+    def _unmet(self, converged: np.ndarray) -> np.ndarray:
+        """Return by how much to lift each entry of starts that came to rest and are no maxima; see `maximum`."""
+        steps = np.zeros_like(self.before)
+        which = np.flatnonzero(converged & (self.value > self.rested + self.route.atol))
+        if self.route.check and not self.route.by_last_step and len(which):
+            groups = None if self.groups is None else self.groups[which]
+            gains, promising = promised_gains(self.problem, self.before[which], groups)
+            steps[which] = np.where(gains > self.route.atol, promising, 0.0)
+        return steps
+
+    def _lift(self, at: int, steps: np.ndarray) -> bool:
+        """Let a start go on from a higher point; return whether there is one, and iterations are left."""
+        if self.done_iterating:
+            return False
+        self.report(self.n_iter, self.highest)  # the clock goes on
+        group = None if self.groups is None else int(self.groups[at])
+        found = higher(self.problem, self.before[at], float(self.value[at]), steps, group)
+        if found is None:
+            return False
+        fresh = {"rested": self.value[at], "longest": 1.0, "limit": 4.0, "step_gain": np.inf, "look_gain": np.inf}
+        before, log, value, new = found
+        fresh |= {"before": before, "at": new, "value": value, "logs": log, "look_value": value, "remaining": np.inf}
+        for name, own in fresh.items():
+            array = getattr(self, name).copy()  # others may hold on to what it was
+            array[at] = own
+            setattr(self, name, array)
+        self.underway = (self.numbers, self.before)
+        self.final[self.numbers[at]] = value
+        return True
 
     def _remember(self, at: int, converged: bool) -> None:
         number, remaining = int(self.numbers[at]), float(self.remaining[at])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Unpack
 
 import numpy as np
 from scipy.special import entr, xlogy
@@ -13,6 +14,7 @@ from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
 from pgmpy_latent.queries import check_is_tree, encode_for, engine_for
+from pgmpy_latent.survey import Survey
 from pgmpy_latent.tree import LatentTree
 
 
@@ -38,9 +40,9 @@ class Completed:
         return float(xlogy(self.counts, self.tables).sum())
 
 
-def complete(tree: LatentTree, X, sample_weight) -> Completed:
+def complete(tree: LatentTree, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
     """Complete a table by a tree."""
-    data = encode_for(tree, X, sample_weight=sample_weight)
+    data = encode_for(tree, X, sample_weight=sample_weight, **survey)
     engine = engine_for(tree, data)
     tables = engine.layout.pack(tree.tables)
     total, counts = engine.expected_counts(tables)

@@ -8,15 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from pgmpy.factors.discrete import TabularCPD
-from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent._files import write_whole
+from pgmpy_latent._files import check_readable, write_whole
 from pgmpy_latent._json import LATENT, ROW_SUM_TOLERANCE, Node, from_document, from_text, parents_first, to_text
+from pgmpy_latent._pgmpy import DiscreteBayesianNetwork, TabularCPD
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
 from pgmpy_latent.network import LatentNetwork, check_one_parent
 from pgmpy_latent.tree import ROW_SUM_TOLERANCE as EXACT
 from pgmpy_latent.tree import LatentTree
+
+#: Attribute of a pgmpy network that holds the values of its columns that count as missing cells.
+MISSING = "missing"
 
 # LatentTree and pgmpy -----------------------------------------------------------------------------
 
@@ -156,8 +158,9 @@ def _nodes_of_tree(tree: LatentTree | LatentNetwork) -> list[Node]:
     if not isinstance(tree, (LatentTree, LatentNetwork)):
         hint = "a fitted learner has a pgmpy network as model_" if hasattr(tree, "model_") else "see from_pgmpy"
         raise TypeError(f"expected a LatentTree, got {type(tree).__name__}; {hint}")
+    missing = dict(tree.missing)
     return [
-        Node(name, states, above, table, frozenset({LATENT} if hidden else ()))
+        Node(name, states, above, table, frozenset({LATENT} if hidden else ()), missing.get(name, ()))
         for name, states, above, hidden, table in zip(
             tree.names, tree.state_names, tree.parents, tree.latent, tree.tables, strict=True
         )
@@ -173,6 +176,7 @@ def _build_tree(nodes: Sequence[Node]) -> LatentTree:
         parent=[node.parents[0] if node.parents else -1 for node in nodes],
         latent=[node.latent for node in nodes],
         tables=[node.table for node in nodes],
+        missing=_codes_of(nodes),
     )
 
 
@@ -183,7 +187,12 @@ def _build_latent_network(nodes: Sequence[Node]) -> LatentNetwork:
         parents=[node.parents for node in nodes],
         latent=[node.latent for node in nodes],
         tables=[node.table for node in nodes],
+        missing=_codes_of(nodes),
     )
+
+
+def _codes_of(nodes: Sequence[Node]) -> dict[Hashable, tuple]:
+    return {node.name: node.missing for node in nodes}
 
 
 def _build_cpds(nodes: Sequence[Node]) -> list[TabularCPD]:
@@ -218,6 +227,8 @@ def build_network(nodes: Sequence[Node], title: str = "") -> DiscreteBayesianNet
     for role in sorted(frozenset().union(*(node.roles for node in nodes))):
         network.with_role(role, {node.name for node in nodes if role in node.roles}, inplace=True)
     network.cpds = _build_cpds(nodes)  # add_cpds compares each with all before it
+    if codes := {name: values for name, values in _codes_of(nodes).items() if values}:
+        network.graph[MISSING] = codes  # pgmpy's writers put attributes of nodes, but not of graphs, into files
     if title:
         network.name = title
     return network
@@ -236,6 +247,7 @@ def _nodes_of_network(network: DiscreteBayesianNetwork) -> list[Node]:
         if name not in cpds:
             raise InvalidTreeError(f"node {name!r} has no CPD; fit the network, or add the CPD")
     states = {name: _states(cpds[name], name, len(cpds[name].values)) for name in names}
+    codes = network.graph.get(MISSING, {})
     return [
         Node(
             name=name,
@@ -243,6 +255,7 @@ def _nodes_of_network(network: DiscreteBayesianNetwork) -> list[Node]:
             parents=tuple(position[above] for above in _evidence(network, cpds[name])),
             table=aligned_table(cpds[name], states),
             roles=_roles(network.nodes[name].get("roles")),
+            missing=tuple(codes.get(name, ())),
         )
         for name in names
     ]
@@ -371,6 +384,7 @@ def load(path: str | os.PathLike) -> LatentTree | DiscreteBayesianNetwork:
     ...     load(path).nodes()
     NodeView(())
     """
+    check_readable(path, "give a file that save wrote")
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
         kind, nodes, title = from_text(text)

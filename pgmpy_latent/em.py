@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pgmpy_latent import _jobs
-from pgmpy_latent.climb import Climb, Fit, Route, climb_to_the_top
+from pgmpy_latent.climb import Climb, Fit, Route, climb_to_the_top, same_value
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.iteration import (
     Problem,
@@ -20,6 +20,7 @@ from pgmpy_latent.iteration import (
     race,
     step,
 )
+from pgmpy_latent.maximum import all_lifted
 from pgmpy_latent.shared_climb import Keeper, Memory, SharedClimb, taken_up
 
 __all__ = [
@@ -29,6 +30,8 @@ __all__ = [
 
 #: What a zero becomes where a prior asks for something larger.
 LIFT = 1e-6
+#: How many times the tolerance beginning again must gain for it to be done once more.
+WORTH = 5.0
 
 
 def fit(
@@ -43,6 +46,8 @@ def fit(
     accelerate: bool = True,
     stop: str = "remaining",
     polish: bool = True,
+    check: bool = True,
+    retry: bool = False,
     target: float = -np.inf,
     n_jobs: int | None = 1,
     keeper: Keeper | None = None,
@@ -55,6 +60,10 @@ def fit(
     not lower the objective. A start ends when the gain that is left, extrapolated from the size of the last steps
     and the rate at which they shrink, is below ``atol``; the best one is then polished to a twentieth of that.
 
+    Where a start comes to rest, the conditions of a maximum are checked, zeros included. Entries at or near zero whose
+    derivative promises more than ``atol`` are lifted, and EM goes on from there, as long as it helps. Maxima on the
+    boundary stay.
+
     Parameters
     ----------
     engine : engine
@@ -66,7 +75,7 @@ def fit(
     free : bool array, shape (n_tables,), optional
         Tables that may change. The others stay as they are, bit for bit, and must agree among the starts.
     max_iter : int
-        Most iterations (evaluations of the expected counts) of a start.
+        Most iterations (evaluations of the expected counts) of a start. The first evaluates the start itself.
     atol : float
         Remaining gain at which a start ends; 0 runs ``max_iter`` iterations.
     narrowing : float, optional
@@ -79,6 +88,12 @@ def fit(
         which stops early where EM crawls.
     polish : bool
         Whether the best start goes on to a twentieth of ``atol``.
+    check : bool
+        Whether zeros are lifted where they keep tables from being a maximum. Without, a zero in the start is one in the
+        end. Textbook EM (``stop="last_step"``) does not check.
+    retry : bool
+        Whether the best tables, with all small entries lifted, are a further start in the end, again and again as long
+        as that helps: several zeros at once can lead to another, higher maximum. For final models.
     target : float
         Objective that is wanted. A start that would not reach it with ten times the gain that is left, by
         extrapolation, ends.
@@ -107,7 +122,7 @@ def fit(
     if stop not in ("remaining", "last_step"):
         raise ValueError(f"stop is {stop!r}; give 'remaining' or 'last_step'")
     starts = _possible(np.atleast_2d(np.asarray(starts, dtype=np.float64)), engine.layout, prior, free)
-    n_threads, route = _jobs.n_threads(n_jobs), Route(atol, max_iter, stop, target, accelerate)
+    n_threads, route = _jobs.n_threads(n_jobs), Route(atol, max_iter, stop, target, accelerate, check)
     if free is None or np.all(free):
         problem, frozen = Problem(engine, prior, None, n_threads), None
     else:
@@ -124,8 +139,10 @@ def fit(
         if keeper.saved is None:
             shared = SharedClimb(Climb(problem, starts, route, report), n_jobs, keeper)
         else:
-            shared = taken_up(keeper.saved, problem, route, report, n_jobs, keeper)
+            shared = taken_up(keeper.saved, len(starts), problem, route, report, n_jobs, keeper)
         found = _climbed(shared, narrowing if keeper.saved is None else None, polish)
+        if retry and not route.by_last_step:
+            found = _retried(found, problem, route, polish, report, _ClockOnly(keeper))
     return found if frozen is None else _widened(found, frozen, whole[found.best_start], prior)
 
 
@@ -145,6 +162,52 @@ def _climbed(shared: SharedClimb, narrowing: float | None, polish: bool) -> Fit:
     except KeyboardInterrupt:
         interrupted = True
     return shared.finish(interrupted)
+
+
+@dataclass(frozen=True)
+class _ClockOnly:
+    """A keeper that knows the time limit of another one, and keeps nothing: what was kept is where starts were."""
+
+    keeper: Keeper
+    saved = None
+
+    @property
+    def seconds_left(self) -> float:
+        return self.keeper.seconds_left
+
+    @property
+    def due(self) -> bool:
+        return self.seconds_left <= 0
+
+    def keep(self, state: dict) -> None:
+        raise KeyboardInterrupt
+
+
+def _retried(found: Fit, problem: Problem, route: Route, polish: bool, report: Callable, keeper: Keeper) -> Fit:
+    """Begin again where small entries are lifted, all at once, as long as it helps."""
+    while found.converged and not found.interrupted:
+        start = all_lifted(problem, found.tables)[None]
+        again = _climbed(SharedClimb(Climb(problem, start, route, report), 1, keeper), None, polish)
+        if again.objective <= found.objective + WORTH * route.atol:
+            return replace(found, interrupted=again.interrupted)
+        found = _higher_fit(found, again, route.atol)
+    return found
+
+
+def _higher_fit(found: Fit, again: Fit, atol: float) -> Fit:
+    """Return a fit whose best start went on to a higher end."""
+    ends = found.final_objectives.copy()
+    ends[found.best_start] = again.objective
+    trace = again.log_likelihoods[again.log_likelihoods > found.log_likelihoods[-1]]
+    trace = np.concatenate([found.log_likelihoods, trace])
+    return replace(
+        again,
+        log_likelihoods=trace,
+        n_iter=len(trace),
+        best_start=found.best_start,
+        final_objectives=ends,
+        n_best=int(same_value(ends, again.objective, atol).sum()),
+    )
 
 
 def fit_groups(

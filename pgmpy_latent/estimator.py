@@ -10,26 +10,28 @@ from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
-from pgmpy.base import DAG
-from pgmpy.factors.discrete import TabularCPD
-from pgmpy.parameter_estimator.base import DiscreteParameterEstimator
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from pgmpy_latent import _jobs, em
 from pgmpy_latent._arrays import one_blas_thread
-from pgmpy_latent._checkpoint import fingerprint_of
+from pgmpy_latent._checkpoint import check_checkpoint
 from pgmpy_latent._columns import checked_states
 from pgmpy_latent._em_input import encoded_table, given_tables
+from pgmpy_latent._few_rows import warn_of_few_rows
+from pgmpy_latent._fingerprint import fingerprint_of
 from pgmpy_latent._kept_em import KeptEM
+from pgmpy_latent._missing import settled_columns
+from pgmpy_latent._pgmpy import DAG, DiscreteParameterEstimator, TabularCPD
 from pgmpy_latent._settings import (
     PROGRESS_DELAY,
-    check_checkpoint,
     check_n_jobs,
     check_number,
     check_time_limit,
+    evaluations,
     time_left,
 )
+from pgmpy_latent._suitable import warn_of_codes
 from pgmpy_latent.chunks import MEMORY_LIMIT, ShardedTable
 from pgmpy_latent.convert import to_cpds
 from pgmpy_latent.data import CategoricalData
@@ -39,6 +41,7 @@ from pgmpy_latent.operators import canonical_states, marginals
 from pgmpy_latent.queries import network_engine
 from pgmpy_latent.shards import open_shards
 from pgmpy_latent.starts import n_rows_of_start, random_memberships, random_tables, uniform_tables
+from pgmpy_latent.survey import Survey
 from pgmpy_latent.tree import Named
 
 #: A hidden state with a smaller share of the rows than this is empty.
@@ -82,7 +85,17 @@ class EMEstimator(DiscreteParameterEstimator):
         self.checkpoint = checkpoint
         super().__init__(state_names=state_names)
 
-    def fit(self, model, data, sample_weight=None):
+    def fit(
+        self,
+        model,
+        data,
+        sample_weight=None,
+        *,
+        weight_kind: str | None = None,
+        strata=None,
+        cluster=None,
+        missing=None,
+    ):
         """Fit the tables of a network to a table of data.
 
         Parameters
@@ -94,8 +107,16 @@ class EMEstimator(DiscreteParameterEstimator):
             Dataset, a Dask DataFrame or an iterator of frames is read by :func:`pgmpy_latent.encode_chunks`; if its
             distinct rows exceed ``memory_limit``, EM runs on shards (not for iterators, which are gone once read).
         sample_weight : array, shape (n_rows,), optional
-            Weights of the rows, by position: the index of a Series is not looked at. Of a table in pieces, the name of
-            the column that holds them.
+            Weights of the rows, by position: the index of a Series is not looked at; or the name of the column that
+            holds them. Of a table in pieces, the name.
+        weight_kind : {"frequency", "sampling"}, optional
+            What the weights are: numbers of rows, or survey weights. Whole numbers are frequencies by default, others
+            sampling weights. See :func:`pgmpy_latent.encode`; ``weight_kind_`` says which was assumed.
+        strata, cluster : array, shape (n_rows,), or column name, optional
+            The stratum and the primary sampling unit of every row. The tables do not depend on them.
+        missing : value, list of values, or dict of column to either, optional
+            Values that count as missing cells, as ``{"age": [99, -1]}``; the fitted model keeps them. ``{}`` says that
+            none do, so that no warning points out values that look as if.
 
         Returns
         -------
@@ -105,23 +126,34 @@ class EMEstimator(DiscreteParameterEstimator):
         ends = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
         names, parents, hidden = self._structure(model)
         self._check_state_names(names)
-        encoded = encoded_table(data, names, hidden, self.state_names, sample_weight, self.memory_limit)
+        survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+        encoded = encoded_table(
+            data, names, hidden, self.state_names, sample_weight, self.memory_limit, missing, **survey
+        )
+        # columns are not refused: whoever writes down a network means its nodes
+        settled = {*settled_columns(missing, encoded.missing, encoded.columns), *(self.state_names or ())}
+        warn_of_codes(encoded, settled)
         state_names = self._all_state_names(names, hidden, encoded)
         cards = np.array([len(states) for states in state_names])
         with one_blas_thread(), self._opened(names, parents, cards, encoded) as (engine, rows_for, digest, n_jobs):
             kept = self._kept((names, parents, sorted(map(repr, hidden)), state_names), digest, ends)
             found = kept.found
-            if found is None:
+            if found is not None:
+                kept.check_found(engine, 0.0 if self.prior is None else float(self.prior))
+            else:
                 starts = self._starts(names, parents, cards, state_names, hidden, rows_for, engine.layout, kept.entropy)
                 found = self._run(engine, starts, n_jobs, kept)
             latent = [name in hidden for name in names]
-            network = LatentNetwork(names, state_names, parents, latent, engine.layout.unpack(found.tables))
+            tables = engine.layout.unpack(found.tables)
+            network = LatentNetwork(names, state_names, parents, latent, tables, encoded.missing)
             named = self.init_cpds if isinstance(self.init_cpds, Mapping) else ()
             fitted, shares = self._in_order(network, [n for n in network.latent_names if n not in named], engine)
-        self._set_fitted(model, data, sample_weight, fitted, found)
+        self._set_fitted(fitted, found)
+        self.weight_kind_, self.n_rows_, self.total_weight_ = encoded.weight_kind, encoded.n_rows, encoded.total_weight
         self.stopped_ = ("time_limit" if kept.seconds_left <= 0 else "interrupted") if found.interrupted else None
         self.degenerate_states_ = degenerate_states(fitted, shares)
         self._warn(found)
+        warn_of_few_rows(fitted, encoded.total_weight, stacklevel=2)
         return self
 
     def _structure(self, model) -> tuple[list, list[tuple[int, ...]], set]:
@@ -156,7 +188,7 @@ class EMEstimator(DiscreteParameterEstimator):
     def _kept(self, described: tuple, arrays: Callable[[], Sequence[np.ndarray]], ends: float) -> KeptEM:
         """Return what keeps EM in its file, if it has one, and knows when the time is up."""
         mark = None if self.checkpoint is None else fingerprint_of(self, repr(described), *arrays())
-        return KeptEM(self.checkpoint, mark, np.random.SeedSequence(self.seed).entropy, ends)
+        return KeptEM(self.checkpoint, mark, np.random.SeedSequence(self.seed).entropy, ends, self.seed is not None)
 
     def _in_order(self, network: LatentNetwork, nodes: Sequence[Hashable], engine) -> tuple[Named, list[np.ndarray]]:
         """Return the fitted model with the states of some hidden nodes in order, and the shares of all states."""
@@ -272,26 +304,27 @@ class EMEstimator(DiscreteParameterEstimator):
                 bar.update(iteration - bar.n)
                 bar.set_postfix_str(f"log-likelihood {value:.4f}{time_left(kept.seconds_left)}", refresh=False)
 
-            found = em.fit(
-                engine,
-                starts,
-                prior=0.0 if self.prior is None else float(self.prior),
-                max_iter=int(self.max_iter),
-                atol=float(self.atol),
-                n_jobs=n_jobs,
-                keeper=kept,
-                report=report,
-            )
+            with kept.going_on:
+                found = em.fit(
+                    engine,
+                    starts,
+                    prior=0.0 if self.prior is None else float(self.prior),
+                    max_iter=evaluations(self.max_iter),
+                    atol=float(self.atol),
+                    n_jobs=n_jobs,
+                    retry=True,
+                    keeper=kept,
+                    report=report,
+                )
         kept.finish(found)
         return found
 
-    def _set_fitted(self, model, data, sample_weight, fitted: Named, found: em.Fit) -> None:
-        self._model, self._data, self._sample_weight = model, data, sample_weight
+    def _set_fitted(self, fitted: Named, found: em.Fit) -> None:
         self.state_names_ = {name: list(states) for name, states in zip(fitted.names, fitted.state_names, strict=True)}
-        self.parameters_ = self._sort_parameters(to_cpds(fitted))
+        self.parameters_ = to_cpds(fitted)
         self.log_likelihood_ = found.log_likelihood
         self.log_likelihoods_ = found.log_likelihoods
-        self.n_iter_ = found.n_iter
+        self.n_iter_ = min(found.n_iter, int(self.max_iter))
         self.converged_ = found.converged
         self.n_best_ = found.n_best
         self.interrupted_ = found.interrupted
@@ -346,7 +379,8 @@ class TreeEM(EMEstimator):
     init_cpds : dict or {"memberships", "random", "uniform"}, optional
         Where to begin: random class memberships of some rows (the default), random tables, uniform tables (with hidden
         variables a saddle point that EM cannot leave), or CPDs by variable. Variables that the dict leaves out begin
-        with memberships; if it names all, there is one start, and the hidden states keep their order.
+        with memberships; if it names all, there is one start, and the hidden states keep their order. Zeros in CPDs are
+        left where the data are likelier without.
     seed : int, optional
         Same seed, same answer, whatever ``n_jobs`` is.
     n_jobs : int, optional

@@ -9,6 +9,10 @@ class DataError(PgmpyLatentError):
     """The table cannot be read as categorical data. Mend or leave out the column that is named."""
 
 
+class AbsentColumnError(DataError):
+    """The table lacks a column. Add it; of new rows, ``absent="sum_out"`` sums it out."""
+
+
 class WeightError(PgmpyLatentError):
     """The weights are not one finite, non-negative number per row. Mend the rows that are named."""
 
@@ -69,8 +73,20 @@ class CheckpointWarning(UserWarning):
     """A checkpoint could not be written; the search goes on. Make room, or name a file elsewhere."""
 
 
+class WeightKindWarning(UserWarning):
+    """Weights may be counts or survey weights, and nothing said which. Say so with ``weight_kind``."""
+
+
 class UnseenCategoryWarning(UserWarning):
     """Cells held categories that the model does not know and were treated as missing."""
+
+
+class MissingCodeWarning(UserWarning):
+    """Values look like codes for missing answers. Say ``missing=`` if they are, and ``missing={}`` if not."""
+
+
+class FewRowsWarning(UserWarning):
+    """A fitted model has more parameters than the table has rows. Ask for fewer states, or give a prior."""
 
 
 class DegenerateStateWarning(UserWarning):

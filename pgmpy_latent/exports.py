@@ -12,9 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from pgmpy.models import DiscreteBayesianNetwork
 
+from pgmpy_latent._files import check_readable
 from pgmpy_latent._json import LATENT, Node
+from pgmpy_latent._pgmpy import DiscreteBayesianNetwork
 from pgmpy_latent.convert import build_network, nodes_of
 from pgmpy_latent.exceptions import FileFormatError
 from pgmpy_latent.tree import LatentTree
@@ -105,6 +106,7 @@ def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork
     kind = str(format).lower()
     if kind not in EXPORT_FORMATS:
         raise ValueError(f"unknown format {format!r}; known are {', '.join(EXPORT_FORMATS)}")
+    check_readable(path)
     try:
         with _quiet_pgmpy():
             network = DiscreteBayesianNetwork.load(str(path), kind)
@@ -112,7 +114,7 @@ def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork
         raise
     except Exception as error:  # pgmpy's readers raise whatever they stumble on
         raise FileFormatError(f"{path}: pgmpy cannot read it as {kind.upper()}: {_first_line(error)}") from None
-    if not network.nodes():
+    if not isinstance(network, DiscreteBayesianNetwork) or not network.nodes():  # UAI may say that it is another kind
         raise FileFormatError(f"{path}: pgmpy finds no nodes in it; is it {kind.upper()}?")
     return network
 
@@ -158,6 +160,7 @@ def _differences(sent: list[Node], returned: list[Node], kind: str) -> list[str]
         "roles are lost": [
             f"{role!r} of {a.name!r}" for a, b in pairs for role in sorted(a.roles - b.roles - {LATENT})
         ],
+        "values that count as missing are forgotten": [repr(a.name) for a, b in pairs if a.missing and not b.missing],
         "states change": [f"{_change(*pair)} in {a.name!r}" for a, b in pairs for pair in _state_changes(a, b)],
         "tables may be scrambled (pgmpy's UAI reader takes several parents in no fixed order)": [
             repr(a.name) for a, _ in pairs if kind == "uai" and len(a.parents) > 1
@@ -225,6 +228,7 @@ def _traits(node: Node, nodes: Sequence[Node]) -> tuple:
         *(_pattern(state) for member in family for state in member.states),
         node.table.shape,
         node.roles,
+        bool(node.missing),
         bool(small.any()),
         np.array_equal(node.table, node.table.round(8)),  # as NET has it
     )

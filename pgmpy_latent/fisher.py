@@ -183,8 +183,38 @@ def information(problem: Problem, coordinates: Coordinates, show_progress: bool 
     return (matrix + matrix.T) / 2
 
 
+def row_scores(problem: Problem, coordinates: Coordinates, show_progress: bool = False) -> np.ndarray:
+    """Return the derivatives of the log-likelihood of every distinct row by the parameters: (rows, n_parameters).
+
+    They are differences between two points on either side. A row that is missing throughout says nothing.
+
+    Examples
+    --------
+    The logit of a share of 0.25: a row that shows it has the derivative 0.75, any other -0.25.
+
+    >>> from pgmpy_latent.propagation.engine import TreeEngine
+    >>> from pgmpy_latent.propagation.plan import Evidence, compile_plan
+    >>> engine = TreeEngine(compile_plan([-1], {0: Evidence(np.array([0, 1]), 2)}), [2], weights=[25.0, 75.0])
+    >>> coordinates = Coordinates(engine.layout, np.array([0.25, 0.75]), np.array([False, False]))
+    >>> row_scores(Problem(engine), coordinates).round(4).tolist()
+    [[0.75], [-0.25]]
+    """
+    engine = problem.engine
+    columns = [np.empty((0, len(engine.weights)))]
+    up, down = coordinates.moved(STEP), coordinates.moved(-STEP)
+    n_batches = -(-coordinates.n_parameters // BATCH)
+    for _ in tqdm(range(n_batches), "scores of rows", disable=not show_progress, delay=PROGRESS_DELAY, leave=False):
+        above, below = (engine.row_log_likelihoods(np.stack(list(islice(points, BATCH)))) for points in (up, down))
+        columns.append((above - below) / (2 * STEP))
+    return np.concatenate(columns).T
+
+
 def precision(
-    coordinates: Coordinates, curvature: np.ndarray, counts: np.ndarray, n_unidentified: int = 0
+    coordinates: Coordinates,
+    curvature: np.ndarray,
+    counts: np.ndarray,
+    n_unidentified: int = 0,
+    scatter: np.ndarray | None = None,
 ) -> Precision:
     """Return standard errors by the delta method, from the observed information.
 
@@ -198,6 +228,9 @@ def precision(
         Expected counts at the tables.
     n_unidentified : int
         In how many directions, at least, the log-likelihood is known to be flat.
+    scatter : array, shape (n_parameters, n_parameters), optional
+        Variance of the gradient of the log-likelihood, for the sandwich estimate: with A the information and B this,
+        the variance is ``inv(A) B inv(A)``. By default B is A.
 
     Examples
     --------
@@ -212,7 +245,12 @@ def precision(
     slopes = coordinates.derivatives() @ whiten.T @ vectors
     lengths = (slopes**2).sum(axis=1)
     identified = (slopes[:, flat] ** 2).sum(axis=1) <= NEGLIGIBLE * lengths
-    variances = (slopes[:, ~flat] ** 2 / values[~flat]).sum(axis=1)
+    if scatter is None:
+        variances = (slopes[:, ~flat] ** 2 / values[~flat]).sum(axis=1)
+    else:
+        inner = (vectors.T @ whiten @ scatter @ whiten.T @ vectors)[np.ix_(~flat, ~flat)]
+        outer = slopes[:, ~flat] / values[~flat]
+        variances = ((outer @ inner) * outer).sum(axis=1)
     gradient = vectors.T @ whiten @ coordinates.gradient(coordinates.tables, counts)
     return Precision(
         standard_errors=np.where(identified & (lengths > 0), np.sqrt(variances), np.nan),

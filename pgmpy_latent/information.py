@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from scipy.special import xlogy
 from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import NoOverlapWarning
+from pgmpy_latent.survey import Survey
 
 #: How many indicators a block of columns may have; blocks of this size keep both BLAS and the cache busy.
 _BLOCK_INDICATORS = 512
@@ -30,7 +32,7 @@ DECIMALS = 12
 _LISTED = 5
 
 
-def mutual_information(X, *, sample_weight=None) -> pd.DataFrame:
+def mutual_information(X, *, sample_weight=None, **survey: Unpack[Survey]) -> pd.DataFrame:
     """Return the mutual information of every pair of columns (natural logarithm), with entropies on the diagonal.
 
     Missing cells are left out pair by pair: a pair of columns is judged by the rows in which both are filled, and a
@@ -42,7 +44,9 @@ def mutual_information(X, *, sample_weight=None) -> pd.DataFrame:
     X : DataFrame, array or CategoricalData
         The table. See :func:`pgmpy_latent.encode`.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows.
+        Weights of the rows, or the name of the column that holds them.
+    survey : weight_kind, strata, cluster
+        What the weights are, and how rows were drawn. See :func:`pgmpy_latent.encode`.
 
     Returns
     -------
@@ -64,7 +68,7 @@ def mutual_information(X, *, sample_weight=None) -> pd.DataFrame:
     y  0.6931  0.6931  0.0000
     z  0.0000  0.0000  0.6931
     """
-    data = encode(X, sample_weight=sample_weight)
+    data = encode(X, sample_weight=sample_weight, **survey)
     information, apart = pairwise_information(data)
     warn_of_no_overlap(data.columns, apart)
     names = pd.Index(data.columns, tupleize_cols=False)

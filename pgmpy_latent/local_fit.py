@@ -14,6 +14,7 @@ from pgmpy_latent.exceptions import NoOverlapWarning
 from pgmpy_latent.information import Block, joint_counts_in_blocks, named_pairs, sums_of_rows
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.queries import engine_for, model_and_data
+from pgmpy_latent.survey import Survey
 from pgmpy_latent.tree import LatentTree
 
 #: Pairs whose adjusted p-value is below this stand out.
@@ -22,7 +23,9 @@ SIGNIFICANT = 0.05
 NAMED = 5
 
 
-def residuals(model, X, *, sample_weight=None) -> pd.DataFrame:
+def residuals(
+    model, X, *, sample_weight=None, weight_kind: str | None = None, strata=None, cluster=None
+) -> pd.DataFrame:
     """Compare how often the states of every two columns meet with how often a model says they do.
 
     Given the hidden variables, columns that hang on them are independent: that is what makes a model of hidden classes
@@ -36,13 +39,17 @@ def residuals(model, X, *, sample_weight=None) -> pd.DataFrame:
     X : DataFrame, array or CategoricalData
         The table.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows. They count as numbers of rows, so their scale matters: weights of a survey should sum to
-        the (effective) number of people asked.
+        Weights of the rows, or the name of the column that holds them.
+    weight_kind, strata, cluster
+        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. The kind is that of the learner
+        by default. Sampling weights sum to the effective number of rows; that rows of a cluster are alike is not
+        accounted for in p-values, which are then too small.
 
     Returns
     -------
     DataFrame
-        A row per pair of columns, largest statistic first:
+        A row per pair of columns, the strongest evidence against the model first: the smallest ``p_value`` and, among
+        equal ones, the largest ``statistic``:
 
         - ``first``, ``second``: the columns;
         - ``statistic``: Pearson's X², the sum of ``(observed - fitted)² / fitted`` over the cells of their table;
@@ -52,7 +59,8 @@ def residuals(model, X, *, sample_weight=None) -> pd.DataFrame:
         - ``adjusted_p``: the same, adjusted for the number of pairs by Holm's method;
         - ``n``: weight of the rows in which both are filled.
 
-        ``attrs["advice"]`` is a sentence that names the pairs that stand out and says what can be done about them.
+        ``attrs["advice"]`` is a sentence that names the pairs that stand out, in the same order, and says what can be
+        done about them.
 
     Warns
     -----
@@ -92,7 +100,8 @@ def residuals(model, X, *, sample_weight=None) -> pd.DataFrame:
     'r' and 's' (22.4). EAST would try a hidden variable for the two alone, further states, or another place in the
     tree for one of them.
     """
-    tree, data = model_and_data(model, X, sample_weight=sample_weight)
+    survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+    tree, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
     with one_blas_thread():
         parts = [np.empty((0, 5))]
         for left, right, counts, totals in joint_counts_in_blocks(data):
@@ -100,12 +109,12 @@ def residuals(model, X, *, sample_weight=None) -> pd.DataFrame:
     first, second, statistic, df, n = np.concatenate(parts).T
     statistic[n == 0] = np.nan
     _warn_of_no_overlap(data, np.stack([first, second], axis=1)[n == 0].astype(np.int64))
-    order = np.lexsort([second, first, -statistic])  # NaN comes last
+    p_value = np.where(df > 0, chi2.sf(statistic, np.maximum(df, 1)), np.nan)
+    order = np.lexsort([second, first, -statistic, p_value])  # NaN comes last
     first, second, df = first[order].astype(np.int64), second[order].astype(np.int64), df[order].astype(np.int64)
-    statistic = statistic[order]
+    statistic, p_value = statistic[order], p_value[order]
     with np.errstate(divide="ignore", invalid="ignore"):
         per_df = np.where(df > 0, statistic / df, np.nan)
-    p_value = np.where(df > 0, chi2.sf(statistic, np.maximum(df, 1)), np.nan)
     table = pd.DataFrame(
         {
             "first": _names(data, first),
@@ -189,13 +198,13 @@ def _advice(table: pd.DataFrame, is_tree: bool) -> str:
     known = table[table["per_df"].notna()]
     if known.empty:
         return "There is no pair of columns to compare."
-    out = known[known["adjusted_p"] < SIGNIFICANT].sort_values("per_df", ascending=False, kind="stable")
+    out = known[known["adjusted_p"] < SIGNIFICANT]
     if out.empty:
-        top = known.loc[known["per_df"].idxmax()]
+        top = known.iloc[0]
         return (
             "No pair of columns stands out once their number is accounted for: the model explains how columns go "
-            f"together. The largest X²/df is {top['per_df']:.2f}, of {top['first']!r} and {top['second']!r} (p = "
-            f"{top['p_value']:.2g} by itself)."
+            f"together. It explains {top['first']!r} and {top['second']!r} least well (X²/df {top['per_df']:.2f}, "
+            f"p = {top['p_value']:.2g} by itself)."
         )
     named = [f"{row.first!r} and {row.second!r} ({row.per_df:.1f})" for row in out.head(NAMED).itertuples()]
     more = f", and {len(out) - NAMED} more" if len(out) > NAMED else ""

@@ -12,7 +12,7 @@ import numpy as np
 
 from pgmpy_latent._arrays import read_only
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
-from pgmpy_latent.tree import LatentTree, Named, check_names, check_table, same_types
+from pgmpy_latent.tree import LatentTree, Named, check_names, check_table, pairs_of_codes, same_codes, same_types
 
 
 def topological_order(parents: Sequence[Sequence[int]], names: Sequence[Hashable] | None = None) -> list[int]:
@@ -95,6 +95,8 @@ class LatentNetwork(Named):
         Which nodes are hidden.
     tables : sequence of arrays, shape (combinations of the parents' states, states)
         Conditional probabilities; every row sums to one. The last parent runs fastest.
+    missing : dict of column to values, or pairs of them, optional
+        Values of observed nodes that count as missing cells; as of :class:`LatentTree`.
 
     Examples
     --------
@@ -114,10 +116,12 @@ class LatentNetwork(Named):
     parents: tuple[tuple[int, ...], ...]
     latent: np.ndarray
     tables: tuple[np.ndarray, ...]
+    missing: tuple[tuple[Hashable, tuple[Hashable, ...]], ...] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "names", tuple(self.names))
         object.__setattr__(self, "state_names", tuple(tuple(states) for states in self.state_names))
+        object.__setattr__(self, "missing", pairs_of_codes(self.missing))
         object.__setattr__(self, "parents", tuple(tuple(int(node) for node in above) for above in self.parents))
         object.__setattr__(self, "latent", read_only(self.latent, np.bool_))
         object.__setattr__(self, "tables", tuple(read_only(table, np.float64) for table in self.tables))
@@ -130,7 +134,7 @@ class LatentNetwork(Named):
 
     def with_tables(self, tables: Sequence[np.ndarray]) -> LatentNetwork:
         """Return the same network with other tables."""
-        return LatentNetwork(self.names, self.state_names, self.parents, self.latent, tables)
+        return LatentNetwork(self.names, self.state_names, self.parents, self.latent, tables, self.missing)
 
     @property
     def edges(self) -> list[tuple[Hashable, Hashable]]:
@@ -145,6 +149,7 @@ class LatentNetwork(Named):
             and same_types(self.state_names, other.state_names)
             and np.array_equal(self.latent, other.latent)
             and all(np.array_equal(a, b) for a, b in zip(self.tables, other.tables, strict=True))
+            and same_codes(self.missing, other.missing)
         )
 
     def __hash__(self) -> int:
@@ -158,7 +163,7 @@ class LatentNetwork(Named):
         )
 
     def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
-        return LatentNetwork, (self.names, self.state_names, self.parents, self.latent, self.tables)
+        return LatentNetwork, (self.names, self.state_names, self.parents, self.latent, self.tables, self.missing)
 
     def __deepcopy__(self, memo) -> LatentNetwork:
         return self  # immutable
@@ -214,7 +219,7 @@ def as_network(model: LatentTree | LatentNetwork) -> LatentNetwork:
     """
     if isinstance(model, LatentNetwork):
         return model
-    return LatentNetwork(model.names, model.state_names, model.parents, model.latent, model.tables)
+    return LatentNetwork(model.names, model.state_names, model.parents, model.latent, model.tables, model.missing)
 
 
 def as_tree(network: LatentNetwork) -> LatentTree:
@@ -233,7 +238,7 @@ def as_tree(network: LatentNetwork) -> LatentTree:
     for name, above in zip(network.names, network.parents, strict=True):
         check_one_parent(name, [network.names[parent] for parent in above])
     parent = [above[0] if above else -1 for above in network.parents]
-    return LatentTree(network.names, network.state_names, parent, network.latent, network.tables)
+    return LatentTree(network.names, network.state_names, parent, network.latent, network.tables, network.missing)
 
 
 def check_one_parent(name: Hashable, parents: Sequence[Hashable]) -> None:

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import NotFittedError
 
 from pgmpy_latent._columns import in_dtype_of, plain
-from pgmpy_latent.data import CategoricalData, decode, encode
-from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.data import CategoricalData, column_names, decode, encode
+from pgmpy_latent.exceptions import AbsentColumnError, DataError
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.network_engine import NetworkEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
+from pgmpy_latent.survey import Survey
 from pgmpy_latent.tree import LatentTree
 
+#: How many impossible rows a warning names.
+MOST_NAMED = 10
 
-def encode_for(tree: LatentTree, X, *, sample_weight=None, unseen: str = "missing") -> CategoricalData:
-    """Encode a table with the states of a tree.
 
-    Columns that the tree does not have are left aside; columns of the tree that the table does not have are an error.
-    ``unseen`` says what becomes of categories that the tree does not know: ``"missing"`` or ``"error"``.
+def encode_for(
+    tree: LatentTree, X, *, sample_weight=None, unseen: str = "missing", absent: str = "error", **survey: Unpack[Survey]
+) -> CategoricalData:
+    """Encode a table with the states of a tree, and with what counts as missing there.
+
+    Columns that the tree does not have are left aside. ``unseen`` says what becomes of categories that the tree does
+    not know: ``"missing"`` or ``"error"``. A column of which no cell is known is an error in any case, unless a few
+    rows all hold the same new category of the right type. ``absent`` says what becomes of columns of the tree that the
+    table does not have: ``"error"``, or ``"sum_out"``, which leaves them out of the data.
 
     Examples
     --------
@@ -33,7 +42,25 @@ def encode_for(tree: LatentTree, X, *, sample_weight=None, unseen: str = "missin
     """
     check_is_model(tree)
     states = dict(zip(tree.names, tree.state_names, strict=True))
-    return encode(X, sample_weight=sample_weight, columns=list(tree.observed_names), state_names=states, unseen=unseen)
+    columns = _columns_to_read(tree, X, absent)
+    codes = {name: values for name, values in tree.missing if name in columns} or None
+    options = {"sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes}
+    try:
+        return encode(X, columns=columns, **options, **survey)
+    except AbsentColumnError as error:
+        raise AbsentColumnError(f'{error}. Add them, or say absent="sum_out" to sum them out.') from None
+
+
+def _columns_to_read(tree: LatentTree, X, absent: str) -> list[Hashable]:
+    if absent not in ("error", "sum_out"):
+        raise ValueError(f"absent is {absent!r}; give 'error' or 'sum_out'")
+    columns = list(tree.observed_names)
+    if absent == "error":
+        return columns
+    present = set(column_names(X))
+    if present.isdisjoint(columns):
+        raise AbsentColumnError(f"X has none of the columns of the model, as {columns[0]!r}; give at least one")
+    return [name for name in columns if name in present]
 
 
 def check_is_tree(tree) -> None:
@@ -100,10 +127,13 @@ def model_of(model) -> LatentTree | LatentNetwork:
     )
 
 
-def model_and_data(model, X, *, sample_weight=None) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
+def model_and_data(
+    model, X, *, sample_weight=None, **survey: Unpack[Survey]
+) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
     """Return the tree or network of a model or fitted learner, and a table as it reads it. See :func:`encode_for`.
 
-    A learner reads arrays by position, and has its own say about categories that it does not know.
+    A learner reads arrays by position, and has its own say about categories that it does not know. Weights are of the
+    kind that it was fitted with, unless something else is said.
 
     Examples
     --------
@@ -113,7 +143,10 @@ def model_and_data(model, X, *, sample_weight=None) -> tuple[LatentTree | Latent
     """
     found = model_of(model)
     table = model._table(X) if hasattr(model, "_table") else X
-    return found, encode_for(found, table, sample_weight=sample_weight, unseen=getattr(model, "_unseen", "missing"))
+    if sample_weight is not None and survey.get("weight_kind") is None:
+        survey["weight_kind"] = getattr(model, "weight_kind_", None)
+    unseen = getattr(model, "_unseen", "missing")
+    return found, encode_for(found, table, sample_weight=sample_weight, unseen=unseen, **survey)
 
 
 def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Evidence]:
@@ -167,7 +200,15 @@ def network_engine(
     return NetworkEngine(parents, cards, data.codes_of(names), data.weights, names)
 
 
-def log_likelihood(tree: LatentTree, X, *, sample_weight=None, unseen: str = "missing") -> float:
+def log_likelihood(
+    tree: LatentTree,
+    X,
+    *,
+    sample_weight=None,
+    unseen: str = "missing",
+    absent: str = "error",
+    **survey: Unpack[Survey],
+) -> float:
     """Return the log-likelihood (natural logarithm) of a table, summed over its rows.
 
     Parameters
@@ -177,9 +218,13 @@ def log_likelihood(tree: LatentTree, X, *, sample_weight=None, unseen: str = "mi
     X : DataFrame, array or CategoricalData
         The table; missing cells are summed out.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows.
+        Weights of the rows, or the name of the column that holds them.
     unseen : {"missing", "error"}
         What becomes of categories that the model does not know.
+    absent : {"error", "sum_out"}
+        What becomes of columns of the model that the table does not have: an error, or summed out as missing cells are.
+    survey : weight_kind, strata, cluster
+        What the weights are, and how rows were drawn. See :func:`pgmpy_latent.encode`.
 
     Returns
     -------
@@ -192,11 +237,11 @@ def log_likelihood(tree: LatentTree, X, *, sample_weight=None, unseen: str = "mi
     >>> round(log_likelihood(tree, pd.DataFrame({"x": ["a", "b", None]})), 4)
     -1.674
     """
-    engine, tables, _ = _ask(tree, X, sample_weight, unseen)
+    engine, tables, _ = _ask(tree, X, sample_weight, unseen, absent, **survey)
     return float(engine.log_likelihood(tables))
 
 
-def row_log_likelihoods(tree: LatentTree, X, *, unseen: str = "missing") -> pd.Series:
+def row_log_likelihoods(tree: LatentTree, X, *, unseen: str = "missing", absent: str = "error") -> pd.Series:
     """Return the log-likelihood of each row, under the table's index. See :func:`log_likelihood`.
 
     Examples
@@ -205,12 +250,14 @@ def row_log_likelihoods(tree: LatentTree, X, *, unseen: str = "missing") -> pd.S
     >>> row_log_likelihoods(tree, pd.DataFrame({"x": ["b", None]}, index=["p", "q"])).round(4).tolist()
     [-0.2877, 0.0]
     """
-    engine, tables, data = _ask(tree, X, None, unseen)
+    engine, tables, data = _ask(tree, X, None, unseen, absent)
     values = engine.row_log_likelihoods(tables)[rows_as_given(data)]
     return pd.Series(values, index=index_of(X, data), name="log_likelihood")
 
 
-def posterior(tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing") -> pd.DataFrame:
+def posterior(
+    tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing", absent: str = "error"
+) -> pd.DataFrame:
     """Return the posterior distribution of nodes given each row.
 
     Parameters
@@ -224,11 +271,14 @@ def posterior(tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, u
         from the rest of the row where it is missing.
     unseen : {"missing", "error"}
         What becomes of categories that the model does not know.
+    absent : {"error", "sum_out"}
+        What becomes of columns of the model that the table does not have: an error, or summed out as missing cells are.
 
     Returns
     -------
     DataFrame
-        Columns are pairs (node, state). Rows of probability zero are NaN, with a warning.
+        Columns are pairs (node, state). Rows of probability zero are NaN in all of them, with a warning: also the nodes
+        of a forest's other trees, and nodes whose cells are filled.
 
     Examples
     --------
@@ -240,21 +290,24 @@ def posterior(tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, u
     0      0.750  0.250
     1      0.125  0.875
     """
-    engine, tables, data = _ask(tree, X, None, unseen)
+    engine, tables, data = _ask(tree, X, None, unseen, absent)
     names = list(tree.latent_names if nodes is None else nodes)
     beliefs = engine.beliefs(tables, [tree.index(name) for name in names])
     columns = pd.MultiIndex.from_tuples(
         [(name, state) for name in names for state in tree.state_names[tree.index(name)]], names=["node", "state"]
     )
     values = np.concatenate([*beliefs, np.empty((data.n_distinct, 0))], axis=1)[rows_as_given(data)]
-    _warn_of_impossible(np.isnan(values).any(axis=1), X, data)
+    if names:
+        _warn_of_impossible(_impossible(engine, tables, data), X, data, "their posterior is undefined (NaN)")
     return pd.DataFrame(values, index=index_of(X, data), columns=columns)
 
 
 def most_likely(
-    tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing"
+    tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing", absent: str = "error"
 ) -> pd.DataFrame:
     """Return the most likely state of each node given each row, each node by itself. See :func:`posterior`.
+
+    A filled cell is its own most likely state. What a row of probability zero leaves open has none, with a warning.
 
     Examples
     --------
@@ -263,20 +316,36 @@ def most_likely(
     >>> most_likely(tree, pd.DataFrame({"x": ["a", "b"]}))["H"].tolist()
     ['low', 'high']
     """
-    engine, tables, data = _ask(tree, X, None, unseen)
+    check_is_model(tree)
     names = list(tree.latent_names if nodes is None else nodes)
-    rows = rows_as_given(data)
+    found, impossible, data = _likeliest(tree, X, names, unseen, absent)
+    if names:
+        _warn_of_impossible(impossible, X, data, "their hidden states and gaps stay open")
+    return found
+
+
+def _likeliest(
+    tree: LatentTree, X, names: list[Hashable], unseen: str, absent: str
+) -> tuple[pd.DataFrame, np.ndarray, CategoricalData]:
+    """Return the table of :func:`most_likely`, which rows are impossible, and the data."""
+    engine, tables, data = _ask(tree, X, None, unseen, absent)
+    rows, cells = rows_as_given(data), data.codes_of(names)
     found: dict[Hashable, pd.Series] = {}
-    for name, belief in zip(names, engine.beliefs(tables, [tree.index(name) for name in names]), strict=True):
-        impossible = np.isnan(belief).any(axis=1)
-        codes = np.where(impossible, -1, np.argmax(np.nan_to_num(belief), axis=1))
-        found[name] = decode(codes[rows], tree.state_names[tree.index(name)])
-        _warn_of_impossible(impossible[rows], X, data)
-    return _frame(found, index_of(X, data))
+    nodes = [tree.index(name) for name in names]
+    for node, belief, seen in zip(nodes, engine.beliefs(tables, nodes), cells.T, strict=True):
+        best = np.where(np.isnan(belief).any(axis=1), -1, np.argmax(np.nan_to_num(belief), axis=1))
+        found[tree.names[node]] = decode(np.where(seen >= 0, seen, best)[rows], tree.state_names[node])
+    return _frame(found, index_of(X, data)), _impossible(engine, tables, data), data
 
 
 def impute(
-    tree: LatentTree, X, *, method: str = "most_likely", random_state=None, unseen: str = "missing"
+    tree: LatentTree,
+    X,
+    *,
+    method: str = "most_likely",
+    random_state=None,
+    unseen: str = "missing",
+    absent: str = "error",
 ) -> pd.DataFrame:
     """Return the table with its gaps filled.
 
@@ -292,14 +361,18 @@ def impute(
     random_state : int or Generator, optional
         For draws.
     unseen : {"missing", "error"}
-        What becomes of categories that the model does not know: filled as gaps are, with a warning, or refused.
+        What becomes of categories that the model does not know: filled as gaps are, with a warning, or refused. Values
+        that count as missing under the model are gaps, and filled without one.
+    absent : {"error", "sum_out"}
+        What becomes of columns of the model that the table does not have: an error, or filled as if all of their cells
+        were missing, and put last.
 
     Returns
     -------
     DataFrame
         The columns of the model under the table's index, as a pandas frame also where the table was none: in the order
         of the table, and categorical where they are there; the columns of an array are in the model's order. Rows of
-        probability zero keep their gaps.
+        probability zero keep their gaps, with a warning. Filled cells stay as they are in any row.
 
     Examples
     --------
@@ -312,15 +385,26 @@ def impute(
         raise ValueError(f"method is {method!r}; give 'most_likely' or 'draw'")
     check_is_model(tree)
     if method == "most_likely":
-        return _like(X, most_likely(tree, X, tree.observed_names, unseen=unseen))
-    data = encode_for(tree, X, unseen=unseen)
+        filled, impossible, data = _likeliest(tree, X, list(tree.observed_names), unseen, absent)
+    else:
+        filled, impossible, data = _drawn(tree, X, np.random.default_rng(random_state), unseen, absent)
+    _warn_of_impossible(impossible, X, data, "their gaps stay")
+    return _like(X, filled)
+
+
+def _drawn(
+    tree: LatentTree, X, rng: np.random.Generator, unseen: str, absent: str
+) -> tuple[pd.DataFrame, np.ndarray, CategoricalData]:
+    """Return the table with its gaps drawn, which rows are impossible, and the data."""
+    data = encode_for(tree, X, unseen=unseen, absent=absent)
     # every row draws for itself, also where rows are equal
     rows = CategoricalData(
         data.columns, data.state_names, data.codes[rows_as_given(data)], np.ones(data.n_rows), np.arange(data.n_rows)
     )
     engine = engine_for(tree, rows)
-    drawn = engine.draw(engine.layout.pack(tree.tables), np.random.default_rng(random_state))
-    return _like(X, _frame_of_codes(tree, drawn, ~tree.latent, index_of(X, data)))
+    tables = engine.layout.pack(tree.tables)
+    filled = _frame_of_codes(tree, engine.draw(tables, rng), ~tree.latent, index_of(X, data))
+    return filled, _impossible(engine, tables, rows), data
 
 
 def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
@@ -380,8 +464,10 @@ def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Genera
     return codes
 
 
-def _ask(tree: LatentTree, X, sample_weight, unseen: str) -> tuple[TreeEngine, np.ndarray, CategoricalData]:
-    data = encode_for(tree, X, sample_weight=sample_weight, unseen=unseen)
+def _ask(
+    tree: LatentTree, X, sample_weight, unseen: str, absent: str, **survey: Unpack[Survey]
+) -> tuple[TreeEngine, np.ndarray, CategoricalData]:
+    data = encode_for(tree, X, sample_weight=sample_weight, unseen=unseen, absent=absent, **survey)
     engine = engine_for(tree, data)
     return engine, engine.layout.pack(tree.tables), data
 
@@ -426,9 +512,9 @@ def _like(X, filled: pd.DataFrame) -> pd.DataFrame:
         return filled
     given = {plain(name): at for at, name in enumerate(X.columns)}
     columns = {}
-    for at in sorted(range(filled.shape[1]), key=lambda at: given[filled.columns[at]]):
+    for at in sorted(range(filled.shape[1]), key=lambda at: given.get(filled.columns[at], len(given))):
         name, column = filled.columns[at], filled.iloc[:, at].reset_index(drop=True)
-        columns[name] = in_dtype_of(column, X.dtypes.iloc[given[name]])
+        columns[name] = in_dtype_of(column, X.dtypes.iloc[given[name]]) if name in given else column
     return _frame(columns, X.index)
 
 
@@ -439,11 +525,16 @@ def _frame(columns: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame:
     return frame
 
 
-def _warn_of_impossible(impossible: np.ndarray, X, data: CategoricalData) -> None:
+def _impossible(engine: TreeEngine | NetworkEngine, tables: np.ndarray, data: CategoricalData) -> np.ndarray:
+    """Tell which rows, as they were given, have probability zero."""
+    return np.isneginf(engine.row_log_likelihoods(tables))[rows_as_given(data)]
+
+
+def _warn_of_impossible(impossible: np.ndarray, X, data: CategoricalData, consequence: str) -> None:
     if impossible.any():
-        first = index_of(X, data)[np.flatnonzero(impossible)[:3]].tolist()
+        first = index_of(X, data)[np.flatnonzero(impossible)[:MOST_NAMED]].tolist()
         warnings.warn(
-            f"rows of probability zero under the model: {int(impossible.sum())} (the first: {first}); their "
-            "posterior is undefined (NaN). Fit with a prior, e.g. prior=0.01, to rule nothing out.",
+            f"rows of probability zero under the model: {int(impossible.sum())} (the first: {first}); {consequence}. "
+            "Fit with a prior, e.g. prior=0.01, to rule nothing out.",
             stacklevel=3,
         )

@@ -1,7 +1,8 @@
 """How good a tree is for a table: likelihood against complexity. Larger scores are better.
 
 ``LL`` is the log-likelihood of the table (natural logarithm), ``d`` the number of free parameters of the tree, and
-``N`` the sum of the rows' weights, which is the number of rows if there are none. BIC and its relatives carry the
+``N`` the sum of the rows' weights: the number of rows if there are none, Kish's effective number of rows of sampling
+weights (see :func:`pgmpy_latent.encode`). BIC and its relatives carry the
 sign of the papers on latent trees: -2 times as much is what statistical software prints. Missing cells are summed
 out. A row that is impossible under the tree makes every score minus infinity.
 """
@@ -9,6 +10,7 @@ out. A row that is impossible under the tree makes every score minus infinity.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from scipy.special import gammaln
@@ -16,6 +18,7 @@ from scipy.special import gammaln
 from pgmpy_latent.completion import Completed, complete, open_entropy
 from pgmpy_latent.dimension import effective_dimension, n_parameters
 from pgmpy_latent.queries import encode_for, log_likelihood
+from pgmpy_latent.survey import Survey
 from pgmpy_latent.tree import LatentTree
 
 __all__ = [
@@ -36,9 +39,9 @@ __all__ = [
 ]
 
 
-def _likelihood_and_weight(tree: LatentTree, X, sample_weight) -> tuple[float, float]:
+def _likelihood_and_weight(tree: LatentTree, X, sample_weight, survey: Survey) -> tuple[float, float]:
     """Return LL and N, without the counts that only some scores need."""
-    data = encode_for(tree, X, sample_weight=sample_weight)
+    data = encode_for(tree, X, sample_weight=sample_weight, **survey)
     return log_likelihood(tree, data), data.total_weight
 
 
@@ -62,7 +65,7 @@ def _icl(bic_value: float, entropy: float) -> float:
     return bic_value if np.isneginf(bic_value) else bic_value - entropy  # an impossible row has no posterior
 
 
-def bic(tree: LatentTree, X, *, sample_weight=None) -> float:
+def bic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return the Bayesian information criterion, ``LL - d/2 ln N``; larger is better.
 
     Parameters
@@ -72,7 +75,7 @@ def bic(tree: LatentTree, X, *, sample_weight=None) -> float:
     X : DataFrame, array or CategoricalData
         The table; missing cells are summed out.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows.
+        Weights of the rows, or the name of the column that holds them.
 
     Returns
     -------
@@ -91,11 +94,11 @@ def bic(tree: LatentTree, X, *, sample_weight=None) -> float:
     >>> round(bic(tree, pd.DataFrame({"x": ["a", "b", "b", "b"]})), 4)
     -2.9425
     """
-    total, n = _likelihood_and_weight(tree, X, sample_weight)
+    total, n = _likelihood_and_weight(tree, X, sample_weight, survey)
     return _bic(total, n_parameters(tree), n)
 
 
-def aic(tree: LatentTree, X, *, sample_weight=None) -> float:
+def aic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return Akaike's information criterion, ``LL - d``; larger is better.
 
     ``LL`` is the log-likelihood and ``d`` the number of free parameters. Arguments are those of :func:`bic`.
@@ -107,11 +110,11 @@ def aic(tree: LatentTree, X, *, sample_weight=None) -> float:
     >>> round(aic(tree, pd.DataFrame({"x": ["a", "b", "b", "b"]})), 4)
     -3.2493
     """
-    total, _ = _likelihood_and_weight(tree, X, sample_weight)
+    total, _ = _likelihood_and_weight(tree, X, sample_weight, survey)
     return _aic(total, n_parameters(tree))
 
 
-def caic(tree: LatentTree, X, *, sample_weight=None) -> float:
+def caic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return the consistent AIC, ``LL - d/2 (ln N + 1)``; larger is better.
 
     ``LL`` is the log-likelihood, ``d`` the number of free parameters and ``N`` the sum of the weights. Arguments are
@@ -128,11 +131,11 @@ def caic(tree: LatentTree, X, *, sample_weight=None) -> float:
     >>> round(caic(tree, pd.DataFrame({"x": ["a", "b", "b", "b"]})), 4)
     -3.4425
     """
-    total, n = _likelihood_and_weight(tree, X, sample_weight)
+    total, n = _likelihood_and_weight(tree, X, sample_weight, survey)
     return _caic(total, n_parameters(tree), n)
 
 
-def adjusted_bic(tree: LatentTree, X, *, sample_weight=None) -> float:
+def adjusted_bic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return the sample-size adjusted BIC, ``LL - d/2 ln((N + 2) / 24)``; larger is better.
 
     ``LL`` is the log-likelihood, ``d`` the number of free parameters and ``N`` the sum of the weights. Below 22 rows
@@ -151,14 +154,14 @@ def adjusted_bic(tree: LatentTree, X, *, sample_weight=None) -> float:
     >>> round(adjusted_bic(tree, pd.DataFrame({"x": ["a", "b"] * 23})), 4)
     -38.848
     """
-    total, n = _likelihood_and_weight(tree, X, sample_weight)
+    total, n = _likelihood_and_weight(tree, X, sample_weight, survey)
     return _adjusted_bic(total, n_parameters(tree), n)
 
 
 # How sure the rows are of their hidden states
 
 
-def classification_entropy(tree: LatentTree, X, *, sample_weight=None) -> float:
+def classification_entropy(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return how unsure the rows are of their hidden states, in nats; zero is certain.
 
     ``E = sum_n w_n H_n`` with ``H_n = - sum_h P(h | x_n) ln P(h | x_n)``, where ``w_n`` is the weight of row ``n``,
@@ -182,7 +185,7 @@ def classification_entropy(tree: LatentTree, X, *, sample_weight=None) -> float:
     X : DataFrame, array or CategoricalData
         The table.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows.
+        Weights of the rows, or the name of the column that holds them.
 
     Returns
     -------
@@ -197,10 +200,10 @@ def classification_entropy(tree: LatentTree, X, *, sample_weight=None) -> float:
     >>> round(classification_entropy(tree, pd.DataFrame({"x": ["a", "b", None]})), 4)  # 3 ln 2
     2.0794
     """
-    return open_entropy(complete(tree, X, sample_weight))[0]
+    return open_entropy(complete(tree, X, sample_weight, **survey))[0]
 
 
-def icl(tree: LatentTree, X, *, sample_weight=None) -> float:
+def icl(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return the integrated completed likelihood criterion, ``BIC - E``; larger is better.
 
     ``BIC`` is :func:`bic` and ``E`` is :func:`classification_entropy`, that of the joint posterior of all hidden
@@ -221,12 +224,12 @@ def icl(tree: LatentTree, X, *, sample_weight=None) -> float:
     >>> round(bic(tree, X), 4), round(icl(tree, X), 4)
     (-2.426, -3.4268)
     """
-    done = complete(tree, X, sample_weight)
+    done = complete(tree, X, sample_weight, **survey)
     value = _bic(done.log_likelihood, n_parameters(tree), done.total_weight)
     return _icl(value, open_entropy(done)[0])
 
 
-def relative_entropy(tree: LatentTree, X, *, sample_weight=None) -> float:
+def relative_entropy(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return how well the rows' hidden states are known, from 0 (not at all) to 1 (for certain); larger is better.
 
     ``1 - E / (N sum_h ln k_h)``, where ``E`` is :func:`classification_entropy`, ``N`` the sum of the weights and
@@ -248,7 +251,7 @@ def relative_entropy(tree: LatentTree, X, *, sample_weight=None) -> float:
     >>> round(relative_entropy(tree, pd.DataFrame({"x": ["a", "b"]})), 4)
     0.2781
     """
-    return _relative_entropy(*open_entropy(complete(tree, X, sample_weight)))
+    return _relative_entropy(*open_entropy(complete(tree, X, sample_weight, **survey)))
 
 
 def _relative_entropy(entropy: float, largest: float) -> float:
@@ -257,7 +260,7 @@ def _relative_entropy(entropy: float, largest: float) -> float:
     return max(1 - entropy / largest, 0.0) if largest > 0 else 1.0
 
 
-def cheeseman_stutz(tree: LatentTree, X, *, sample_weight=None, prior: float = 1.0) -> float:
+def cheeseman_stutz(tree: LatentTree, X, *, sample_weight=None, prior: float = 1.0, **survey: Unpack[Survey]) -> float:
     """Return the Cheeseman-Stutz approximation of the log marginal likelihood; larger is better.
 
     ``CS = LL(D | θ) - LL(D' | θ) + ln P(D')``. Here ``D`` is the table and ``θ`` are the tree's tables. ``D'`` is
@@ -280,7 +283,7 @@ def cheeseman_stutz(tree: LatentTree, X, *, sample_weight=None, prior: float = 1
     X : DataFrame, array or CategoricalData
         The table.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows.
+        Weights of the rows, or the name of the column that holds them.
     prior : float
         ``α``, above zero. 1 is uniform.
 
@@ -305,7 +308,7 @@ def cheeseman_stutz(tree: LatentTree, X, *, sample_weight=None, prior: float = 1
     >>> round(float(np.exp(cheeseman_stutz(tree, pd.DataFrame({"x": ["a", "b"]})))), 4)
     0.1667
     """
-    return _cheeseman_stutz(complete(tree, X, sample_weight), prior)
+    return _cheeseman_stutz(complete(tree, X, sample_weight, **survey), prior)
 
 
 def _cheeseman_stutz(done: Completed, prior: float) -> float:
@@ -319,7 +322,7 @@ def _cheeseman_stutz(done: Completed, prior: float) -> float:
     return float(done.log_likelihood - done.completed_log_likelihood + marginal)
 
 
-def effective_bic(tree: LatentTree, X, *, sample_weight=None, random_state=0) -> float:
+def effective_bic(tree: LatentTree, X, *, sample_weight=None, random_state=0, **survey: Unpack[Survey]) -> float:
     """Return the BIC with the effective dimension, ``LL - d_e/2 ln N``; larger is better.
 
     ``LL`` is the log-likelihood, ``d_e`` is :func:`effective_dimension` and ``N`` the sum of the weights. With
@@ -334,7 +337,7 @@ def effective_bic(tree: LatentTree, X, *, sample_weight=None, random_state=0) ->
     >>> round(effective_bic(tree, pd.DataFrame({"x": ["a", "b"]})), 4)
     -1.7329
     """
-    total, n = _likelihood_and_weight(tree, X, sample_weight)
+    total, n = _likelihood_and_weight(tree, X, sample_weight, survey)
     return _bic(total, effective_dimension(tree, random_state=random_state), n)
 
 
@@ -383,7 +386,14 @@ class Summary:
 
 
 def summary(
-    tree: LatentTree, X, *, sample_weight=None, prior: float = 1.0, effective: bool = True, random_state=0
+    tree: LatentTree,
+    X,
+    *,
+    sample_weight=None,
+    prior: float = 1.0,
+    effective: bool = True,
+    random_state=0,
+    **survey: Unpack[Survey],
 ) -> Summary:
     """Return all scores at once, from a single propagation.
 
@@ -394,7 +404,7 @@ def summary(
     X : DataFrame, array or CategoricalData
         The table.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows.
+        Weights of the rows, or the name of the column that holds them.
     prior : float
         Dirichlet parameter of :func:`cheeseman_stutz`.
     effective : bool
@@ -414,7 +424,7 @@ def summary(
     >>> round(scores.bic, 4), round(scores.aic, 4), scores.relative_entropy
     (-2.9425, -3.2493, 1.0)
     """
-    done = complete(tree, X, sample_weight)
+    done = complete(tree, X, sample_weight, **survey)
     total, d, n = done.log_likelihood, n_parameters(tree), done.total_weight
     entropy, largest = open_entropy(done)
     dimension = effective_dimension(tree, random_state=random_state) if effective else None

@@ -125,8 +125,8 @@ def open_shards(
     """
     graph = (names, parents, cards)
     reads = [
-        (held, partial(read_shard, labels=labels, reading=reading, state_names=states))
-        for held, labels, reading, states in table.calls
+        (held, partial(read_shard, labels=labels, reading=reading, state_names=states, scale=scale))
+        for held, labels, reading, states, scale in table.calls
     ]
     if table.client is not None:
         yield Shards(table, _OnWorkers(table.client, reads), *graph)

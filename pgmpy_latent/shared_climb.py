@@ -16,8 +16,9 @@ from typing import Protocol
 import numpy as np
 
 from pgmpy_latent import _jobs
+from pgmpy_latent._arrays import ROUNDING
 from pgmpy_latent.climb import Climb, Fit, Route, climb_to_the_top
-from pgmpy_latent.iteration import Problem
+from pgmpy_latent.iteration import Problem, step
 
 #: Seconds that EM takes here before its starts are shared; less is not worth the way.
 HERE = 1.0
@@ -156,9 +157,66 @@ class SharedClimb:
 
 
 def taken_up(
-    state: dict, problem: Problem, route: Route, report: Callable, n_jobs: int | None, keeper: Keeper
+    state: dict, n_starts: int, problem: Problem, route: Route, report: Callable, n_jobs: int | None, keeper: Keeper
 ) -> SharedClimb:
-    """Return the climb that was kept."""
+    """Return the climb that was kept; raise if it is not one of so many starts, or not what the table says."""
+    for snapshot in (state["climb"], *(part for _, part in state["parts"])):
+        _check_snapshot(snapshot, n_starts, problem)
     shared = SharedClimb(Climb.of(state["climb"], problem, route, report), n_jobs, keeper)
     shared.parts = [tuple(part) for part in state["parts"]]
     return shared
+
+
+# What was kept ------------------------------------------------------------------------------------
+
+#: What a snapshot says of all starts together, and how.
+KINDS = {"n_iter": int, "cycles": int, "highest": float, "atol": float, "polished": bool, "best_value": float,
+         "reached": bool}  # fmt: skip
+
+
+def check_tables(tables, layout) -> None:
+    """Raise if flat tables are not of the size of a layout, or their rows are no probabilities.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.propagation.layout import Layout
+    >>> check_tables(np.array([0.5, 0.6]), Layout([(1, 2)]))
+    Traceback (most recent call last):
+    ValueError: its tables hold no probabilities
+    """
+    if not isinstance(tables, np.ndarray) or tables.dtype != np.float64 or tables.shape[-1:] != (layout.size,):
+        raise ValueError(f"its tables are not of {layout.size} numbers")
+    if not (tables >= 0).all() or not (np.abs(layout.row_sums(tables) - 1) <= ROUNDING).all():
+        raise ValueError("its tables hold no probabilities")
+
+
+def _check_snapshot(snapshot: dict, n_starts: int, problem: Problem) -> None:
+    """Raise if a snapshot of a climb is not what one step from its tables says."""
+    numbers, final = snapshot["numbers"], snapshot["final"]
+    n_here = len(numbers)
+    for name in Climb.PER_START:
+        kind = "i" if name == "numbers" else "f"
+        if snapshot[name].dtype.kind != kind or len(snapshot[name]) != n_here:
+            raise ValueError(f"its {name!r} of {n_here} starts is no such thing")
+    for name, kind in KINDS.items():
+        if type(snapshot[name]) is not kind:
+            raise ValueError(f"its {name!r} is {snapshot[name]!r}")
+    if final.shape != (n_starts,) or final.dtype != np.float64 or not set(numbers.tolist()) <= set(range(n_starts)):
+        raise ValueError(f"it does not know where {n_starts} starts are")
+    if not snapshot["n_iter"] >= 1 or len(set(numbers.tolist())) < n_here or not {*snapshot["best"]} <= {0}:
+        raise ValueError("it has starts twice, or before their beginning")
+    if n_here:
+        _check_step(problem, snapshot["before"], snapshot)
+    for number, value, tables, converged, remaining in snapshot["best"].values():
+        if number not in range(n_starts) or type(converged) is not bool or type(remaining) is not float:
+            raise ValueError("its best start is no such thing")
+        _check_step(problem, tables[None], {"value": np.array([value])})
+
+
+def _check_step(problem: Problem, before: np.ndarray, known: dict) -> None:
+    """Raise if a step from some tables does not lead to what is known about it."""
+    check_tables(before, problem.engine.layout)
+    logs, values, at = step(problem, before, None)
+    for name, found in {"logs": logs, "value": values, "at": at}.items():
+        if name in known and not np.allclose(known[name], found, rtol=ROUNDING, atol=ROUNDING):
+            raise ValueError(f"its {name!r} is not what a step from its tables gives")

@@ -11,8 +11,9 @@ import pandas as pd
 from scipy import sparse
 
 from pgmpy_latent._columns import sort_key
-from pgmpy_latent.data import CategoricalData, checked_weights
+from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.survey import are_whole, check_kind, checked_weights, kind_of, kish_scale, names_column, numbered
 
 #: How many cells a block of rows may have once it is written out.
 BLOCK_CELLS = 2**25
@@ -45,6 +46,8 @@ class SparseRows:
         Weights of the rows.
     states : tuple
         What zero and one are called.
+    weight_kind : {None, "frequency", "sampling"}
+        What the weights are; sampling weights sum to Kish's effective number of rows.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class SparseRows:
     ones: sparse.csr_array
     weights: np.ndarray
     states: tuple = (0, 1)
+    weight_kind: str | None = None
 
     @property
     def n_rows(self) -> int:
@@ -117,13 +121,13 @@ class SparseRows:
         """
         order = sorted(range(len(self.columns)), key=lambda at: sort_key(self.columns[at]))
         columns = tuple(self.columns[at] for at in order)
-        return SparseRows(columns, self.ones[:, order].tocsr(), self.weights, self.states)
+        return SparseRows(columns, self.ones[:, order].tocsr(), self.weights, self.states, self.weight_kind)
 
     def __repr__(self) -> str:
         return f"SparseRows({self.n_rows} rows, {len(self.columns)} columns, {self.ones.nnz} ones)"
 
 
-def read_sparse(X, sample_weight=None) -> SparseRows:
+def read_sparse(X, sample_weight=None, *, weight_kind: str | None = None, strata=None, cluster=None) -> SparseRows:
     """Read a sparse table of zeros and ones.
 
     Parameters
@@ -132,6 +136,10 @@ def read_sparse(X, sample_weight=None) -> SparseRows:
         Zeros and ones, or booleans. The columns of a matrix are called 0, 1, 2 and so on.
     sample_weight : array, shape (n_rows,), optional
         Weights of the rows; a row of weight zero counts as absent.
+    weight_kind : {"frequency", "sampling"}, optional
+        What the weights are. See :func:`pgmpy_latent.encode`.
+    strata, cluster : arrays, shape (n_rows,), optional
+        How rows were drawn. They are looked at, but change nothing in what is learned.
 
     Returns
     -------
@@ -148,8 +156,16 @@ def read_sparse(X, sample_weight=None) -> SparseRows:
     Traceback (most recent call last):
     pgmpy_latent.exceptions.DataError: column 1 of the sparse table holds 2, not only zeros and ones...
     """
+    check_kind(weight_kind)
+    if any(map(names_column, (sample_weight, strata, cluster))):
+        raise DataError(
+            "sample_weight, strata and cluster of a sparse table are values, one per row; its columns hold zeros and "
+            "ones alone"
+        )
+    for what, labels in (("strata", strata), ("cluster", cluster)):
+        numbered(labels, what, X.n_rows if isinstance(X, SparseRows) else X.shape[0])
     if isinstance(X, SparseRows):
-        return X if sample_weight is None else _weighted(X, sample_weight)
+        return X if sample_weight is None else _weighted(X, sample_weight, weight_kind)
     if len(X.shape) != 2:
         raise DataError(f"Expected 2D array, got {len(X.shape)}D sparse array instead; give a row per observation")
     if 0 in X.shape:
@@ -167,14 +183,18 @@ def read_sparse(X, sample_weight=None) -> SparseRows:
     ones.eliminate_zeros()
     ones.sort_indices()
     rows = SparseRows(tuple(names), ones, np.ones(len(ones.indptr) - 1), states)
-    return rows if sample_weight is None else _weighted(rows, sample_weight)
+    return rows if sample_weight is None else _weighted(rows, sample_weight, weight_kind)
 
 
-def _weighted(rows: SparseRows, sample_weight) -> SparseRows:
+def _weighted(rows: SparseRows, sample_weight, weight_kind: str | None) -> SparseRows:
     """Return the rows with weights on top of those they have."""
     weights = rows.weights * checked_weights(sample_weight, rows.n_rows)
     kept = weights > 0
-    return SparseRows(rows.columns, rows.ones[kept], weights[kept], rows.states)
+    weights = weights[kept]
+    kind = kind_of(weight_kind, are_whole(weights))
+    if kind == "sampling":
+        weights = weights * kish_scale(weights)
+    return SparseRows(rows.columns, rows.ones[kept], weights, rows.states, kind)
 
 
 def _of_frame(X: pd.DataFrame) -> tuple[list, sparse.coo_array]:

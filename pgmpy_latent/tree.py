@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -119,6 +119,9 @@ class LatentTree(Named):
         Which nodes are hidden.
     tables : sequence of arrays, shape (parent's states or 1, states)
         Conditional probabilities; every row sums to one.
+    missing : dict of column to values, or pairs of them, optional
+        Values of observed nodes that count as missing cells wherever rows are read, as 99 for "no answer"; kept as
+        pairs (name, values).
 
     Examples
     --------
@@ -141,10 +144,12 @@ class LatentTree(Named):
     parent: np.ndarray
     latent: np.ndarray
     tables: tuple[np.ndarray, ...]
+    missing: tuple[tuple[Hashable, tuple[Hashable, ...]], ...] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "names", tuple(self.names))
         object.__setattr__(self, "state_names", tuple(tuple(states) for states in self.state_names))
+        object.__setattr__(self, "missing", pairs_of_codes(self.missing))
         object.__setattr__(self, "parent", read_only(self.parent, np.int64))
         object.__setattr__(self, "latent", read_only(self.latent, np.bool_))
         object.__setattr__(self, "tables", tuple(read_only(table, np.float64) for table in self.tables))
@@ -176,7 +181,7 @@ class LatentTree(Named):
 
     def with_tables(self, tables: Sequence[np.ndarray]) -> LatentTree:
         """Return the same tree with other tables."""
-        return LatentTree(self.names, self.state_names, self.parent, self.latent, tables)
+        return LatentTree(self.names, self.state_names, self.parent, self.latent, tables, self.missing)
 
     def __eq__(self, other) -> bool:
         if not isinstance(other, LatentTree):
@@ -188,6 +193,7 @@ class LatentTree(Named):
             and np.array_equal(self.parent, other.parent)
             and np.array_equal(self.latent, other.latent)
             and all(np.array_equal(a, b) for a, b in zip(self.tables, other.tables, strict=True))
+            and same_codes(self.missing, other.missing)
         )
 
     def __hash__(self) -> int:
@@ -198,7 +204,7 @@ class LatentTree(Named):
         return f"LatentTree({self.n_nodes} nodes, {int(self.latent.sum())} latent, {parameters} parameters)"
 
     def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
-        return LatentTree, (self.names, self.state_names, self.parent, self.latent, self.tables)
+        return LatentTree, (self.names, self.state_names, self.parent, self.latent, self.tables, self.missing)
 
     def __deepcopy__(self, memo) -> LatentTree:
         return self  # immutable
@@ -211,6 +217,28 @@ def same_types(left: Iterable[Iterable], right: Iterable[Iterable]) -> bool:
     )
 
 
+def pairs_of_codes(missing) -> tuple[tuple[Hashable, tuple[Hashable, ...]], ...]:
+    """Return values that count as missing as pairs (name, values), from a dict or pairs; names without any are dropped.
+
+    Examples
+    --------
+    >>> pairs_of_codes({"age": [99, -1], "sex": []})
+    (('age', (99, -1)),)
+    """
+    pairs = missing.items() if isinstance(missing, Mapping) else missing
+    listed = ((name, tuple(values)) for name, values in pairs)
+    return tuple((name, values) for name, values in listed if values)
+
+
+def same_codes(left: tuple, right: tuple) -> bool:
+    """Tell whether the same values count as missing, in whatever order they are named."""
+    mine, theirs = (
+        {name: {(isinstance(value, bool), value) for value in values} for name, values in pairs}
+        for pairs in (left, right)
+    )
+    return mine == theirs
+
+
 def check(tree: LatentTree) -> None:
     """Raise unless every invariant of a :class:`LatentTree` holds.
 
@@ -221,6 +249,7 @@ def check(tree: LatentTree) -> None:
     5. A table has one row per state of the parent (one row at a root) and one column per state.
     6. Probabilities are finite and at least zero; each row sums to one (within 1e-8).
     7. Arrays are read-only.
+    8. Values that count as missing are those of observed nodes, hashable, and none of their states.
 
     Raises
     ------
@@ -263,6 +292,20 @@ def check_names(tree: Named, above: str) -> None:
             raise InvalidTreeError(f"node {name!r} has no states; it needs at least one")
         if len(set(states)) < len(states):
             raise InvalidTreeError(f"node {name!r} names a state twice: {list(states)}")
+    _check_codes(tree)
+
+
+def _check_codes(tree: Named) -> None:
+    """Raise unless the values that count as missing are those of observed nodes, and none of their states."""
+    for name, values in tree.missing:
+        if name not in tree.observed_names:
+            raise InvalidTreeError(f"missing names {name!r}, which is no observed node; name columns only")
+        states = {(isinstance(state, bool), state) for state in tree.state_names[tree.index(name)]}
+        for value in values:
+            if not isinstance(value, Hashable):
+                raise InvalidTreeError(f"missing of {name!r} holds {value!r}; give text, numbers or booleans")
+            if (isinstance(value, bool), value) in states:
+                raise InvalidTreeError(f"{value!r} is a state of {name!r} and counts as missing; decide for one")
 
 
 def _check_parents(tree: LatentTree) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import t as student
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
@@ -24,6 +24,7 @@ from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.network import LatentNetwork, as_network
 from pgmpy_latent.networks.states import reordered
 from pgmpy_latent.queries import engine_for, model_and_data
+from pgmpy_latent.survey import Design, Survey
 from pgmpy_latent.tree import LatentTree, Named
 
 #: How much of the tables that EM begins with, for a bootstrap draw, is uniform: it could not leave a zero.
@@ -43,7 +44,10 @@ def standard_errors(
     X,
     *,
     sample_weight=None,
-    method: str = "information",
+    weight_kind: str | None = None,
+    strata=None,
+    cluster=None,
+    method: str | None = None,
     level: float = 0.95,
     n_bootstrap: int = 200,
     random_state=0,
@@ -59,10 +63,14 @@ def standard_errors(
     X : DataFrame, array or CategoricalData
         The table that it was fitted to.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows. They count as numbers of rows, so their scale matters: weights of a survey should sum to
-        the (effective) number of people asked.
-    method : {"information", "bootstrap"}
-        From the curvature of the likelihood, or from fits to rows drawn anew from the table, with replacement.
+        Weights of the rows, or the name of the column that holds them.
+    weight_kind, strata, cluster
+        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. The kind is that of the learner
+        by default.
+    method : {"information", "sandwich", "bootstrap"}, optional
+        From the curvature of the likelihood; from the curvature and from how much the gradients of rows, or of
+        clusters, differ; or from fits to rows, or clusters, drawn anew from the table, with replacement. By default
+        ``"sandwich"`` where there are sampling weights, strata or clusters, and ``"information"`` otherwise.
     level : float
         How often the intervals shall cover the truth.
     n_bootstrap : int
@@ -97,6 +105,12 @@ def standard_errors(
     differences of exact gradients, by the logits of the probabilities of each row of each table. Standard errors of
     probabilities follow by the delta method. Intervals are made on the scale of logits, and so stay within 0 and 1.
 
+    *Sandwich.* With A the information and B the variance of the gradient of the log-likelihood, as differences between
+    units within strata show it, the variance is ``inv(A) B inv(A)``. Units are clusters, or rows where there are no
+    clusters. It is right for sampling weights, and also where the model is not quite true. Intervals use Student's
+    distribution with the number of units less the number of strata as degrees of freedom. Strata with a single unit
+    are joined (``docs/survey_weights.md``); finite populations are not corrected for.
+
     *At the boundary* are probabilities of 0 and 1, also such that EM is still approaching: below 0.001, in a cell that
     stands for less than a tenth of a row. The curvature means nothing there, so their standard error is NaN, and those
     of other entries take them as known. The bootstrap does without this.
@@ -105,26 +119,32 @@ def standard_errors(
     those of a model with more classes than the columns can tell apart, or of a state that no row is in.
 
     *Bootstrap.* EM begins with the model's tables for every draw, a hundredth of the way to uniform ones. Hidden states
-    are matched with the model's by how often rows are in both. Intervals are those between quantiles. A probability of
-    0 stays 0 in most draws; its interval says how rarely anything else is seen, rather than what is possible.
+    are matched with the model's by how often rows are in both. Where rows were drawn in clusters or from strata, so are
+    they here: one unit less than a stratum has, with weights raised to make up for it. Intervals are those between
+    quantiles. A probability of 0 stays 0 in most draws; its interval says how rarely anything else is seen, rather than
+    what is possible.
 
     References
     ----------
     Louis, T. A. (1982). Finding the observed information matrix when using the EM algorithm. Journal of the Royal
     Statistical Society B 44, 226-233.
+    Binder, D. A. (1983). On the variances of asymptotically normal estimators from complex surveys. International
+    Statistical Review 51, 279-292.
 
     Examples
     --------
     >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
-    >>> table = pd.DataFrame({"x": ["a", "b", "b", "b"]})
-    >>> found = standard_errors(tree, table, sample_weight=[100] * 4)
+    >>> table = pd.DataFrame({"x": ["a", "b"]})
+    >>> found = standard_errors(tree, table, sample_weight=[100, 300])
     >>> found.drop(columns=["parent_state", "note"]).round(4)
       node state  probability  standard_error   lower   upper
     0    x     a         0.25          0.0217  0.2100  0.2948
     1    x     b         0.75          0.0217  0.7052  0.7900
     """
     _check_settings(method, level, n_bootstrap, n_jobs)
-    tree, data = model_and_data(model, X, sample_weight=sample_weight)
+    survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+    tree, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
+    method = _method_for(data, method)
     engine = engine_for(tree, data)
     tables = engine.layout.pack(tree.tables)
     log_likelihood, counts = engine.expected_counts(tables)
@@ -137,10 +157,12 @@ def standard_errors(
     fixed = fisher.at_the_boundary(engine.layout, tables, counts)
     boundary = _whole_boundary(engine.layout, fixed)
     with one_blas_thread():
-        if method == "information":
+        if method != "bootstrap":
             problem = em.Problem(engine, n_threads=n_threads)
-            errors, identified = _by_information(tree, problem, tables, counts, fixed, show_progress)
-            lower, upper = _logit_intervals(tables, errors, level)
+            design = (data.design or Design.of_counts(data.weights)) if method == "sandwich" else None
+            errors, identified = _by_information(tree, problem, tables, counts, fixed, design, show_progress)
+            freedom = np.inf if design is None else design.degrees_of_freedom
+            lower, upper = _logit_intervals(tables, errors, level, freedom)
             _warn_of_boundary(boundary)
         else:
             draws = _bootstrapped(tree, data, engine, tables, n_bootstrap, random_state, n_jobs, show_progress)
@@ -154,14 +176,26 @@ def standard_errors(
     return table
 
 
-def _check_settings(method: str, level: float, n_bootstrap: int, n_jobs: int | None) -> None:
-    if method not in ("information", "bootstrap"):
-        raise ValueError(f"method is {method!r}; give 'information' or 'bootstrap'")
+def _check_settings(method: str | None, level: float, n_bootstrap: int, n_jobs: int | None) -> None:
+    if method not in (None, "information", "sandwich", "bootstrap"):
+        raise ValueError(f"method is {method!r}; give 'information', 'sandwich' or 'bootstrap'")
     check_number("level", level, 0)
     if not 0 < level < 1:
         raise ValueError(f"level is {level!r}; give a number between 0 and 1, such as 0.95")
     check_number("n_bootstrap", n_bootstrap, 2, whole=True)
     check_n_jobs(n_jobs)
+
+
+def _method_for(data: CategoricalData, method: str | None) -> str:
+    """Return how standard errors are computed: as asked for, if that is right for the weights."""
+    if method is None:
+        return "information" if data.design is None else "sandwich"
+    if method == "information" and data.design is not None:
+        raise ValueError(
+            "method='information' takes rows for independent draws that all count alike, which rows with sampling "
+            "weights, strata or clusters are not; leave method out, or give 'sandwich' or 'bootstrap'"
+        )
+    return method
 
 
 def _labels(tree: Named) -> pd.DataFrame:
@@ -183,10 +217,12 @@ def _whole_boundary(layout, fixed: np.ndarray) -> np.ndarray:
     return fixed | ((free == 1) & (np.repeat(layout.row_lengths, layout.row_lengths) > 1))
 
 
-def _logit_intervals(tables: np.ndarray, errors: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+def _logit_intervals(
+    tables: np.ndarray, errors: np.ndarray, level: float, freedom: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return confidence limits that lie between 0 and 1; those of a probability that is 1 by definition are 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = norm.ppf((1 + level) / 2) * errors / (tables * (1 - tables))
+        reach = student.ppf((1 + level) / 2, freedom) * errors / (tables * (1 - tables))
         reach = np.where(errors == 0, 0.0, reach)
         return expit(logit(tables) - reach), expit(logit(tables) + reach)
 
@@ -205,17 +241,26 @@ def _warn_of_boundary(boundary: np.ndarray) -> None:
 
 
 def _by_information(
-    tree: LatentTree | LatentNetwork, problem: em.Problem, tables: np.ndarray, counts: np.ndarray, fixed, show_progress
+    tree: LatentTree | LatentNetwork,
+    problem: em.Problem,
+    tables: np.ndarray,
+    counts: np.ndarray,
+    fixed: np.ndarray,
+    design: Design | None,
+    show_progress: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the standard error of every entry, and which entries are identified."""
+    """Return the standard error of every entry, and which entries are identified; with a design, by the sandwich."""
     layout = problem.engine.layout
     unknown = layout.row_sums(counts) <= NO_WEIGHT * problem.engine.weights.sum()
     coordinates = fisher.Coordinates(layout, tables, fixed | unknown)
     curvature = fisher.information(problem, coordinates, show_progress)
-    found = fisher.precision(coordinates, curvature, counts)
+    scatter = None
+    if design is not None:
+        scatter = design.scatter(fisher.row_scores(problem, coordinates, show_progress))
+    found = fisher.precision(coordinates, curvature, counts, scatter=scatter)
     if isinstance(tree, LatentTree) and found.weakest < LITTLE:
         # short of the ridge of maxima, the curvature alone would not show that it is flat along the ridge
-        found = fisher.precision(coordinates, curvature, counts, coordinates.n_parameters - _dimension(tree))
+        found = fisher.precision(coordinates, curvature, counts, coordinates.n_parameters - _dimension(tree), scatter)
     sure = np.repeat(layout.row_lengths, layout.row_lengths) == 1
     errors = np.where(sure, 0.0, found.standard_errors)
     identified = sure | (found.identified & ~unknown)
@@ -295,7 +340,7 @@ class _Draws:
     def fitted(self, draw: int) -> np.ndarray:
         """Return the tables that EM finds for a draw, with hidden states in the order of the model's."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(draw,)))
-        found = em.fit(self.engine.reweighted(drawn_weights(self.data, rng).astype(np.float64)), self.start)
+        found = em.fit(self.engine.reweighted(drawn_weights(self.data, rng)), self.start)
         if found.interrupted:  # EM keeps what it has, but half of a fit is none
             raise KeyboardInterrupt
         return self.match(found.tables)

@@ -6,16 +6,20 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "repeatable",
-    derandomize=True,
-    deadline=None,
-    max_examples=int(os.environ.get("PGMPY_LATENT_EXAMPLES", "60")),
-    suppress_health_check=[HealthCheck.too_slow],
-)
+COMMON = {
+    "deadline": None,
+    "max_examples": int(os.environ.get("PGMPY_LATENT_EXAMPLES", "60")),
+    "suppress_health_check": [HealthCheck.too_slow],
+}
+#: The same examples every time, so that a test fails because of what was changed.
+settings.register_profile("repeatable", derandomize=True, **COMMON)
+#: Other examples every time (``--hypothesis-profile=fresh``); a failure says how to repeat it.
+settings.register_profile("fresh", derandomize=False, database=None, print_blob=True, **COMMON)
 settings.load_profile("repeatable")
 os.environ.pop("COLUMNS", None)  # pytest-xdist tells its workers a width; what is printed is as wide as without
 
+#: A plugin that changes pgmpy, for runs that ask for it.
+collect_ignore = ["next_pgmpy.py"]
 #: The papers' data sets, beside the project; not part of it.
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -57,6 +57,44 @@ def expected_counts(parent, tables, rows, weights):
     return counts
 
 
+def slopes(parent, tables, rows, weights):
+    """Return the derivative of the log-likelihood with respect to every table entry, zeros included.
+
+    The probability of a row is linear in each entry, so that one more of the entry says what its derivative is.
+    """
+    before = np.exp(log_likelihoods(parent, tables, rows))
+    found = [np.zeros_like(table) for table in tables]
+    for node, table in enumerate(tables):
+        for entry in np.ndindex(table.shape):
+            more = [other.copy() for other in tables]
+            more[node][entry] += 1.0
+            found[node][entry] = weights @ (np.exp(log_likelihoods(parent, more, rows)) / before - 1)
+    return found
+
+
+def unmet_conditions(parent, tables, rows, weights):
+    """Return by how much slopes exceed the multiplier of their row: at a maximum (Karush, Kuhn, Tucker) none does.
+
+    The multiplier of "the row sums to one" is the sum of entries times slopes. Where the excess is ``v``, no change of
+    this row alone gains more than ``v`` nats, since the log-likelihood is concave along a row.
+    """
+    found = slopes(parent, tables, rows, weights)
+    return [own - (table * own).sum(axis=1, keepdims=True) for table, own in zip(tables, found, strict=True)]
+
+
+def gain_by_lifting(parent, tables, rows, weights, steps=(1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3)):
+    """Return the most that lifting one entry of one table, at the cost of the others in its row, gains."""
+    before, most = weights @ log_likelihoods(parent, tables, rows), 0.0
+    for node, table in enumerate(tables):
+        for entry in np.ndindex(table.shape):
+            for step in steps:
+                lifted = [other.copy() for other in tables]
+                lifted[node][entry] += step
+                lifted[node][entry[0]] /= 1 + step
+                most = max(most, weights @ log_likelihoods(parent, lifted, rows) - before)
+    return most
+
+
 def beliefs(parent, tables, rows, node):
     """Return P(node | row) for each row."""
     found = np.zeros((len(rows), tables[node].shape[1]))
@@ -515,10 +553,11 @@ def pair_residual(tree, codes, weights, left, right):
     return statistic, df, total
 
 
-def standard_errors(tree, codes, weights):
+def standard_errors(tree, codes, weights, units=None, strata=None):
     """Return the standard errors of all table entries, node by node, from second differences of the log-likelihood.
 
-    The parameters are all entries of a row of a table but the last. Differences are extrapolated to steps of zero.
+    The parameters are all entries of a row of a table but the last. Differences are extrapolated to steps of zero. With
+    ``units``, a label per row, they are sandwich estimates: by how much summed gradients of units differ in strata.
     """
     observed = np.flatnonzero(~tree.latent)
     rows = [(node, row) for node, table in enumerate(tree.tables) for row in range(len(table))]
@@ -529,26 +568,45 @@ def standard_errors(tree, codes, weights):
         for node, code in zip(observed, row, strict=True):
             selection[node] = slice(None) if code < 0 else code
 
-    def log_likelihood(change):
+    def row_logs(change):
         tables = [table.copy() for table in tree.tables]
         for (node, row, state), by in zip(free, change, strict=True):
             tables[node][row, state] += by
             tables[node][row, -1] -= by
         joint = joint_array(tree.with_tables(tables))
-        return weights @ np.log([joint[tuple(selection)].sum() for selection in selections])
+        return np.log([joint[tuple(selection)].sum() for selection in selections])
 
     def hessian(scale):
         steps = np.diag(scale * reach)
         found = np.empty((len(free), len(free)))
         for i, j in combinations_with_replacement(range(len(free)), 2):
-            total = sum(a * b * log_likelihood(a * steps[i] + b * steps[j]) for a in (1, -1) for b in (1, -1))
+            total = sum(a * b * weights @ row_logs(a * steps[i] + b * steps[j]) for a in (1, -1) for b in (1, -1))
             found[i, j] = found[j, i] = total / (4 * steps[i, i] * steps[j, j])
         return found
 
+    def gradients(scale):
+        steps = np.diag(scale * reach)
+        return np.stack([(row_logs(step) - row_logs(-step)) / (2 * step.sum()) for step in steps], axis=1)
+
     covariance = np.linalg.inv((hessian(0.02) - 4 * hessian(0.01)) / 3)
+    if units is not None:
+        slopes = weights[:, None] * (4 * gradients(0.01) - gradients(0.02)) / 3
+        covariance = covariance @ variance_of_total(slopes, units, strata) @ covariance
     errors = []
     for node, row in rows:
         own = [at for at, place in enumerate(free) if place[:2] == (node, row)]
         block = covariance[np.ix_(own, own)]
         errors += [*np.sqrt(np.diag(block)), np.sqrt(block.sum())]
     return np.array(errors)
+
+
+def variance_of_total(values, units, strata=None):
+    """Return the variance of the sum of all rows, from the sums of units within strata: the textbook's formula."""
+    strata = np.zeros(len(values), int) if strata is None else np.asarray(strata)
+    total = np.zeros((values.shape[1], values.shape[1]))
+    for stratum in np.unique(strata):
+        here = strata == stratum
+        sums = np.array([values[here & (units == unit)].sum(axis=0) for unit in np.unique(units[here])])
+        apart = sums - sums.mean(axis=0)
+        total += len(sums) / (len(sums) - 1) * apart.T @ apart
+    return total

@@ -376,7 +376,7 @@ def table_for(tree, codes, weights=None):
         for at, name in enumerate(tree.observed_names)
     }
     states = {name: tree.state_names[tree.index(name)] for name in tree.observed_names}
-    return encode(pd.DataFrame(frame, dtype=object), sample_weight=weights, state_names=states)
+    return encode(pd.DataFrame(frame, dtype=object), sample_weight=weights, weight_kind="frequency", state_names=states)
 
 
 def drawn_codes(tree, n_rows, rng):

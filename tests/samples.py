@@ -1,7 +1,9 @@
 """Trees and networks that several tests use, and comparisons to the last bit."""
 
+import hashlib
 import json
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent._checkpoint import Saved, _back, _plain
+from pgmpy_latent._checkpoint import Saved
+from pgmpy_latent._plain import back, plain
 from pgmpy_latent.convert import model_from_document, model_text
 from pgmpy_latent.data import encode
 from pgmpy_latent.learners import _searching
@@ -36,7 +39,7 @@ class Notes:
         self.saved = []
         self.going_on = going_on
 
-    def take_up(self, entropy):
+    def take_up(self, entropy, seeded=False):
         if self.going_on is None:
             return None
         state, history = self.going_on
@@ -48,6 +51,11 @@ class Notes:
     def tend(self, now=False):
         pass
 
+    def checking(self):
+        return nullcontext()
+
+    taken_up = checking
+
     def watch(self, monkeypatch):
         """Take the place of every checkpoint that a learner asks for."""
         monkeypatch.setattr(_searching, "Checkpoint", lambda path, mark: self)
@@ -55,11 +63,20 @@ class Notes:
 
 def through_a_file(state):
     """Return the state as a file would give it back: memory as JSON, the tree as new arrays."""
-    memory = _back(json.loads(json.dumps(_plain(state.memory))))
+    memory = back(json.loads(json.dumps(plain(state.memory))))
     assert memory == state.memory
     tree = model_from_document(json.loads(model_text(state.tree)))
     assert_same_tree(tree, state.tree)
     return replace(state, tree=tree, memory=memory)
+
+
+def sealed(content):
+    """Return a file with the digest that fits its content: SHA-256, computed with zeros in the digest's place."""
+    written = json.loads(content).get("digest")
+    if not isinstance(written, str) or not written:
+        return content
+    blank = content.replace(written.encode(), b"0" * 64, 1)
+    return blank.replace(b"0" * 64, hashlib.sha256(blank).hexdigest().encode(), 1)
 
 
 def awkward_trees(**options):
@@ -180,7 +197,8 @@ def small_tables(draw, min_columns=2, max_columns=5, max_rows=10, max_card=4):
     weights = rng.gamma(1.0, 2.0, size=n_rows) + 0.01 if draw(st.booleans()) else rng.integers(1, 5, size=n_rows)
     names = [f"x{at}" for at in range(len(cards))]
     frame = pd.DataFrame(codes, columns=names).replace(-1, None)
-    return encode(frame, sample_weight=weights, state_names={n: range(c) for n, c in zip(names, cards, strict=True)})
+    states = {n: range(c) for n, c in zip(names, cards, strict=True)}
+    return encode(frame, sample_weight=weights, weight_kind="frequency", state_names=states)
 
 
 def columns_below(tree, node):

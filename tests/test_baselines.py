@@ -64,7 +64,7 @@ def test_no_tree_is_better(n_columns, seed, weighted):
     codes = rng.integers(0, rng.integers(1, 4, size=n_columns), size=(12, n_columns))
     codes[:, -1] = np.where(rng.random(12) < 0.7, codes[:, 0], codes[:, -1])
     weights = rng.gamma(1.0, 2.0, size=12) if weighted else np.ones(12)
-    learner = Baseline().fit(codes, sample_weight=weights)
+    learner = Baseline().fit(codes, sample_weight=weights, weight_kind="frequency")
     best = max(reference.tree_log_likelihood(codes, weights, tree) for tree in reference.all_trees(n_columns))
     assert learner.log_likelihood_ == pytest.approx(best, rel=1e-9, abs=1e-9)
 
@@ -138,7 +138,7 @@ def test_names_of_any_kind():
 def test_tables_are_shares(prior):
     frame, weights = chain(), np.random.default_rng(1).gamma(1.0, 2.0, size=300)
     for model in ("independence", "chow_liu"):
-        tree = Baseline(model, prior=prior).fit(frame, sample_weight=weights).tree_
+        tree = Baseline(model, prior=prior).fit(frame, sample_weight=weights, weight_kind="frequency").tree_
         assert (tree.parent >= 0).any() == (model == "chow_liu")
         for node, above in enumerate(tree.parent):
             keys = [frame.iloc[:, above], frame.iloc[:, node]] if above >= 0 else [frame.iloc[:, node]]

@@ -27,15 +27,27 @@ from pgmpy_latent import (
     SplitMerge,
     StructuralEM,
     _checkpoint,
+    _fingerprint,
     encode,
     sample,
     scores,
 )
-from pgmpy_latent._checkpoint import Checkpoint, State, _back, _plain, fingerprint
+from pgmpy_latent._checkpoint import Checkpoint, State
+from pgmpy_latent._fingerprint import fingerprint
+from pgmpy_latent._plain import back as _back
+from pgmpy_latent._plain import plain as _plain
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.sparse import read_sparse
-from tests.samples import assert_same_tree, labels, latent_class, press_ctrl_c, small_tree, two_classes_of_columns
+from tests.samples import (
+    assert_same_tree,
+    labels,
+    latent_class,
+    press_ctrl_c,
+    sealed,
+    small_tree,
+    two_classes_of_columns,
+)
 
 QUIET = {"random_state": 0, "show_progress": False}
 
@@ -157,7 +169,7 @@ def _rule_of_a_script(rule):
 
 def test_large_tables_are_hashed_in_blocks(monkeypatch, table):
     whole = fingerprint(BinG(), encode(table))
-    monkeypatch.setattr(_checkpoint, "BLOCK", 7)
+    monkeypatch.setattr(_fingerprint, "BLOCK", 7)
     assert fingerprint(BinG(), encode(table)) == whole
 
 
@@ -291,26 +303,60 @@ def test_other_data_are_refused_with_both_fingerprints(finished, table):
         (lambda text: "", "is not JSON, or cut short"),
         (lambda text: "[]", "is not the file of a search"),
         (lambda text: '{"format": "pgmpy_latent"}', "is not the file of a search"),
-        (lambda text: text.replace('"version": 1', '"version": 2', 1), "was written by a newer pgmpy_latent; upgrade"),
-        (lambda text: text.replace('"version": 1', '"version": "x"', 1), "has an unknown version"),
-        (lambda text: text.replace('"memory"', '"memories"', 1), "is damaged .KeyError: 'memory'"),
-        (lambda text: text.replace('"latent": true', '"latent": 3', 1), "is damaged .FileFormatError: node"),
-        (lambda text: json.dumps({**json.loads(text), "memory": []}), "is damaged .ValueError: its memory"),
-        (lambda text: json.dumps({**json.loads(text), "history": [{}]}), "is damaged .ValueError: its memory"),
+        (lambda text: text.replace('"version": 2', '"version": 3', 1), "was written by a newer pgmpy_latent; upgrade"),
+        (lambda text: text.replace('"version": 2', '"version": "x"', 1), "has an unknown version"),
+        (
+            lambda text: text.replace('"version": 2', '"version": 1', 1),
+            r"was written by an older pgmpy_latent \(version 1, this is 2\).* Remove it, or name another file",
+        ),
+        (lambda text: text.replace(" ", "  ", 1), "is damaged .its digest is not that of its content.. Remove it"),
+        (lambda text: text.replace('"digest"', '"digests"', 1), "is damaged .its digest is not that of its content"),
     ],
 )
 def test_damaged_files_are_refused_and_kept(finished, table, change, words):
-    finished.write_text(change(finished.read_text()))
-    before = finished.read_bytes()
-    with pytest.raises(CheckpointError, match=words):
-        BinG(**QUIET, checkpoint=finished).fit(table)
-    assert finished.read_bytes() == before
+    _assert_refused(finished, table, change(finished.read_text()), words)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text.replace('"memory"', '"memories"', 1), "is damaged .KeyError: 'memory'"),
+        (lambda text: text.replace('"latent": true', '"latent": 3', 1), "is damaged .FileFormatError: node"),
+        (lambda text: json.dumps({**json.loads(text), "memory": []}), "is damaged .ValueError: its memory"),
+        (lambda text: json.dumps({**json.loads(text), "history": [{}]}), "is damaged .ValueError: its history"),
+        (lambda text: json.dumps({**json.loads(text), "entropy": 1}), "is damaged .its seeds come from 1, not from 0"),
+        (
+            lambda text: json.dumps({**json.loads(text), "score": 1000.0}),
+            r"ValueError: its score is 1000\.0, and should",
+        ),
+        (
+            lambda text: text.replace('"states": [0, 1]', '"states": [0, 5]'),
+            r"ValueError: its model gives the hidden 'H1' the states \(0, 5\)",
+        ),
+        (
+            lambda text: '"states": [0, 5]'.join(text.rsplit('"states": [0, 1]', 1)),
+            r"ValueError: its model gives '..' the states \(0, 5\), the table \(0, 1\)",
+        ),
+    ],
+)
+def test_files_that_are_whole_but_wrong_are_refused_and_kept(finished, table, change, words):
+    changed = change(finished.read_text()).encode()
+    _assert_refused(finished, table, sealed(changed).decode(), words + ".*Remove it, or name another file")
+
+
+def _assert_refused(path, table, text, words):
+    path.write_text(text)
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=words) as refused:
+        BinG(**QUIET, checkpoint=path).fit(table)
+    assert str(path) in str(refused.value)
+    assert path.read_bytes() == before
 
 
 def test_a_path_that_cannot_be_written_is_named_before_the_search(tmp_path, table):
     with pytest.raises(FileNotFoundError, match=r"checkpoint: cannot write .*: the folder '.*gone' does not exist"):
         BinG(checkpoint=tmp_path / "gone" / "a.json").fit(table)
-    with pytest.raises(CheckpointError, match=r"cannot be read \(Is a directory\)"):
+    with pytest.raises(CheckpointError, match=r"checkpoint '.*' is a folder, not a file\. Name another file"):
         BinG(checkpoint=tmp_path).fit(table)
     with pytest.raises(ValueError, match=r"checkpoint is 3; give the path of a file, as 'search.json', or None"):
         BinG(checkpoint=3).fit(table)

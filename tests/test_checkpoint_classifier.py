@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold
 
 from pgmpy_latent import LatentClassificationModel
-from pgmpy_latent._checkpoint import fingerprint_of
+from pgmpy_latent._fingerprint import fingerprint_of
 from pgmpy_latent.classification import _wrapper
 from pgmpy_latent.exceptions import CheckpointError
 from tests.test_checkpoint import Killed, killed_after

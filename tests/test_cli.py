@@ -133,7 +133,8 @@ def test_columns_keep_their_order_and_weights_count(capsys, answers):
     tree = load("m.json")
     assert code == 0
     assert tree.names == ("H", "c", "a", "b")
-    assert f"total weight {table['w'].sum():.10g}, from column 'w'" in out
+    effective = table["w"].sum() ** 2 / (table["w"] ** 2).sum()
+    assert f"sampling weights, effective number of rows {effective:.4g}; the weights are in column 'w'" in out
     assert f"log-likelihood {log_likelihood(tree, answers, sample_weight=table['w']):.4f}" in out
 
 
@@ -156,7 +157,9 @@ def test_missing_cells_are_counted_and_kept(capsys, answers):
     _, out, _ = run(capsys, "t.csv", "--classes", "2")
     assert "200 rows" in out
     assert "3 missing cells" in out
-    assert "note: column 'c' holds '?'; if that means missing, say --missing=?" in out
+    assert "note: categories that may mean missing: '?' in column 'c'; if they do, say --missing c=?" in " ".join(
+        out.split()
+    )
     _, out, _ = run(capsys, "t.csv", "--classes", "2", "--missing", "NA,?", "--output", "m")
     assert "4 missing cells" in out
     assert "note:" not in out
@@ -189,9 +192,21 @@ def test_superfluous_classes_are_reported(capsys):
 
 
 def test_a_column_of_many_categories_is_remarked(capsys, answers):
-    answers.assign(e=[row // 2 for row in range(200)]).to_csv("t.csv", index=False)
+    answers.assign(e=[row // 5 for row in range(200)]).to_csv("t.csv", index=False)
     _, out, _ = run(capsys, "t.csv", "--classes", "2", "--starts", "1")
+    assert "note: column 'e' has 40 different numbers; if it is a measurement, bin it" in out
+
+
+def test_measurements_are_refused_unless_they_are_meant(capsys, answers):
+    answers.assign(e=[row // 2 / 10 for row in range(200)]).to_csv("t.csv", index=False)  # text for the reader
+    message = refused(capsys, "t.csv")
+    assert (
+        "column 'e' holds 100 different numbers in 200 rows, as measurements do; leave it out with --drop e" in message
+    )
+    code, out, _ = run(capsys, "t.csv", "--classes", "2", "--starts", "1", "--allow-many-states", "e")
+    assert code == 0
     assert "note: column 'e' has 100 different numbers; if it is a measurement, bin it" in out
+    assert "--allow-many-states: there is no column 'z'" in refused(capsys, "t.csv", "--allow-many-states", "z")
 
 
 def test_a_model_that_is_not_identified_says_so(capsys, answers_csv):
@@ -206,7 +221,7 @@ def test_bif_on_request(capsys, answers_csv):
     assert "would lose: hidden nodes come back as observed" in " ".join(out.split())
     assert "Say --bif to have it all the same." in " ".join(out.split())
     assert not Path("m.bif").exists()
-    _, out, _ = run(capsys, answers_csv, "--classes", "2", "--output", "m", "--bif")
+    _, out, _ = run(capsys, answers_csv, "--classes", "2", "--output", "m", "--bif", "--overwrite")
     assert "Written: m.bif" in out
     assert Path("m.bif").read_text().startswith("network")
 
@@ -362,8 +377,8 @@ def test_weights_that_are_none(capsys, weights, message):
 def test_identifiers_are_refused(capsys, answers):
     answers.assign(id=range(len(answers))).to_csv("t.csv", index=False)
     message = refused(capsys, "t.csv")
-    assert "column 'id' has another category in every row" in message
-    assert "--drop id" in message
+    assert "column 'id' has a category of its own in every row" in message
+    assert "leave it out with --drop id, bin it, or say --allow-many-states id if you mean it" in message
     assert run(capsys, "t.csv", "--drop", "id", "--classes", "2", "--starts", "1")[0] == 0
 
 

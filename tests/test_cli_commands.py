@@ -139,7 +139,7 @@ def test_options_reach_the_learner(capsys, rows):
     assert code == 0
     assert tree.cards[0] == 2
     assert min(entries.min() for entries in tree.tables) > 0
-    assert f"total weight {rows['w'].sum():.10g}, from column 'w'" in out
+    assert "sampling weights, effective number of rows" in out
     assert f"log-likelihood {log_likelihood(tree, rows, sample_weight=rows['w']):,.2f}" in out
 
 
@@ -221,11 +221,11 @@ def test_a_search_goes_on_from_its_checkpoint(capsys, rows, monkeypatch):
         code, out, _ = run(capsys, *argv, "--output", "part")
     assert code == 130
     assert Path("search.json").is_file()
-    assert "The same command goes on from the checkpoint." in " ".join(out.split())
-    code, out, _ = run(capsys, *argv, "--output", "rest")
+    assert "The same command with --overwrite goes on from the checkpoint." in " ".join(out.split())
+    code, out, _ = run(capsys, *argv, "--output", "part", "--overwrite")
     assert code == 0
     assert "Not finished" not in out
-    assert load("rest.json") == load("whole.json")
+    assert load("part.json") == load("whole.json")
 
 
 @pytest.mark.usefixtures("no_export")
@@ -666,7 +666,7 @@ def test_demonstration_and_what_it_proposes(capsys, monkeypatch):
 def test_a_file_is_not_written_over(capsys):
     Path("demo.csv").write_text("mine")
     message = refused(capsys, "demo")
-    assert "demo.csv is there already; give another name, or say --force to write over it" in message
+    assert "FILE: 'demo.csv' is there already; give another name, or say --overwrite to write over it" in message
     assert Path("demo.csv").read_text() == "mine"
     assert run(capsys, "demo", "--force")[0] == 0
     assert run(capsys, "demo", "other.csv")[0] == 0

@@ -209,7 +209,10 @@ def cells(table, tree, weights=None):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_misfit_by_its_definition(survey, weighted):
     weights = np.random.default_rng(0).gamma(2.0, size=len(survey)) if weighted else None
-    table, models = compare_classes(survey, [1, 2], sample_weight=weights, return_models=True, **QUIET)
+    kind = "frequency" if weighted else None
+    table, models = compare_classes(
+        survey, [1, 2], sample_weight=weights, weight_kind=kind, return_models=True, **QUIET
+    )
     for size, tree in models.items():
         observed, expected = cells(survey, tree, weights)
         seen = observed > 0
@@ -324,7 +327,9 @@ def test_weights_count_rows(two_classes, tested):
     )
     assert table["blrt_p"].tolist()[1:] == tested["blrt_p"].tolist()[1:]
     with pytest.raises(WeightError, match="the weights sum to 1, which stands for 1 rows, too few for a bootstrap"):
-        compare_classes(two_classes, [1], sample_weight=np.full(250, 1 / 250), n_bootstrap=5, **QUIET)
+        compare_classes(
+            two_classes, [1], sample_weight=np.full(250, 1 / 250), weight_kind="frequency", n_bootstrap=5, **QUIET
+        )
 
 
 def test_a_prior_is_used_for_drawn_tables_too(two_classes):
@@ -340,3 +345,9 @@ def test_a_model_that_describes_every_cell_is_never_rejected():
     table = compare_classes(pair, [1, 4], n_bootstrap=19, n_init=8, show_progress=False)
     assert table.loc[4, "g2"] == pytest.approx(0, abs=0.01)
     assert table.loc[4, "g2_p"] == 1.0
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e12])
+def test_weights_that_stand_for_too_many_rows_to_draw_are_refused_before_work(weight):
+    with pytest.raises(WeightError, match="as many rows as no bootstrap can draw; scale them"):
+        compare_classes(np.eye(3, dtype=int), [1], sample_weight=np.full(3, weight), n_bootstrap=3)

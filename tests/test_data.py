@@ -360,7 +360,7 @@ def test_weights_that_are_refused(weights, message):
 
 
 def test_weights_of_a_series_are_taken_by_position():
-    data = one(["a", "b"], sample_weight=pd.Series([1, 2.5], index=[1, 0]))
+    data = one(["a", "b"], sample_weight=pd.Series([1, 2.5], index=[1, 0]), weight_kind="frequency")
     assert data.weights.tolist() == [1, 2.5]
     assert data.total_weight == 3.5
     assert one(["a", "b"], sample_weight=pd.array([1, 2])).weights.tolist() == [1, 2]
@@ -494,7 +494,11 @@ def test_given_states_are_a_dict():
 
 @pytest.fixture
 def data():
-    return encode(pd.DataFrame({"a": ["x", "y", "x", None], "b": [1, 2, 1, 2]}), sample_weight=[1, 2, 0.5, 0])
+    return encode(
+        pd.DataFrame({"a": ["x", "y", "x", None], "b": [1, 2, 1, 2]}),
+        sample_weight=[1, 2, 0.5, 0],
+        weight_kind="frequency",
+    )
 
 
 def test_the_parts_of_the_result(data):
@@ -504,7 +508,7 @@ def test_the_parts_of_the_result(data):
     assert data.has_missing.tolist() == [False, False]
     assert data.row_index.tolist() == [0, 1, 0, -1]
     assert data.codes.flags.c_contiguous
-    assert repr(data) == "CategoricalData(4 rows, 2 distinct, 2 columns, total weight 3.5)"
+    assert repr(data) == "CategoricalData(4 rows, 2 distinct, 2 columns, frequency weights, total weight 3.5)"
 
 
 @pytest.mark.parametrize("duplicate", [lambda x: x, copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
@@ -780,3 +784,34 @@ def test_polars_and_arrow_read_like_pandas(table):
     expected = encode(table)
     assert_same(encode(pl.DataFrame(columns, strict=False)), expected)
     assert_same(encode(pa.table(columns)), expected)
+
+
+# Numbers without end ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value", [decimal.Decimal("1e2000000"), 10**5000, -(10**5000)], ids=["decimal", "positive", "negative"]
+)
+def test_numbers_of_thousands_of_digits_are_refused_at_once(value):
+    for cells in ([value, 1], [None, value], ["a", value]):
+        with pytest.raises(DataError, match="column 'x' holds a number of more than 1,000 digits; bin it"):
+            encode(pd.DataFrame({"x": pd.Series(cells, dtype=object)}))
+    with pytest.raises(StateNameError, match="state_names of column 'x' has a number of more than 1,000 digits"):
+        encode(pd.DataFrame({"x": [1, 2]}), state_names={"x": [1, 2, value]})
+
+
+def test_decimals_of_hundreds_of_digits_are_whole_numbers():
+    assert encode(pd.DataFrame({"x": [decimal.Decimal("1e400"), 1]})).state_names == ((1, 10**400),)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([10**400, 1], "sample_weight holds a number too large for a float; scale the weights down"),
+        ([decimal.Decimal("1e2000000"), 1], "sample_weight holds inf in row 0"),
+        ([1.7e308, 1.7e308], "sample_weight sums to more than a float can hold"),
+    ],
+)
+def test_weights_beyond_floats_are_refused(weights, words):
+    with pytest.raises(WeightError, match=words):
+        encode(pd.DataFrame({"x": [1, 2]}), sample_weight=weights)

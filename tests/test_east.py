@@ -5,7 +5,19 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import EAST, Baseline, BinG, LatentTree, TreeEM, datasets, log_likelihood, sample, scores, to_pgmpy
+from pgmpy_latent import (
+    EAST,
+    Baseline,
+    BinG,
+    LatentTree,
+    TreeEM,
+    datasets,
+    encode,
+    log_likelihood,
+    sample,
+    scores,
+    to_pgmpy,
+)
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError, UnseenCategoryError
 from pgmpy_latent.learners._east_policy import EastPolicy
 from pgmpy_latent.learners._search import Search
@@ -42,7 +54,7 @@ def assert_consistent(learner, table, **weights):
     assert learner.score_ == pytest.approx(learner.bic_, rel=1e-6)
     assert history["score"].iloc[-1] == pytest.approx(learner.bic_, rel=1e-6)
     assert history["n_parameters"].iloc[-1] == learner.n_parameters_ == scores.n_parameters(tree)
-    total = np.sum(weights["sample_weight"]) if weights else len(table)
+    total = encode(table, **weights).total_weight
     count = (history["log_likelihood"] - history["score"]) / (np.log(total) / 2)
     np.testing.assert_allclose(history["n_parameters"], count, rtol=1e-6)
     if learner.prior is None:  # with a prior, EM maximises something else

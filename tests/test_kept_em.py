@@ -12,7 +12,8 @@ from pgmpy.models import DiscreteBayesianNetwork
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import NetworkEM, TreeEM, em, sample, shared_climb
-from pgmpy_latent._checkpoint import _back, _plain
+from pgmpy_latent._plain import back as _back
+from pgmpy_latent._plain import plain as _plain
 from pgmpy_latent.exceptions import CheckpointError
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.queries import encode_for, engine_for
@@ -42,6 +43,16 @@ def problem():
     return engine, np.stack([random_tables(engine.layout, np.random.default_rng(seed)) for seed in range(5)])
 
 
+@pytest.fixture(scope="module")
+def problem_with_zeros(problem):
+    """Starts that come to rest at zeros, from which they are lifted."""
+    engine, starts = problem
+    starts = starts.copy()
+    for view in engine.layout.unpack(starts)[1:4]:
+        view[:, 0] = [0.0, 0.5, 0.5]
+    return engine, starts
+
+
 def assert_same_fit(one, other):
     for field in fields(em.Fit):
         np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
@@ -65,6 +76,17 @@ def test_em_goes_on_from_everywhere_as_if_never_stopped(problem, options):
     assert len(diary.states) > 3
     for state in diary.states[:: max(1, len(diary.states) // 7)]:
         assert_same_fit(em.fit(*problem, keeper=Diary(_back(json.loads(state)), due=False), **options), whole)
+
+
+@pytest.mark.parametrize("options", [{}, {"max_iter": 60}, {"narrowing": 2.0}, {"polish": False}], ids=str)
+def test_lifted_starts_go_on_from_everywhere(problem_with_zeros, options):
+    assert em.fit(*problem_with_zeros).objective > em.fit(*problem_with_zeros, check=False).objective + 1
+    test_em_goes_on_from_everywhere_as_if_never_stopped(problem_with_zeros, options)
+
+
+@pytest.mark.parametrize("seconds", [0.001, 100.0])
+def test_lifted_starts_in_parts_end_where_they_end_together(monkeypatch, problem_with_zeros, seconds):
+    test_starts_in_parts_end_where_they_end_together(monkeypatch, problem_with_zeros, {}, seconds)
 
 
 class Elsewhere:

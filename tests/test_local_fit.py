@@ -1,5 +1,7 @@
 """Residuals of pairs of columns, against the definition by enumeration."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -128,6 +130,23 @@ def test_pairs_that_stand_out_are_named():
     many = residuals(RandomStarts(n_states=1).fit(table), table)
     assert "28 of 28 pairs of columns go together" in many.attrs["advice"]
     assert ", and 23 more. EAST" in many.attrs["advice"]
+
+
+@pytest.mark.filterwarnings("ignore::pgmpy_latent.exceptions.NoOverlapWarning")
+@given(problems(zeros=None, max_card=6))
+def test_the_advice_names_the_first_pair_of_the_table(problem):
+    """Pairs differ in degrees of freedom, by which the largest statistic need not be the strongest evidence."""
+    tree, codes, weights = problem
+    found = residuals(tree, table_of(tree, codes, 30 * weights))
+    assert found["p_value"].dropna().is_monotonic_increasing
+    known = found[found["p_value"].notna()]
+    assert found["p_value"].notna().to_numpy()[: len(known)].all()  # what is not known comes last
+    if len(known):
+        named = re.findall(r"'(\w+)' and '(\w+)'", found.attrs["advice"])
+        out = known[known["adjusted_p"] < 0.05]
+        expected = (out if len(out) else known.head(1)).head(5)
+        assert named == list(zip(expected["first"], expected["second"], strict=True))
+        assert named[0] == (found.loc[0, "first"], found.loc[0, "second"])
 
 
 def test_adjusted_p_values_are_those_of_holm():

@@ -52,7 +52,7 @@ def table_of_counts(counts):
     counts = np.asarray(counts)
     codes = np.argwhere(np.ones_like(counts))
     columns = {name: pd.Categorical(codes[:, at], range(counts.shape[at])) for at, name in enumerate("ab")}
-    return encode(pd.DataFrame(columns), sample_weight=counts.ravel())
+    return encode(pd.DataFrame(columns), sample_weight=counts.ravel(), weight_kind="frequency")
 
 
 def log_likelihood(frontier):

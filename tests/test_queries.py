@@ -60,7 +60,9 @@ def test_likelihoods_equal_enumeration(problem):
     assert found.index.equals(frame.index)
     assert log_likelihood(tree, frame) == pytest.approx(expected.sum(), rel=1e-10, abs=1e-10)
     weights = np.arange(len(frame)) + 1.0
-    assert log_likelihood(tree, frame, sample_weight=weights) == pytest.approx(weights @ expected, rel=1e-10, abs=1e-10)
+    assert log_likelihood(tree, frame, sample_weight=weights, weight_kind="frequency") == pytest.approx(
+        weights @ expected, rel=1e-10, abs=1e-10
+    )
 
 
 @given(tables_of_data())

@@ -29,10 +29,12 @@ from pgmpy_latent import (
     StructuralEM,
     datasets,
     encode,
+    residuals,
     sample,
     scores,
     standard_errors,
 )
+from pgmpy_latent.cli import main
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.report import _html, write_report
 from pgmpy_latent.report._facts import Facts
@@ -163,7 +165,9 @@ def walked(data):
 
 def test_a_latent_class_model_shows_all_that_is_asked_of_one(tmp_path):
     frame = survey(gaps=0.0)
-    learner = RandomStarts(n_states=2, n_init=4, **QUIET).fit(frame, sample_weight=np.full(200, 1.5))
+    learner = RandomStarts(n_states=2, n_init=4, **QUIET).fit(
+        frame, sample_weight=np.full(200, 1.5), weight_kind="frequency"
+    )
     learner.report(tmp_path / "report.html")
     text = read(tmp_path / "report.html").text
     assert "Latent class model with 2 classes" in text
@@ -173,7 +177,7 @@ def test_a_latent_class_model_shows_all_that_is_asked_of_one(tmp_path):
     assert "4 random starts" in text
     assert "Average posterior" in text
     assert "bivariate residuals" in text
-    assert "learner.fit(X, sample_weight=weights)" in text
+    assert "learner.fit(X, sample_weight=weights, weight_kind='frequency')" in text
     assert "doi:10.1080/10705511.2023.2250920" in text
     for share in learner.profiles().loc[("share", "")]:
         assert _html.percent(share, 1) in text
@@ -264,6 +268,90 @@ def test_the_checklist_says_how_it_was_done(learner, words):
     assert words in Page(page(gather(learner.fit(survey(gaps=0.0))))).text
 
 
+def marked(text, words):
+    """Return whether the line of the checklist that begins with these words is answered "here" or "yours"."""
+    return re.search(rf"(here|yours) {re.escape(words)}", text)[1]
+
+
+def rows_of_section(path, section, table=0):
+    """Return the cells of a table of a section, row by row."""
+    text = re.search(rf'<section id="{section}".*?</section>', Path(path).read_text(encoding="utf-8"), re.S)[0]
+    body = re.findall(r"<table.*?</table>", text, re.S)[table]
+    rows = re.findall(r"<tr>(.*?)</tr>", body, re.S)
+    return [[re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row, re.S)] for row in rows]
+
+
+def test_the_command_line_reports_the_numbers_of_classes_it_has_tried(tmp_path, capsys):
+    survey(gaps=0.0).to_csv(tmp_path / "answers.csv", index=False)
+    paths = [
+        str(tmp_path / "answers.csv"),
+        "--output",
+        str(tmp_path / "model"),
+        "--report",
+        str(tmp_path / "page.html"),
+    ]
+    assert main(["learn", *paths, "--max-classes", "4", "--starts", "3", "--seed", "0"]) == 0
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    table = [line for line in printed if line[-2:-1] == ["of"] and len(line) > 6]
+    assert len(table) == 4
+    rows = rows_of_section(tmp_path / "page.html", "search")
+    assert rows[0][:4] == ["Classes", "Log-likelihood", "Parameters", "BIC"]
+    assert len(rows) == 5
+    for shown, said in zip(rows[1:], table, strict=True):
+        chosen, said = said[0] == "*", [word for word in said if word != "*"]
+        numbers = [cell.replace("−", "-").replace(",", "") for cell in shown[:4]]
+        assert numbers == [said[0], said[1], said[2], said[3]]
+        assert shown[4] == " ".join(said[4:])
+        assert (shown[6] == "chosen") == chosen
+    text = read(tmp_path / "page.html").text
+    assert "Latent class models with 1 to 4 classes were fitted" in text
+    assert "LatentClasses accepted" not in text
+    assert "nothing that it tried raised the score" not in text
+    assert marked(text, "A table of all 4 numbers of classes that were considered: see the search") == "here"
+    assert marked(text, "Bootstrap likelihood-ratio tests of these numbers") == "yours"
+    assert "3 starts reached the best value" in text
+
+
+def test_the_command_line_reports_a_number_of_classes_that_was_given(tmp_path, capsys):
+    survey(gaps=0.0).to_csv(tmp_path / "answers.csv", index=False)
+    paths = [
+        str(tmp_path / "answers.csv"),
+        "--output",
+        str(tmp_path / "model"),
+        "--report",
+        str(tmp_path / "page.html"),
+    ]
+    assert main(["learn", *paths, "--classes", "2", "--starts", "2", "--seed", "0"]) == 0
+    capsys.readouterr()
+    text = read(tmp_path / "page.html").text
+    assert "The number of classes was given." in text
+    assert len(rows_of_section(tmp_path / "page.html", "search")) == 2
+    assert marked(text, "A table of all numbers of classes that were considered") == "yours"
+
+
+def test_a_full_bar_of_a_share_is_all_rows(tmp_path):
+    learner = RandomStarts(n_states=3, n_init=2, **QUIET).fit(survey())
+    learner.report(tmp_path / "report.html")
+    text = Path(tmp_path / "report.html").read_text(encoding="utf-8")
+    classes = re.search(r'<table class="classes".*?</table>', text, re.S)[0]
+    widths = re.findall(r'style="width:([\d.]+)%"></i></span>([\d.]+)%', classes)
+    assert [float(width) for width, _ in widths] == [float(share) for _, share in widths]
+    assert [float(share) for _, share in widths] == pytest.approx(100 * learner.tree_.table("H")[0], abs=0.06)
+
+
+def test_the_residuals_of_the_report_begin_with_the_pair_that_the_advice_names(tmp_path):
+    learner = RandomStarts(n_states=1, **QUIET).fit(datasets.load_anes96())
+    found = residuals(learner, datasets.load_anes96())
+    learner.report(tmp_path / "report.html")
+    first = found.iloc[0]
+    text = read(tmp_path / "report.html").text
+    assert found.attrs["advice"] in text
+    assert f"(X²/df in brackets): {first['first']!r} and {first['second']!r} (" in text
+    tables = Path(tmp_path / "report.html").read_text(encoding="utf-8")
+    pairs = re.findall(r"<t[hd][^>]*>([^<>]*) – ([^<>]*)</t[hd]>", tables)
+    assert pairs[:12] == list(zip(found["first"][:12], found["second"][:12], strict=True))
+
+
 @pytest.mark.parametrize("columns", [["x"], ["x", "y"]])
 def test_small_tables(columns, tmp_path):
     frame = pd.DataFrame({"x": list("aabb"), "y": list("cdcd")})[columns]
@@ -351,6 +439,12 @@ def test_any_tree_can_be_reported(tree):
     Page(page(gather(tree, sample(tree, 5, random_state=0))))
 
 
+def test_hidden_variables_that_no_column_says_anything_about_can_be_reported(tmp_path):
+    tree = LatentTree(["x", "H"], [["a", "b"], [0, 1]], [-1, -1], [False, True], [[[0.5, 0.5]], [[0.5, 0.5]]])
+    write_report(tree, tmp_path / "report.html", sample(tree, 5, random_state=0))
+    assert "The columns say nothing about it." in read(tmp_path / "report.html").text
+
+
 def test_the_fingerprint_knows_the_table_and_not_its_order():
     frame = survey()
     learner = Baseline("independence")
@@ -403,7 +497,7 @@ def test_names_cannot_become_html(tmp_path):
         for at, name in enumerate(HOSTILE)
     }
     frame = pd.DataFrame(columns)
-    learner = RandomStarts(n_states=2, n_init=1, **QUIET).fit(frame)
+    learner = RandomStarts(n_states=2, n_init=1, **QUIET).fit(frame, missing={})
     learner.report(tmp_path / "report.html")
     found = read(tmp_path / "report.html")
     assert "</script><script>alert(1)</script>" in found.text

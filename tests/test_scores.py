@@ -130,8 +130,8 @@ def test_prior_must_be_a_positive_number(prior):
 def test_entropy_equals_enumeration(problem):
     tree, codes, rows, weights = problem
     table = frame_of(tree, codes)
-    found = scores.classification_entropy(tree, table, sample_weight=weights)
-    likelihood = scores.log_likelihood(tree, table, sample_weight=weights)
+    found = scores.classification_entropy(tree, table, sample_weight=weights, weight_kind="frequency")
+    likelihood = scores.log_likelihood(tree, table, sample_weight=weights, weight_kind="frequency")
     if likelihood == -np.inf:
         assert np.isnan(found)
         return
@@ -143,12 +143,14 @@ def test_entropy_equals_enumeration(problem):
     np.testing.assert_allclose(found, expected, **TOLERANCE)
     penalty = scores.n_parameters(tree) / 2 * np.log(weights.sum())
     np.testing.assert_allclose(
-        scores.icl(tree, table, sample_weight=weights), likelihood - penalty - expected, **TOLERANCE
+        scores.icl(tree, table, sample_weight=weights, weight_kind="frequency"),
+        likelihood - penalty - expected,
+        **TOLERANCE,
     )
     largest = sum(
         weight * np.log(tree.cards[nodes]).sum() for weight, nodes in zip(weights, kept, strict=True) if nodes
     )
-    relative = scores.relative_entropy(tree, table, sample_weight=weights)
+    relative = scores.relative_entropy(tree, table, sample_weight=weights, weight_kind="frequency")
     assert 0 <= relative <= 1
     np.testing.assert_allclose(relative, 1 - expected / largest if largest > 0 else 1, **TOLERANCE)
 
@@ -172,7 +174,7 @@ def test_entropy_with_every_pattern_of_gaps(parent, hidden):
         weight * reference.posterior_entropy(tree.parent, tree.tables, row, counted_as_hidden(tree, row))
         for row, weight in zip(reference.rows_of(codes, np.flatnonzero(~tree.latent)), weights, strict=True)
     )
-    found = scores.classification_entropy(tree, frame_of(tree, codes), sample_weight=weights)
+    found = scores.classification_entropy(tree, frame_of(tree, codes), sample_weight=weights, weight_kind="frequency")
     np.testing.assert_allclose(found, expected, **TOLERANCE)
 
 
@@ -188,7 +190,10 @@ def test_entropy_of_the_open_part_is_never_below(problem):
         for row, weight in zip(rows, weights, strict=True)
         if len(row) < tree.n_nodes
     )
-    assert scores.classification_entropy(tree, frame_of(tree, codes), sample_weight=weights) <= everything + 1e-9
+    assert (
+        scores.classification_entropy(tree, frame_of(tree, codes), sample_weight=weights, weight_kind="frequency")
+        <= everything + 1e-9
+    )
 
 
 def test_missing_items_of_a_latent_class_model_add_no_entropy():
@@ -210,7 +215,9 @@ def test_cheeseman_stutz_equals_its_definition(problem, prior):
     observed = weights @ reference.log_likelihoods(tree.parent, tree.tables, rows)
     completed = sum((count * np.log(table)).sum() for count, table in zip(counts, tree.tables, strict=True))
     expected = reference.log_marginal_likelihood(counts, prior) + observed - completed
-    found = scores.cheeseman_stutz(tree, frame_of(tree, codes), sample_weight=weights, prior=prior)
+    found = scores.cheeseman_stutz(
+        tree, frame_of(tree, codes), sample_weight=weights, weight_kind="frequency", prior=prior
+    )
     np.testing.assert_allclose(found, expected, **TOLERANCE)
 
 
@@ -245,7 +252,7 @@ def test_a_weight_equals_a_repeated_row(problem):
     tree, codes, _, weights = problem
     weights = np.ceil(weights).astype(int)
     table = frame_of(tree, codes)
-    weighted = asdict(scores.summary(tree, table, sample_weight=weights, effective=False))
+    weighted = asdict(scores.summary(tree, table, sample_weight=weights, weight_kind="frequency", effective=False))
     repeated = asdict(scores.summary(tree, table.loc[np.repeat(table.index, weights)], effective=False))
     assert weighted.keys() == repeated.keys()
     for name, value in weighted.items():
@@ -256,7 +263,7 @@ def test_a_weight_equals_a_repeated_row(problem):
 @given(scored_tables())
 def test_summary_agrees_with_the_single_scores(problem):
     tree, codes, _, weights = problem
-    data = encode_for(tree, frame_of(tree, codes), sample_weight=weights)
+    data = encode_for(tree, frame_of(tree, codes), sample_weight=weights, weight_kind="frequency")
     found = asdict(scores.summary(tree, data, prior=2.0, random_state=3))
     assert found.pop("total_weight") == pytest.approx(weights.sum())
     assert found.pop("n_parameters") == scores.n_parameters(tree)
@@ -399,11 +406,11 @@ def test_survey_of_values(data_folder):
     shape = latent_class(2, 2, 2, 2, 2)
     names = ["class", *items.columns]
     tree = LatentTree(names, [[0, 1], *[[1, 2]] * 4], shape.parent, shape.latent, shape.tables)
-    engine = engine_for(tree, encode_for(tree, items, sample_weight=weights))
+    engine = engine_for(tree, encode_for(tree, items, sample_weight=weights, weight_kind="frequency"))
     rng = np.random.default_rng(0)
     fitted = em.fit(engine, np.array([starts.random_tables(engine.layout, rng) for _ in range(5)]), atol=1e-6)
     tree = tree.with_tables(engine.layout.unpack(fitted.tables))
-    found = scores.summary(tree, items, sample_weight=weights)
+    found = scores.summary(tree, items, sample_weight=weights, weight_kind="frequency")
     assert found.total_weight == 216
     assert (found.n_parameters, found.effective_dimension) == (9, 9)
     assert found.log_likelihood == pytest.approx(-504.4677, abs=1e-4)

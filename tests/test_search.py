@@ -115,7 +115,7 @@ def test_a_finished_state_is_returned_as_it_is():
         raise AssertionError("there is nothing to do")
 
     done = replace(FIRST, finished=True)
-    history = [{"step": 0, "seconds": 1.5}]
+    history = Search(Settings()).run(lambda: done, advance).history
     outcome = Search(Settings(), checkpoint=Notes((done, history))).run(no_start, advance)
     assert outcome.tree == TOSS
     assert outcome.history == history
@@ -124,7 +124,8 @@ def test_a_finished_state_is_returned_as_it_is():
 def test_the_clock_goes_on_where_a_saved_search_was():
     history = Search(Settings()).run(lambda: FIRST, rising(1)).history
     history[-1]["seconds"] = 50.0
-    notes = Notes((replace(FIRST, step=1), history))
+    known = {name: history[-1][name] for name in ("score", "log_likelihood")}
+    notes = Notes((replace(FIRST, step=1, **known), history))
     further = Search(Settings(), time_limit=30, checkpoint=notes).run(no_start, rising(3))
     assert further.stopped is None  # the limit is for this run
     seconds = [entry["seconds"] for entry in further.history]

@@ -40,7 +40,9 @@ def problems(draw):
         for at, node in enumerate(columns)
     }
     states = {tree.names[node]: tree.state_names[node] for node in columns}
-    return tree, encode(pd.DataFrame(frame, dtype=object), sample_weight=weights, state_names=states)
+    return tree, encode(
+        pd.DataFrame(frame, dtype=object), sample_weight=weights, weight_kind="frequency", state_names=states
+    )
 
 
 @settings(max_examples=60)

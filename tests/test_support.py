@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from pgmpy_latent import Baseline, BinG, LatentTree, SplitMerge, StructuralEM, sample, support
+from pgmpy_latent import Baseline, BinG, LatentTree, RandomStarts, SplitMerge, StructuralEM, sample, support
 from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.learners._base import LatentTreeLearner
 from pgmpy_latent.learners._search import Outcome
@@ -125,11 +125,31 @@ def test_a_forest_must_have_the_same_tree():
     assert mixed["support"].tolist() == [np.mean([seed % 2 == 0 for seed in seeds])]
 
 
-def test_no_edge_between_hidden_variables_no_rows():
-    learner = Baseline("chow_liu").fit(ROWS)
-    table = support(learner, ROWS, n_bootstrap=2, **QUIET)
+APART = LatentTree(
+    ["A", "B", "p", "q", "r", "s", "t"],
+    [[0, 1]] * 7,
+    [-1, -1, 0, 0, 0, 1, 1],
+    [True, True, *[False] * 5],
+    [np.full((1 if at < 2 else 2, 2), 0.5) for at in range(7)],
+)
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (Baseline("chow_liu"), r"nothing in it is hidden\. Learn a latent tree, as with EAST or BinG"),
+        (RandomStarts(n_states=2, **QUIET), r"a single hidden variable\. compare_classes\(X, n_bootstrap=100\) says"),
+        (Told(trees=(APART,), checkpoint="f"), r"this model has none\. standard_errors\(learner, X\) says"),
+    ],
+    ids=["nothing hidden", "latent class model", "forest"],
+)
+def test_no_edge_between_hidden_variables_no_rows(learner, words):
+    learner.fit(ROWS)
+    with pytest.warns(UserWarning, match=words):
+        table = support(learner, ROWS, n_bootstrap=3, **QUIET)
     assert table.columns.tolist() == ["parent", "child", "columns", "support"]
     assert len(table) == 0
+    assert table.attrs["n_bootstrap"] == 0  # nothing was drawn
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +190,9 @@ def test_weights_arrays_and_further_columns(drawn, fitted):
     array = support(by_position, drawn.to_numpy(), n_bootstrap=6, **QUIET)
     assert array["support"].tolist() == usual["support"].tolist()
     with pytest.warns(UserWarning, match="fitted to rows of total weight 400, and these have 200; give the same table"):
-        halves = support(fitted, drawn, sample_weight=np.full(400, 0.5), n_bootstrap=3, **QUIET)
+        halves = support(
+            fitted, drawn, sample_weight=np.full(400, 0.5), weight_kind="frequency", n_bootstrap=3, **QUIET
+        )
     assert halves["support"].between(0, 1).all()
 
 
@@ -211,7 +233,11 @@ def test_ctrl_c_inside_a_search_ends_the_bootstrap(monkeypatch, drawn):
         ({"n_bootstrap": -3}, ValueError, "n_bootstrap is -3"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
         ({"random_state": -1}, ValueError, "random_state is -1"),
-        ({"sample_weight": np.full(400, 1e-3)}, WeightError, "the weights sum to 0.4, which stands for 0 rows"),
+        (
+            {"sample_weight": np.full(400, 1e-3), "weight_kind": "frequency"},
+            WeightError,
+            "the weights sum to 0.4, which stands for 0 rows",
+        ),
         ({"sample_weight": [1.0]}, WeightError, "sample_weight has shape"),
     ],
 )

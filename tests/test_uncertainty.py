@@ -136,7 +136,9 @@ def test_networks():
     found = standard_errors(network, frame).set_index(["node", "parent_state", "state"])
     assert found.loc[("z", (0, "u"), 1), "standard_error"].item() == pytest.approx(np.sqrt(0.25 * 0.75 / 4), rel=1e-6)
     assert found.loc[("z", (1, "v"), 1), "standard_error"].item() == pytest.approx(np.sqrt(0.25 / 4), rel=1e-6)
-    boot = standard_errors(network, frame, sample_weight=[25.0] * 16, method="bootstrap", n_bootstrap=50)
+    boot = standard_errors(
+        network, frame, sample_weight=[25.0] * 16, weight_kind="frequency", method="bootstrap", n_bootstrap=50
+    )
     boot = boot.set_index(["node", "parent_state", "state"])
     assert boot.loc[("z", (0, "u"), 1), "standard_error"].item() == pytest.approx(np.sqrt(0.25 * 0.75 / 100), rel=0.3)
 
@@ -265,7 +267,7 @@ def test_bootstrap_repeats_whatever_the_number_of_threads():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "magic"}, "method is 'magic'; give 'information' or 'bootstrap'"),
+        ({"method": "magic"}, "method is 'magic'; give 'information', 'sandwich' or 'bootstrap'"),
         ({"level": 1.0}, "level is 1.0; give a number between 0 and 1, such as 0.95"),
         ({"level": "high"}, "level is 'high'; give a number"),
         ({"n_bootstrap": 1}, "n_bootstrap is 1; give a whole number of at least 2"),

@@ -52,7 +52,7 @@ def situations(draw, max_nodes=6, max_card=3, max_rows=10, **options):
     frame = sample(tree, draw(st.integers(1, max_rows)), random_state=rng)  # drawn, so that no row is impossible
     if draw(st.booleans()):
         frame = frame.astype(object).mask(rng.random(frame.shape) < 0.3)
-    data = encode_for(tree, frame, sample_weight=draw(weights_for(len(frame))))
+    data = encode_for(tree, frame, sample_weight=draw(weights_for(len(frame))), weight_kind="frequency")
     return Situation(tree, data, draw(st.sampled_from(tree.latent_names)))
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from pgmpy_latent.exceptions import DataError, WeightError
+from pgmpy_latent.survey import are_whole, check_kind, kind_of, kish_scale, names_column
 
 #: Sizes and spreads of attributes beyond which, up or down, squares overflow or vanish; and standard deviations.
 LARGEST, FARTHEST = 1e150, 1e100
@@ -48,8 +49,10 @@ class Given:
         return Given(self.attributes[rows], self.labels[rows], self.weights[rows], np.arange(len(rows)))
 
 
-def training_rows(estimator, X, y, sample_weight) -> Given:
-    """Return the rows that count; set ``classes_``."""
+def training_rows(estimator, X, y, sample_weight, weight_kind: str | None) -> Given:
+    """Return the rows that count; set ``classes_``, ``weight_kind_`` and ``total_weight_``."""
+    check_kind(weight_kind)
+    X, sample_weight = _weights_apart(X, sample_weight)
     X, y = validate_data(
         estimator, _without_words(X), y, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2
     )
@@ -64,6 +67,10 @@ def training_rows(estimator, X, y, sample_weight) -> Given:
     counts = weights > 0
     _warn_of_classes_without_weight(y, counts)
     X, y, weights = X[counts], y[counts], weights[counts]
+    estimator.weight_kind_ = None if sample_weight is None else kind_of(weight_kind, are_whole(weights))
+    if estimator.weight_kind_ == "sampling":
+        weights = weights * kish_scale(weights)
+    estimator.total_weight_ = float(weights.sum())
     try:
         estimator.classes_, labels = np.unique(y, return_inverse=True)
     except TypeError:
@@ -73,6 +80,15 @@ def training_rows(estimator, X, y, sample_weight) -> Given:
     if not estimator.offset:
         _check_near_zero(estimator, X)
     return Given(X, labels, weights, np.where(counts, np.cumsum(counts) - 1, -1))
+
+
+def _weights_apart(X, sample_weight):
+    """Return the attributes and the weights, where these are the name of a column."""
+    if not names_column(sample_weight):
+        return X, sample_weight
+    if not isinstance(X, pd.DataFrame) or sample_weight not in X.columns:
+        raise WeightError(f"X has no column {sample_weight!r}, which sample_weight names; give one number per row")
+    return X.drop(columns=sample_weight), X[sample_weight]
 
 
 def new_rows(estimator, X) -> np.ndarray:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from pgmpy_latent._checkpoint import Checkpoint, fingerprint_of
+from pgmpy_latent._checkpoint import Checkpoint, check_number_again
+from pgmpy_latent._fingerprint import fingerprint_of
 from pgmpy_latent.classification._input import Given
 from pgmpy_latent.classification._learn import Learned
-from pgmpy_latent.classification._model import Parameters
+from pgmpy_latent.classification._model import Parameters, log_densities
+from pgmpy_latent.classification._rows import Training
 from pgmpy_latent.classification._wrapper import Clock
 from pgmpy_latent.learners._journal import Journal
 
@@ -37,15 +39,33 @@ def journal_of(learner, given: Given, entropy: int) -> tuple[Journal, int]:
     checkpoint = Checkpoint(
         learner.checkpoint, fingerprint_of(learner, words, given.attributes, given.labels, given.weights)
     )
-    saved = checkpoint.take_up(entropy)
+    saved = checkpoint.take_up(entropy, learner.random_state is not None)
     return Journal(checkpoint, saved), checkpoint.entropy
 
 
-def recalled_model(journal: Journal, clock: Clock, compute: Callable[[], Learned]) -> Learned:
-    """Return the model that the journal knows, or else learn it, and write it down unless something was cut short."""
+def recalled_model(
+    journal: Journal, clock: Clock, rows: Training, shape: tuple[int, int], compute: Callable[[], Learned]
+) -> Learned:
+    """Return the model that the journal knows, or else learn it, and write it down unless something was cut short.
+
+    Parameters
+    ----------
+    journal : Journal
+    clock : Clock
+        Knows whether something was cut short.
+    rows : Training
+        What it is learned from.
+    shape : (int, int)
+        Numbers of latents and of components.
+    compute : callable
+        Learns it.
+    """
     if "model" in journal.entries:
-        entry = dict(journal.entries["model"])
-        return Learned(**{**entry, "models": Parameters(**entry["models"])})
+        with journal.checkpoint.checking():
+            entry = dict(journal.entries["model"])
+            known = Learned(**{**entry, "models": Parameters(**entry["models"])})
+            _check_learned(known, rows, shape)
+            return known
     found = compute()
     if not found.interrupted and clock.stopped is None:
         nobody_asks = {"log_joint": np.empty(0)}  # as long as the table
@@ -54,3 +74,27 @@ def recalled_model(journal: Journal, clock: Clock, compute: Callable[[], Learned
     else:
         journal.tend(now=True)
     return found
+
+
+def _check_learned(known: Learned, rows: Training, shape: tuple[int, int]) -> None:
+    """Raise if a model of a checkpoint is not of the shape of the rows, or not as good as the file says."""
+    latents, components, attributes = *shape, rows.table.shape[1]
+    shapes = {
+        "log_weights": (1, rows.n_classes, components),
+        "means": (1, rows.n_classes, latents),
+        "variances": (1, rows.n_classes, latents),
+        "loadings": (1, components, attributes, latents),
+        "offsets": (1, components, attributes),
+        "noise": (1, components, attributes),
+    }
+    for name, wanted in shapes.items():
+        found = getattr(known.models, name)
+        if found.shape != wanted or found.dtype != np.float64 or not np.isfinite(found).all():
+            raise ValueError(f"its {name!r} are not {wanted} numbers")
+    if known.edges is not None and (known.edges.shape != shapes["loadings"] or known.edges.dtype != bool):
+        raise ValueError("its edges are not those of a model")
+    if known.interrupted is not False or not all(type(value) is float for value in known.traces[0]):
+        raise ValueError("how EM ended is not what it writes")
+    logs = log_densities(known.models, rows.groups, len(rows.table))[0]
+    own = float(rows.weights @ logs[np.arange(len(rows.labels)), rows.labels])
+    check_number_again("log-likelihood", float(known.log_likelihoods[0]), own)

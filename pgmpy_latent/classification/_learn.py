@@ -108,14 +108,14 @@ def learn(
     report : callable
         Called after every iteration of EM. A KeyboardInterrupt that it raises ends learning where it is.
     """
-    shrinkage = recipe.shrinkage_of(shape[1]) * rows.row_worth
+    shrinkage = recipe.shrinkage_of(shape[1])
     problem = Problem(rows.by_class, weightings, recipe.tied, recipe.offset, recipe.noise_floor, shrinkage)
     starts, numbers = draw_starts(rows, weightings, shape, n_init, seed, offset=recipe.offset)
     limits = {"max_iter": recipe.max_iter, "tol": recipe.tol, "report": report}
     choice = _Choice(rows, weightings, recipe.select)
     ended = climb(problem, starts, numbers, stages=thinning(n_init), judge=choice.worth, **limits)
     if recipe.edges is not None:
-        ended = _with_edges(problem, ended, recipe.edges == "shared", limits, rows.row_worth)
+        ended = _with_edges(problem, ended, recipe.edges == "shared", limits)
     found = choice.best(ended)
     return replace(found, log_likelihoods=found.log_likelihoods - log_penalty(problem, found.models))
 
@@ -137,7 +137,7 @@ def thinning(n_init: int) -> list[tuple[int, int]]:
     return stages
 
 
-def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: dict, row_worth: float) -> Ended:
+def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: dict) -> Ended:
     """Alternate between edges, learned from what EM expects, and EM with them, until they stay (structural EM)."""
     edges = np.ones(ended.models.loadings.shape, bool)
     for _ in range(EDGE_ROUNDS):
@@ -145,7 +145,7 @@ def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: dict, row_
             break
         try:
             _, by_class = expected(problem, ended.models, ended.numbers)
-            new = learned_edges(sum_of(by_class) * (1.0 / row_worth), edges, shared)
+            new = learned_edges(sum_of(by_class), edges, shared)
         except KeyboardInterrupt:
             return replace(ended, interrupted=True)
         if ended.edges is not None and (new == edges).all():

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from pgmpy.base import DAG
-from pgmpy.factors.continuous import LinearGaussianCPD
-from pgmpy.models import LinearGaussianBayesianNetwork
+
+from pgmpy_latent._pgmpy import DAG, LinearGaussianBayesianNetwork, LinearGaussianCPD
 
 
 def gaussian_network(

@@ -57,17 +57,6 @@ class Training:
         """How many rows miss what few others miss, and cost more than the rest."""
         return sum(len(rows.at) for rows in self.groups if isinstance(rows, RaggedRows))
 
-    @property
-    def row_worth(self) -> float:
-        """What a row counts on average, at most one: weights that sum to one are shares, not fewer rows.
-
-        Examples
-        --------
-        >>> training(np.eye(2), np.arange(2), np.full(2, 0.5)).row_worth
-        0.5
-        """
-        return min(1.0, float(self.row_weights.mean()))
-
     @cached_property
     def filled(self) -> np.ndarray:
         """The table with the mean of its class, or of all, where a value is missing."""
@@ -101,7 +90,7 @@ def training(attributes: np.ndarray, labels: np.ndarray, weights: np.ndarray, *,
         Numbers of the classes, from zero.
     weights : array, shape (n_rows,)
         Positive weights. Their proportions decide, but for edges and shrinkage, which depend on how many rows there
-        are: as many as the weights sum to, but no fewer than rows.
+        are: as many as the weights sum to.
     centre : bool
         Whether to subtract the mean of each attribute; a model without offsets needs the attributes as they are.
 

@@ -345,7 +345,7 @@ class Wrapper:
         folds = self._draws[repeat]
         names = {shape: f"trial {shape[0]} {shape[1]} {repeat}" for shape in shapes}
         known = self.journal.entries
-        done = {shape: Trial(**known[name]) for shape, name in names.items() if name in known}
+        done = {shape: self._recalled(known[name], folds) for shape, name in names.items() if name in known}
         left = [shape for shape in names if shape not in done]
         work = partial(_trial, self.rows, folds, self.recipe, self.seed + repeat, self.clock)
         try:
@@ -363,6 +363,21 @@ class Wrapper:
             refresh=False,
         )
         self._bar.update(len(shapes))
+
+    def _recalled(self, entry: dict, folds: list) -> Trial:
+        """Return a trial that the journal knows, if it can be one on these folds."""
+        with self.journal.checkpoint.checking():
+            trial = Trial(**entry)
+            for values in (trial.accuracies, trial.masses):
+                if values.shape != (len(folds),) or values.dtype != np.float64 or not (values >= 0).all():
+                    raise ValueError(f"a trial in it is not one on {len(folds)} folds")
+            if not (trial.accuracies <= 1).all():
+                raise ValueError("a trial in it was right about more rows than there were")
+            for name in ("log_loss", "work", "seconds"):
+                value = getattr(trial, name)
+                if type(value) is not float or not 0 <= value < np.inf:
+                    raise ValueError(f"a trial in it has {value!r} as its {name!r}")
+            return trial
 
     def table(self) -> pd.DataFrame:
         """Return one row for every size that was tried, the best of those compared most often first."""

@@ -14,14 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent._arrays import one_blas_thread
-from pgmpy_latent._settings import (
-    check_checkpoint,
-    check_n_jobs,
-    check_number,
-    check_time_limit,
-    stopped_words,
-    whole_seed,
-)
+from pgmpy_latent._checkpoint import check_checkpoint
+from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit, stopped_words, whole_seed
 from pgmpy_latent.classification import _input
 from pgmpy_latent.classification._canonical import canonical
 from pgmpy_latent.classification._kept import journal_of, recalled_model
@@ -175,7 +169,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         self.checkpoint = checkpoint
         self.show_progress = show_progress
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, weight_kind: str | None = None):
         """Learn the model.
 
         Parameters
@@ -184,16 +178,19 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
             Numbers; NaN where missing.
         y : array, shape (n_rows,)
             Classes.
-        sample_weight : array, shape (n_rows,), optional
-            A row of weight two counts as two rows; one of weight zero is left out. What a model must have rows for
-            (classes, folds, latents times components) is counted in rows, not in weight.
+        sample_weight : array, shape (n_rows,), or column name, optional
+            Weights of the rows; one of weight zero is left out. What a model must have rows for (classes, folds,
+            latents times components) is counted in rows, not in weight.
+        weight_kind : {"frequency", "sampling"}, optional
+            What the weights are: a row of frequency weight two counts as two rows; sampling weights are scaled to sum
+            to Kish's effective number of rows. By default whole numbers are frequencies, others sampling weights.
 
         Returns
         -------
         self
         """
         self._check_settings()
-        given = _input.training_rows(self, X, y, sample_weight)
+        given = _input.training_rows(self, X, y, sample_weight, weight_kind)
         self._check_sizes(*given.attributes.shape)
         rows = training(given.attributes, given.labels, given.weights, centre=self.offset)
         entropy = np.random.SeedSequence(whole_seed(self.random_state)).entropy
@@ -201,10 +198,10 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         seed = int(np.random.SeedSequence(entropy).generate_state(1)[0])
         clock = Clock(self.time_limit)
         clock.tend = journal.tend
-        with one_blas_thread():
+        with one_blas_thread(), journal.going_on:
             shape, self.cv_results_ = self._sizes(given, rows, seed, clock, journal)
             work = partial(learn, rows, rows.weights[None], shape, self._recipe(), self.n_init, seed, clock.tick)
-            found = recalled_model(journal, clock, work)
+            found = recalled_model(journal, clock, rows, shape, work)
         self.stopped_ = clock.why(found.interrupted)
         self.n_latents_, self.n_components_ = shape
         self._keep(found, rows)

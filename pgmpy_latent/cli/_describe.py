@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli._text import counted, in_blocks, wrapped
@@ -25,8 +25,8 @@ MOST_LATENTS = 6
 MOST_PARAMETERS = 500
 #: A column with more categories than this is worth a remark, and one of numbers already with fewer.
 MANY_CATEGORIES, MANY_NUMBERS = 50, 20
-#: Categories that often mean a missing cell; they are pointed out, not touched.
-SUSPECTS = ("?", ".", "-", "N/A", "n/a", "na", "nan", "NULL", "null", "None", "none", "-9", "-99", "-999")
+#: Most columns whose suspicious categories are listed.
+SUSPECTED = 5
 #: Names of columns that often hold weights.
 WEIGHT_NAMES = ("w", "wt", "wgt", "weight", "weights", "pweight", "freq", "frequency", "count", "n")
 
@@ -34,8 +34,10 @@ WEIGHT_NAMES = ("w", "wt", "wgt", "weight", "weights", "pweight", "freq", "frequ
 # The table ----------------------------------------------------------------------------------------
 
 
-def describe_table(table: Table, data: CategoricalData) -> list[str]:
-    """Return what was read, and remarks on what looks odd."""
+def describe_table(table: Table, data: CategoricalData, settled: Collection[Hashable] = ()) -> list[str]:
+    """Return what was read, and remarks on what looks odd; of settled columns it is known what counts as missing."""
+    from pgmpy_latent.data import weight_words
+
     frame = table.frame
     missing = int(frame.isna().sum().sum())
     lines = [
@@ -44,11 +46,26 @@ def describe_table(table: Table, data: CategoricalData) -> list[str]:
         f"{counted(len(frame.columns), 'column')}, {counted(missing, 'missing cell')}",
     ]
     if table.weights is not None:
-        lines.append(f"total weight {data.total_weight:.10g}, from column {table.weights.name!r}")
+        lines += wrapped(f"{weight_words(data)}; the weights are in column {table.weights.name!r}", "  ")
+    elif data.design is not None:
+        lines.append(f"no weights{data.design.words}")
     for name, states in zip(data.columns, data.state_names, strict=True):
         for words in _remarks(name, states, weighted=table.weights is not None):
             lines += wrapped(f"note: {words}", "  ")
-    return lines
+    return lines + _suspects(data, settled)
+
+
+def _suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]:
+    """Return one note on all values that look like codes for missing answers."""
+    from pgmpy_latent._suitable import suspected_codes
+
+    found = list(suspected_codes(data, settled).items())
+    if not found:
+        return []
+    values = ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in found[:SUSPECTED])
+    more = f" and more in {counted(len(found) - SUSPECTED, 'other column')}" if len(found) > SUSPECTED else ""
+    say = " ".join(f"--missing {name}={','.join(map(str, codes))}" for name, codes in found[:SUSPECTED])
+    return wrapped(f"note: categories that may mean missing: {values}{more}; if they do, say {say}", "  ")
 
 
 def _remarks(name: str, states: Sequence[Hashable], weighted: bool) -> list[str]:
@@ -63,9 +80,6 @@ def _remarks(name: str, states: Sequence[Hashable], weighted: bool) -> list[str]
         )
     elif len(states) > MANY_CATEGORIES:
         remarks.append(f"column {name!r} has {len(states)} categories; if it is a measurement, bin or drop it")
-    odd = [str(state) for state in states if str(state) in SUSPECTS]
-    if odd:
-        remarks.append(f"column {name!r} holds {odd[0]!r}; if that means missing, say --missing={odd[0]}")
     return remarks
 
 
@@ -157,7 +171,11 @@ def describe_states(tree: LatentTree, data: CategoricalData) -> list[str]:
     lines = wrapped(f"What marks each {what}: per column one category, its share of the {what}, and (of all rows)")
     for hidden in tree.latent_names[:MOST_LATENTS]:
         at, listed = tree.index(hidden), marks(tree, hidden)
-        sizes = [f"{share:.1%} ({share * data.total_weight:,.0f})" for share in marginals(tree)[at]]
+        counted_rows = data.weight_kind != "sampling"  # whose scale is that of the effective number of rows
+        sizes = [
+            f"{share:.1%} ({share * data.total_weight:,.0f})" if counted_rows else f"{share:.1%}"
+            for share in marginals(tree)[at]
+        ]
         rows = [("(size)", sizes), *((str(name), cells) for name, cells in listed[:most])]
         lines += [*([] if alone else [""]), *in_blocks([f"{hidden} = {state}" for state in tree.state_names[at]], rows)]
         if alone and len(listed) > most:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgmpy_latent._files import check_writable, write_whole
-from pgmpy_latent._tables import BadInputError, Table, check_known, read_table
+from pgmpy_latent._files import check_readable, check_writable, write_whole
+from pgmpy_latent._tables import MISSING, BadInputError, Table, check_known, read_table
 
 if TYPE_CHECKING:
     import argparse
@@ -27,11 +28,47 @@ FORMATS = {".bif": "bif", ".xmlbif": "xmlbif", ".xml": "xmlbif", ".net": "net", 
 # Reading ------------------------------------------------------------------------------------------
 
 
-def table_of(args: argparse.Namespace) -> Table:
-    """Read the table that was named; none stands for the demonstration."""
-    if args.file is not None:
-        return read_table(args.file, args.separator, args.missing)
-    return demonstration()
+def table_of(args: argparse.Namespace, states: Collection[str] = ()) -> Table:
+    """Read the table that was named; none stands for the demonstration. States of a model are not missing cells."""
+    if args.file is None:
+        return demonstration()
+    everywhere, some = _said_missing(args)
+    if everywhere is None and not set(MISSING).isdisjoint(states):
+        everywhere = [text for text in MISSING if text not in states]
+    return read_table(args.file, args.separator, everywhere, some)
+
+
+def _said_missing(args: argparse.Namespace) -> tuple[list[str] | None, dict[str, list[str]]]:
+    """Return the texts that mean a missing cell: in all columns, None for the usual ones, and in some columns."""
+    everywhere, some = None, {}
+    for name, texts in args.missing or ():
+        if name is None:
+            everywhere = [*(everywhere or ()), *texts]
+        else:
+            some.setdefault(name, []).extend(texts)
+    return everywhere, some
+
+
+def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[str, list]:
+    """Return what was said to mean a missing cell, for the model to keep: numbers where a column holds numbers."""
+    if args.file is None:
+        return {}
+    everywhere, some = _said_missing(args)
+    found = {}
+    for name, states in zip(data.columns, data.state_names, strict=True):
+        texts = [text for text in (*(everywhere or ()), *some.get(name, ())) if text]
+        kind = next((kind for kind in (int, float) if all(type(state) is kind for state in states)), str)
+        if texts:
+            found[name] = [_as_kind(text, kind) for text in texts]
+    return found
+
+
+def _as_kind(text: str, kind: type) -> str | int | float:
+    try:
+        value = kind(text)
+    except ValueError:
+        return text
+    return value if str(value) == text else text  # "07" is no way to write the number 7
 
 
 def demonstration() -> Table:
@@ -41,14 +78,34 @@ def demonstration() -> Table:
     return Table("American National Election Study 1996 (demonstration)", load_anes96())
 
 
-def encoded(table: Table) -> CategoricalData:
-    """Return the chosen columns as categorical data."""
+def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str] = ()) -> CategoricalData:
+    """Return the chosen columns as categorical data; those that can hardly be meant are refused unless allowed."""
+    from pgmpy_latent._suitable import unsuitable_column
     from pgmpy_latent.data import encode
+    from pgmpy_latent.exceptions import WeightKindWarning
 
+    if weight_kind is not None and table.weights is None:
+        raise BadInputError("--weight-kind says what weights are, and there are none; name their column with --weights")
+    drawn = {"sample_weight": table.weights, "strata": table.strata, "cluster": table.cluster}
+    drawn = {name: column.to_numpy() for name, column in drawn.items() if column is not None}
     try:
-        return encode(table.frame, sample_weight=None if table.weights is None else table.weights.to_numpy())
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always")
+            data = encode(table.frame, weight_kind=weight_kind, **drawn)
+        for note in noted:
+            words = str(note.message).replace('weight_kind="', "--weight-kind ").replace('"', "")
+            warnings.warn(words if note.category is WeightKindWarning else note.message, note.category, stacklevel=2)
     except TypeError as error:  # cells that are no categories, such as lists in Parquet
         raise BadInputError(f"{table.title}: {error}") from None
+    check_known(table.frame, allowed, "--allow-many-states")
+    found = unsuitable_column(data, allowed)
+    if found is not None:
+        name, what = found
+        raise BadInputError(
+            f"column {name!r} {what}; leave it out with --drop {name}, bin it, or say --allow-many-states {name} if "
+            "you mean it"
+        )
+    return data
 
 
 def model_format(path: str) -> str:
@@ -64,11 +121,13 @@ def model_format(path: str) -> str:
 def read_model(path: str) -> LatentTree | LatentNetwork:
     """Read a model: a tree where no node has several parents."""
     kind = model_format(path)
-    if not Path(path).is_file():
-        problem = "is a folder" if Path(path).is_dir() else "no such file"
-        raise BadInputError(f"{path}: {problem}; give a model that pgmpy-latent learn has written")
+    try:
+        check_readable(path, "give a model that pgmpy-latent learn has written")
+    except (OSError, ValueError) as error:
+        raise BadInputError(str(error)) from None
 
     from pgmpy_latent import LatentTree, load, network_from_pgmpy
+    from pgmpy_latent.exceptions import InvalidTreeError
     from pgmpy_latent.exports import read_export
     from pgmpy_latent.network import as_tree
 
@@ -78,19 +137,25 @@ def read_model(path: str) -> LatentTree | LatentNetwork:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
     if isinstance(model, LatentTree):
         return model
-    network = network_from_pgmpy(model)
+    try:
+        network = network_from_pgmpy(model)
+    except InvalidTreeError as error:
+        raise BadInputError(f"{path}: {error}") from None
     return as_tree(network) if all(len(above) <= 1 for above in network.parents) else network
 
 
 def table_for(model: LatentTree | LatentNetwork, args: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the columns of a model with its states in place of their texts, and the whole table."""
-    frame = table_of(args).frame
-    for name in model.observed_names:
-        check_known(frame, [str(name)], f"{args.file} lacks a column of the model")
+    states = {str(state) for name in model.observed_names for state in model.state_names[model.index(name)]}
+    frame = table_of(args, states).frame
+    names = [name for name in model.observed_names if args.absent == "error" or str(name) in frame.columns]
+    for name in names or model.observed_names:
+        lacking = f"{args.file} lacks a column of the model"
+        check_known(frame, [str(name)], lacking + ("" if names else ", and all others too"))
+    codes = dict(model.missing)
     columns = {}
-    for name, states, hidden in zip(model.names, model.state_names, model.latent, strict=True):
-        if not hidden:
-            columns[name] = _as_states(frame[str(name)], states)
+    for name in names:
+        columns[name] = _as_states(frame[str(name)], (*model.state_names[model.index(name)], *codes.get(name, ())))
     return _frame(columns), frame
 
 
@@ -116,7 +181,7 @@ def checked_path(path: Path, option: str) -> Path:
     """Raise, naming the option, if a file cannot be written, so that this is known before any work; return the path."""
     try:
         check_writable(path, option)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise BadInputError(str(error)) from None
     if path.exists() and not os.access(path, os.W_OK):
         raise BadInputError(f"{option}: {str(path)!r} is there and may not be changed; give another name")

@@ -8,6 +8,9 @@ from collections.abc import Callable
 
 from pgmpy_latent._tables import MISSING
 
+#: What weights can be, as in :mod:`pgmpy_latent.survey`, which is not loaded to read options.
+KINDS = ("frequency", "sampling")
+
 
 def number(kind: type, least: float) -> Callable[[str], float]:
     """Return a reader of numbers of at least some size.
@@ -55,6 +58,19 @@ def listed(text: str) -> list[str]:
     return next(csv.reader([text]), [])
 
 
+def codes(text: str) -> tuple[str | None, list[str]]:
+    """Read values that mean a missing cell: of all columns, or behind the name of one and "=".
+
+    Examples
+    --------
+    >>> codes("NA,-9"), codes("age=99,-1")
+    ((None, ['NA', '-9']), ('age', ['99', '-1']))
+    """
+    values = listed(text)
+    name, equals, first = values[0].partition("=") if values else ("", "", "")
+    return (name, [first, *values[1:]]) if name and equals else (None, values)
+
+
 def sizes(text: str) -> list[int]:
     """Read numbers of classes and ranges of them.
 
@@ -92,10 +108,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how the file is read")
     group.add_argument(
         "--missing",
-        type=listed,
+        type=codes,
+        action="append",
         metavar="A,B,...",
-        help=f"texts that mean a missing cell, as an empty one always does (default: {','.join(MISSING)}, in Parquet "
-        "none; '' for empty cells only)",
+        help="texts and numbers that mean a missing cell, as an empty one always does; COLUMN=A,B,... holds for one "
+        f"column, and both can be said again. What is said for all columns takes the place of the default "
+        f"({','.join(MISSING)}; in Parquet none); '' stands for empty cells only",
     )
     group.add_argument("--separator", metavar="C", help="what stands between cells (default: by the file's ending)")
 
@@ -106,7 +124,26 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     which = group.add_mutually_exclusive_group()
     which.add_argument("--columns", type=listed, metavar="A,B,...", help="use these columns only")
     which.add_argument("--drop", type=listed, metavar="A,B,...", default=[], help="leave these columns out")
+    add_survey(group)
+
+
+def add_survey(group) -> None:
+    """Add how rows were drawn."""
     group.add_argument("--weights", metavar="COLUMN", help="column of row weights")
+    group.add_argument(
+        "--weight-kind",
+        choices=KINDS,
+        help="what the weights are: numbers of rows, or survey weights (default: whole numbers are frequencies)",
+    )
+    group.add_argument("--strata", metavar="COLUMN", help="column of strata, which were drawn from separately")
+    group.add_argument("--cluster", metavar="COLUMN", help="column of clusters (primary sampling units)")
+    group.add_argument(
+        "--allow-many-states",
+        type=listed,
+        metavar="A,B,...",
+        default=[],
+        help="columns that are categories although they look like identifiers, dates or measurements",
+    )
 
 
 def add_seed_and_jobs(group) -> None:

@@ -7,11 +7,13 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent._tables import BadInputError, check_known, did_you_mean, weights_of
 from pgmpy_latent.cli._files import output_file, read_model, table_for, write_rows
 from pgmpy_latent.cli._options import add_command, add_reading, listed, number
+from pgmpy_latent.cli._outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli._text import announce_compiling, counted, note
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ examples:
 
 Logarithms are natural. Larger is better, and the least likely rows are the
 oddest. Missing cells are summed out. The mean goes to stderr. The file needs the
-columns of the model; others are ignored.
+columns of the model, unless --absent sum-out allows it to lack some; others are
+ignored. What --missing said when the model was learned is missing here too.
 """
 PREDICT_EXAMPLES = """\
 examples:
@@ -75,6 +78,7 @@ def add_parsers(commands) -> None:
 def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL.json", help="a model that learn has written; also .bif, .xmlbif")
     parser.add_argument("--output", metavar="FILE.csv", help="where to write (default: the terminal)")
+    add_overwrite(parser)
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +91,12 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         default="missing",
         help="what categories that the model does not know count as (default: missing, with a note)",
     )
+    parser.add_argument(
+        "--absent",
+        choices=("error", "sum-out"),
+        default="error",
+        help="what becomes of columns of the model that the file lacks (default: an error; else they are summed out)",
+    )
     add_reading(parser)
 
 
@@ -95,7 +105,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 def run_score(args: argparse.Namespace) -> None:
     """Write the log-likelihood of every row."""
-    path = output_file(args.output)
+    path = _output(args)
     model = read_model(args.model)
     rows, frame = table_for(model, args)
     names = _names_of_rows(frame, args.id)
@@ -110,7 +120,7 @@ def run_score(args: argparse.Namespace) -> None:
 
     announce_compiling()
     with _in_terms_of_options():
-        values = row_log_likelihoods(model, rows, unseen=args.unseen)
+        values = row_log_likelihoods(model, rows, unseen=args.unseen, absent=_word(args))
     write_rows(_beside(names, {"log_likelihood": values}), path, "%.12g")
     impossible = np.isneginf(values.to_numpy())
     _say_impossible(impossible, names)
@@ -123,7 +133,7 @@ def run_score(args: argparse.Namespace) -> None:
 
 def run_predict(args: argparse.Namespace) -> None:
     """Write the most likely states and the probabilities of all states for every row."""
-    path = output_file(args.output)
+    path = _output(args)
     model = read_model(args.model)
     variables = _variables(model, args.variables)
     rows, frame = table_for(model, args)
@@ -134,8 +144,9 @@ def run_predict(args: argparse.Namespace) -> None:
     announce_compiling()
     with _in_terms_of_options(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "rows of probability zero")  # said below
-        shares = posterior(model, rows, variables, unseen=args.unseen)
-        likeliest = most_likely(model, rows, variables, unseen=args.unseen)
+        options = {"unseen": args.unseen, "absent": _word(args)}
+        shares = posterior(model, rows, variables, **options)
+        likeliest = most_likely(model, rows, variables, **options)
     columns = {}
     for at, name in enumerate(variables):
         columns[str(name)] = likeliest.iloc[:, at]
@@ -146,7 +157,7 @@ def run_predict(args: argparse.Namespace) -> None:
 
 def run_sample(args: argparse.Namespace) -> None:
     """Write rows that are drawn from the model."""
-    path = output_file(args.output)
+    path = _output(args)
     model = read_model(args.model)
 
     from pgmpy_latent import sample
@@ -155,6 +166,19 @@ def run_sample(args: argparse.Namespace) -> None:
 
 
 # Parts --------------------------------------------------------------------------------------------
+
+
+def _output(args: argparse.Namespace) -> Path | None:
+    """Return where rows are to be written, which is neither the model nor the table; None stands for the terminal."""
+    path = output_file(args.output)
+    read = [("the model", args.model), ("the table", getattr(args, "file", None))]
+    check_outputs(args, [("--output", path)], read)
+    return path
+
+
+def _word(args: argparse.Namespace) -> str:
+    """Return Python's word for what becomes of columns that the file lacks."""
+    return args.absent.replace("-", "_")
 
 
 def _variables(model, wanted: list[str] | None) -> list:
@@ -198,6 +222,8 @@ def _in_terms_of_options() -> Iterator[None]:
     try:
         yield
     except UnseenCategoryError as error:
+        if "No cell of the column is known" in str(error):
+            raise BadInputError(str(error).replace('absent="sum_out"', "--absent sum-out")) from None
         what = str(error).partition(". Map them")[0]
         raise BadInputError(f"{what}. Mend the cells, or say --unseen missing.") from None
 

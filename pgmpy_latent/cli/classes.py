@@ -9,7 +9,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from pgmpy_latent import em
-from pgmpy_latent._settings import PROGRESS_DELAY
+from pgmpy_latent._settings import PROGRESS_DELAY, evaluations
 from pgmpy_latent.cli._text import counted
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._search import Outcome, Search
@@ -67,7 +67,7 @@ class LatentClasses(SearchingLearner):
     >>> survey = datasets.load_anes96().iloc[:, :4]
     >>> learner = LatentClasses(n_states=2, random_state=0).fit(survey)
     >>> learner.n_states_, learner.chosen_.n_best
-    ({'H': 2}, 4)
+    ({'H': 2}, 6)
     """
 
     def __init__(
@@ -108,6 +108,7 @@ class LatentClasses(SearchingLearner):
 
     def _learn(self, data: CategoricalData) -> Outcome:
         search = self._search(data)
+        search.use_rest()  # every size is fitted to its end
         wanted = range(1, (self.max_states or 8) + 1) if self.n_states is None else [self.n_states]
         self.candidates_ = []
         history = []
@@ -128,7 +129,9 @@ class LatentClasses(SearchingLearner):
                 if search.stopped is not None:
                     break
         self.chosen_ = max(self.candidates_, key=lambda one: one.bic)
-        return Outcome(self.chosen_.tree, self.chosen_.bic, self.chosen_.log_likelihood, history, search.stopped)
+        left = 0.0 if self.chosen_.converged else np.inf
+        found = (self.chosen_.tree, self.chosen_.bic, self.chosen_.log_likelihood)
+        return Outcome(*found, history, search.stopped, remaining_gain=left)
 
     def _nothing_more(self, search: Search) -> bool:
         """Tell whether the sizes before are the result; Ctrl-C before the first of them was fitted ends it all."""
@@ -154,8 +157,9 @@ class LatentClasses(SearchingLearner):
             engine,
             np.stack(starts),
             prior=search.settings.prior,
-            max_iter=int(self.max_iter),
+            max_iter=evaluations(self.max_iter),
             atol=float(self.tol),
+            retry=True,
             n_jobs=self.n_jobs,
             report=report,
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from typing import TYPE_CHECKING
 
 from pgmpy_latent._tables import choose_columns
 from pgmpy_latent.cli._describe import aligned, describe_table
-from pgmpy_latent.cli._files import encoded, output_file, table_of, write_rows
+from pgmpy_latent.cli._files import encoded, missing_codes, output_file, table_of, write_rows
 from pgmpy_latent.cli._options import (
     add_columns,
     add_command,
@@ -17,6 +18,7 @@ from pgmpy_latent.cli._options import (
     number,
     sizes,
 )
+from pgmpy_latent.cli._outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli._text import announce_compiling, counted, say, width, wrapped
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ def add_parser(commands) -> None:
         "--classes", type=sizes, metavar="A-B", default=list(range(1, 9)), help="numbers of classes (default: 1-8)"
     )
     parser.add_argument("--output", metavar="FILE.csv", help="write the whole table there, with all columns")
+    add_overwrite(parser)
     add_columns(parser)
     add_reading(parser)
     group = parser.add_argument_group("how it learns")
@@ -81,24 +84,31 @@ def add_parser(commands) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, print the table, and say which number is recommended and why; return the exit code."""
     path = output_file(args.output)
-    table = choose_columns(table_of(args), args.columns, args.drop, args.weights)
-    data = encoded(table)
-    say([*describe_table(table, data), ""])
+    check_outputs(args, [("--output", path)], [("the table", args.file)])
+    table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
+    data = encoded(table, args.weight_kind, args.allow_many_states)
+    codes = missing_codes(args, data)
+    say([*describe_table(table, data, codes), ""])
 
     from pgmpy_latent import compare_classes
+    from pgmpy_latent.exceptions import MissingCodeWarning
 
     announce_compiling()
 
     bootstrap = {"n_bootstrap": args.bootstrap} if args.bootstrap else {}
-    found = compare_classes(
-        data,
-        args.classes,
-        n_init=args.starts,
-        prior=args.prior or None,
-        random_state=args.seed,
-        n_jobs=args.jobs,
-        **bootstrap,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MissingCodeWarning)  # the description of the table says it
+        found = compare_classes(
+            data,
+            args.classes,
+            n_init=args.starts,
+            prior=args.prior or None,
+            random_state=args.seed,
+            n_jobs=args.jobs,
+            missing=codes,
+            allow_many_states=True,
+            **bootstrap,
+        )
     say([*comparison_lines(found), "", *_recommendation(found)])
     if path is not None:
         write_rows(found.reset_index(), path, "%.10g")

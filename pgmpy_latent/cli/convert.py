@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pgmpy_latent._tables import BadInputError, did_you_mean
 from pgmpy_latent.cli._files import model_format, output_file, read_model, write_model
 from pgmpy_latent.cli._options import add_command, listed
+from pgmpy_latent.cli._outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli._text import say, wrapped
 
 if TYPE_CHECKING:
@@ -39,12 +40,14 @@ def add_parser(commands) -> None:
     parser.add_argument("out", metavar="OUT", help="the file to write; its ending says the format")
     parser.add_argument("--hidden", type=listed, metavar="A,B,...", default=[], help="variables that are hidden")
     parser.add_argument("--force", action="store_true", help="write it even if something is lost")
+    add_overwrite(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Convert, or say what would be lost."""
     kind = model_format(args.out)
     path = output_file(args.out, "OUT")
+    check_outputs(args, [("OUT", path)], [("the model", args.model)])
     model = _hiding(read_model(args.model), args.hidden)
     losses = []
     if kind != "json":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from pgmpy_latent._tables import BadInputError
 from pgmpy_latent.cli._files import demonstration, output_file, write_rows
 from pgmpy_latent.cli._options import add_command
+from pgmpy_latent.cli._outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli._text import counted, say
 
 EXAMPLES = """\
@@ -35,14 +35,13 @@ def add_parser(commands) -> None:
     )
     parser.set_defaults(run=run)
     parser.add_argument("out", nargs="?", metavar="FILE.csv", default="demo.csv", help="where (default: demo.csv)")
-    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    add_overwrite(parser, "--force")
 
 
 def run(args: argparse.Namespace) -> None:
     """Write the table, and say what can be done with it."""
     path = output_file(args.out, "FILE")
-    if path.exists() and not args.force:
-        raise BadInputError(f"{path} is there already; give another name, or say --force to write over it")
+    check_outputs(args, [("FILE", path)], [])
     table = demonstration()
     write_rows(table.frame, path)
     rows, columns = (counted(n, what) for n, what in zip(table.frame.shape, ("row", "column"), strict=True))

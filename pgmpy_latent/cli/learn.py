@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent._tables import BadInputError, choose_columns
 from pgmpy_latent.cli._describe import describe_classes, describe_table, describe_tree, profiled_columns
-from pgmpy_latent.cli._files import checked_path, encoded, output_file, table_of, write_model
+from pgmpy_latent.cli._files import checked_path, encoded, missing_codes, output_file, table_of, write_model
 from pgmpy_latent.cli._options import (
     add_columns,
     add_command,
@@ -22,6 +22,7 @@ from pgmpy_latent.cli._options import (
     number,
     positive,
 )
+from pgmpy_latent.cli._outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli._text import announce_compiling, say, wrapped
 
 if TYPE_CHECKING:
@@ -42,14 +43,19 @@ examples:
   pgmpy-latent learn answers.csv --drop id --classes 3
   pgmpy-latent learn answers.csv --method east --weights w --output camps \\
       --report camps.html
-  pgmpy-latent learn answers.tsv.gz --columns q1,q2,q3,q4 --missing NA,-9
+  pgmpy-latent learn answers.tsv.gz --columns q1,q2,q3,q4 --missing NA,-9 \\
+      --missing q4=8,9
   pgmpy-latent learn words.parquet --method bin-g --time-limit 600
 
 In the file the first line names the columns, every other line is a row. Cells
 are categories: whole numbers are read as numbers, everything else as text, just
 as it stands. Missing cells are fine. Ctrl-C ends the search, and the best model
-so far is written.
+so far is written. Files that are there are not written over without --overwrite,
+but for those of the default --output; the table that is read never is.
 """
+
+#: Where the model is written if nobody says so; these files may be written again.
+PREFIX = "pgmpy-latent-model"
 
 #: Method -> name of its learner in the package, and what it is made with.
 LEARNERS = {
@@ -109,31 +115,38 @@ def add_parser(commands) -> None:
     )
     group = parser.add_argument_group("what it writes")
     group.add_argument(
-        "--output", metavar="PREFIX", default="pgmpy-latent-model", help="write PREFIX.json, and PREFIX.bif if that"
+        "--output", metavar="PREFIX", default=PREFIX, help="write PREFIX.json, and PREFIX.bif if that"
         " loses nothing (default: %(default)s)",
     )  # fmt: skip
     group.add_argument("--bif", action="store_true", help="write PREFIX.bif too, even if the format loses something")
     group.add_argument("--report", metavar="FILE.html", help="write a page about the model and its fit")
+    add_overwrite(group)
 
 
 def run(args: argparse.Namespace) -> int:
     """Learn, say what was found, and write it; return the exit code."""
     from sklearn.exceptions import ConvergenceWarning
 
+    from pgmpy_latent.exceptions import MissingCodeWarning
     from pgmpy_latent.report import write_report
 
     begin = time.perf_counter()
     path = output_prefix(args.output)
     report = output_file(args.report, "--report")
-    output_file(args.checkpoint, "--checkpoint")
+    checkpoint = output_file(args.checkpoint, "--checkpoint")
+    model = [path, path.with_suffix(".bif")]
+    outputs = [*(("--output", one) for one in model), ("--checkpoint", checkpoint), ("--report", report)]
+    check_outputs(args, outputs, [("the table", args.file)], [checkpoint, *(model if args.output == PREFIX else ())])
     learner = make_learner(args)
-    table = choose_columns(table_of(args), args.columns, args.drop, args.weights)
-    data = encoded(table)
-    say(describe_table(table, data))
+    table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
+    data = encoded(table, args.weight_kind, args.allow_many_states)
+    codes = missing_codes(args, data)
+    say(describe_table(table, data, codes))
     announce_compiling()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
-        learner.fit(data)
+        warnings.simplefilter("ignore", MissingCodeWarning)  # the description of the table says it
+        learner.fit(data, missing=codes, allow_many_states=True)
     write_model(learner.tree_, path, "json")  # before anything else can go wrong
     try:
         written = [f"Written: {path}", *_exported(learner.tree_, path, args.bif)]
@@ -208,7 +221,8 @@ def _unfinished(learner, args: argparse.Namespace) -> list[str]:
 
     words = unfinished_words(learner)
     if words and args.checkpoint is not None:
-        words += " The same command goes on from the checkpoint."
+        again = "" if args.overwrite or (args.output == PREFIX and args.report is None) else " with --overwrite"
+        words += f" The same command{again} goes on from the checkpoint."
     return ["", *wrapped(words)] if words else []
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection, Hashable
+from dataclasses import replace
+from typing import Unpack
 
 import networkx as nx
 import numpy as np
 import pandas as pd
-from pgmpy.causal_discovery._base import _BaseCausalDiscovery
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import scores
 from pgmpy_latent._arrays import one_blas_thread
+from pgmpy_latent._few_rows import warn_of_few_rows
 from pgmpy_latent._jobs import uninterrupted
+from pgmpy_latent._missing import settled_columns
+from pgmpy_latent._pgmpy import BaseCausalDiscovery
 from pgmpy_latent._settings import stopped_words
+from pgmpy_latent._suitable import refuse_unsuitable, warn_of_codes
 from pgmpy_latent.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.convert import to_pgmpy
 from pgmpy_latent.data import CategoricalData, encode
@@ -23,6 +29,7 @@ from pgmpy_latent.learners._fitted import FittedModel, FittedTree, checked_array
 from pgmpy_latent.learners._search import Outcome
 from pgmpy_latent.learners._updates import running_counts, updated
 from pgmpy_latent.operators import canonical_states
+from pgmpy_latent.survey import Survey, check_survey
 from pgmpy_latent.tree import LatentTree
 
 #: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
@@ -37,7 +44,7 @@ HISTORY = {
 }
 
 
-class StructureLearner(FittedModel, _BaseCausalDiscovery):
+class StructureLearner(FittedModel, BaseCausalDiscovery):
     """Base of all learners: a pgmpy structure learner and a scikit-learn estimator.
 
     A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns
@@ -52,7 +59,18 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         tags.target_tags.required = False
         return tags
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(
+        self,
+        X,
+        y=None,
+        sample_weight=None,
+        *,
+        weight_kind: str | None = None,
+        strata=None,
+        cluster=None,
+        missing=None,
+        allow_many_states=None,
+    ):
         """Learn a model.
 
         Parameters
@@ -62,8 +80,21 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
             Dataset, a Dask DataFrame or an iterator of frames is read by :func:`pgmpy_latent.encode_chunks`.
         y : ignored
             For scikit-learn.
-        sample_weight : array, shape (n_rows,), optional
-            Weights of the rows, by position; of a table in pieces, the name of the column that holds them.
+        sample_weight : array, shape (n_rows,), or column name, optional
+            Weights of the rows, by position, or the name of the column that holds them; of a table in pieces, the name.
+        weight_kind : {"frequency", "sampling"}, optional
+            What the weights are: numbers of rows, or survey weights. Whole numbers are frequencies by default, others
+            sampling weights. See :func:`pgmpy_latent.encode`; ``weight_kind_`` says which was assumed.
+        strata, cluster : array, shape (n_rows,), or column name, optional
+            The stratum and the primary sampling unit of every row. The model does not depend on them; standard errors
+            and bootstrap draws do.
+        missing : value, list of values, or dict of column to either, optional
+            Values that count as missing cells, in all columns or in those that are named, as ``{"age": [99, -1]}``. The
+            model keeps them, and new rows are read in the same way. Values that look like such codes are named in a
+            warning; ``missing={}`` says that there are none.
+        allow_many_states : bool or list of columns, optional
+            Which columns are categories although they look like identifiers, dates or measurements, which are refused
+            otherwise; True stands for all.
 
         Returns
         -------
@@ -77,7 +108,12 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         array([[0.7, 0.3]])
         """
         self._check_settings()
-        return self._fit(self._check_fit_data(X, sample_weight))
+        survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+        options = {"missing": missing, "allow_many_states": allow_many_states}
+        data = self._check_fit_data(X, sample_weight, **options, **survey)
+        self._fit(data)
+        warn_of_few_rows(self._learned, data.total_weight, stacklevel=2)
+        return self
 
     def _check_settings(self) -> None:
         """Raise for settings that cannot be meant, before any work; subclasses extend it."""
@@ -85,18 +121,36 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         if unseen not in ("missing", "error"):
             raise ValueError(f"unseen is {unseen!r}; give 'missing' or 'error'")
 
-    def _check_fit_data(self, X, sample_weight=None) -> CategoricalData:
+    def _check_fit_data(
+        self, X, sample_weight=None, *, missing=None, allow_many_states=None, **survey: Unpack[Survey]
+    ) -> CategoricalData:
         """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
+        known = self._known_states()
         if comes_in_pieces(X):
-            data = encode_chunks(X, sample_weight=sample_weight, state_names=self._known_states())
+            data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=missing, **survey)
         else:
             X = checked_array(X) if is_array(X) else X
-            data = encode(X, sample_weight=sample_weight, state_names=self._known_states())
+            data = encode(X, sample_weight=sample_weight, state_names=known, missing=missing, **survey)
         if data.n_rows < 2:
             raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
         if None in data.columns:
             raise DataError("a column is called None, which pgmpy does not allow; rename it")
+        self._check_columns(data, known or {}, missing, allow_many_states)
         return data
+
+    def _check_columns(self, data: CategoricalData, known: dict, missing, allow_many_states) -> None:
+        """Refuse columns that can hardly be meant as categories, and point out values that may stand for missing."""
+        if allow_many_states is None:
+            allow_many_states = getattr(self, "allow_many_states", False)
+        used = self._columns_in_use(data)
+        refuse_unsuitable(data, allow_many_states, [name for name in used if name not in known])
+        aside = [name for name in data.columns if name not in used]
+        settled = {*settled_columns(missing, data.missing, data.columns), *known, *aside}
+        warn_of_codes(data, settled, stacklevel=4)  # the line that calls fit
+
+    def _columns_in_use(self, data: CategoricalData) -> Collection[Hashable]:
+        """Return the columns that the model will have; subclasses may leave some aside."""
+        return data.columns
 
     def _known_states(self) -> dict | None:
         """Return the states of columns that are known before the data are read; subclasses may have some."""
@@ -114,18 +168,21 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         if outcome.stopped is not None:
             checkpoint = getattr(self, "checkpoint", None)
             further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
-            warnings.warn(stopped_words(outcome.stopped, checkpoint, further), ConvergenceWarning, stacklevel=3)
+            words = stopped_words(outcome.stopped, checkpoint, further, outcome.remaining_gain)
+            warnings.warn(words, ConvergenceWarning, stacklevel=3)
         return self
 
     def _keep(self, outcome: Outcome, X: CategoricalData) -> None:
         """Keep what was found under its public names."""
         self._data = X  # what report() describes
         self._columns = X.columns
+        self.weight_kind_, self.n_rows_, self.total_weight_ = X.weight_kind, X.n_rows, X.total_weight
         self.n_features_in_ = len(X.columns)
         vars(self).pop("feature_names_in_", None)  # of an earlier fit
         if all(isinstance(name, str) for name in X.columns):
             self.feature_names_in_ = np.array(X.columns, dtype=object)
-        model = self._keep_model(outcome.tree)
+        codes = [(name, values) for name, values in getattr(X, "missing", ()) if name in outcome.tree.observed_names]
+        model = self._keep_model(replace(outcome.tree, missing=codes))
         self.model_ = self.causal_graph_ = to_pgmpy(model)
         self.latents_ = list(model.latent_names)
         self.n_states_ = {name: int(model.cards[model.index(name)]) for name in self.latents_}
@@ -138,6 +195,7 @@ class StructureLearner(FittedModel, _BaseCausalDiscovery):
         self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)
         self.n_iter_ = max(1, len(outcome.history))
         self.stopped_ = outcome.stopped
+        self.remaining_gain_ = float(outcome.remaining_gain)
 
     def _bic_of(self, model, data: CategoricalData) -> float:
         return scores.bic(model, data)
@@ -184,13 +242,22 @@ class LatentTreeLearner(FittedTree, StructureLearner):
     n_parameters_ : int
         Number of free parameters.
     bic_ : float
-        ``log_likelihood_ - n_parameters_ / 2 * ln(sum of weights)``; larger is better.
+        ``log_likelihood_ - n_parameters_ / 2 * ln(total_weight_)``; larger is better.
+    weight_kind_ : {None, "frequency", "sampling"}
+        What the weights are, or were taken for; None if there were none.
+    n_rows_ : int
+        Number of rows.
+    total_weight_ : float
+        Sum of frequency weights; of sampling weights, Kish's effective number of rows.
     score_ : float
         What the search maximised (``scoring_method``), at the learned model; larger is better.
     history_ : DataFrame
         A row per accepted step: step, operator, target, score, log_likelihood, n_parameters, seconds.
     stopped_ : {None, "time_limit", "interrupted"}
         What ended the search before its time; None if it ended by itself.
+    remaining_gain_ : float
+        Log-likelihood that the EM of the learned model left to gain, by extrapolation: 0 if it came to its end, and
+        infinite if nobody knows. A search keeps the last tenth of its ``time_limit`` for this EM.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray
@@ -205,7 +272,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
     (True, ['H'], -5.545)
     """
 
-    def partial_fit(self, X, y=None, sample_weight=None, *, decay: float = 0.9):
+    def partial_fit(self, X, y=None, sample_weight=None, *, decay: float = 0.9, **survey: Unpack[Survey]):
         """Let the tables follow new rows: one step of stepwise EM. Hidden variables, states and edges stay.
 
         Rows that came earlier are not looked at again: a running mean of expected counts stands for them, in which the
@@ -219,9 +286,11 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         y : ignored
             For scikit-learn.
         sample_weight : array, shape (n_rows,), optional
-            Weights of the rows.
+            Weights of the rows, or the name of the column that holds them.
         decay : float
             From above 0.5, with which old rows are soon forgotten, to 1, with which all batches count alike.
+        survey : weight_kind, strata, cluster
+            As in :meth:`fit`.
 
         Returns
         -------
@@ -237,13 +306,15 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         >>> learner.partial_fit(frame.head(2), decay=1.0).tree_.table("H")
         array([[0.75, 0.25]])
         """
+        check_survey(survey, "partial_fit")
         if not 0.5 < decay <= 1:
             raise ValueError(f"decay is {decay!r}; give a number above 0.5 and at most 1")
         if not hasattr(self, "tree_"):
-            return self.fit(X, y, sample_weight)
+            return self.fit(X, y, sample_weight, **survey)
         states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
         known = {name: states[name] for name in self._columns}
-        options = {"sample_weight": sample_weight, "state_names": known, "unseen": self._unseen}
+        options = {"sample_weight": sample_weight, "state_names": known, "unseen": self._unseen, **survey}
+        options["missing"] = dict(self.tree_.missing) or None
         if comes_in_pieces(X):
             data = encode_chunks(X, columns=self._columns, **options)
         else:
@@ -267,4 +338,4 @@ def _numbered_states(tree: LatentTree) -> LatentTree:
     states = [
         tuple(range(len(own))) if hidden else own for own, hidden in zip(tree.state_names, tree.latent, strict=True)
     ]
-    return LatentTree(tree.names, states, tree.parent, tree.latent, tree.tables)
+    return LatentTree(tree.names, states, tree.parent, tree.latent, tree.tables, tree.missing)

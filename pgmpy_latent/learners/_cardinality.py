@@ -15,6 +15,7 @@ from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
 from pgmpy_latent.learners._search import Outcome, Step
 from pgmpy_latent.learners._searching import SearchingLearner, made_regular
 from pgmpy_latent.learners._skeleton import in_order_of_table, model_given, one_state_tree, states_of_columns
+from pgmpy_latent.learners._taken_up import check_again, check_memory
 from pgmpy_latent.learners._workshop import Workshop
 from pgmpy_latent.operators._edges import neighbours_of
 from pgmpy_latent.operators.regularity import bound_from_cards
@@ -96,6 +97,14 @@ class Policy:
         memory = {**self._all_phases(), "tries": 0}
         return State(tree, model.score, model.log_likelihood, memory=memory)
 
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        check_again(state, self.workshop.data, self.score)
+        check_memory(state.memory, grow=bool, shrink=bool, settled=bool, shrank=bool, tries=self._is_patient)
+
+    def _is_patient(self, tries) -> bool:
+        return type(tries) is int and 0 <= tries < (np.inf if self.patience is None else self.patience)
+
     def _all_phases(self) -> dict[str, bool]:
         return {"grow": True, "shrink": self.shrink, "settled": False, "shrank": False}
 
@@ -135,15 +144,19 @@ class Policy:
 
     def _settle(self, state: State) -> Step:
         """Fit the current model to the end, so that no adjustment is credited with what EM would have gained anyway."""
+        return self.finish(replace(state, memory={**state.memory, "settled": True}))
+
+    def finish(self, state: State) -> Step:
+        """Fit the current model to the end."""
         settings = self.search.settings
-        memory = {**state.memory, "settled": True}
         if settings.search_tol <= settings.tol and settings.stop == "last_step":
-            return Step(replace(state, memory=memory))  # candidates were fitted to the end, by the rule of papers
-        tree, found = self.workshop.fit([state.tree], atol=settings.tol, max_iter=settings.max_iter, polish=True)
+            self.search.remaining_gain = 0.0
+            return Step(state)  # candidates were fitted to the end, by the rule of papers
+        tree, found = self.workshop.fit([state.tree], **self.search.settings.last_fit)
         model = self.model(tree, found.log_likelihood, ())
         if model.score <= state.score + ROUNDING:
-            return Step(replace(state, memory=memory))
-        return Step(State(tree, model.score, model.log_likelihood, state.step + 1, memory), "fit", None)
+            return Step(state)
+        return Step(State(tree, model.score, model.log_likelihood, state.step + 1, state.memory), "fit", None)
 
     def _better(self, found, state: State, by: float) -> bool:
         return found is not None and found[2].score > state.score + by
@@ -201,7 +214,7 @@ class CardinalityLearner(SearchingLearner):
         tree = self._first_tree(data)
         workshop = Workshop(data, tree, search)
         policy = self._policy(workshop, self._scorer(data))
-        outcome = search.run(lambda: self._first_state(policy, tree), policy.advance)
+        outcome = search.run(lambda: self._first_state(policy, tree), policy.advance, policy.check, policy.finish)
         return self._regular(outcome, policy) if self.regular else outcome
 
     def _policy(self, workshop: Workshop, score) -> Policy:

@@ -12,8 +12,6 @@ from pgmpy_latent.data import CategoricalData
 SIGNIFICANT = 0.05
 #: A class that holds less than this share of the rows is called small.
 SMALL_CLASS = 0.05
-#: How far the mean of weights that are no counts may be from one.
-ODD_SCALE = 0.02
 #: Bootstrap tables with which a p-value of 0.05 can hardly be told from smaller ones.
 FEW_DRAWS = 39
 
@@ -56,18 +54,21 @@ def caveats(data: CategoricalData, n_bootstrap: int) -> list[str]:
 
     Examples
     --------
-    >>> data = CategoricalData(["x"], [["a", "b"]], [[0], [1]], [0.5, 1.0], [0, 1])
+    >>> from pgmpy_latent import encode
+    >>> data = encode(pd.DataFrame({"x": ["a", "b"]}), sample_weight=[0.5, 1.0], cluster=[1, 2])
     >>> for words in caveats(data, 20):
     ...     print(words)
-    The weights sum to 1.5 for 2 rows and count as so many observations; if they do not, divide them by their mean.
+    With sampling weights, the 2 rows count as 1.8 in all criteria.
+    Criteria and tests do not know that rows of a cluster are alike; they ask for too many classes where they are.
     With 20 bootstrap tables no p-value can be below 0.048; 100 tell more.
     """
     found = []
-    counting = (data.weights % 1 == 0).all()
-    if not counting and data.row_index is not None and abs(data.total_weight / data.n_rows - 1) > ODD_SCALE:
+    if data.weight_kind == "sampling":
+        found.append(f"With sampling weights, the {data.n_rows} rows count as {data.total_weight:.6g} in all criteria.")
+    if data.design is not None and data.design.cluster is not None:
         found.append(
-            f"The weights sum to {data.total_weight:.6g} for {data.n_rows} rows and count as so many observations; if "
-            "they do not, divide them by their mean."
+            "Criteria and tests do not know that rows of a cluster are alike; they ask for too many classes where "
+            "they are."
         )
     if 0 < n_bootstrap < FEW_DRAWS:
         least = 1 / (n_bootstrap + 1)

@@ -32,6 +32,7 @@ from pgmpy_latent.learners._moves import (
 from pgmpy_latent.learners._outlook import Outlook
 from pgmpy_latent.learners._restricted import Candidate, Restricted
 from pgmpy_latent.learners._search import Search, Step
+from pgmpy_latent.learners._taken_up import check_again, check_memory
 from pgmpy_latent.operators._edges import neighbours_of
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.scores import n_parameters
@@ -144,6 +145,24 @@ class EastPolicy:
     def start(self, tree: LatentTree, **options) -> State:
         """Return the state at which the search begins."""
         return self.fitted(tree, 0, self._first_memory(), first=True, **options)
+
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        check_again(state, self.data, self.score)
+        phases = (*PHASES, "excursion", "look ahead")
+        check_memory(state.memory, phase=phases, exhausted=dict, queue=list, moved=bool, failed=list)
+        allowed = list(self.options.excursions)
+        check_memory(state.memory, excursions=lambda left: left == allowed[len(allowed) - len(left) :])
+        check_memory(state.memory, local=lambda pair: pair is None or (type(pair) is list and len(pair) == 2))
+        for parts in state.memory["queue"]:
+            self._check_move(state.tree, from_list(parts))
+
+    def _check_move(self, tree: LatentTree, move: Move) -> None:
+        """Raise if a move that waits to be tried is none."""
+        if is_possible(tree, move, self.options.rules) and isinstance(move, Introduce):
+            most = np.prod([tree.cards[tree.index(name)] for name in move.moved])
+            if type(move.n_states) is not int or not 2 <= move.n_states <= most:
+                raise ValueError(f"a new hidden variable is to have {move.n_states!r} states")
 
     def _first_memory(self) -> dict:
         return {
@@ -259,9 +278,10 @@ class EastPolicy:
                 return Step(replace(state, memory={**memory, "phase": phase}))
         if self.options.evaluation == "auto":
             return Step(replace(state, memory={**memory, "phase": "excursion"}))
-        return self._finished(state)
+        return self.finish(state)
 
-    def _finished(self, state: State) -> Step:
+    def finish(self, state: State) -> Step:
+        """Fit the current tree to the end."""
         settings = self.search.settings
         options = settings.last_fit
         new = self.fitted(state.tree, state.step + 1, {**state.memory, "queue": []}, **options)
@@ -377,7 +397,7 @@ class EastPolicy:
     def _look_ahead(self, state: State) -> Step:
         """Try candidates that do not help by themselves, and see whether they do after what they touch has settled."""
         if not self.options.look_ahead:
-            return self._finished(state)
+            return self.finish(state)
         failed = list(state.memory["failed"])
         moves = [move for phase in PHASES for move in self._moves(state.tree, phase)]
         known = set(failed)
@@ -397,7 +417,7 @@ class EastPolicy:
                 if settled.score > state.score + RISE:
                     memory = {**state.memory, "phase": PHASES[0], "failed": failed}
                     return Step(replace(settled, memory=memory), move.operator, f"{move}, and around")
-        return self._finished(state)
+        return self.finish(state)
 
     def _settled_in_turn(self, state: State, tried: Sequence[tuple[Move, State]]) -> Iterator[State]:
         """Yield what becomes of moves that were made; several workers look at all of them at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgmpy_latent import explain, queries, scores
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._profiles import profiles
+from pgmpy_latent.survey import Survey, rows_in_words
 
 
 class FittedModel(TransformerMixin):
@@ -62,13 +64,15 @@ class FittedModel(TransformerMixin):
         X = self._table(X)
         return query(self._learned, X, unseen=self._unseen, **options)
 
-    def score_samples(self, X) -> np.ndarray:
+    def score_samples(self, X, *, absent: str = "error") -> np.ndarray:
         """Return the log-likelihood of each row (natural logarithm); larger is better.
 
         Parameters
         ----------
         X : DataFrame, array or CategoricalData
             The rows; missing cells are summed out.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
 
         Returns
         -------
@@ -82,9 +86,9 @@ class FittedModel(TransformerMixin):
         >>> RandomStarts(n_states=2).fit(frame).score_samples(frame.head(2)).round(4)
         array([-0.6931, -0.6931])
         """
-        return self._ask(queries.row_log_likelihoods, X).to_numpy()
+        return self._ask(queries.row_log_likelihoods, X, absent=absent).to_numpy()
 
-    def score(self, X=None, y=None, *, true_graph=None, metric=None, sample_weight=None):
+    def score(self, X=None, y=None, *, true_graph=None, metric=None, sample_weight=None, absent: str = "error"):
         """Return the mean log-likelihood of the rows, or compare the learned graph with a true one.
 
         Parameters
@@ -99,7 +103,9 @@ class FittedModel(TransformerMixin):
             What to use instead of the log-likelihood or, with ``true_graph``, of the structural Hamming distance. Those
             of pgmpy want all nodes, and so the hidden variables, in ``true_graph`` or among the columns of ``X``.
         sample_weight : array, shape (n_rows,), optional
-            Weights of the rows of ``X``.
+            Weights of the rows of ``X``, or the name of the column that holds them.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
 
         Returns
         -------
@@ -123,16 +129,19 @@ class FittedModel(TransformerMixin):
             if X is not None and hasattr(metric, "evaluate"):
                 return metric.evaluate(X, self.causal_graph_)  # pgmpy's own way would refuse missing cells first
             return super().score(X, true_graph, metric)
-        data = self._ask(queries.encode_for, X, sample_weight=sample_weight)
-        return scores.log_likelihood(self._learned, data) / data.total_weight
+        kind = None if sample_weight is None else "sampling"  # the mean does not depend on the scale
+        data = self._ask(queries.encode_for, X, sample_weight=sample_weight, weight_kind=kind, absent=absent)
+        return scores.log_likelihood(self._learned, data, absent=absent) / data.total_weight
 
-    def predict_proba(self, X) -> pd.DataFrame:
+    def predict_proba(self, X, *, absent: str = "error") -> pd.DataFrame:
         """Return the posterior distribution of each hidden variable given each row.
 
         Parameters
         ----------
         X : DataFrame, array or CategoricalData
             The rows.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
 
         Returns
         -------
@@ -149,15 +158,17 @@ class FittedModel(TransformerMixin):
         state    0    1
         3      1.0  0.0
         """
-        return self._ask(queries.posterior, X)
+        return self._ask(queries.posterior, X, absent=absent)
 
-    def predict(self, X) -> pd.DataFrame:
+    def predict(self, X, *, absent: str = "error") -> pd.DataFrame:
         """Return the most likely state of each hidden variable given each row, each variable by itself.
 
         Parameters
         ----------
         X : DataFrame, array or CategoricalData
             The rows.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
 
         Returns
         -------
@@ -171,15 +182,17 @@ class FittedModel(TransformerMixin):
         >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).predict(frame)["H"].tolist()
         [1, 1, 0, 0]
         """
-        return self._ask(queries.most_likely, X)
+        return self._ask(queries.most_likely, X, absent=absent)
 
-    def transform(self, X):
+    def transform(self, X, *, absent: str = "error"):
         """Return the posteriors of the hidden variables as features. See :meth:`predict_proba`.
 
         Parameters
         ----------
         X : DataFrame, array or CategoricalData
             The rows.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
 
         Returns
         -------
@@ -193,7 +206,7 @@ class FittedModel(TransformerMixin):
         >>> RandomStarts(n_states=2).set_output(transform="pandas").fit_transform(frame).columns.tolist()
         ['H=0', 'H=1']
         """
-        return self.predict_proba(X).to_numpy()
+        return self.predict_proba(X, absent=absent).to_numpy()
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the names of the features that :meth:`transform` makes, such as ``"H=0"``.
@@ -225,7 +238,7 @@ class FittedModel(TransformerMixin):
         names = [f"{name}={state}" for name in tree.latent_names for state in tree.state_names[tree.index(name)]]
         return np.array(names, dtype=object)
 
-    def impute(self, X, method: str = "most_likely", random_state=None) -> pd.DataFrame:
+    def impute(self, X, method: str = "most_likely", random_state=None, *, absent: str = "error") -> pd.DataFrame:
         """Return the table with its gaps filled. See :func:`pgmpy_latent.impute`.
 
         Parameters
@@ -237,6 +250,8 @@ class FittedModel(TransformerMixin):
             row from their joint posterior.
         random_state : int or Generator, optional
             For draws.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or filled as if all cells were missing.
 
         Returns
         -------
@@ -252,7 +267,7 @@ class FittedModel(TransformerMixin):
         >>> RandomStarts(n_states=2).fit(frame).impute(gap).loc[0].tolist()
         ['a', 'c', 'e']
         """
-        return self._ask(queries.impute, X, method=method, random_state=random_state)
+        return self._ask(queries.impute, X, method=method, random_state=random_state, absent=absent)
 
     def sample(self, n: int = 1, *, latents: bool = False, random_state=None) -> pd.DataFrame:
         """Draw new rows from the learned model.
@@ -281,7 +296,7 @@ class FittedModel(TransformerMixin):
         check_is_fitted(self)
         return queries.sample(self._learned, n, latents=latents, random_state=random_state)
 
-    def report(self, path, X=None, *, sample_weight=None) -> None:
+    def report(self, path, X=None, *, sample_weight=None, **survey: Unpack[Survey]) -> None:
         """Write a report: one page of HTML about the model, the table and the search, which needs no network.
 
         Parameters
@@ -291,7 +306,9 @@ class FittedModel(TransformerMixin):
         X : DataFrame, array or CategoricalData, optional
             The table to hold the model against; by default the one that ``fit`` was given.
         sample_weight : array, shape (n_rows,), optional
-            Weights of the rows of ``X``.
+            Weights of the rows of ``X``, or the name of the column that holds them.
+        survey : weight_kind, strata, cluster
+            What the weights are, and how rows were drawn, as in :meth:`fit`.
 
         Examples
         --------
@@ -306,7 +323,7 @@ class FittedModel(TransformerMixin):
         from pgmpy_latent.report import write_report  # a reader of fitted models, which stands above them
 
         check_is_fitted(self)
-        write_report(self, path, X, sample_weight=sample_weight)
+        write_report(self, path, X, sample_weight=sample_weight, **survey)
 
 
 class FittedTree(FittedModel):
@@ -390,19 +407,47 @@ class FittedTree(FittedModel):
         <BLANKLINE>
         Columns that say most about each hidden variable, in nats (and how much of all they cover):
         H: x 0.61, y 0.61 (100%)
+        <BLANKLINE>
+        Frequency weights: 4 rows stand for 10 (weight_kind="frequency").
         """
         check_is_fitted(self)
         text = explain.summary_text(self.tree_, n, log_likelihood=self.log_likelihood_, bic=self.bic_)
-        unfinished = unfinished_words(self)
-        if unfinished:
-            text += f"\n\n{unfinished}"
+        for words in (weighting_words(self), unfinished_words(self)):
+            text += f"\n\n{words}" if words else ""
         print(explain.writable(text, sys.stdout.encoding))
+
+
+def weighting_words(learner) -> str:
+    """Say what the weights of the table were taken for, if it had any.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import Baseline
+    >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "w": [0.5, 0.5, 1, 2]})
+    >>> weighting_words(Baseline("independence").fit(frame, sample_weight="w"))
+    'Sampling weights: 4 rows count as 2.909 in log-likelihood and BIC (weight_kind="sampling").'
+    """
+    kind, n = getattr(learner, "weight_kind_", None), getattr(learner, "n_rows_", 0)
+    if kind is None:
+        return ""
+    rows, weight = f"{n:,} row{'s' * (n != 1)}", learner.total_weight_
+    if kind == "sampling":
+        worth = f"count as {rows_in_words(weight)} in log-likelihood and BIC"
+        return f'Sampling weights: {rows} {worth} (weight_kind="sampling").'
+    return f'Frequency weights: {rows} stand for {weight:,.10g} (weight_kind="frequency").'
 
 
 def unfinished_words(learner) -> str:
     """Say what stopped a learner's search, if anything did."""
     stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(getattr(learner, "stopped_", None))
-    return f"Not finished: {stopped} stopped the search, and this is the best model so far." if stopped else ""
+    if not stopped:
+        return ""
+    words = f"Not finished: {stopped} stopped the search, and this is the best model so far."
+    left = getattr(learner, "remaining_gain_", 0.0)
+    if left > 0:
+        amount = f"about {left:.3g}" if np.isfinite(left) else "an unknown number of"
+        words += f" Its EM was not finished: {amount} nats of log-likelihood are left to gain."
+    return words
 
 
 def is_array(X) -> bool:

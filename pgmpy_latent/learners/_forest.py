@@ -16,15 +16,17 @@ from pgmpy_latent.information import pairwise_information, warn_of_no_overlap
 from pgmpy_latent.learners._frontier import Frontier, PairModel
 from pgmpy_latent.learners._pairs import Options, Pair
 from pgmpy_latent.learners._search import Outcome, Search, Step
-from pgmpy_latent.learners._searching import SearchingLearner, made_regular, refuse_identifiers
+from pgmpy_latent.learners._searching import SearchingLearner, made_regular
 from pgmpy_latent.learners._simplify import Change, Simplifier, compatible, unaffected
 from pgmpy_latent.learners._skeleton import in_order_of_table, numbered_latent_names
+from pgmpy_latent.learners._taken_up import check_again, check_memory, check_same_state
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
 
 #: Seconds for which pairs are joined before a tree is made of the result; what is found does not depend on it.
 CHUNK_SECONDS = 1.0
+PHASES = ("join", "fit", "simplify")
 
 
 class Order(Protocol):
@@ -82,6 +84,18 @@ class ForestPolicy:
         state = self._state(frontier, 0, {"phase": "join", "tried": []})
         self._latest = (state, frontier, self.make_order(frontier))
         return state
+
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        check_memory(state.memory, phase=PHASES)
+        if state.memory["phase"] == "simplify":
+            check_memory(state.memory, hopeless=list)
+        if state.memory["phase"] == "join":
+            check_memory(state.memory, tried=list)
+            frontier, order = self._where(state)
+            check_same_state(state, self._state(frontier, state.step, state.memory))
+            self._latest = (state, frontier, order)
+        check_again(state, self.data, self.score)
 
     def _columns_alone(self) -> Frontier:
         return Frontier(self.data, self.information, self.search.settings.prior, self.options.debias)
@@ -181,6 +195,13 @@ class ForestPolicy:
         tree = tree.with_tables(engine.layout.unpack(found.tables))
         return State(tree, self.score(tree, found.log_likelihood), found.log_likelihood, step, memory)
 
+    def finish(self, state: State) -> Step:
+        """Fit the current forest to the end."""
+        if not state.tree.latent.any():
+            return Step(state)
+        new = self._settled(state, state.memory)
+        return Step(new, "fit", None) if new.score > state.score else Step(state)
+
     def _settled(self, state: State, memory: dict) -> State:
         settings = self.search.settings
         # whatever EM reached when interrupted is better than nothing
@@ -275,12 +296,6 @@ class ForestLearner(SearchingLearner):
         if not isinstance(context, Sequence) or not all(_is_count(n) for n in context):
             raise ValueError(f"context is {context!r}; give a tuple of whole numbers above 0, or () for none")
 
-    def _check_fit_data(self, X, sample_weight=None) -> CategoricalData:
-        data = super()._check_fit_data(X, sample_weight)
-        if not self.allow_many_states:
-            refuse_identifiers(data)
-        return data
-
     def _learn(self, data: CategoricalData) -> Outcome:
         search = self._search(data)
         ordered = data.in_order_of_names()
@@ -296,7 +311,7 @@ class ForestLearner(SearchingLearner):
             search,
             bool(self.simplify),
         )
-        outcome = search.run(policy.start, policy.advance)
+        outcome = search.run(policy.start, policy.advance, policy.check, policy.finish)
         if self.simplify:
             outcome = made_regular(outcome, policy.score)
         return replace(outcome, tree=in_order_of_table(outcome.tree, data))

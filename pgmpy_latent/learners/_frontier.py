@@ -54,8 +54,14 @@ class Root:
 
     def posterior(self) -> np.ndarray:
         """Return P(state | cells below) of each row, zeros where there is no cell: (states, rows)."""
-        by_pattern, index = self.patterns()
-        found = np.ascontiguousarray(by_pattern.T)[:, index]
+        if self.evidence.messages is None:  # certain; by way of patterns it would take the states squared
+            found = np.zeros((self.n_states, len(self.evidence.index)))
+            found[:, self.evidence.index < 0] = self.share[:, None] / self.share.sum()
+            seen = np.flatnonzero(self.evidence.index >= 0)
+            found[self.evidence.index[seen], seen] = 1.0
+        else:
+            by_pattern, index = self.patterns()
+            found = np.ascontiguousarray(by_pattern.T)[:, index]
         if self.heard is not None:
             found[:, ~self.heard] = 0.0
         return found

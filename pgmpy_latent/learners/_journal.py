@@ -7,6 +7,8 @@ reads what it gets to know from the journal for as long as the journal says.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 from pgmpy_latent._checkpoint import Checkpoint, Saved, State
 
@@ -29,10 +31,27 @@ class Journal:
 
     def __init__(self, checkpoint: Checkpoint | None = None, saved: Saved | None = None):
         self.checkpoint = checkpoint
-        self.entries: dict = {} if saved is None else dict(saved.state.memory["journal"])
+        self.entries: dict = {}
         self.finished = saved is not None and saved.state.finished
+        self._goes_on = saved is not None
+        if saved is not None:
+            with checkpoint.checking():
+                self.entries = dict(saved.state.memory["journal"])
+                if replace(saved.state, memory={}) != self._state():
+                    raise ValueError("it counts or scores what a journal does not")
 
-    def recall(self, name: str, compute: Callable[[], object], whole: Callable[[], bool] = lambda: True):
+    @property
+    def going_on(self) -> AbstractContextManager:
+        """In which a computation that was taken up goes on: what it stumbles on is said to come from its file."""
+        return self.checkpoint.taken_up() if self._goes_on else nullcontext()
+
+    def recall(
+        self,
+        name: str,
+        compute: Callable[[], object],
+        whole: Callable[[], bool] = lambda: True,
+        check: Callable[[object], None] = lambda found: None,
+    ):
         """Return what is known by a name, or else compute it and write it down.
 
         Parameters
@@ -43,13 +62,17 @@ class Journal:
             Returns plain numbers, words, arrays, models, and lists, tuples and dicts of them.
         whole : callable
             Whether what was computed is all of it, and not what an interrupt left.
+        check : callable
+            Raises if what the file knows cannot be what was computed.
         """
-        if name not in self.entries:
-            found = compute()
-            if self.checkpoint is None or not whole():
-                return found
+        if name in self.entries:
+            with self.checkpoint.checking():
+                check(self.entries[name])
+            return self.entries[name]
+        found = compute()
+        if self.checkpoint is not None and whole():
             self.note(name, found)
-        return self.entries[name]
+        return found
 
     def note(self, name: str, value) -> None:
         """Write a result down."""
@@ -69,5 +92,8 @@ class Journal:
             self._keep()
 
     def _keep(self) -> None:
-        state = State(None, 0.0, 0.0, len(self.entries), {"journal": dict(self.entries)}, self.finished)
-        self.checkpoint.keep(state, [], last=self.finished)
+        memory = {"journal": dict(self.entries)}
+        self.checkpoint.keep(replace(self._state(), memory=memory), [], last=self.finished)
+
+    def _state(self) -> State:
+        return State(None, 0.0, 0.0, len(self.entries), {}, self.finished)

@@ -9,12 +9,13 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 
-from pgmpy_latent._checkpoint import State
+from pgmpy_latent._checkpoint import State, check_model_again, check_number_again
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.iteration import m_step
 from pgmpy_latent.learners._islands import Island, Islands
 from pgmpy_latent.learners._search import Search, Step
 from pgmpy_latent.learners._skeleton import grown_tree, numbered_latent_names
+from pgmpy_latent.learners._taken_up import check_memory, check_same_state
 from pgmpy_latent.learners._updates import Running
 from pgmpy_latent.learners._variables import (
     Variable,
@@ -27,6 +28,7 @@ from pgmpy_latent.learners._variables import (
 )
 from pgmpy_latent.neighbours import nearest_columns
 from pgmpy_latent.operators._edges import normalised
+from pgmpy_latent.propagation.layout import Layout
 from pgmpy_latent.queries import engine_for, log_likelihood
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.sparse import SparseRows
@@ -36,6 +38,7 @@ from pgmpy_latent.tree import LatentTree
 NEAREST = 64
 #: Seconds of work before a tree is made of the result; what is found does not depend on it.
 CHUNK_SECONDS = 3.0
+PHASES = ("islands", "link", "fit")
 #: A level that leaves more than this share of its variables to the next is the last.
 TOO_MANY = 0.95
 #: Cells up to which EM looks at all rows at once, and cells of a batch beyond.
@@ -139,6 +142,41 @@ class LevelsPolicy:
             return self._link(state)
         return self._fit(state)
 
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers.
+
+        What islands make of the log-likelihood is an estimate, and between their linking and the end of EM nothing
+        else is known: then the model is held against columns and states alone, and EM goes on from its tables.
+        """
+        tree, memory = state.tree, state.memory
+        check_model_again(tree, self.data.columns, self.data.state_names)
+        check_number_again("score", state.score, self.score(tree, state.log_likelihood))
+        check_memory(memory, phase=PHASES, sizes=_are_numbers)
+        if sum(memory["sizes"]) != tree.latent.sum():
+            raise ValueError(f"it remembers {sum(memory['sizes'])} islands, and has {tree.latent.sum()}")
+        if memory["phase"] != "fit":
+            place = self._recalled(memory["levels"])
+            check_same_state(state, self._state(place, state.step, memory))
+            self._latest = (state, place)
+        elif state.finished:
+            check_number_again("log-likelihood", state.log_likelihood, self.log_likelihood(tree))
+        else:
+            self._check_batches(state)
+
+    def _check_batches(self, state: State) -> None:
+        """Raise if the tables in the middle of EM are not what it has counted so far."""
+        memory = state.memory
+        check_memory(memory, epoch=lambda epoch: type(epoch) is int and 0 <= epoch < self.n_epochs, batch=int)
+        running = _running(memory)
+        if running is not None:
+            check_memory(memory, n_updates=int, weight=float)
+            layout = Layout([table.shape for table in state.tree.tables])
+            prior = max(self.search.settings.prior, LEAST_PRIOR)
+            counts = running.counts * self.data.total_weight
+            tables = m_step(counts, layout, prior, layout.pack(state.tree.tables), None)
+            again = replace(state, tree=state.tree.with_tables(layout.unpack(tables)))
+            check_same_state(state, again)
+
     def score(self, tree: LatentTree, log_likelihood: float) -> float:
         """Return the BIC."""
         return log_likelihood - self.penalty * n_parameters(tree)
@@ -217,6 +255,12 @@ class LevelsPolicy:
         if self.batch_size >= self.data.n_distinct:
             return self._fit_at_once(state)
         return self._fit_in_batches(state)
+
+    def finish(self, state: State) -> Step:
+        """Fit the current tree to the end, unless that takes batches of rows."""
+        if self.batch_size < self.data.n_distinct or not state.tree.latent.any():
+            return Step(state)
+        return self._fit_at_once(state)
 
     def _fit_at_once(self, state: State) -> Step:
         rows = next(self.data.blocks(self.data.n_rows)) if isinstance(self.data, SparseRows) else self.data
@@ -364,6 +408,10 @@ def _batch_size(data: CategoricalData | SparseRows) -> int:
     if data.n_distinct * n_columns <= ALL_AT_ONCE:
         return data.n_distinct
     return max(256, BATCH_CELLS // n_columns)
+
+
+def _are_numbers(values) -> bool:
+    return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
 
 
 def _as_lists(island: Island) -> dict:

@@ -11,16 +11,20 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from pgmpy_latent import _jobs, em
-from pgmpy_latent._checkpoint import State
+from pgmpy_latent._checkpoint import State, check_number_again
 from pgmpy_latent._settings import PROGRESS_DELAY, TimeUp, time_left
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
+
+#: Share of a time limit that is kept for the last EM: a search that is not over by then ends, and its model is fitted.
+LAST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,9 @@ class Outcome:
         Hidden variables that were left out in the end, because they carried nothing.
     memory : dict
         What the policy remembered in the end.
+    remaining_gain : float
+        Log-likelihood that the last EM left to gain, by extrapolation, because its time or its iterations were up; 0
+        if it came to its end.
     """
 
     tree: LatentTree
@@ -50,6 +57,7 @@ class Outcome:
     stopped: str | None = None
     not_needed: tuple[Hashable, ...] = ()
     memory: dict = field(default_factory=dict)
+    remaining_gain: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ class Settings:
     @property
     def last_fit(self) -> dict:
         """How EM runs for the final model: options of :meth:`Search.fit`."""
-        return {"first": True, "atol": self.tol, "max_iter": self.max_iter, "polish": True}
+        return {"first": True, "atol": self.tol, "max_iter": self.max_iter, "polish": True, "retry": True}
 
 
 @dataclass(frozen=True)
@@ -109,7 +117,7 @@ class Search:
         Seeds are keyed by step and candidate, never counted: ``seed(step, candidate)`` gives the same whatever was
         drawn before, by however many threads.
     time_limit : float, optional
-        Seconds.
+        Seconds, of which the last tenth is kept for the EM of the model that the search has then.
     n_jobs : int, optional
         Workers that share candidates and starts; results do not depend on it.
     show_progress : bool
@@ -148,12 +156,14 @@ class Search:
         self.show_progress = show_progress
         self.title = title
         self.checkpoint = checkpoint
-        self.saved = None if checkpoint is None else checkpoint.take_up(self.entropy)
+        self.saved = None if checkpoint is None else checkpoint.take_up(self.entropy, random_state is not None)
         if self.saved is not None:
             self.entropy = self.saved.entropy
         self.began = time.perf_counter()
-        self.ends = np.inf if time_limit is None else self.began + time_limit
+        self.over = np.inf if time_limit is None else self.began + time_limit
+        self.ends = np.inf if time_limit is None else self.began + (1 - LAST_SHARE) * time_limit
         self.stopped: str | None = None
+        self.remaining_gain = 0.0
         self._bar = tqdm(disable=True)
 
     @property
@@ -165,12 +175,14 @@ class Search:
         """Return what a worker needs; it keeps no file, and its clock may be another one."""
         own = {**vars(self), "checkpoint": None, "saved": None, "show_progress": False}
         del own["_bar"], own["began"]
-        own["ends"] = self.ends - time.perf_counter() + time.time() if np.isfinite(self.ends) else self.ends
+        for name in ("ends", "over"):
+            own[name] = own[name] - time.perf_counter() + time.time()
         return own
 
     def __setstate__(self, own: dict) -> None:
         now = time.perf_counter()
-        vars(self).update(own, began=now, ends=own["ends"] - time.time() + now, _bar=tqdm(disable=True))
+        clock = {name: own[name] - time.time() + now for name in ("ends", "over")}
+        vars(self).update(own, began=now, _bar=tqdm(disable=True), **clock)
 
     def seed(self, *key: int) -> np.random.SeedSequence:
         """Return the seed of a step, a candidate, and whatever else tells draws apart."""
@@ -203,6 +215,8 @@ class Search:
             **options,
         }
         found = em.fit(engine, starts, report=self.tick, **options)
+        if first or options["polish"]:
+            self.remaining_gain = 0.0 if found.converged else found.remaining_gain
         if found.interrupted:
             self.note_interrupt()
             if not first:
@@ -220,7 +234,18 @@ class Search:
         """Apply a function to candidates of several stages; some are made while processes work on those before."""
         return _jobs.mapped_in_stages(function, stages, self.n_jobs, self.tick)
 
-    def run(self, start: Callable[[], State], advance: Callable[[State], Step]) -> Outcome:
+    @property
+    def going_on(self) -> AbstractContextManager:
+        """In which a search that was taken up goes on: what it stumbles on is said to come from its file."""
+        return nullcontext() if self.saved is None else self.checkpoint.taken_up()
+
+    def run(
+        self,
+        start: Callable[[], State],
+        advance: Callable[[State], Step],
+        check: Callable[[State], None] = lambda state: None,
+        finish: Callable[[State], Step] | None = None,
+    ) -> Outcome:
         """Advance until the search ends, and return the best model.
 
         Parameters
@@ -229,17 +254,27 @@ class Search:
             Makes the state to begin with; not called if the checkpoint holds a search, which goes on where it was.
         advance : callable
             The policy: takes a state, returns a :class:`Step`.
+        check : callable
+            Raises if a state of a checkpoint is not what the table says.
+        finish : callable, optional
+            Fits the model of a state to its end. Called when a time limit stopped the search, in the time that is left.
         """
         if self.saved is None:
             state = start()
             history = [self._entry(state, "start", None)]
         else:
             state, history = self.saved.state, list(self.saved.history)
+            with self.checkpoint.checking():
+                _check_end(state, history)
+                check(state)
             self.began -= history[-1]["seconds"]  # the clock goes on where it was; the time limit is that of this run
         whole = self.stopped is None
-        with tqdm(
-            disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" steps", desc=self.title, leave=False
-        ) as self._bar:
+        with (
+            tqdm(
+                disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" steps", desc=self.title, leave=False
+            ) as self._bar,
+            self.going_on,
+        ):
             try:
                 while not state.finished and self.stopped is None:
                     self._save(state, history)
@@ -263,7 +298,34 @@ class Search:
             self._save(state, history, last=True)
         elif self.checkpoint is not None:  # a search that is taken up again takes the step that was cut short anew
             self.checkpoint.tend(now=True)
-        return Outcome(state.tree, state.score, state.log_likelihood, history, self.stopped, memory=state.memory)
+        if self.stopped is not None and not state.finished:
+            self.remaining_gain = np.inf
+        if self.stopped == "time_limit" and finish is not None:
+            state, history = self._finished(state, finish, history)
+        return Outcome(
+            state.tree,
+            state.score,
+            state.log_likelihood,
+            history,
+            self.stopped,
+            memory=state.memory,
+            remaining_gain=self.remaining_gain,
+        )
+
+    def _finished(self, state: State, finish: Callable[[State], Step], history: list) -> tuple[State, list[dict]]:
+        """Fit the last model in the time that is kept for it; its entry of the history says what became of it.
+
+        Its file does not know, so that the search can go on from there.
+        """
+        self.use_rest()
+        try:
+            taken = finish(state)
+        except KeyboardInterrupt:
+            self.note_interrupt()
+            return state, history
+        new = taken.state
+        now = self.entry(new.step, "", None, new.score, new.log_likelihood, n_parameters(new.tree))
+        return new, [*history[:-1], {**now, **{name: history[-1][name] for name in ("step", "operator", "target")}}]
 
     def keep_result(self, outcome: Outcome, memory: dict) -> None:
         """Write what was made of the model after the search into its file, so that it need not be made again."""
@@ -272,9 +334,17 @@ class Search:
             state = State(outcome.tree, outcome.score, outcome.log_likelihood, len(outcome.history), memory, True)
             self.checkpoint.keep(state, outcome.history, last=True)
 
+    def use_rest(self) -> None:
+        """Let the clock run to the end of the time limit: what was kept for the last EM may be used."""
+        self.ends = self.over
+
     def note_interrupt(self) -> None:
-        """End the search after this step: the time is up, or Ctrl-C was pressed."""
-        self.stopped = "time_limit" if time.perf_counter() > self.ends else "interrupted"
+        """End the search after this step: the time is up, or Ctrl-C was pressed. What came first is the reason.
+
+        Threads that nobody waits for any more come here later, when the clock runs to the end of the limit.
+        """
+        if self.stopped is None:
+            self.stopped = "time_limit" if time.perf_counter() > self.ends else "interrupted"
 
     def _save(self, state: State, history: list[dict], last: bool = False) -> None:
         if self.checkpoint is not None:
@@ -299,7 +369,7 @@ class Search:
         """Write where the search is behind the bar, and move the bar on by the steps that were accepted."""
         states = state.tree.cards[state.tree.latent].tolist()
         sizes = states[0] if len(states) == 1 else states if len(states) <= 12 else f"{sum(states)} in {len(states)}"
-        left = time_left(self.ends - time.perf_counter())
+        left = time_left(self.over - time.perf_counter())
         self._bar.set_postfix_str(f"{words}: score {state.score:.1f}, states {sizes}{left}", refresh=False)
         self._bar.update(n_accepted)
         if not n_accepted:
@@ -311,3 +381,11 @@ class Search:
         if not bar.disable and now > bar.start_t + bar.delay and now > bar.last_print_t + bar.mininterval:
             bar.last_print_t = now
             bar.refresh()
+
+
+def _check_end(state: State, history: list[dict]) -> None:
+    """Raise if a history does not end with the model of a state."""
+    last = history[-1]
+    check_number_again("score", state.score, last["score"])
+    check_number_again("log-likelihood", state.log_likelihood, last["log_likelihood"])
+    check_number_again("number of parameters", last["n_parameters"], n_parameters(state.tree))

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 from sklearn.base import clone
 
-from pgmpy_latent._checkpoint import Checkpoint, fingerprint
-from pgmpy_latent._settings import check_checkpoint, check_n_jobs, check_number, check_time_limit, whole_seed
+from pgmpy_latent._checkpoint import Checkpoint, check_checkpoint
+from pgmpy_latent._fingerprint import fingerprint
+from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit, evaluations, whole_seed
 from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._base import LatentTreeLearner
 from pgmpy_latent.learners._search import Outcome, Search, Settings
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
-
-#: Rows from which on a column with a category of its own in each of them is taken for an identifier.
-MANY_ROWS = 100
 
 
 class SearchSettings:
@@ -58,8 +54,8 @@ class SearchSettings:
                 0.0 if self.prior is None else float(self.prior),
                 float(self.tol),
                 float(self.search_tol),
-                int(self.max_iter),
-                int(self.search_iter),
+                evaluations(self.max_iter),
+                evaluations(self.search_iter),
                 self._stop,
                 bool(getattr(self, "accelerate", True)),
             ),
@@ -120,17 +116,3 @@ def made_regular(outcome: Outcome, score: Callable[[LatentTree, float], float]) 
     entry["n_parameters"] = n_parameters(tree)
     gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
     return replace(outcome, tree=tree, score=value, history=[*outcome.history, entry], not_needed=gone)
-
-
-def refuse_identifiers(data: CategoricalData) -> None:
-    """Raise if a column has a category of its own in every row of a table that is not small."""
-    rows = data.weights  # whole numbers say how often a row occurred
-    if (rows % 1).any() and data.row_index is not None:
-        rows = np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct)
-    for name, codes in zip(data.columns, data.codes.T, strict=True):
-        filled = codes >= 0
-        if rows[filled].sum() > MANY_ROWS and len(np.unique(codes[filled])) == rows[filled].sum():
-            raise DataError(
-                f"column {name!r} has a category of its own in every row, as identifiers and exact measurements have; "
-                "drop it or bin it, or set allow_many_states=True if you mean it"
-            )

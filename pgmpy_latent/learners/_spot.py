@@ -26,6 +26,8 @@ PARTIAL_STAGES = [(4, 3), (8, 2), (16, 1)]
 MOST_WEIGHTS = 4_000_000
 #: Random starts of a restart, and how often what they found is improved at most.
 RESTARTS, IMPROVEMENTS = 64, 3
+#: How near to 0 and 1 the random splits of the thesis go.
+EDGE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -211,12 +213,18 @@ class Spot:
             terms = np.where(weights > 0, weights * (np.log(np.maximum(shares, 1e-300)) - logs), 0.0)
         return terms.sum(axis=1)
 
-    def _shifts(self, state: int) -> list[np.ndarray]:
-        rng = np.random.default_rng(self.search.seed(*self.key, state))
+    def _halves(self, state: int, alone: Star) -> list[Star]:
+        """Return the halves of a state, each pair a star of two states."""
+        options, rng = self.options, np.random.default_rng(self.search.seed(*self.key, state))
+        if options.directions == "clipped":
+            return [stars.split_clipped(alone, 0, options.perturbation, EDGE, rng) for _ in range(options.n_splits)]
+        return [stars.split(alone, 0, shift) for shift in self._shifts(state, rng) if np.any(shift)]
+
+    def _shifts(self, state: int, rng: np.random.Generator) -> list[np.ndarray]:
         options, star = self.options, self.star
         if options.directions == "thesis":
             size = options.perturbation
-            return [stars.uniform_shift(star, state, size, 1e-6, rng) for _ in range(options.n_splits)]
+            return [stars.uniform_shift(star, state, size, EDGE, rng) for _ in range(options.n_splits)]
         if options.directions == "random":
             return random_directions(star, state, options.n_splits, options.perturbation, rng)
         at_random = options.n_splits // 3
@@ -231,7 +239,7 @@ class Spot:
         for group, state in enumerate(states):
             self.search.tick()
             alone = Star(np.ones(1), star.rows[[state]], star.cards)
-            halves = [stars.split(alone, 0, shift) for shift in self._shifts(state) if np.any(shift)]
+            halves = self._halves(state, alone)
             if halves:
                 candidates += [stars.split(alone, 0, np.zeros(star.rows.shape[1])), *halves]
                 groups += [group] * (len(halves) + 1)

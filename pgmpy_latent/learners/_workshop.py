@@ -18,7 +18,7 @@ from pgmpy_latent.learners._search import Search
 from pgmpy_latent.operators import root_walk
 from pgmpy_latent.operators.star import Star, star_of
 from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.plan import Evidence, Plan, compile_plan
+from pgmpy_latent.propagation.plan import Evidence, Plan, compile_plan, shown_states
 from pgmpy_latent.queries import tree_evidence
 from pgmpy_latent.tree import LatentTree
 
@@ -123,10 +123,10 @@ class Messages:
     def _of(self, pieces: Sequence[Evidence], card: int, rows: np.ndarray | slice) -> np.ndarray:
         product = np.ones((len(self.neighbourhood.weights[rows]), card))
         for piece in pieces:
-            patterns = piece.messages
-            if patterns is None:  # the states themselves, and, in the last row, ones where a cell is missing (-1)
-                patterns = np.vstack([np.eye(card), np.ones(card)])
-            product = product * patterns[piece.index[rows]]
+            if piece.messages is None:
+                product = product * shown_states(piece.index[rows], card)
+            else:
+                product = product * piece.messages[piece.index[rows]]
             largest = largest_in_rows(product)
             product = np.divide(product, largest, out=product, where=largest > 0)
         return product

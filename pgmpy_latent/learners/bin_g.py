@@ -89,7 +89,7 @@ class BinG(ForestLearner):
     search_tol, search_iter
         The same for the models of pairs.
     allow_many_states : bool
-        Whether a column with a category of its own in each of more than 100 rows is allowed: usually an identifier.
+        Whether columns that look like identifiers, dates or measurements are taken; ``fit`` can be told of some.
     unseen : {"missing", "error"}
         What becomes of unknown categories in new rows.
     n_jobs : int, optional

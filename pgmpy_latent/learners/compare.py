@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -15,6 +15,7 @@ from tqdm.auto import tqdm
 
 from pgmpy_latent import _jobs, em, scores
 from pgmpy_latent._arrays import one_blas_thread
+from pgmpy_latent._few_rows import warn_of_few_rows
 from pgmpy_latent._resampling import batches, n_rows_of
 from pgmpy_latent._settings import PROGRESS_DELAY, check_number, whole_seed
 from pgmpy_latent.climb import same_value
@@ -29,6 +30,7 @@ from pgmpy_latent.learners.split_merge import SplitMerge
 from pgmpy_latent.operators import bound_from_cards, canonical_states, marginals, split_state
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.starts import random_memberships
+from pgmpy_latent.survey import Survey
 from pgmpy_latent.tree import LatentTree
 
 #: Beyond this many parameters, whether they can be told apart is not found out: it would take longer than the fit.
@@ -78,6 +80,9 @@ def compare_classes(
     n_classes: Iterable[int] = range(1, 9),
     *,
     sample_weight=None,
+    weight_kind: str | None = None,
+    strata=None,
+    cluster=None,
     method: str = "both",
     n_init: int = 16,
     prior: float | None = None,
@@ -86,6 +91,8 @@ def compare_classes(
     n_jobs: int | None = None,
     show_progress: bool = True,
     return_models: bool = False,
+    missing=None,
+    allow_many_states=None,
 ):
     """Fit latent class models with several numbers of classes and put what speaks for each side by side.
 
@@ -96,7 +103,11 @@ def compare_classes(
     n_classes : iterable of int
         Numbers of classes to compare.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows. They count rows: the bootstrap draws tables of as many rows as the weights sum to, rounded.
+        Weights of the rows, or the name of the column that holds them.
+    weight_kind, strata, cluster
+        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. Criteria use the effective
+        number of rows of sampling weights. Strata and clusters change nothing here: neither criteria nor tests know
+        that rows of a cluster are alike.
     method : {"both", "random", "split"}
         EM from random starts for every number, from splits of the classes of the model before (:class:`SplitMerge`),
         or the better of the two, so that more classes never describe the table worse.
@@ -115,6 +126,10 @@ def compare_classes(
         Whether work of more than two seconds shows a bar.
     return_models : bool
         Whether to return the models as well.
+    missing : value, list of values, or dict of column to either, optional
+        Values that count as missing cells, as ``{"age": [99, -1]}``; the models keep them. See :meth:`SplitMerge.fit`.
+    allow_many_states : bool or list of columns, optional
+        Which columns are categories although they look like identifiers, dates or measurements.
 
     Returns
     -------
@@ -147,8 +162,8 @@ def compare_classes(
     The bootstrap is parametric. From each model ``n_bootstrap`` tables are drawn, with as many rows as the given one
     and with its patterns of gaps. To each of them this model is fitted, and the next larger one of the comparison, from
     several starts. With ``B`` tables, a p-value is ``(1 + #{drawn >= observed}) / (1 + B)``, where values that differ
-    by less than EM's tolerance count as equal. Weights that do not count rows make the test too sure, or not sure
-    enough.
+    by less than EM's tolerance count as equal. Where weights count rows, a table has as many rows as they sum to,
+    rounded; with sampling weights, each drawn row gets the weight and the gaps of a row of the table.
 
     Ctrl-C returns what is there, with a warning: finished rows of the table, and p-values from the draws that were
     finished.
@@ -179,7 +194,9 @@ def compare_classes(
     settings = _Settings(method, n_init, 0.0 if prior is None else prior, entropy, n_jobs)
     learner = RandomStarts(n_init=n_init, **settings.of_learners)
     learner._check_settings()
-    data = learner._check_fit_data(X, sample_weight)
+    survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+    options = {"missing": missing, "allow_many_states": allow_many_states}
+    data = learner._check_fit_data(X, sample_weight, **options, **survey)
     if n_bootstrap:
         n_rows_of(data)  # raises
     found, seconds = _fit_all(sizes, data, settings, show_progress)
@@ -190,7 +207,9 @@ def compare_classes(
     table.attrs["recommended"], reason = recommended(table)
     table.attrs["reason"] = " ".join([reason, *caveats(data, n_bootstrap)])
     table.insert(0, "best", table.index == table.attrs["recommended"])
-    models = {size: one.tree for size, one in found.items()}
+    models = {size: replace(one.tree, missing=data.missing) for size, one in found.items()}
+    best = table.attrs["recommended"]
+    warn_of_few_rows(models[best], data.total_weight, called=f"the recommended model, of {best} classes,", stacklevel=2)
     return (table, models) if return_models else table
 
 
@@ -236,7 +255,7 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
             learner = SplitMerge(  # split classes until there are as many as wanted, whatever the penalty would say
                 start=smaller, max_states=size, scoring_method=scores.log_likelihood, merge=False, regular=False,
                 **settings.of_learners,
-            ).fit(data)  # fmt: skip
+            )._fit(data)  # fmt: skip
             trees["splits"] = _with_classes(learner.tree_, size)
             interrupted = learner.stopped_ is not None
     values = {name: scores.log_likelihood(tree, data) for name, tree in trees.items()}
@@ -258,7 +277,7 @@ def _from_random_starts(size: int, data: CategoricalData, settings: _Settings) -
         )
         for number in range(settings.n_init if size > 1 else 1)
     ]
-    found = em.fit(engine, np.stack(starts), prior=float(settings.prior), n_jobs=settings.n_jobs)
+    found = em.fit(engine, np.stack(starts), prior=float(settings.prior), retry=True, n_jobs=settings.n_jobs)
     tree = canonical_states(shape.with_tables(engine.layout.unpack(found.tables)))
     return shape.with_tables(tree.tables), found  # states are numbered in their new order
 

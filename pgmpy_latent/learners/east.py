@@ -16,7 +16,7 @@ from pgmpy_latent.learners._east_policy import EastPolicy, Options
 from pgmpy_latent.learners._evaluation import EVALUATIONS
 from pgmpy_latent.learners._moves import Rules
 from pgmpy_latent.learners._search import Outcome, Search
-from pgmpy_latent.learners._searching import SearchingLearner, learned_for, refuse_identifiers
+from pgmpy_latent.learners._searching import SearchingLearner, learned_for
 from pgmpy_latent.learners._skeleton import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.operators import canonical_tree, cut_edge, make_regular
 from pgmpy_latent.queries import engine_for
@@ -29,6 +29,8 @@ N_INIT = 16
 EXCURSIONS, MANY_COLUMNS = (0.5, 0.25), 25
 #: Iterations of local EM, where none are asked for.
 STEPS = {"rl": 40, "dc": 40, "auto": 6}
+#: Most categories of a column: counts of their pairs take seconds, and 64 MB for every state of a hidden variable.
+MOST_CATEGORIES = 2_000
 
 
 class EAST(SearchingLearner):
@@ -73,7 +75,7 @@ class EAST(SearchingLearner):
     search_tol, search_iter
         The same for EM during the search.
     allow_many_states : bool
-        Whether a column with a category of its own in each of more than 100 rows is allowed: usually an identifier.
+        Whether columns that look like identifiers, dates or measurements are taken; ``fit`` can be told of some.
     unseen : {"missing", "error"}
         What becomes of unknown categories in new rows.
     n_jobs : int, optional
@@ -201,10 +203,9 @@ class EAST(SearchingLearner):
     def _known_states(self) -> dict | None:
         return None if self._start_is_to_be_fitted() else states_of_columns(model_given(self.start))
 
-    def _check_fit_data(self, X, sample_weight=None) -> CategoricalData:
-        data = super()._check_fit_data(X, sample_weight)
-        if not self.allow_many_states:
-            refuse_identifiers(data)
+    def _check_fit_data(self, X, sample_weight=None, **options) -> CategoricalData:
+        data = super()._check_fit_data(X, sample_weight, **options)
+        _refuse_many_categories(data)
         self._rules(data)  # contradictions are named before the search
         if len(data.columns) < 3:
             warnings.warn(
@@ -240,7 +241,9 @@ class EAST(SearchingLearner):
             rules=rules,
         )
         policy = EastPolicy(ordered, search, options)
-        outcome = search.run(lambda: policy.start(self._first_tree(ordered, search, rules)), policy.advance)
+        outcome = search.run(
+            lambda: policy.start(self._first_tree(ordered, search, rules)), policy.advance, policy.check, policy.finish
+        )
         return replace(outcome, tree=in_order_of_table(canonical_tree(outcome.tree), data))
 
     def _excursions(self, n_columns: int) -> tuple[float, ...]:
@@ -324,3 +327,14 @@ def _united(groups: Iterable[frozenset]) -> tuple[frozenset, ...]:
 def _some(names: Iterable[Hashable], most: int = 12) -> str:
     names = sorted(map(str, names))
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def _refuse_many_categories(data: CategoricalData) -> None:
+    """Raise if a column has so many categories that a step would take minutes, whatever the time limit."""
+    most = int(np.argmax(data.cards))
+    if data.cards[most] > MOST_CATEGORIES:
+        raise DataError(
+            f"column {data.columns[most]!r} has {data.cards[most]:,} categories. EAST counts pairs of categories "
+            f"around hidden variables, which takes the square of their number: bin them to {MOST_CATEGORIES:,} at "
+            "most, drop the column, or use SplitMerge, BinG or HLTA"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,11 @@ from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._levels import LevelsPolicy
 from pgmpy_latent.learners._search import Outcome
-from pgmpy_latent.learners._searching import SearchingLearner, made_regular, refuse_identifiers
+from pgmpy_latent.learners._searching import SearchingLearner, made_regular
 from pgmpy_latent.learners._skeleton import in_order_of_table
 from pgmpy_latent.queries import log_likelihood
 from pgmpy_latent.sparse import SparseRows, is_sparse, read_sparse
+from pgmpy_latent.survey import Survey
 from pgmpy_latent.tree import LatentTree
 
 
@@ -55,7 +57,7 @@ class HLTA(SearchingLearner):
     search_tol, search_iter
         The same for islands.
     allow_many_states : bool
-        Whether a column with a category of its own in each of more than 100 rows is allowed: usually an identifier.
+        Whether columns that look like identifiers, dates or measurements are taken; ``fit`` can be told of some.
     unseen : {"missing", "error"}
         What becomes of unknown categories in new rows.
     random_state : int, optional
@@ -154,16 +156,16 @@ class HLTA(SearchingLearner):
         self._check_number("n_epochs", 1, whole=True)
         super()._check_settings()
 
-    def _check_fit_data(self, X, sample_weight=None) -> CategoricalData | SparseRows:
+    def _check_fit_data(self, X, sample_weight=None, **options) -> CategoricalData | SparseRows:
         if is_sparse(X):
-            data = read_sparse(X, sample_weight)
+            if options.get("missing"):
+                raise DataError("a sparse table holds zeros and ones, and none of them is missing; leave missing out")
+            drawn = {name: value for name, value in options.items() if name in Survey.__annotations__}
+            data = read_sparse(X, sample_weight, **drawn)
             if data.n_rows < 2:
                 raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
             return data
-        data = super()._check_fit_data(X, sample_weight)
-        if not self.allow_many_states:
-            refuse_identifiers(data)
-        return data
+        return super()._check_fit_data(X, sample_weight, **options)
 
     def _learn(self, data: CategoricalData | SparseRows) -> Outcome:
         search = self._search(data)
@@ -176,7 +178,7 @@ class HLTA(SearchingLearner):
             batch_size=self.batch_size,
             n_epochs=int(self.n_epochs),
         )
-        outcome = search.run(policy.start, policy.advance)
+        outcome = search.run(policy.start, policy.advance, policy.check, policy.finish)
         if outcome.stopped is not None:  # what islands made of it was an estimate
             exact = policy.log_likelihood(outcome.tree)
             outcome = replace(outcome, log_likelihood=exact, score=policy.score(outcome.tree, exact))
@@ -194,10 +196,10 @@ class HLTA(SearchingLearner):
             return float(self.log_likelihood_ - self.n_parameters_ / 2 * np.log(data.total_weight))
         return super()._bic_of(model, data)
 
-    def _known(self, X, sample_weight=None) -> SparseRows:
+    def _known(self, X, sample_weight=None, **survey: Unpack[Survey]) -> SparseRows:
         """Return new sparse rows under the names of the columns of ``fit``."""
         check_is_fitted(self)
-        rows = read_sparse(X, sample_weight)
+        rows = read_sparse(X, sample_weight, **survey)
         known = [self.tree_.state_names[self.tree_.index(name)] for name in self._columns]
         kinds = [type(states[0]) for states in known if states[0] in rows.states]  # 1 and True are the same here
         if kinds:
@@ -219,7 +221,7 @@ class HLTA(SearchingLearner):
         parts = [super(HLTA, self)._ask(query, block, **options) for block in self._known(X).blocks()]
         return pd.concat(parts, ignore_index=True).set_axis(_index_of(X))
 
-    def score(self, X=None, y=None, *, true_graph=None, metric=None, sample_weight=None):
+    def score(self, X=None, y=None, *, true_graph=None, metric=None, sample_weight=None, absent: str = "error"):
         """Return the mean log-likelihood of the rows. See :meth:`BinG.score`; sparse rows are welcome.
 
         Examples
@@ -231,11 +233,12 @@ class HLTA(SearchingLearner):
         -1.24
         """
         if not is_sparse(X) or metric is not None:
-            return super().score(X, y, true_graph=true_graph, metric=metric, sample_weight=sample_weight)
-        rows = self._known(X, sample_weight)
-        return sum(log_likelihood(self.tree_, block) for block in rows.blocks()) / rows.total_weight
+            options = {"true_graph": true_graph, "metric": metric, "sample_weight": sample_weight, "absent": absent}
+            return super().score(X, y, **options)
+        rows = self._known(X, sample_weight, weight_kind="sampling")  # the mean does not depend on the scale
+        return sum(log_likelihood(self.tree_, block, absent=absent) for block in rows.blocks()) / rows.total_weight
 
-    def partial_fit(self, X, y=None, sample_weight=None, *, decay: float = 0.9):
+    def partial_fit(self, X, y=None, sample_weight=None, *, decay: float = 0.9, **survey: Unpack[Survey]):
         """Let the tables follow new rows. See :meth:`BinG.partial_fit`.
 
         A sparse table is taken in steps of some thousand rows.
@@ -247,9 +250,11 @@ class HLTA(SearchingLearner):
         y : ignored
             For scikit-learn.
         sample_weight : array, shape (n_rows,), optional
-            Weights of the rows.
+            Weights of the rows, or the name of the column that holds them.
         decay : float
             From above 0.5, with which old rows are soon forgotten, to 1, with which all batches count alike.
+        survey : weight_kind, strata, cluster
+            As in :meth:`fit`.
 
         Returns
         -------
@@ -263,12 +268,12 @@ class HLTA(SearchingLearner):
         True
         """
         if not is_sparse(X) or not hasattr(self, "tree_"):
-            return super().partial_fit(X, y, sample_weight, decay=decay)
-        for block in self._known(X, sample_weight).blocks():
+            return super().partial_fit(X, y, sample_weight, decay=decay, **survey)
+        for block in self._known(X, sample_weight, **survey).blocks():
             super().partial_fit(block, decay=decay)  # blocks are about equally large, as they count alike
         return self
 
-    def report(self, path, X=None, *, sample_weight=None) -> None:
+    def report(self, path, X=None, *, sample_weight=None, **survey: Unpack[Survey]) -> None:
         """Write a report. See :meth:`BinG.report`; of a sparse table, give some rows, written out.
 
         Examples
@@ -283,7 +288,7 @@ class HLTA(SearchingLearner):
             raise DataError(
                 "a report needs rows that are written out; give some, as in report(path, X[:5000].toarray())"
             )
-        super().report(path, X, sample_weight=sample_weight)
+        super().report(path, X, sample_weight=sample_weight, **survey)
 
 
 def _index_of(X) -> pd.Index:

@@ -18,9 +18,13 @@ from pgmpy_latent.learners._cardinality import (
     warn_of_irregular,
 )
 from pgmpy_latent.learners._search import Step
+from pgmpy_latent.learners._taken_up import check_again, check_memory
 from pgmpy_latent.learners._workshop import Workshop
 from pgmpy_latent.starts import random_memberships, random_tables
 from pgmpy_latent.tree import LatentTree
+
+#: Rounds that nobody has time for, as each has twice as many starts as the one before.
+MOST_ROUNDS = 64
 
 
 def with_cards(tree: LatentTree, cards: np.ndarray) -> LatentTree:
@@ -109,6 +113,12 @@ class FixedPolicy(RandomStartsPolicy):
     def __init__(self, *args, n_rounds: int | None, **options):
         super().__init__(*args, **options)
         self.n_rounds = n_rounds
+
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint is not what the table says."""
+        check_again(state, self.workshop.data, self.score)
+        most = MOST_ROUNDS if self.n_rounds is None else self.n_rounds
+        check_memory(state.memory, rounds=lambda rounds: type(rounds) is int and 1 <= rounds <= most)
 
     def first(self, tree: LatentTree, cards: np.ndarray) -> State:
         """Return the state after the first round."""

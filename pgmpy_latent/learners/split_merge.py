@@ -155,13 +155,15 @@ class SplitMerge(CardinalityLearner):
     adjustments : {"all", "thesis"}
         Which adjustments are tried: all of them, or those of Procedure 6.4: merge then split, and half of a state
         joined to another.
-    directions : {"data", "random", "thesis"}
+    directions : {"data", "random", "thesis", "clipped"}
         How states are split: along what varies most in their data (two thirds, and at random), at random in proportion
-        to probabilities, or as the thesis does, which cannot split states with probabilities near 0 or 1.
+        to probabilities, as chapter 6 of the thesis does, which cannot split states with probabilities near 0 or 1, or
+        as its chapter 4 does: at random, clipped where a probability would leave (0, 1), and normalised.
     n_splits : int
         Splits tried for every state.
     perturbation : float
-        Size of random splits: the largest relative change, at most 1; with ``"thesis"``, the largest change.
+        Size of random splits: the largest relative change, at most 1; with ``"thesis"`` and ``"clipped"``, the largest
+        change.
     n_candidates, n_merge_candidates : int or None
         How many of the most promising splits, and merges, EM is run for; None is all.
     n_screened : int or None
@@ -269,6 +271,7 @@ class SplitMerge(CardinalityLearner):
         "prior": 1.0,
         "merge": False,
         "partial": False,
+        "directions": "clipped",
         "perturbation": 0.1,
         "n_splits": 1,
         "n_candidates": None,
@@ -360,8 +363,8 @@ class SplitMerge(CardinalityLearner):
             self._check_number(name, least, whole=True)
         if self.adjustments not in ("all", "thesis"):
             raise ValueError(f"adjustments is {self.adjustments!r}; give 'all' or 'thesis'")
-        if self.directions not in ("data", "random", "thesis"):
-            raise ValueError(f"directions is {self.directions!r}; give 'data', 'random' or 'thesis'")
+        if self.directions not in ("data", "random", "thesis", "clipped"):
+            raise ValueError(f"directions is {self.directions!r}; give 'data', 'random' or 'thesis', or 'clipped'")
         self._check_number("perturbation", 0)
         if not 0 < self.perturbation <= 1:
             raise ValueError(f"perturbation is {self.perturbation!r}; give a number above 0 and at most 1")

@@ -18,7 +18,8 @@ from pgmpy_latent._resampling import drawn_from_rows, n_rows_of
 from pgmpy_latent._settings import PROGRESS_DELAY, check_n_jobs, check_number, whole_seed
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._base import LatentTreeLearner
-from pgmpy_latent.queries import encode_for
+from pgmpy_latent.queries import model_and_data
+from pgmpy_latent.survey import Survey
 from pgmpy_latent.tree import LatentTree
 
 #: What a learner is set to for a drawn table, where it has such a setting: threads share the tables, and a checkpoint
@@ -32,6 +33,9 @@ def support(
     *,
     n_bootstrap: int = 100,
     sample_weight=None,
+    weight_kind: str | None = None,
+    strata=None,
+    cluster=None,
     random_state: int | None = 0,
     n_jobs: int | None = None,
     show_progress: bool = True,
@@ -53,8 +57,12 @@ def support(
     n_bootstrap : int
         Number of tables to draw.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows. They count rows: a table of as many rows as the weights sum to, rounded, is drawn, each of
-        its rows with a probability in proportion to its weight. Weights need not be whole numbers.
+        Weights of the rows, or the name of the column that holds them. Where they count rows, a table of as many rows
+        as they sum to, rounded, is drawn, each of its rows with a probability in proportion to its weight.
+    weight_kind, strata, cluster
+        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. The kind is that of the learner
+        by default. Rows with sampling weights are drawn with equal chances and keep their weights; clusters are drawn
+        as a whole, within strata.
     random_state : int, optional
         Same seed, same support.
     n_jobs : int, optional
@@ -68,6 +76,12 @@ def support(
         A row for every edge of ``learner.tree_`` between two hidden variables: ``parent``, ``child``, ``columns``, a
         tuple of the columns on the child's side, and ``support``, from 0 to 1. ``attrs["n_bootstrap"]`` is the number
         of trees behind it.
+
+    Warns
+    -----
+    UserWarning
+        If the tree has no edge between two hidden variables, as a latent class model has none. The table is empty then,
+        and nothing is drawn.
 
     Notes
     -----
@@ -107,9 +121,13 @@ def support(
     check_n_jobs(n_jobs)
     entropy = np.random.SeedSequence(whole_seed(random_state)).entropy
     tree = _tree_of(learner)
-    data = encode_for(tree, learner._table(X), sample_weight=sample_weight, unseen=learner._unseen)
+    survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+    _, data = model_and_data(learner, X, sample_weight=sample_weight, **survey)
     n_rows_of(data)  # raises
     _warn_of_other_weights(learner, data)
+    if not _inner_edges(tree):
+        warnings.warn(_why_empty(tree), stacklevel=2)
+        return _table(tree, {}, [])
     bits = {name: 1 << at for at, name in enumerate(tree.observed_names)}
     wanted = splits(tree, bits)
     with warnings.catch_warnings(), tqdm(
@@ -189,7 +207,7 @@ def _learned(learner: LatentTreeLearner, data: CategoricalData, seed: np.random.
     again = clone(learner)
     settings = {**FOR_DRAWS, "random_state": int(seed.generate_state(1)[0])}
     again.set_params(**{name: value for name, value in settings.items() if name in again.get_params(deep=False)})
-    again.fit(drawn)
+    again.fit(drawn, missing={}, allow_many_states=True)  # what there is to say was said when the learner was fitted
     if again.stopped_ == "interrupted":  # learners return their best so far, which is no draw like the others
         raise KeyboardInterrupt
     return again.tree_
@@ -197,15 +215,32 @@ def _learned(learner: LatentTreeLearner, data: CategoricalData, seed: np.random.
 
 def _table(tree: LatentTree, wanted: dict[int, frozenset[int]], found: list[set[frozenset[int]]]) -> pd.DataFrame:
     rows = []
-    for node, split in wanted.items():
-        above = int(tree.parent[node])
-        if tree.latent[node] and tree.latent[above]:
-            columns = tuple(name for name in tree.observed_names if name in _names_below(tree, node))
-            share = sum(split in one for one in found) / len(found)
-            rows.append((tree.names[above], tree.names[node], columns, share))
+    for node in _inner_edges(tree):
+        columns = tuple(name for name in tree.observed_names if name in _names_below(tree, node))
+        share = sum(wanted[node] in one for one in found) / len(found)
+        rows.append((tree.names[tree.parent[node]], tree.names[node], columns, share))
     table = pd.DataFrame(rows, columns=["parent", "child", "columns", "support"]).astype({"support": "float64"})
     table.attrs["n_bootstrap"] = len(found)
     return table
+
+
+def _inner_edges(tree: LatentTree) -> list[int]:
+    """Return the hidden nodes whose parents are hidden."""
+    inside = (tree.parent >= 0) & tree.latent & tree.latent[tree.parent]
+    return np.flatnonzero(inside).tolist()
+
+
+def _why_empty(tree: LatentTree) -> str:
+    """Say why a tree has no edge to support, and what to ask instead."""
+    what = "support is that of edges between two hidden variables, and this model has none"
+    if not tree.latent.any():
+        return f"{what}: nothing in it is hidden. Learn a latent tree, as with EAST or BinG."
+    if tree.latent.sum() == 1:
+        return (
+            f"{what}: it has a single hidden variable. compare_classes(X, n_bootstrap=100) says how sure its number of "
+            "states is, and standard_errors(learner, X) how sure its probabilities are."
+        )
+    return f"{what}. standard_errors(learner, X) says how sure its probabilities are."
 
 
 def _names_below(tree: LatentTree, top: int) -> set[Hashable]:

@@ -19,6 +19,7 @@ from math import prod
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from pgmpy_latent._checkpoint import check_number_again
 from pgmpy_latent.network import blanket, child_lists
 from pgmpy_latent.propagation.patterns import distinct_combinations
 
@@ -305,6 +306,32 @@ def agglomerate(scoring: Scoring, tick: Callable[[], None] = lambda: None) -> Tr
         best[kept] = gains[kept, best_at[kept]]
     first_score = float(local.sum() + scoring.of_number(n_first))
     return Trace(np.array(merges, dtype=np.int64).reshape(-1, 2), np.array(rises), first_score, n_first)
+
+
+def check_trace(trace: Trace, scoring: Scoring) -> None:
+    """Raise if the merges of a trace do not have the gains that it says; which merges are best is not looked for.
+
+    Parameters
+    ----------
+    trace : Trace
+        Out of a checkpoint.
+    scoring : Scoring
+        The states and their score.
+    """
+    counts = scoring.statistics.counts.copy()
+    n_first = len(counts)
+    if trace.n_first != n_first or trace.merges.shape != (n_first - 1, 2) or trace.gains.shape != (n_first - 1,):
+        raise ValueError(f"its agglomeration does not begin with {n_first} states and end with one")
+    check_number_again("first score", trace.first_score, scoring.total(counts))
+    by_number = np.diff(scoring.of_number(np.arange(n_first, 0, -1)))
+    left = set(range(n_first))
+    for number, (kept, gone) in enumerate(trace.merges.tolist()):
+        if not {kept, gone} <= left or not kept < gone:
+            raise ValueError(f"its merge {number} is of states {kept} and {gone}, which are not there")
+        gain = float(_gains_with(scoring, counts, kept, np.array([gone]))[0] + by_number[number])
+        check_number_again(f"gain of merge {number}", float(trace.gains[number]), gain)
+        counts[kept] += counts[gone]
+        left.remove(gone)
 
 
 def _gains_with(scoring: Scoring, counts: np.ndarray, state: int, others: np.ndarray) -> np.ndarray:

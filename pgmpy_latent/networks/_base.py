@@ -13,7 +13,7 @@ from pgmpy_latent import explain, scores
 from pgmpy_latent._checkpoint import State
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._base import StructureLearner
-from pgmpy_latent.learners._fitted import unfinished_words
+from pgmpy_latent.learners._fitted import unfinished_words, weighting_words
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners._searching import SearchSettings
 from pgmpy_latent.network import LatentNetwork
@@ -112,9 +112,8 @@ def _summary_lines(learner: NetworkLearner) -> list[str]:
             others.setdefault(child, []).append(str(parent))
     if others:
         lines += ["", "Edges among columns:", *(f"{', '.join(above)} -> {child}" for child, above in others.items())]
-    unfinished = unfinished_words(learner)
-    if unfinished:
-        lines += ["", unfinished]
+    for words in (weighting_words(learner), unfinished_words(learner)):
+        lines += ["", words] if words else []
     return lines
 
 

@@ -150,6 +150,7 @@ def rearranged(network: LatentNetwork, names: Sequence[Hashable]) -> LatentNetwo
         [[place[above] for above in network.parents[node]] for node in order],
         network.latent[order],
         [network.tables[node] for node in order],
+        network.missing,
     )
 
 
@@ -171,4 +172,5 @@ def connected(network: LatentNetwork) -> LatentNetwork:
         [[place[above] for above in network.parents[node]] for node in kept],
         network.latent[kept],
         [network.tables[node] for node in kept],
+        network.missing,
     )

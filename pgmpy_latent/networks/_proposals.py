@@ -9,10 +9,11 @@ from itertools import combinations, count
 
 import numpy as np
 
-from pgmpy_latent._checkpoint import State
+from pgmpy_latent._checkpoint import State, check_model_again
 from pgmpy_latent.exceptions import BlanketTooLargeError, ComponentTooLargeError, UnsplittableStateError
 from pgmpy_latent.learners._search import Search, Step
 from pgmpy_latent.learners._skeleton import fresh_latent_name
+from pgmpy_latent.learners._taken_up import check_again, check_memory
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import Fitter
 from pgmpy_latent.networks._cliques import semi_cliques, skeleton
@@ -29,6 +30,13 @@ RISE = 0.1
 EVIDENCE = 3.0
 #: How often it may happen that hidden variables are left out again and further ones proposed.
 ROUNDS = 5
+#: Columns of ``candidates_`` and their types.
+CANDIDATES = {
+    "step": "int64", "hidden": object, "members": object, "n_states": "int64", "children": object, "score": "float64",
+    "gain": "float64", "kept": "bool",
+}  # fmt: skip
+#: What a file must say about each of them.
+KINDS = {"int64": int, "float64": float, "bool": bool}
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,26 @@ class ProposalPolicy:
     def state(self, network: LatentNetwork, log_likelihood: float, step: int, memory: dict) -> State:
         """Return a state of the search."""
         return State(network, self.judge(network, log_likelihood), log_likelihood, step, memory)
+
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        data, memory = self.fitter.data, state.memory
+        check_again(state, data, self.judge)
+        check_memory(memory, phase=("edges", "propose"))
+        if memory.get("rounds", 0) not in range(ROUNDS + 1):
+            raise ValueError(f"its memory of 'rounds' is {memory['rounds']!r}")
+        if memory.get("base") is not None:
+            check_model_again(memory["base"], data.columns, data.state_names)
+        for record in memory.get("candidates", []):
+            numbers = {name: KINDS[kind] for name, kind in CANDIDATES.items() if kind is not object}
+            check_memory(record, members=list, children=list, **numbers)
+            if {*record} != {*CANDIDATES}:
+                raise ValueError("its memory of 'candidates' is not what was proposed")
+        if "round" in memory:
+            check_memory(memory["round"], tried=int)
+            best = memory["round"]["best"]
+            if best is not None:
+                check_again(self._as_state(state, best), data, self.judge)
 
     def remember(self, memory: dict) -> None:
         """Take up what a search that is to go on knew; no step of this one must have been taken yet."""
@@ -170,6 +198,10 @@ class ProposalPolicy:
                         self.base = rival.tree
                     rival = replace(rival, memory={**state.memory, "rounds": rounds + 1})
                     return Step(rival, "remove hidden variable", hidden)
+        return self.finish(state)
+
+    def finish(self, state: State) -> Step:
+        """Fit the current network to the end."""
         settings = self.search.settings
         options = settings.last_fit
         final = self.state(*self.fitter.from_tables(state.tree, **options), state.step + 1, state.memory)

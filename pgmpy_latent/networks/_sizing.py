@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent import scores
+from pgmpy_latent._checkpoint import check_model_again, check_number_again
+from pgmpy_latent._plain import plain
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._journal import Journal
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.network import LatentNetwork
-from pgmpy_latent.networks._agglomerate import Scoring, Trace, agglomerate
+from pgmpy_latent.networks._agglomerate import Scoring, Trace, agglomerate, check_trace
 from pgmpy_latent.networks._base import network_score
 from pgmpy_latent.networks._round_robin import Assignment, round_robin
 from pgmpy_latent.networks.states import distance, merge_states
@@ -115,10 +117,9 @@ class Sizing:
     def run(self) -> tuple[LatentNetwork, float]:
         """Return the fitted network and its log-likelihood; if time is up, the best so far."""
         try:
-            network = self.found()
-            settings = self.search.settings
-            options = settings.last_fit
-            self._best = self._fitted(network, **options)
+            with self.journal.going_on:
+                network = self.found()
+                self._best = self._fitted(network, **self.search.settings.last_fit)
         except KeyboardInterrupt:
             self.search.note_interrupt()
         if self.search.stopped is None:
@@ -126,7 +127,20 @@ class Sizing:
         else:
             self.journal.tend(now=True)
         network, log_likelihood = self._as_it_is() if self._best is None else self._best
+        if self.search.stopped is not None:
+            network, log_likelihood = self._finished(network, log_likelihood)
         self._note("fit", None, self.score(network, log_likelihood), log_likelihood, network)
+        return network, log_likelihood
+
+    def _finished(self, network: LatentNetwork, log_likelihood: float) -> tuple[LatentNetwork, float]:
+        """Fit what there is when the time is up, in the time that was kept for it."""
+        self.search.remaining_gain = np.inf
+        if self.search.stopped == "time_limit":
+            self.search.use_rest()
+            try:
+                return self._fitted(network, **self.search.settings.last_fit)
+            except KeyboardInterrupt:
+                self.search.note_interrupt()
         return network, log_likelihood
 
     def _as_it_is(self) -> tuple[LatentNetwork, float]:
@@ -189,16 +203,32 @@ class Sizing:
             found = self.search.fit(engine, engine.layout.pack(network.tables), **options)
             return network.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood
 
-        return self._recalled("fit", fitted)
+        def check(known: tuple[LatentNetwork, float]) -> None:
+            found, log_likelihood = known
+            if found.names != network.names or found.parents != network.parents:
+                raise ValueError("a network in it is not the one that was to be fitted")
+            if repr(plain(found.state_names)) != repr(plain(network.state_names)):
+                raise ValueError("a network in it has other states than the one that was to be fitted")
+            check_model_again(found, self.data.columns, self.data.state_names)
+            engine = engine_for(found, self.data)
+            again = float(engine.log_likelihood(engine.layout.pack(found.tables)))
+            check_number_again("log-likelihood", log_likelihood, again)
 
-    def _recalled(self, kind: str, compute: Callable):
+        return self._recalled("fit", fitted, check)
+
+    def _recalled(self, kind: str, compute: Callable, check: Callable):
         """Compute something, or read it in the journal: calls of a kind come in the same order in every run."""
         self._asked[kind] += 1
-        return self.journal.recall(f"{kind} {self._asked[kind]}", compute, lambda: self.search.stopped is None)
+        return self.journal.recall(f"{kind} {self._asked[kind]}", compute, lambda: self.search.stopped is None, check)
 
     def _agglomerated(self, scoring: Scoring) -> Trace:
         """Agglomerate a hidden variable."""
-        return Trace(**self._recalled("agglomerate", lambda: dict(vars(agglomerate(scoring, tick=self.search.tick)))))
+        found = self._recalled(
+            "agglomerate",
+            lambda: dict(vars(agglomerate(scoring, tick=self.search.tick))),
+            lambda known: check_trace(Trace(**known), scoring),
+        )
+        return Trace(**found)
 
     def score(self, network: LatentNetwork, log_likelihood: float) -> float:
         """Return EM's score: Cheeseman-Stutz, or the BIC."""

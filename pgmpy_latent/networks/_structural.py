@@ -68,6 +68,10 @@ class StructuralPolicy:
         better = self.improved(state)
         if better is not None:
             return Step(better, "change edges", changes_in_words(state.tree, better.tree))
+        return self.finish(state)
+
+    def finish(self, state: State) -> Step:
+        """Fit the current network to the end."""
         settings = self.fitter.search.settings
         network, log_likelihood = self.fitter.from_tables(state.tree, **settings.last_fit)
         final = self.fitter.state(network, log_likelihood, state.step + 1, state.memory)

@@ -189,6 +189,9 @@ stopped_
             hidden = [hidden]
         return sorted(dict.fromkeys(hidden), key=sort_key)
 
+    def _columns_in_use(self, data: CategoricalData) -> Collection[Hashable]:
+        return self._graph().parents  # a table may have more
+
     def _known_states(self) -> dict | None:
         graph = self._graph()
         if graph.model is None:
@@ -220,7 +223,8 @@ stopped_
         self.trace_, self.em_scores_ = work.trace_frame(), work.score_frame()
         self._keep_merges(work.assignment)
         score = work.score(network, log_likelihood)
-        return Outcome(self._presentable(network, data), score, log_likelihood, work.history, search.stopped)
+        found = (self._presentable(network, data), score, log_likelihood)
+        return Outcome(*found, work.history, search.stopped, remaining_gain=search.remaining_gain)
 
     def _keep_merges(self, given: Assignment) -> None:
         """Keep the merge trees, with the assignments of the blankets that they begin with in words."""

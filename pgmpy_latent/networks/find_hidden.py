@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from pgmpy_latent._checkpoint import check_model_again, check_number_again
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._base import StructureLearner
@@ -17,18 +18,13 @@ from pgmpy_latent.learners._searching import learned_for
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import SMOOTHING, Fitter, NetworkLearner
 from pgmpy_latent.networks._graph import Graph, check_columns, connected, graph_of, latent_cards
-from pgmpy_latent.networks._proposals import Options, ProposalPolicy
+from pgmpy_latent.networks._proposals import CANDIDATES, Options, ProposalPolicy
 from pgmpy_latent.networks._sizing import SizingOptions
 from pgmpy_latent.networks.structural import first_fit, known_states
 from pgmpy_latent.queries import engine_for
 
 #: Share of the rows that are held out, if networks are compared by them.
 HELD_OUT = 0.25
-#: Columns of ``candidates_`` and their types.
-CANDIDATES = {
-    "step": "int64", "hidden": object, "members": object, "n_states": "int64", "children": object, "score": "float64",
-    "gain": "float64", "kept": "bool",
-}  # fmt: skip
 
 
 class FindHidden(NetworkLearner):
@@ -208,7 +204,9 @@ class FindHidden(NetworkLearner):
         fitter = self._fitter(train, search)
         policy = ProposalPolicy(fitter, _judge(fitter, test), self._options())
         memory = {"phase": "edges" if self.base is None else "propose"}
-        outcome = search.run(lambda: policy.state(*self._first_network(fitter), 0, memory), policy.advance)
+        outcome = search.run(
+            lambda: policy.state(*self._first_network(fitter), 0, memory), policy.advance, policy.check, policy.finish
+        )
         policy.remember(outcome.memory)
         networks = [outcome.tree if policy.base is None else policy.base, outcome.tree]
         log_likelihood = outcome.log_likelihood
@@ -216,7 +214,8 @@ class FindHidden(NetworkLearner):
             networks, log_likelihood = self._with_all_rows(networks, data, search, outcome)
         self.base_, network = (self._presentable(connected(one), data) for one in networks)
         self.candidates_ = pd.DataFrame(policy.candidates, columns=list(CANDIDATES)).astype(CANDIDATES)
-        return Outcome(network, outcome.score, log_likelihood, outcome.history, search.stopped)
+        left = search.remaining_gain
+        return Outcome(network, outcome.score, log_likelihood, outcome.history, search.stopped, remaining_gain=left)
 
     def _with_all_rows(
         self, networks: list[LatentNetwork], data: CategoricalData, search: Search, outcome: Outcome
@@ -224,6 +223,8 @@ class FindHidden(NetworkLearner):
         """Fit networks to all rows, unless their file has them; as they are, if there is no time."""
         if "all_rows" in outcome.memory:
             *found, log_likelihood = outcome.memory["all_rows"]
+            with search.checkpoint.checking():
+                self._check_all_rows(networks, found, log_likelihood, data)
             return found, log_likelihood
         try:
             found, log_likelihood = self._fitted_again(networks, data, search)
@@ -233,6 +234,18 @@ class FindHidden(NetworkLearner):
             return networks, float(engine.log_likelihood(engine.layout.pack(networks[-1].tables)))
         search.keep_result(outcome, {"all_rows": [*found, log_likelihood]})
         return found, log_likelihood
+
+    def _check_all_rows(
+        self, networks: list[LatentNetwork], found: list[LatentNetwork], log_likelihood: float, data: CategoricalData
+    ) -> None:
+        """Raise if networks of a checkpoint are not those of the search, fitted to all rows."""
+        for before, after in zip(networks, found, strict=True):
+            if before.edges != after.edges or before.state_names != after.state_names:
+                raise ValueError("what was fitted to all rows is not what the search found")
+            check_model_again(after, data.columns, data.state_names)
+        engine = engine_for(found[-1], data)
+        again = float(engine.log_likelihood(engine.layout.pack(found[-1].tables)))
+        check_number_again("log-likelihood of all rows", log_likelihood, again)
 
     def _fitted_again(
         self, networks: Sequence[LatentNetwork], data: CategoricalData, search: Search
@@ -293,11 +306,7 @@ def _frame(data: CategoricalData) -> pd.DataFrame:
 def _divided(data: CategoricalData, search: Search) -> tuple[CategoricalData, CategoricalData]:
     """Return rows to learn from and rows to judge by; the copies of a row are shared out among both."""
     rng = np.random.default_rng(search.seed(1))
-    copies = data.weights  # whole numbers say how often a row occurred
-    if (copies % 1).any():
-        copies = np.ceil(copies)
-        if data.row_index is not None:
-            copies = np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct)
+    copies = np.ceil(data.row_counts)
     held = data.weights * rng.binomial(copies.astype(int), HELD_OUT) / copies
     parts = []
     for weights in (data.weights - held, held):

@@ -215,4 +215,4 @@ def _from_state_first(network: LatentNetwork, child: int, parent: int, table: np
 
 def _resized(network: LatentNetwork, node: int, n_states: int, tables: Sequence[np.ndarray]) -> LatentNetwork:
     states = [tuple(range(n_states)) if at == node else own for at, own in enumerate(network.state_names)]
-    return LatentNetwork(network.names, states, network.parents, network.latent, tables)
+    return LatentNetwork(network.names, states, network.parents, network.latent, tables, network.missing)

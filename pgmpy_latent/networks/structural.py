@@ -10,6 +10,7 @@ import numpy as np
 
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._search import Outcome
+from pgmpy_latent.learners._taken_up import check_again
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import Fitter, NetworkLearner
 from pgmpy_latent.networks._graph import Graph, check_columns, connected, graph_of, latent_cards, nodes_in_order
@@ -138,9 +139,12 @@ class StructuralEM(NetworkLearner):
         search = self._search(data)
         fitter = Fitter(data, search, self.scoring_method)
         cards = latent_cards(graph, self.latent_card)
+        policy = StructuralPolicy(fitter, int(self.max_parents))
         outcome = search.run(
             lambda: fitter.state(*first_fit(fitter, graph, cards, int(self.n_init)), 0),
-            StructuralPolicy(fitter, int(self.max_parents)).advance,
+            policy.advance,
+            lambda state: check_again(state, data, fitter.score),
+            policy.finish,
         )
         tree = connected(outcome.tree)
         gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)

@@ -76,6 +76,7 @@ def canonical_tree(tree: LatentTree, columns: Sequence[Hashable] | None = None) 
         parent=place[parent[order]],
         latent=tree.latent[order],
         tables=[tables[node] for node in order],
+        missing=tree.missing,
     )
 
 

@@ -67,6 +67,7 @@ def introduce_node(tree: LatentTree, node: Hashable, neighbours: Sequence[Hashab
         parent=parent,
         latent=np.append(tree.latent, True),
         tables=tables,
+        missing=tree.missing,
     )
 
 
@@ -190,7 +191,7 @@ def relocate_node(tree: LatentTree, neighbour: Hashable, old: Hashable, new: Has
         table = composed(table, tables[step])
     parent[at], tables[at] = target, table
     parent, tables = rooted_at(parent, tables, path_from_root(tree.parent, at)[0])
-    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables)
+    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables, tree.missing)
 
 
 def cut_edge(tree: LatentTree, node: Hashable, neighbour: Hashable) -> LatentTree:
@@ -217,7 +218,7 @@ def cut_edge(tree: LatentTree, node: Hashable, neighbour: Hashable) -> LatentTre
     _, walked = rooted_at(tree.parent, tree.tables, below)
     parent, tables = tree.parent.copy(), list(tree.tables)
     parent[below], tables[below] = -1, walked[below]
-    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables)
+    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables, tree.missing)
 
 
 def link_nodes(tree: LatentTree, node: Hashable, other: Hashable) -> LatentTree:
@@ -241,7 +242,7 @@ def link_nodes(tree: LatentTree, node: Hashable, other: Hashable) -> LatentTree:
         raise ValueError(f"{node!r} and {other!r} are connected already, and an edge more would close a circle")
     parent, tables = rooted_at(tree.parent, tree.tables, at)
     parent[at], tables[at] = target, np.repeat(tables[at], int(tree.cards[target]), axis=0)
-    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables)
+    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables, tree.missing)
 
 
 def _require_isolated(tree: LatentTree, node: Hashable) -> None:
@@ -269,4 +270,5 @@ def _without(
         parent=parent - (parent > at),
         latent=tree.latent[kept],
         tables=[tables[node] for node in kept],
+        missing=[(name, values) for name, values in tree.missing if name != tree.names[at]],
     )

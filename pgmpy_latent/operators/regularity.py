@@ -175,7 +175,7 @@ def _cut_off(tree: LatentTree, at: int) -> LatentTree:
     parent, tables = tree.parent.copy(), list(tree.tables)
     parent[list(tree.child_lists[at])] = -1  # their tables have one row: their marginal
     parent[at], tables[at] = -1, np.ones((1, 1))
-    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables)
+    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables, tree.missing)
 
 
 def _replaced_by_neighbours(tree: LatentTree, node: Hashable) -> LatentTree:

@@ -40,4 +40,4 @@ def root_walk(tree: LatentTree, node: Hashable) -> LatentTree:
     if tree.parent[at] < 0:
         return tree
     parent, tables = rooted_at(tree.parent, tree.tables, at)
-    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables)
+    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables, tree.missing)

@@ -100,7 +100,7 @@ def with_star(tree: LatentTree, at: int, star: Star, state_names: Sequence[Hasha
     states = list(tree.state_names)
     states[at] = tuple(state_names)
     parent, tables = rooted_at(parent, tables, path_from_root(tree.parent, at)[0])
-    return LatentTree(tree.names, states, parent, tree.latent, tables)
+    return LatentTree(tree.names, states, parent, tree.latent, tables, tree.missing)
 
 
 def split(star: Star, state: int, shift: np.ndarray) -> Star:
@@ -297,6 +297,31 @@ def uniform_shift(star: Star, state: int, size: float, edge: float, rng: np.rand
     # in this order the largest is exactly size, and nothing overflows
     shift = np.divide(shift, largest, out=np.zeros(len(row)), where=movable) * size
     return scaled_down(shift, room, star)
+
+
+def split_clipped(star: Star, state: int, size: float, edge: float, rng: np.random.Generator) -> Star:
+    """Split a state in two as section 4.4.2 of the thesis does: uniform shifts, clipped, and each half normalised.
+
+    Every entry is moved by up to ``size``, one way in one half and the other way in the other; what leaves
+    ``[edge, 1 - edge]`` is put on its edge. States with entries near 0 or 1 are split as well.
+
+    Examples
+    --------
+    >>> star = Star(np.array([1.0]), np.array([[0.5, 0.5, 1.0, 0.0]]), np.array([2, 2]))
+    >>> split_clipped(star, 0, 0.1, 1e-6, np.random.default_rng(0)).rows.round(2)
+    array([[0.54, 0.46, 1.  , 0.  ],
+           [0.46, 0.54, 0.91, 0.09]])
+    """
+    row = star.rows[state]
+    shift = rng.uniform(-size, size, size=len(row))
+    halves = np.clip(np.stack([row + shift, row - shift]), edge, 1 - edge)
+    halves[:, star.cards[star.neighbour_of_column] == 1] = 1.0  # there is nothing to choose
+    halves = np.stack([half / star.per_neighbour(half) for half in halves])
+    share = np.append(star.share, star.share[state] / 2)
+    share[state] /= 2
+    rows = np.vstack([star.rows, halves[1]])
+    rows[state] = halves[0]
+    return Star(share, rows, star.cards)
 
 
 def substitute(star: Star, state: int, parts: Star) -> Star:

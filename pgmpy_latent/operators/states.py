@@ -64,7 +64,7 @@ def permute_states(tree: LatentTree, node: Hashable, order: Sequence[int]) -> La
     states, tables = list(tree.state_names), list(tree.tables)
     states[at] = tuple(states[at][state] for state in order)
     _reorder(tree, tables, at, order)
-    return LatentTree(tree.names, states, tree.parent, tree.latent, tables)
+    return LatentTree(tree.names, states, tree.parent, tree.latent, tables, tree.missing)
 
 
 def canonical_states(tree: LatentTree, nodes: Iterable[Hashable] | None = None) -> LatentTree:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
@@ -12,6 +14,7 @@ from pgmpy_latent.explain import counted
 from pgmpy_latent.local_fit import SIGNIFICANT
 from pgmpy_latent.plotting._axes import BLUE, VERMILION, as_label, lighten, new_axes, text_width
 from pgmpy_latent.queries import engine_for, model_and_data, sample_codes
+from pgmpy_latent.survey import Survey
 from pgmpy_latent.tree import Named
 
 #: Size of labels in points.
@@ -205,7 +208,7 @@ def _draw_counts(ax, counts: np.ndarray) -> None:
     ax.spines[:].set_visible(False)
 
 
-def plot_anomalies(model, X, *, sample_weight=None, ax=None):
+def plot_anomalies(model, X, *, sample_weight=None, ax=None, **survey: Unpack[Survey]):
     """Draw the log-likelihoods of rows beside those of rows drawn from the model.
 
     If the model is right, both look alike. Rows of the table that lie further left than nearly all that the model
@@ -219,9 +222,11 @@ def plot_anomalies(model, X, *, sample_weight=None, ax=None):
     X : DataFrame, array or CategoricalData
         The rows.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows.
+        Weights of the rows, or the name of the column that holds them.
     ax : matplotlib axes, optional
         Where to draw.
+    survey : weight_kind, strata, cluster
+        What the weights are, and how rows were drawn. See :func:`pgmpy_latent.encode`.
 
     Returns
     -------
@@ -234,7 +239,7 @@ def plot_anomalies(model, X, *, sample_weight=None, ax=None):
     >>> plot_anomalies(tree, sample(tree, 500, random_state=1)).get_xlabel()
     'log-likelihood of a row'
     """
-    model, data = model_and_data(model, X, sample_weight=sample_weight)
+    model, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
     values, weights = _row_values(model, data), data.weights
     drawn = _drawn_values(model, data)
     threshold = np.quantile(drawn, UNUSUAL)

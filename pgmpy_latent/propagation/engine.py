@@ -240,6 +240,11 @@ class TreeEngine:
     def row_log_likelihoods(self, tables: np.ndarray) -> np.ndarray:
         """Return the log-likelihood of each row (of shape (n_rows,) or (n_starts, n_rows))."""
         _, _, pattern_logs = self._run(tables, keep_logs=True)
+        rows = self._logs_of_rows(pattern_logs)
+        return rows if tables.ndim == 2 else rows[0]
+
+    def _logs_of_rows(self, pattern_logs: np.ndarray) -> np.ndarray:
+        """Return what the patterns at the pivots say, summed for every row: (n_starts, n_rows)."""
         rows = np.zeros((len(pattern_logs), self.plan.n_rows))
         begin = 0
         pivots = [step for step in self.plan.steps if step.kind == PIVOT]
@@ -248,19 +253,23 @@ class TreeEngine:
             begin += step.count
         if self.plan.row_constants is not None:
             rows += self.plan.row_constants
-        return rows if tables.ndim == 2 else rows[0]
+        return rows
 
     def beliefs(self, tables: np.ndarray, nodes: Sequence[int], without: Iterable[int] = ()) -> list[np.ndarray]:
         """Return P(node | row) for each of the nodes: (n_rows, states), or (n_starts, n_rows, states).
 
         ``without`` names nodes whose edge to their parent is cut: each side then knows only of itself.
-        Rows of probability zero give NaN.
+        Rows of probability zero give NaN, wherever in a forest they are ruled out; with an edge cut, on that side.
         """
         if tables.ndim == 2:
             without = tuple(without)
             return [np.stack(found) for found in zip(*(self.beliefs(t, nodes, without) for t in tables), strict=True)]
         walk = self.walk(tables, without)
-        return [walk.belief(node) for node in nodes]
+        found = [walk.belief(node) for node in nodes]
+        if not walk.cut:
+            for belief in found:
+                belief[walk.impossible] = np.nan
+        return found
 
     def pair_counts(self, tables: np.ndarray, pairs: Sequence[tuple[int, int]]) -> list[np.ndarray]:
         """Return the expected joint counts of pairs of nodes, adjacent or not; starts, if any, come first."""
@@ -270,7 +279,10 @@ class TreeEngine:
         return [walk.pair_count(left, right, self.weights) for left, right in pairs]
 
     def draw(self, tables: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw the states of all nodes from their joint posterior, for each row: (n_rows, n_nodes)."""
+        """Draw the states of all nodes from their joint posterior, for each row: (n_rows, n_nodes).
+
+        Rows of probability zero have no posterior: what they leave open stays open, as -1.
+        """
         return self.walk(tables).draw(rng)
 
     def freeze(self, tables: np.ndarray, free: np.ndarray) -> Frozen:
@@ -319,9 +331,9 @@ class TreeEngine:
             carries = (EDGE, LEAF_ABOVE, LEAF_BELOW)
             muted = np.array([s.kind in carries and s.table in cut for s in self.plan.steps], dtype=np.int8)
         workspace = self._workspace()
-        self._run(tables, muted=muted, workspace=workspace)
+        _, _, pattern_logs = self._run(tables, muted=muted, workspace=workspace, keep_logs=True)
         up, _, exponents, _ = workspace
-        return RowWalk(self, tables, up, exponents, cut)
+        return RowWalk(self, tables, up, exponents, cut, np.isneginf(self._logs_of_rows(pattern_logs)[0]))
 
     def _meets_inside(self, nodes: np.ndarray) -> bool:
         """Tell whether the messages of every component that the nodes belong to meet at one of them."""

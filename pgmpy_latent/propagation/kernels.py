@@ -197,15 +197,18 @@ def _mute(op, up, base, card, step):
 
 
 @njit(nogil=True, error_model="numpy")
-def scratch(site_step):
+def scratch(ops, site_step):
     """Return arrays for numbers that are forgotten at once."""
-    widest = 2
+    widest, edge = 2, 4
     for site in range(site_step.shape[0]):
         widest = max(widest, site_step[site])
+    for number in range(ops.shape[0]):
+        if ops[number][KIND] == EDGE:
+            edge = max(edge, site_step[ops[number][A]] * site_step[ops[number][SITE]])
     block = np.empty(max(BLOCK, 16 * widest))
     return (
         block, np.empty(widest, np.int64), np.empty(block.shape[0], np.int64), np.empty(BLOCK, np.int64),
-        np.empty(BLOCK), np.empty(widest), np.ones(widest), np.empty(widest * widest), np.empty(widest * widest),
+        np.empty(BLOCK), np.empty(widest), np.ones(widest), np.empty(edge), np.empty(edge),
     )  # fmt: skip
 
 
@@ -337,7 +340,7 @@ def run(
         Like ``firsts``.
     """
     sites = (site_card, site_step, site_base, site_slots, site_prior)
-    spare = scratch(site_step)
+    spare = scratch(ops, site_step)
     begin, end, part = span[1], span[2], (span[3], span[4])
     for start in range(tables.shape[0]):
         if span[0] == WHOLE:

@@ -29,11 +29,29 @@ LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT = range(8)
 MOST_PATTERNS = 2048
 #: A group should have this many times fewer patterns than there are rows.
 ROWS_PER_PATTERN = 32
+#: Most numbers that the states of an observed node may take where messages meet: a vector of its states per state.
+WIDEST = 2**22
 #: How many runs of sorted patterns are worked on in turn.
 INTERLEAVED = 8
 #: Most neighbours in a group. A stored product has one exponent for all states, so it must not be so long that
 #: a state falls out of the range of numbers that the other groups would have brought back.
 MOST_FACTORS = 12
+
+
+def shown_states(index: np.ndarray, n_states: int) -> np.ndarray:
+    """Return how likely the state that each row shows is given each state: ones throughout where it is missing.
+
+    Examples
+    --------
+    >>> shown_states(np.array([1, -1]), 2)
+    array([[0., 1.],
+           [1., 1.]])
+    """
+    shown = np.zeros((len(index), n_states))
+    seen = np.flatnonzero(index >= 0)
+    shown[index < 0] = 1.0
+    shown[seen, index[seen]] = 1.0
+    return shown
 
 
 @dataclass(frozen=True)
@@ -345,7 +363,13 @@ class _Compiler:
         candidates = [site for site in candidates if self.sites[site].node in preferred] or candidates
         if not candidates:  # two copies: the child receives from the parent
             candidates = [site for site in component if not any(mine for _, _, mine in self.sites[site].links)]
+        candidates = [site for site in candidates if self._width(site) <= WIDEST] or candidates
         return min(candidates, key=lambda site: (round(cost[site], 6), not self.sites[site].has_prior, site))
+
+    def _width(self, site: int) -> int:
+        """Return how many numbers a site takes to hold the states that rows show; as a leaf it would take a table's."""
+        shown = (piece for piece in self.sites[site].evidence if piece.messages is None)
+        return sum(piece.n_patterns * piece.n_states for piece in shown)
 
     def _is_plain_leaf(self, site: int, below: list[int], above: bool) -> bool:
         """Tell whether a site's messages are nothing but the entries of one table."""

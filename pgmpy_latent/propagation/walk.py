@@ -58,15 +58,26 @@ class RowWalk:
         Messages and their exponents, as the kernel left them.
     cut : set of int
         Nodes whose edge to their parent carries nothing.
+    impossible : bool array, shape (n_rows,)
+        Rows of probability zero.
     """
 
-    def __init__(self, engine, tables: np.ndarray, values: np.ndarray, exponents: np.ndarray, cut: set[int]):
+    def __init__(
+        self,
+        engine,
+        tables: np.ndarray,
+        values: np.ndarray,
+        exponents: np.ndarray,
+        cut: set[int],
+        impossible: np.ndarray,
+    ):
         self.engine = engine
         self.plan = engine.plan
         self.tables = engine.layout.unpack(np.asarray(tables, dtype=np.float64))
         self.values = values
         self.exponents = exponents
         self.cut = cut
+        self.impossible = impossible
         self._row_slots: dict[tuple[int, int], np.ndarray] = {}
         self._outside: dict[tuple[int, int], np.ndarray] = {}
 
@@ -208,7 +219,7 @@ class RowWalk:
     # Queries
 
     def belief(self, node: int) -> np.ndarray:
-        """Return P(node | row): (rows, states)."""
+        """Return P(node | row): (rows, states), as far as the node's component knows of the row."""
         if node in self._final:
             site, slot = self._final[node]
             found = self._site_belief(site, slot)
@@ -320,11 +331,12 @@ class RowWalk:
         return found
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw all nodes' states from the joint posterior: (rows, nodes)."""
+        """Draw all nodes' states from the joint posterior: (rows, nodes); -1 where an impossible row has none."""
         drawn = np.full((self.plan.n_rows, len(self.plan.parents)), -1, dtype=np.int32)
         for node, pieces in self.plan.evidence.items():
             if len(pieces) == 1 and pieces[0].messages is None:
                 drawn[:, node] = pieces[0].index
+        stays_open = self.impossible[:, None] & (drawn < 0)
         for at in range(len(self.plan.steps) - 1, -1, -1):
             step = self.plan.steps[at]
             receiver = self.plan.sites[step.site].node
@@ -336,6 +348,7 @@ class RowWalk:
                 self._draw_missing(drawn, sender, transition[patterns, drawn[:, receiver]], rng)
             elif step.kind == LEAF_BELOW and (drawn[:, step.leaf] < 0).any():
                 self._draw_missing(drawn, step.leaf, self.tables[step.table][drawn[:, receiver]], rng)
+        drawn[stays_open] = -1
         return drawn
 
     @staticmethod

@@ -69,6 +69,11 @@ class Facts:
         hidden = self.hidden
         return self.is_tree and len(hidden) == 1 and bool((np.delete(self.model.parent, hidden[0]) == hidden[0]).all())
 
+    @property
+    def candidates(self) -> list:
+        """The latent class models that the learner has chosen from, by their numbers of classes, where it did so."""
+        return self.learner.candidates_ if hasattr(self.learner, "chosen_") else []
+
     @cached_property
     def engine(self) -> TreeEngine | NetworkEngine:
         """Model and table, ready to be asked."""

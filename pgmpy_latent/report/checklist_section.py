@@ -126,7 +126,15 @@ def _number_of_classes(facts: Facts) -> list[tuple[bool, str]]:
     found = []
     if facts.learner is not None and facts.hidden:
         found.append((True, f"Number of states of the hidden variables: {_how_many(facts.learner)}."))
-    if facts.is_latent_class:
+    if len(facts.candidates) > 1:
+        tried = f"{count(len(facts.candidates))} numbers of classes that were considered"
+        found.append((True, safe(f"A table of all {tried}: ", _link("search", "see the search"), ".")))
+        tests = (
+            "Bootstrap likelihood-ratio tests of these numbers, as pgmpy-latent compare --bootstrap 100 or "
+            "compare_classes(X, n_bootstrap=100) makes them; why no more classes were considered."
+        )
+        found.append((False, tests))
+    elif facts.is_latent_class:
         table = (
             "A table of all numbers of classes that were considered, with bootstrap likelihood-ratio tests, as "
             "compare_classes(X, n_bootstrap=100) makes it; why no more classes were considered."
@@ -167,7 +175,7 @@ def _identification(facts: Facts) -> str:
 def _estimation(facts: Facts) -> str:
     learner = facts.learner
     prior = getattr(learner, "prior", None)
-    kind = "Maximum likelihood" if not prior else f"Maximum a posteriori (Dirichlet pseudo-count {prior})"
+    estimate = "Maximum likelihood" if not prior else f"Maximum a posteriori (Dirichlet pseudo-count {prior})"
     how = " by the EM algorithm" if facts.hidden or facts.missing_shares.any() else ", in closed form"
     if facts.hidden and getattr(learner, "accelerate", True):
         how += " (accelerated by SQUAREM)"
@@ -176,8 +184,9 @@ def _estimation(facts: Facts) -> str:
         for setting, name in STARTS.items()
         if isinstance(getattr(learner, setting, None), (int, np.integer))
     ]
-    weighted = "" if is_unweighted(facts) else ", weighted"
-    return f"{kind}{how}, on all rows{weighted}{'; ' if starts else ''}{', '.join(starts)}."
+    kind = facts.data.weight_kind
+    weighted = "" if is_unweighted(facts) else f", with {kind} weights" if kind else ", weighted"
+    return f"{estimate}{how}, on all rows{weighted}{'; ' if starts else ''}{', '.join(starts)}."
 
 
 def _convergence(facts: Facts) -> str:
@@ -189,6 +198,10 @@ def _convergence(facts: Facts) -> str:
         return "The search was stopped before its end, and this is the best model so far."
     tol = getattr(learner, "tol", None)
     end = f"; the final EM ends when less than {tol:g} of log-likelihood is left to gain" if tol is not None else ""
+    if facts.candidates:
+        best = learner.chosen_
+        done = "EM converged" if best.converged else f"EM had not converged after {count(best.n_iter, 'iteration')}"
+        return f"{done}{end}. {best.n_best} of {count(best.n_starts, 'start')} reached the best value."
     return f"The search ended by itself{end}."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.report._facts import Facts
 from pgmpy_latent.report._html import (
     Html,
@@ -35,13 +36,14 @@ def data_section(facts: Facts) -> Html:
     complete = float(data.weights[~cells.any(axis=1)].sum() / data.total_weight)
     overall = float(facts.missing_shares.mean()) if len(data.columns) else 0.0
     left_out = int((data.row_index < 0).sum()) if data.row_index is not None else 0
-    weights = "none: every row counts once" if is_unweighted(facts) else f"sum to {count(data.total_weight)}"
+    weights = "none: every row counts once" if is_unweighted(facts) else _weights(data)
     if left_out:
         weights += f"; {count(left_out, 'row')} of weight zero left out"
     rows = [
         ["Rows", count(data.n_rows)],
         ["Distinct rows", count(data.n_distinct)],
         ["Weights", weights],
+        *_drawn(data),
         ["Columns", count(len(data.columns))],
         ["Rows without missing cells", percent(complete, 1)],
         ["Missing cells", percent(overall, 1)],
@@ -62,10 +64,28 @@ def data_section(facts: Facts) -> Html:
     return section("data", "The data", *parts)
 
 
+def _weights(data: CategoricalData) -> str:
+    """Say what the weights are, and what they sum to."""
+    if data.weight_kind == "sampling":
+        return f"sampling weights; Kish’s effective number of rows is {decimal(data.total_weight, 1)}"
+    kind = "frequency weights, which " if data.weight_kind == "frequency" else ""
+    return f"{kind}sum to {count(data.total_weight)}"
+
+
+def _drawn(data: CategoricalData) -> list[list[str]]:
+    """Return how rows were drawn, as a row of the table of facts; none if one by one."""
+    design = data.design
+    if design is None or (design.cluster is None and design.n_strata == 1):
+        return []
+    strata = f"from {design.n_strata} strata" if design.n_strata > 1 else ""
+    clusters = f"in {count(design.n_units, 'cluster')}" if design.cluster is not None else ""
+    return [["Rows were drawn", " ".join(filter(None, (clusters, strata)))]]
+
+
 def is_unweighted(facts: Facts) -> bool:
     """Tell whether every row counts once."""
     data = facts.data
-    if data.row_index is None:
+    if data.row_index is None or data.weight_kind is not None:
         return False
     return np.array_equal(np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct), data.weights)
 

@@ -68,8 +68,15 @@ def _scores(facts: Facts) -> Html:
             rows.append(
                 [title, meaning, decimal(found[name]), twice, "" if alone[name] is None else decimal(alone[name])]
             )
+    data = facts.data
+    n = f"N is the sum of the weights, {count(data.total_weight)}."
+    if data.weight_kind == "sampling":
+        n = (
+            f"N is Kish’s effective number of rows, {decimal(data.total_weight, 1)} of {count(data.n_rows)}: sampling "
+            "weights are scaled to sum to it, in the log-likelihood, too. Other programs may scale them differently."
+        )
     note = (
-        f"N is the sum of the weights, {count(facts.data.total_weight)}. Of our scores larger is better; the column "
+        f"{n} Of our scores larger is better; the column "
         "“−2 ×” holds them as Mplus, poLCA and Latent GOLD print them, where smaller is better. “Independence” is the "
         "model without any dependence between columns, which is the latent class model with one class."
     )
@@ -159,7 +166,7 @@ def _residuals(facts: Facts) -> list[Html]:
         warnings.simplefilter("ignore")
         found = residuals(facts.model, facts.data)
     known = found[found["per_df"].notna()]
-    out = known[known["adjusted_p"] < SIGNIFICANT].sort_values("per_df", ascending=False, kind="stable")
+    out = known[known["adjusted_p"] < SIGNIFICANT]
     if type(facts.learner).__name__ == "EAST" and len(out):  # the advice would be to use EAST
         advice = (
             f"{len(out)} of {count(len(known))} pairs of columns go together in a way that the model does not explain; "
@@ -171,7 +178,7 @@ def _residuals(facts: Facts) -> list[Html]:
     apart = int(found["n"].eq(0).sum())
     if apart:
         parts.append(paragraph(f"{count(apart, 'pair')} of columns never filled in the same row cannot be compared."))
-    shown = (out if len(out) else known.sort_values("per_df", ascending=False, kind="stable")).head(MOST_PAIRS)
+    shown = (out if len(out) else known).head(MOST_PAIRS)
     largest = float(shown["per_df"].replace(np.inf, np.nan).max()) if len(shown) else np.nan
     rows = [
         [
@@ -186,13 +193,11 @@ def _residuals(facts: Facts) -> list[Html]:
     ]
     if rows:
         header = ["Pair", "X² / df", "X²", "df", "p", "p, adjusted"]
-        title = (
-            f"The {len(rows)} largest of {count(len(out))} that stand out" if len(out) else f"The {len(rows)} largest"
-        )
+        title = f"The first {len(rows)} of {count(len(out))} that stand out" if len(out) else f"The first {len(rows)}"
         parts.append(table(header, rows, numbers=(2, 3, 4, 5), caption=title))
         note = (
             "Observed against fitted tables of two columns; up to about 1 per degree of freedom the model accounts for "
-            "the pair. Adjusted for the number of pairs by Holm's method."
+            "the pair. The smallest p-value comes first; adjusted for the number of pairs by Holm's method."
         )
         parts.append(paragraph(note, class_="quiet"))
     return parts
@@ -228,12 +233,20 @@ def _uncertainty(facts: Facts) -> list[Html]:
     header = ["Variable", "Given", "State", "Probability", "Standard error", "95% interval", ""]
     return [
         element("h3", "Uncertainty of the probabilities"),
-        paragraph(
-            "Standard errors and confidence intervals from the observed information (delta method, logit scale)."
-        ),
+        paragraph(f"Standard errors and confidence intervals {_how_sure(facts)} (delta method, logit scale)."),
         *(paragraph(str(remark.message), class_="quiet") for remark in remarks),
         folded(f"All {count(len(rows))} probabilities", table(header, rows, numbers=(3, 4, 5))),
     ]
+
+
+def _how_sure(facts: Facts) -> str:
+    """Say where standard errors come from."""
+    design = facts.data.design
+    if design is None:
+        return "from the observed information"
+    units = "rows" if design.cluster is None else "clusters"
+    within = f" within {design.n_strata} strata" if design.n_strata > 1 else ""
+    return f"by the sandwich estimate: from the observed information, and from how much {units} differ{within}"
 
 
 def _given(facts: Facts, node, state) -> str:

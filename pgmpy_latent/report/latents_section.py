@@ -106,7 +106,8 @@ def _latent(facts: Facts, node: int) -> Html:
 def _listed(facts: Facts, node: int, profiles: list[np.ndarray]) -> list[tuple]:
     """Return (column, information, coverage) of the columns that say most; the coverage is known for trees only."""
     if facts.is_tree:
-        rows = facts.informative[[name == facts.model.names[node] for name in facts.informative["latent"]]]
+        own = [name == facts.model.names[node] for name in facts.informative["latent"]]
+        rows = facts.informative[np.array(own, dtype=bool)]  # an empty list would choose columns
         found = list(zip(rows["column"], rows["mutual_information"], rows["coverage"], strict=True))
         found = [row for row in found if row[1] > NOTHING]
         enough = next((at for at, row in enumerate(found, start=1) if row[2] >= ENOUGH), len(found))
@@ -119,11 +120,10 @@ def _listed(facts: Facts, node: int, profiles: list[np.ndarray]) -> list[tuple]:
 
 def _classes(facts: Facts, shares: np.ndarray, profiles: list[np.ndarray], columns: list[int]) -> Html:
     """Return the states with their shares and what they stand out by."""
-    largest = float(shares.max())
     rows = [
         [
             f"{facts.state} {state}",
-            bar(shares[state] / largest, percent(shares[state], 1)),
+            bar(shares[state], percent(shares[state], 1)),
             _marks(facts, profiles, columns, state),
         ]
         for state in range(min(len(shares), MOST_CLASSES))

@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from importlib.resources import files
+from typing import Unpack
 
 from tqdm.auto import tqdm
 
@@ -26,6 +27,7 @@ from pgmpy_latent.report.network_section import network_section
 from pgmpy_latent.report.reproduce_section import reproduce_section
 from pgmpy_latent.report.search_section import search_section
 from pgmpy_latent.report.tree_section import tree_section
+from pgmpy_latent.survey import Survey
 
 #: Anchor, name in the list of contents, and what makes the section; None is left out.
 SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
@@ -39,7 +41,9 @@ SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
 )
 
 
-def write_report(model, path: str | os.PathLike, X=None, *, sample_weight=None, command: str | None = None) -> None:
+def write_report(
+    model, path: str | os.PathLike, X=None, *, sample_weight=None, command: str | None = None, **survey: Unpack[Survey]
+) -> None:
     """Write a report about a model: one page of HTML that needs no network.
 
     Parameters
@@ -51,9 +55,11 @@ def write_report(model, path: str | os.PathLike, X=None, *, sample_weight=None, 
     X : DataFrame, array or CategoricalData, optional
         The table to hold the model against; by default the one that the learner learned from.
     sample_weight : array, shape (n_rows,), optional
-        Weights of the rows of ``X``.
+        Weights of the rows of ``X``, or the name of the column that holds them.
     command : str, optional
         What was typed to get the model, where it was not Python; it is what the reader is told to repeat.
+    survey : weight_kind, strata, cluster
+        What the weights are, and how rows were drawn. See :func:`pgmpy_latent.encode`.
 
     Raises
     ------
@@ -73,19 +79,19 @@ def write_report(model, path: str | os.PathLike, X=None, *, sample_weight=None, 
     ['report.html']
     """
     path = check_writable(path)
-    facts = gather(model, X, sample_weight)
+    facts = gather(model, X, sample_weight, **survey)
     facts.command = command
     write_whole(path, page(facts).encode("utf-8"))
 
 
-def gather(model, X=None, sample_weight=None) -> Facts:
+def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts:
     """Return model, table and learner, ready for a report."""
     learner = model if isinstance(model, FittedModel) else None
     found = model_of(model)
     if X is not None:
-        found, data = model_and_data(model, X, sample_weight=sample_weight)
+        found, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
         return Facts(found, data, learner, own_data=False)
-    if sample_weight is not None:
+    if sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
     data = getattr(learner, "_data", None)
     if data is None:
@@ -153,6 +159,8 @@ def _opening(facts: Facts) -> list[Html]:
     learned = f"Learned{by} from" if facts.own_data else f"Learned{by}; held against"
     words = f"{learned} {count(data.n_rows, 'row')} and {count(len(data.columns), 'column')}."
     figures = [("Rows", count(data.n_rows)), ("Columns", count(len(data.columns)))]
+    if data.weight_kind == "sampling":
+        figures.insert(1, ("Effective rows", decimal(data.total_weight, 1)))
     figures += [("Hidden variables", count(len(facts.hidden))), ("Parameters", count(found["n_parameters"]))]
     for name, value in (("Log-likelihood", found["log_likelihood"]), ("BIC", found["bic"])):
         figures.append((name, decimal(value, 1 if abs(value) < 1e5 else 0)))

@@ -66,18 +66,33 @@ def code(facts: Facts) -> str:
             changed.append(f"{setting}={setting}")
             given.append(f"{setting} = ...  # {_short(value)}")
     home = "pgmpy_latent" if name in pgmpy_latent.__all__ else type(facts.learner).__module__
-    weighted = "" if is_unweighted(facts) else ", sample_weight=weights"
+    kind = facts.data.weight_kind
+    weighted = "" if is_unweighted(facts) else ", sample_weight=weights" + (f", weight_kind={kind!r}" if kind else "")
+    design = facts.data.design
+    drawn = [] if design is None else ["strata"] * (design.n_strata > 1) + ["cluster"] * (design.cluster is not None)
+    weighted += "".join(f", {name}={name}" for name in drawn)
     table_line = f"X = pd.read_csv(...)  # the table: {len(facts.data.columns)} columns, {facts.data.n_rows} rows"
     lines = ["import pandas as pd", f"from {home} import {name}", "", table_line]
-    if weighted:
+    if "sample_weight" in weighted:
         lines.append("weights = ...  # one number per row")
+    lines += [f"{name} = ...  # one label per row" for name in drawn]
     lines += [
         *given,
         f"learner = {name}({', '.join(changed)})",
-        f"learner.fit(X{weighted})",
+        f"learner.fit(X{weighted}{_missing(facts)})",
         'learner.report("report.html")',
     ]
     return "\n".join(lines)
+
+
+def _missing(facts: Facts) -> str:
+    """Return what was said to count as missing, as an argument."""
+    codes = {name: list(values) for name, values in facts.data.missing}
+    if not codes:
+        return ""
+    first = next(iter(codes.values()))
+    same = len(codes) == len(facts.data.columns) and all(values == first for values in codes.values())
+    return f", missing={first if same else codes!r}"
 
 
 def fingerprint(facts: Facts) -> str:

@@ -1,4 +1,4 @@
-"""How the search went: a chart of the score against time, and the steps."""
+"""How the search went: a chart of the score against time, and the steps; or the numbers of classes that were tried."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ def search_section(facts: Facts) -> Html | None:
     history = getattr(learner, "history_", None)
     if history is None:
         return None
+    if facts.candidates:
+        return _classes_section(facts)
     seconds = float(history["seconds"].max()) if len(history) else 0.0
     scoring = getattr(learner, "scoring_method", "bic")
     score = {"bic": "BIC", "aic": "AIC", "cs": "the Cheeseman–Stutz score", "bde": "the marginal likelihood"}.get(
@@ -43,6 +45,48 @@ def search_section(facts: Facts) -> Html | None:
     if len(history):
         parts.append(folded("All steps", *_steps(history)))
     return section("search", "How the search went", *parts)
+
+
+def _classes_section(facts: Facts) -> Html:
+    """Return the section about a latent class model that was chosen among several: a table of all of them."""
+    learner, chosen = facts.learner, facts.learner.chosen_
+    seconds = decimal(float(learner.history_["seconds"].max()) if len(learner.history_) else 0.0, 1)
+    starts = f"EM from {count(chosen.n_starts, 'random start')}"
+    if len(facts.candidates) > 1:
+        sizes = [one.n_classes for one in facts.candidates]
+        words = (
+            f"Latent class models with {min(sizes)} to {max(sizes)} classes were fitted in {seconds} seconds, each by "
+            f"{starts}. The one with {_classes(chosen.n_classes)} has the largest BIC and was chosen."
+        )
+    elif learner.n_states is not None:
+        words = (
+            f"The number of classes was given. The model was fitted in {seconds} seconds, by {starts}; others were not "
+            "tried."
+        )
+    else:
+        words = f"Only the model with {_classes(chosen.n_classes)} was fitted, in {seconds} seconds, by {starts}."
+    parts = [paragraph(words)]
+    if learner.stopped_ is not None:
+        parts.append(paragraph(unfinished_words(learner), class_="warning"))
+    rows = [
+        [
+            str(one.n_classes),
+            decimal(one.log_likelihood),
+            count(one.n_parameters),
+            decimal(one.bic),
+            f"{one.n_best} of {one.n_starts}",
+            "yes" if one.converged else f"not after {count(one.n_iter, 'iteration')}",
+            "chosen" if one is chosen else "",
+        ]
+        for one in facts.candidates
+    ]
+    header = ["Classes", "Log-likelihood", "Parameters", "BIC", "Starts that reached the best", "Converged", "Choice"]
+    parts.append(table(header, rows, numbers=(0, 1, 2, 3, 4), caption="Numbers of classes (larger BIC is better)"))
+    return section("search", "How the number of classes was chosen", *parts)
+
+
+def _classes(number: int) -> str:
+    return f"{number} class{'es' * (number != 1)}"
 
 
 def _steps(history: pd.DataFrame) -> list[Html]:
