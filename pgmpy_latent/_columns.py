@@ -18,6 +18,7 @@ from pgmpy_latent.exceptions import (
     DataError,
     StateNameError,
 )
+from pgmpy_latent.labels import identity, sort_key
 
 #: How many values, columns or rows a message lists before it says "and so on".
 LISTED = 5
@@ -284,15 +285,6 @@ def _is_missing(value) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or value != value  # NaN differs from itself
 
 
-def identity(value) -> tuple[str, Hashable]:
-    """Return what makes two values the same state: 1 and 1.0 are, True, 1 and "1" are not."""
-    if isinstance(value, bool):
-        return "bool", value
-    if isinstance(value, (int, float)):
-        return "int", int(value) if isinstance(value, float) and value.is_integer() else value
-    return ("str" if isinstance(value, str) else type(value).__name__), value
-
-
 def settled_levels(name: Hashable, levels: list) -> list:
     """Return the values of a whole column in their final types; those that read alike are refused."""
     levels = _whole_or_float(levels)
@@ -385,12 +377,6 @@ def place(column: Column, given: list | None) -> tuple[list, np.ndarray | None]:
     if order == list(range(len(order))):
         return column.levels, None
     return [column.levels[i] for i in order], np.append(np.argsort(order), -1)
-
-
-def sort_key(value) -> tuple:
-    """Return what puts names or states in order, whatever their types."""
-    kind, value = identity(value)
-    return kind, value if kind in ("bool", "bytes", "int", "str") else repr(value)
 
 
 def listing(values: Sequence) -> str:

@@ -6,7 +6,6 @@ import warnings
 
 from pgmpy_latent.exceptions import FewRowsWarning
 from pgmpy_latent.network import child_lists
-from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import Named
 
 
@@ -27,7 +26,7 @@ def too_many_parameters(model: Named, n_rows: float) -> int | None:
     """
     apart = sum(len(states) - 1 for states, hidden in zip(model.state_names, model.latent, strict=True) if not hidden)
     if apart <= n_rows:
-        total = n_parameters(model)
+        total = model.n_parameters
         return total if total > n_rows else None
     sizes = [table.shape[0] * (table.shape[1] - 1) for table in model.tables]
     below = child_lists(model.parents)
@@ -50,7 +49,7 @@ for fewer states, join rare categories, leave columns out, or give a prior, as p
     number = too_many_parameters(model, n_rows)
     if number is not None:
         rows = f"{n_rows:,.6g} row{'s' * (n_rows != 1)}"
-        whose = "has" if number == n_parameters(model) else "has a node that, with its children, has"
+        whose = "has" if number == model.n_parameters else "has a node that, with its children, has"
         warnings.warn(
             f"{called} {whose} {number:,} parameters for {rows}, so that its probabilities say more about these rows "
             "than about others; ask for fewer states, join rare categories, leave columns out, or give a prior, as "

@@ -11,7 +11,6 @@ from pgmpy_latent.explain import counted, is_leaf, shown
 from pgmpy_latent.learners._fitted import unfinished_words
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.operators import marginals
-from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree, Named
 
 #: Most nodes on which something hangs that are listed; in larger trees only their number is given.
@@ -69,7 +68,7 @@ def _block(parts: Iterable[str]) -> str:
 
 def _size(model: Named) -> str:
     numbers = (len(model.latent_names), "hidden variable"), (len(model.observed_names), "column")
-    return ", ".join([*(counted(*number) for number in numbers), counted(n_parameters(model), "parameter")])
+    return ", ".join([*(counted(*number) for number in numbers), counted(model.n_parameters, "parameter")])
 
 
 def _name(name: Hashable) -> str:

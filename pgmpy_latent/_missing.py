@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from pgmpy_latent._columns import Column, has_too_many_digits, identity, plain, settled_levels
+from pgmpy_latent._columns import Column, has_too_many_digits, plain, settled_levels
 from pgmpy_latent.exceptions import DataError, StateNameError
+from pgmpy_latent.labels import identity
 from pgmpy_latent.tree import pairs_of_codes
 
 #: Column -> the values that count as missing there.

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pgmpy_latent._columns import Column, Source, given_states, identity, open_table, settled_levels, wanted_columns
+from pgmpy_latent._columns import Column, Source, given_states, open_table, settled_levels, wanted_columns
 from pgmpy_latent._missing import codes_by_column, without_codes
 from pgmpy_latent._sources import table_of
 from pgmpy_latent.data import CategoricalData, code_columns, code_dtype, distinct_rows
 from pgmpy_latent.exceptions import DataError, WeightError
+from pgmpy_latent.labels import identity
 from pgmpy_latent.survey import (
     Design,
     are_whole,

@@ -7,8 +7,9 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from pgmpy_latent._columns import LISTED, Column, identity, listing, sort_key
+from pgmpy_latent._columns import LISTED, Column, listing
 from pgmpy_latent.exceptions import UnseenCategoryError, UnseenCategoryWarning
+from pgmpy_latent.labels import identity, sort_key
 
 #: So many rows do not all hold the same category by chance, if it is a new one.
 MANY_ROWS = 10

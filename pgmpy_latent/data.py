@@ -11,21 +11,11 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent._arrays import read_only
-from pgmpy_latent._columns import (
-    Column,
-    Source,
-    dense_ranks,
-    given_states,
-    identity,
-    open_table,
-    place,
-    plain,
-    sort_key,
-    wanted_columns,
-)
+from pgmpy_latent._columns import Column, Source, dense_ranks, given_states, open_table, place, plain, wanted_columns
 from pgmpy_latent._missing import Codes, codes_by_column, joined, without_codes
 from pgmpy_latent._strangers import find_strangers, report_strangers
 from pgmpy_latent.exceptions import DataError, WeightError
+from pgmpy_latent.labels import identity, sort_key
 from pgmpy_latent.survey import (
     Design,
     RowDesign,

@@ -34,7 +34,7 @@ def n_parameters(tree: LatentTree) -> int:
     >>> n_parameters(tree)
     5
     """
-    return int(sum(table.shape[0] * (table.shape[1] - 1) for table in tree.tables))
+    return tree.n_parameters
 
 
 def effective_dimension(tree: LatentTree, *, random_state=0, tol: float = 1e-11) -> int:

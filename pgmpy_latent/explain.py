@@ -14,7 +14,6 @@ from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
 from pgmpy_latent.propagation.walk import multiply_scaled
 from pgmpy_latent.queries import check_is_tree
-from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree, child_lists
 
 #: How much of what all columns say about a hidden variable the listed ones shall say, unless a number is given.
@@ -311,7 +310,7 @@ def summary_text(
     facts = [] if log_likelihood is None else [f"log-likelihood {log_likelihood:,.2f}"]
     facts += [] if bic is None else [f"BIC {bic:,.2f}"]
     facts += [
-        counted(n_parameters(tree), "parameter"),
+        counted(tree.n_parameters, "parameter"),
         counted(len(tree.latent_names), "hidden variable"),
         counted(len(tree.observed_names), "column"),
     ]

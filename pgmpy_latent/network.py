@@ -156,10 +156,9 @@ class LatentNetwork(Named):
         return hash((self.names, self.state_names, self.parents, self.latent.tobytes()))
 
     def __repr__(self) -> str:
-        parameters = sum(table.shape[0] * (table.shape[1] - 1) for table in self.tables)
         return (
             f"LatentNetwork({self.n_nodes} nodes, {int(self.latent.sum())} latent, {len(self.edges)} edges, "
-            f"{parameters} parameters)"
+            f"{self.n_parameters} parameters)"
         )
 
     def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
@@ -207,6 +206,29 @@ def by_state(model: Named, child: int, parent: int) -> np.ndarray:
     above = model.parents[child]
     table = model.tables[child].reshape(*model.cards[list(above)], -1)
     return np.moveaxis(table, above.index(parent), 0).copy()
+
+
+def from_state_first(network: LatentNetwork, child: int, parent: int, table: np.ndarray) -> np.ndarray:
+    """Return the table that :func:`by_state` was made from."""
+    table = np.moveaxis(table, 0, network.parents[child].index(parent))
+    return table.reshape(-1, table.shape[-1])
+
+
+def reordered(network: LatentNetwork, node: int, order: Sequence[int]) -> LatentNetwork:
+    """Return the same distribution with the states of a hidden node in another order; their names stay in place.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["H", "x"], [[0, 1]] * 2, [(), (0,)], [True, False],
+    ...                         [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> reordered(network, 0, [1, 0]).table("x").tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    tables = list(network.tables)
+    tables[node] = tables[node][:, order]
+    for child in child_lists(network.parents)[node]:
+        tables[child] = from_state_first(network, child, node, by_state(network, child, node)[order])
+    return network.with_tables(tables)
 
 
 def as_network(model: LatentTree | LatentNetwork) -> LatentNetwork:

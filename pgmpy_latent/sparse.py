@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from pgmpy_latent._columns import sort_key
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.labels import sort_key
 from pgmpy_latent.survey import are_whole, check_kind, checked_weights, kind_of, kish_scale, names_column, numbered
 
 #: How many cells a block of rows may have once it is written out.

@@ -68,6 +68,11 @@ class Named:
         return read_only([len(states) for states in self.state_names], np.int64)
 
     @cached_property
+    def n_parameters(self) -> int:
+        """Number of free parameters: a table of r rows and k states has r (k - 1), since every row sums to one."""
+        return int(sum(table.shape[0] * (table.shape[1] - 1) for table in self.tables))
+
+    @cached_property
     def latent_names(self) -> tuple[Hashable, ...]:
         """Names of the hidden nodes, in node order."""
         return tuple(name for name, hidden in zip(self.names, self.latent, strict=True) if hidden)
@@ -200,8 +205,7 @@ class LatentTree(Named):
         return hash((self.names, self.state_names, self.parent.tobytes(), self.latent.tobytes()))
 
     def __repr__(self) -> str:
-        parameters = sum(table.shape[0] * (table.shape[1] - 1) for table in self.tables)
-        return f"LatentTree({self.n_nodes} nodes, {int(self.latent.sum())} latent, {parameters} parameters)"
+        return f"LatentTree({self.n_nodes} nodes, {int(self.latent.sum())} latent, {self.n_parameters} parameters)"
 
     def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
         return LatentTree, (self.names, self.state_names, self.parent, self.latent, self.tables, self.missing)

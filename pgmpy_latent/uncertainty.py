@@ -19,10 +19,9 @@ from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent._resampling import drawn_weights
 from pgmpy_latent._settings import PROGRESS_DELAY, check_n_jobs, check_number, whole_seed
 from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.dimension import effective_dimension, n_parameters
+from pgmpy_latent.dimension import effective_dimension
 from pgmpy_latent.exceptions import ImpossibleRowError
-from pgmpy_latent.network import LatentNetwork, as_network
-from pgmpy_latent.networks.states import reordered
+from pgmpy_latent.network import LatentNetwork, as_network, reordered
 from pgmpy_latent.queries import engine_for, model_and_data
 from pgmpy_latent.survey import Design, Survey
 from pgmpy_latent.tree import LatentTree, Named
@@ -283,9 +282,9 @@ def _by_information(
 def _dimension(tree: LatentTree) -> int:
     """Return the effective dimension; warn if the tree has more parameters."""
     dimension = effective_dimension(tree)
-    if dimension < n_parameters(tree):
+    if dimension < tree.n_parameters:
         warnings.warn(
-            f"the columns can tell only {dimension} of the {n_parameters(tree)} parameters of this structure apart, so "
+            f"the columns can tell only {dimension} of the {tree.n_parameters} parameters of this structure apart, so "
             "that infinitely many tables fit alike; standard errors hold at best for these ones. Use fewer hidden "
             "states.",
             stacklevel=4,

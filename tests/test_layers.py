@@ -14,7 +14,7 @@ PACKAGE = Path(pgmpy_latent.__file__).parent
 #: All modules, low to high; a package stands for the modules inside it. ``docs/architecture.md`` says what each is for.
 #: Modules on one line may not import each other.
 LAYERS = [
-    ["_pgmpy", "exceptions"],
+    ["_pgmpy", "exceptions", "labels"],
     ["_files"],
     ["_arrays", "_settings", "_sources"],
     ["_work"],

@@ -17,7 +17,6 @@ from pgmpy_latent.learners._searching import SearchingLearner
 from pgmpy_latent.learners._skeleton import one_state_tree
 from pgmpy_latent.learners.random_starts import with_cards
 from pgmpy_latent.queries import engine_for
-from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.starts import random_memberships
 from pgmpy_latent.tree import LatentTree
 
@@ -166,7 +165,7 @@ class LatentClasses(SearchingLearner):
         if found.interrupted:
             search.note_interrupt()
         tree = shape.with_tables(engine.layout.unpack(found.tables))
-        size = n_parameters(tree)
+        size = tree.n_parameters
         return Candidate(
             n_classes,
             tree,

@@ -189,7 +189,7 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
         single = [name for name in self.latents_ if self.n_states_[name] == 1 and outcome.stopped is None]
         self.not_needed_ = [*outcome.not_needed, *single]
         self.log_likelihood_ = float(outcome.log_likelihood)
-        self.n_parameters_ = scores.n_parameters(model)
+        self.n_parameters_ = model.n_parameters
         self.bic_ = self._bic_of(model, X)
         self.score_ = float(outcome.score)
         self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)

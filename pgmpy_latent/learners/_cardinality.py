@@ -181,9 +181,9 @@ class CardinalityLearner(SearchingLearner):
     def _scorer(self, data: CategoricalData) -> Callable[[LatentTree, float], float]:
         if self.scoring_method == "bic":
             penalty = np.log(data.total_weight) / 2
-            return lambda tree, log_likelihood: log_likelihood - penalty * scores.n_parameters(tree)
+            return lambda tree, log_likelihood: log_likelihood - penalty * tree.n_parameters
         if self.scoring_method == "aic":
-            return lambda tree, log_likelihood: log_likelihood - scores.n_parameters(tree)
+            return lambda tree, log_likelihood: log_likelihood - tree.n_parameters
         function = scores.cheeseman_stutz if self.scoring_method == "cs" else self.scoring_method
 
         def score(tree: LatentTree, log_likelihood: float) -> float:

@@ -35,7 +35,6 @@ from pgmpy_latent.learners._search import Search, Step
 from pgmpy_latent.learners._taken_up import check_again, check_memory
 from pgmpy_latent.operators._edges import neighbours_of
 from pgmpy_latent.queries import engine_for
-from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
 
 #: The phases of a round, in their order.
@@ -133,7 +132,7 @@ class EastPolicy:
 
     def score(self, tree: LatentTree, log_likelihood: float) -> float:
         """Return the BIC."""
-        return log_likelihood - self.penalty * n_parameters(tree)
+        return log_likelihood - self.penalty * tree.n_parameters
 
     def fitted(self, tree: LatentTree, step: int, memory: dict, **options) -> State:
         """Run EM on all tables of a tree."""
@@ -253,11 +252,11 @@ class EastPolicy:
         tree = applied(state.tree, candidate.move, candidate.local)
         if self.options.rules.broken(tree):
             return None
-        target = wanted + self.penalty * n_parameters(tree) if self.search.settings.prior == 0 else -np.inf
+        target = wanted + self.penalty * tree.n_parameters if self.search.settings.prior == 0 else -np.inf
         return self.fitted(tree, state.step + 1, state.memory, target=target)
 
     def _ratio(self, old: State, new: State) -> tuple[float, float]:
-        rise, more = new.score - old.score, n_parameters(new.tree) - n_parameters(old.tree)
+        rise, more = new.score - old.score, new.tree.n_parameters - old.tree.n_parameters
         return (rise / more if more > 0 else np.inf, rise)
 
     def _accepted(self, state: State, move: Move, new: State, **memory) -> Step:

@@ -21,7 +21,6 @@ from pgmpy_latent.learners._simplify import Change, Simplifier, compatible, unaf
 from pgmpy_latent.learners._skeleton import in_order_of_table, numbered_latent_names
 from pgmpy_latent.learners._taken_up import check_again, check_memory, check_same_state
 from pgmpy_latent.queries import engine_for
-from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
 
 #: Seconds for which pairs are joined before a tree is made of the result; what is found does not depend on it.
@@ -166,7 +165,7 @@ class ForestPolicy:
 
     def score(self, tree: LatentTree, log_likelihood: float) -> float:
         """Return the BIC."""
-        return log_likelihood - self.options.penalty * n_parameters(tree)
+        return log_likelihood - self.options.penalty * tree.n_parameters
 
     def _state(self, frontier: Frontier, step: int, memory: dict) -> State:
         tree = frontier.tree(self._names[: frontier.n_hidden])

@@ -30,7 +30,6 @@ from pgmpy_latent.neighbours import nearest_columns
 from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.propagation.layout import Layout
 from pgmpy_latent.queries import engine_for, log_likelihood
-from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.sparse import SparseRows
 from pgmpy_latent.tree import LatentTree
 
@@ -179,7 +178,7 @@ class LevelsPolicy:
 
     def score(self, tree: LatentTree, log_likelihood: float) -> float:
         """Return the BIC."""
-        return log_likelihood - self.penalty * n_parameters(tree)
+        return log_likelihood - self.penalty * tree.n_parameters
 
     def _state(self, place: _Place, step: int, memory: dict) -> State:
         forest = place.forest

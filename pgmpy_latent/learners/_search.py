@@ -20,7 +20,6 @@ from tqdm.auto import tqdm
 from pgmpy_latent import _jobs, em
 from pgmpy_latent._checkpoint import State, check_number_again
 from pgmpy_latent._settings import PROGRESS_DELAY, TimeUp, time_left
-from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
 
 #: Share of a time limit that is kept for the last EM: a search that is not over by then ends, and its model is fitted.
@@ -324,7 +323,7 @@ class Search:
             self.note_interrupt()
             return state, history
         new = taken.state
-        now = self.entry(new.step, "", None, new.score, new.log_likelihood, n_parameters(new.tree))
+        now = self.entry(new.step, "", None, new.score, new.log_likelihood, new.tree.n_parameters)
         return new, [*history[:-1], {**now, **{name: history[-1][name] for name in ("step", "operator", "target")}}]
 
     def keep_result(self, outcome: Outcome, memory: dict) -> None:
@@ -351,7 +350,7 @@ class Search:
             self.checkpoint.keep(state, history, last)
 
     def _entry(self, state: State, operator: str, target: Hashable) -> dict:
-        return self.entry(state.step, operator, target, state.score, state.log_likelihood, n_parameters(state.tree))
+        return self.entry(state.step, operator, target, state.score, state.log_likelihood, state.tree.n_parameters)
 
     def entry(self, step: int, operator: str, target: Hashable, score: float, log_likelihood: float, n: int) -> dict:
         """Return an entry of the history, for a model with ``n`` parameters that was accepted now."""
@@ -388,4 +387,4 @@ def _check_end(state: State, history: list[dict]) -> None:
     last = history[-1]
     check_number_again("score", state.score, last["score"])
     check_number_again("log-likelihood", state.log_likelihood, last["log_likelihood"])
-    check_number_again("number of parameters", last["n_parameters"], n_parameters(state.tree))
+    check_number_again("number of parameters", last["n_parameters"], state.tree.n_parameters)

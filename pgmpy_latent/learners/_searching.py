@@ -14,7 +14,6 @@ from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._base import LatentTreeLearner
 from pgmpy_latent.learners._search import Outcome, Search, Settings
 from pgmpy_latent.operators import make_regular
-from pgmpy_latent.scores import n_parameters
 from pgmpy_latent.tree import LatentTree
 
 
@@ -113,6 +112,6 @@ def made_regular(outcome: Outcome, score: Callable[[LatentTree, float], float]) 
         return outcome
     last = outcome.history[-1]
     entry = {**last, "step": last["step"] + 1, "operator": "make regular", "target": None, "score": value}
-    entry["n_parameters"] = n_parameters(tree)
+    entry["n_parameters"] = tree.n_parameters
     gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
     return replace(outcome, tree=tree, score=value, history=[*outcome.history, entry], not_needed=gone)

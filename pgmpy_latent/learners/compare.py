@@ -364,7 +364,7 @@ def _table(found: dict[int, _Found], data: CategoricalData, seconds: dict[int, f
 
 def _row(one: _Found, data: CategoricalData) -> dict:
     tree = one.tree
-    summary = asdict(scores.summary(tree, data, effective=scores.n_parameters(tree) <= MOST_PARAMETERS))
+    summary = asdict(scores.summary(tree, data, effective=tree.n_parameters <= MOST_PARAMETERS))
     dimension = summary["effective_dimension"]
     wanted = ("log_likelihood", "n_parameters", "bic", "aic", "caic", "adjusted_bic", "icl", "cheeseman_stutz")
     hidden = int(np.flatnonzero(tree.latent)[0])

@@ -16,12 +16,11 @@ from pgmpy_latent.learners._base import StructureLearner
 from pgmpy_latent.learners._fitted import unfinished_words, weighting_words
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.learners._searching import SearchSettings
-from pgmpy_latent.network import LatentNetwork
+from pgmpy_latent.network import LatentNetwork, reordered
 from pgmpy_latent.networks._counts import Completion
 from pgmpy_latent.networks._families import PSEUDO_COUNTS, family_score
 from pgmpy_latent.networks._graph import rearranged
 from pgmpy_latent.networks.estimator import state_shares
-from pgmpy_latent.networks.states import reordered
 from pgmpy_latent.propagation.network_engine import NetworkEngine
 from pgmpy_latent.queries import engine_for, network_engine
 from pgmpy_latent.starts import random_memberships
@@ -123,7 +122,7 @@ def network_score(
     """Return the score of a fitted network: Cheeseman-Stutz with a pseudo-count if it is "bde", else the BIC."""
     if scoring_method == "bde":
         return scores.cheeseman_stutz(network, data, prior=prior)
-    return log_likelihood - scores.n_parameters(network) / 2 * float(np.log(data.total_weight))
+    return log_likelihood - network.n_parameters / 2 * float(np.log(data.total_weight))
 
 
 class Fitter:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 
-from pgmpy_latent._columns import sort_key
 from pgmpy_latent.convert import network_from_pgmpy
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError, InvalidTreeError, StateNameError
+from pgmpy_latent.labels import sort_key
 from pgmpy_latent.network import LatentNetwork, as_network, topological_order
 from pgmpy_latent.tree import LatentTree
 

@@ -10,7 +10,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent import scores
 from pgmpy_latent._checkpoint import check_model_again, check_number_again
 from pgmpy_latent._plain import plain
 from pgmpy_latent.data import CategoricalData
@@ -157,7 +156,7 @@ class Sizing:
     def _note(
         self, operator: str, target: Hashable, score: float, log_likelihood: float, network: LatentNetwork
     ) -> None:
-        n = scores.n_parameters(network)
+        n = network.n_parameters
         self.history.append(self.search.entry(len(self.history), operator, target, score, log_likelihood, n))
 
     # -- agglomeration --------------------------------------------------------------------------------------------

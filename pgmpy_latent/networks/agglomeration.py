@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from pgmpy_latent._columns import sort_key
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.labels import sort_key
 from pgmpy_latent.learners._journal import Journal
 from pgmpy_latent.learners._search import Outcome
 from pgmpy_latent.network import blanket

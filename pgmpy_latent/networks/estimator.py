@@ -7,8 +7,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from pgmpy_latent.estimator import EMEstimator
-from pgmpy_latent.network import LatentNetwork
-from pgmpy_latent.networks.states import reordered
+from pgmpy_latent.network import LatentNetwork, reordered
 from pgmpy_latent.propagation.layout import Layout
 
 

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from pgmpy_latent.exceptions import UnsplittableStateError
-from pgmpy_latent.network import LatentNetwork, by_state, child_lists
+from pgmpy_latent.network import LatentNetwork, by_state, child_lists, from_state_first
 from pgmpy_latent.propagation.network_engine import NetworkEngine
 
 
@@ -107,7 +107,7 @@ def split_state(
         moved |= bool(shift.any())
         halves = np.concatenate([table, (table[state] - shift)[None]])
         halves[state] = table[state] + shift
-        tables[child] = np.clip(_from_state_first(network, child, at, halves), 0.0, None)
+        tables[child] = np.clip(from_state_first(network, child, at, halves), 0.0, None)
     own = network.tables[at]
     shift = np.zeros(len(own))
     if network.parents[at]:
@@ -159,7 +159,7 @@ def merge_states(network: LatentNetwork, node: Hashable, states: tuple[int, int]
     for child in child_lists(network.parents)[at]:
         table = by_state(network, child, at)
         table[kept] = weights[0] * table[kept] + weights[1] * table[gone]
-        tables[child] = _from_state_first(network, child, at, np.delete(table, gone, axis=0))
+        tables[child] = from_state_first(network, child, at, np.delete(table, gone, axis=0))
     own = network.tables[at].copy()
     own[:, kept] += own[:, gone]
     tables[at] = np.delete(own, gone, axis=1)
@@ -183,34 +183,12 @@ def distance(network: LatentNetwork, node: int, left: int, right: int) -> float:
     return float(sum(apart))
 
 
-def reordered(network: LatentNetwork, node: int, order: Sequence[int]) -> LatentNetwork:
-    """Return the same distribution with the states of a hidden node in another order; their names stay in place.
-
-    Examples
-    --------
-    >>> network = LatentNetwork(["H", "x"], [[0, 1]] * 2, [(), (0,)], [True, False],
-    ...                         [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
-    >>> reordered(network, 0, [1, 0]).table("x").tolist()
-    [[0.5, 0.5], [1.0, 0.0]]
-    """
-    tables = list(network.tables)
-    tables[node] = tables[node][:, order]
-    for child in child_lists(network.parents)[node]:
-        tables[child] = _from_state_first(network, child, node, by_state(network, child, node)[order])
-    return network.with_tables(tables)
-
-
 def _direction(row: np.ndarray, rng: np.random.Generator, size: float) -> np.ndarray:
     """Draw a change of a distribution that adds up to nothing and may be added and subtracted; zeros stay zeros."""
     drawn = row * rng.standard_normal(len(row))
     drawn -= row * drawn.sum()
     reach = np.abs(np.divide(drawn, row, out=np.zeros_like(row), where=row > 0)).max(initial=0.0)
     return np.zeros_like(row) if reach < 1e-12 else drawn * (size / reach)
-
-
-def _from_state_first(network: LatentNetwork, child: int, parent: int, table: np.ndarray) -> np.ndarray:
-    table = np.moveaxis(table, 0, network.parents[child].index(parent))
-    return table.reshape(-1, table.shape[-1])
 
 
 def _resized(network: LatentNetwork, node: int, n_states: int, tables: Sequence[np.ndarray]) -> LatentNetwork:

@@ -7,7 +7,7 @@ from itertools import chain, count
 
 import numpy as np
 
-from pgmpy_latent._columns import sort_key
+from pgmpy_latent.labels import sort_key
 from pgmpy_latent.operators._edges import neighbours_of, rooted_at
 from pgmpy_latent.operators.states import DECIMALS
 from pgmpy_latent.tree import LatentTree, child_lists, parents_first

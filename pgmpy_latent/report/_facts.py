@@ -84,11 +84,11 @@ class Facts:
         """The scores of the model by name; those that are not defined for it are left out."""
         model, data = self.model, self.data
         if self.is_tree:
-            effective = scores.n_parameters(model) < MANY_PARAMETERS
+            effective = model.n_parameters < MANY_PARAMETERS
             return asdict(scores.summary(model, data, effective=effective))
         names = ("log_likelihood", "bic", "aic", "caic", "adjusted_bic", "cheeseman_stutz")
         found = {name: getattr(scores, name)(model, data) for name in names}
-        return {"total_weight": data.total_weight, "n_parameters": scores.n_parameters(model), **found}
+        return {"total_weight": data.total_weight, "n_parameters": model.n_parameters, **found}
 
     @cached_property
     def independence(self) -> dict[str, float | None]:
