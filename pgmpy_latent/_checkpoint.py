@@ -15,19 +15,17 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pgmpy_latent._arrays import ROUNDING
 from pgmpy_latent._files import check_writable, kind_of, name_beside, remove_unfinished, write_whole
 from pgmpy_latent._fingerprint import Fingerprint
 from pgmpy_latent._plain import back, plain
-from pgmpy_latent.convert import model_from_document, model_text
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
-from pgmpy_latent.network import LatentNetwork
-from pgmpy_latent.tree import LatentTree
 
 FORMAT, VERSION = "pgmpy_latent search", 2
 #: What stands in the place of the digest while it is computed.
@@ -49,8 +47,8 @@ class State:
 
     Attributes
     ----------
-    tree : LatentTree
-        The current model.
+    tree : model or None
+        The current model, of a type that :func:`~pgmpy_latent._plain.register` was told of; None if there is none.
     score, log_likelihood : float
         Of the current model; larger is better.
     step : int
@@ -61,7 +59,7 @@ class State:
         Whether the search has ended by itself.
     """
 
-    tree: LatentTree
+    tree: Any
     score: float
     log_likelihood: float
     step: int = 0
@@ -208,7 +206,7 @@ class Checkpoint:
             self._superseded.pop().unlink(missing_ok=True)
 
     def _content(self, state: State, history: list[dict]) -> bytes:
-        head = {
+        document = {
             "format": FORMAT,
             "version": VERSION,
             "digest": NO_DIGEST,
@@ -222,10 +220,10 @@ class Checkpoint:
             "log_likelihood": plain(state.log_likelihood),
             "memory": plain(state.memory),
             "history": [plain(entry) for entry in history],
+            "model": plain(state.tree),
         }
-        body = json.dumps(head, allow_nan=False, indent=0)
-        model = "null" if state.tree is None else model_text(state.tree)
-        content = (body[:-2] + ',\n"model": ' + model + "}\n").encode()
+        lines = [f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in document.items()]
+        content = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
         return content.replace(NO_DIGEST.encode(), digest_of(content, NO_DIGEST).encode(), 1)
 
     def _read(self) -> Saved:
@@ -237,7 +235,7 @@ class Checkpoint:
                 words = f"belongs to another search: {'; '.join(differences)}"
                 raise CheckpointError(f"checkpoint {str(self.path)!r} {words}. {REMEDY}")
             state = State(
-                None if document["model"] is None else model_from_document(document["model"]),
+                back(document["model"]),
                 back(document["score"]),
                 back(document["log_likelihood"]),
                 document["step"],
@@ -247,8 +245,6 @@ class Checkpoint:
             history = [back(entry) for entry in document["history"]]
             saved = Saved(state, history, document["entropy"])
             _check_kinds(saved)
-            if state.tree is not None and not self.mark.is_given_a_model:
-                _check_hidden(state.tree)
             return saved
 
     def _document(self) -> dict:
@@ -341,13 +337,6 @@ def _check_kinds(saved: Saved) -> None:
         raise ValueError("it has a model without a history, or a history without a model")
 
 
-def _check_hidden(model: LatentTree | LatentNetwork) -> None:
-    """Raise if hidden states are not numbered, as they are unless somebody gave a model in which they are named."""
-    for name, states, latent in zip(model.names, model.state_names, model.latent, strict=True):
-        if latent and _words(list(states)) != _words(list(range(len(states)))):
-            raise ValueError(f"its model gives the hidden {name!r} the states {tuple(states)!r}")
-
-
 def check_number_again(name: str, written: float, computed: float) -> None:
     """Raise if a number in a file is not what comes out when it is computed again.
 
@@ -361,37 +350,3 @@ def check_number_again(name: str, written: float, computed: float) -> None:
     same = written == computed or abs(written - computed) <= ROUNDING * max(1.0, abs(computed))
     if not same:  # so for NaN
         raise ValueError(f"its {name} is {written!r}, and should be {float(computed)!r}")
-
-
-def check_model_again(model, columns: Sequence, state_names: Sequence[tuple]) -> None:
-    """Raise if a model does not have the columns of a table, with their states.
-
-    Parameters
-    ----------
-    model : LatentTree or LatentNetwork
-    columns, state_names : sequences
-        What the table has.
-
-    Examples
-    --------
-    >>> tree = LatentTree(["x"], [[0, 5]], [-1], [False], [[[0.25, 0.75]]])
-    >>> check_model_again(tree, ["x"], [(0, 1)])
-    Traceback (most recent call last):
-    ValueError: its model gives 'x' the states (0, 5), the table (0, 1)
-    """
-    if not isinstance(model, (LatentTree, LatentNetwork)):
-        raise ValueError("it holds no model where one should be")
-    seen = {_words(name): states for name, states in zip(columns, state_names, strict=True)}
-    for name, states, latent in zip(model.names, model.state_names, model.latent, strict=True):
-        known = seen.pop(_words(name), None)
-        if latent == (known is not None):
-            raise ValueError(f"its model has {name!r} {'hidden' if latent else 'as a column'}, unlike the table")
-        if not latent and _words(list(states)) != _words(list(known)):
-            raise ValueError(f"its model gives {name!r} the states {tuple(states)!r}, the table {tuple(known)!r}")
-    if seen:
-        raise ValueError(f"its model lacks the column {next(iter(seen))}")
-
-
-def _words(value) -> str:
-    """Return what tells 1, True, 1.0 and "1" apart, and no scalar of NumPy's from one of Python's."""
-    return repr(plain(value))

@@ -6,21 +6,19 @@ The number of jobs, the time limit, progress bars and the path of the file do no
 from __future__ import annotations
 
 import hashlib
+import json
 import pickle
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import networkx as nx
 import numpy as np
 from joblib import wrap_non_picklable_objects
 
-from pgmpy_latent.convert import model_text
-from pgmpy_latent.data import CategoricalData
+from pgmpy_latent._plain import is_registered, plain
 from pgmpy_latent.exceptions import CheckpointError
-from pgmpy_latent.network import LatentNetwork
-from pgmpy_latent.sparse import SparseRows
-from pgmpy_latent.tree import LatentTree
 
 #: Rows that a fingerprint looks at at a time.
 BLOCK = 65_536
@@ -67,7 +65,14 @@ class Fingerprint:
         return found
 
 
-def fingerprint(learner, data: CategoricalData | SparseRows) -> Fingerprint:
+class Identified(Protocol):
+    """Data that say what tells them from other data."""
+
+    def identity(self) -> tuple[str, Sequence[np.ndarray]]:
+        """Return text and arrays that together are the same for the same data only."""
+
+
+def fingerprint(learner, data: Identified) -> Fingerprint:
     """Return the fingerprint of a learner and its data.
 
     Examples
@@ -78,11 +83,8 @@ def fingerprint(learner, data: CategoricalData | SparseRows) -> Fingerprint:
     >>> found.learner, found.settings["simplify"], "n_jobs" in found.settings
     ('BinG', 'False', False)
     """
-    if isinstance(data, SparseRows):
-        words = repr((data.columns, data.states, data.ones.shape))
-        return fingerprint_of(learner, words, data.ones.indptr, data.ones.indices, data.weights)
-    described = repr((data.columns, data.state_names, data.codes.shape))
-    return fingerprint_of(learner, described, data.codes, data.weights)
+    text, arrays = data.identity()
+    return fingerprint_of(learner, text, *arrays)
 
 
 def fingerprint_of(learner, words: str, *arrays: np.ndarray) -> Fingerprint:
@@ -99,8 +101,8 @@ def fingerprint_of(learner, words: str, *arrays: np.ndarray) -> Fingerprint:
 
 def _described(value) -> str:
     """Return words that are the same in every run, for whatever a setting may be."""
-    if isinstance(value, (LatentTree, LatentNetwork)):
-        return f"{type(value).__name__} {hashlib.sha256(model_text(value).encode()).hexdigest()[:16]}"
+    if is_registered(value):
+        return f"{type(value).__name__} {hashlib.sha256(json.dumps(plain(value)).encode()).hexdigest()[:16]}"
     if isinstance(value, nx.Graph):
         parts = [sorted(map(repr, value.nodes)), sorted(map(repr, value.edges))]
         parts += [sorted(repr(cpd) + repr(cpd.values.tolist()) for cpd in getattr(value, "cpds", []))]

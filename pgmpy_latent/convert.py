@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ import numpy as np
 from pgmpy_latent._files import check_readable, write_whole
 from pgmpy_latent._json import LATENT, ROW_SUM_TOLERANCE, Node, from_document, from_text, parents_first, to_text
 from pgmpy_latent._pgmpy import DiscreteBayesianNetwork, TabularCPD
+from pgmpy_latent._plain import register
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
 from pgmpy_latent.network import LatentNetwork, check_one_parent
 from pgmpy_latent.tree import ROW_SUM_TOLERANCE as EXACT
@@ -412,3 +414,6 @@ def model_from_document(document) -> LatentTree | LatentNetwork:
     """
     kind, nodes, _ = from_document(document)
     return _build_tree(nodes) if kind == "tree" else _build_latent_network(nodes)
+
+
+register("model", (LatentTree, LatentNetwork), lambda model: json.loads(model_text(model)), model_from_document)

@@ -222,6 +222,10 @@ class CategoricalData:
                 codes[:, node] = self.codes[:, column[name]]
         return codes
 
+    def identity(self) -> tuple[str, tuple[np.ndarray, ...]]:
+        """Return text and arrays that together are the same for the same data only."""
+        return repr((self.columns, self.state_names, self.codes.shape)), (self.codes, self.weights)
+
     def __repr__(self) -> str:
         n_columns, missing = len(self.columns), int(self.has_missing.sum())
         text = f"{self.n_rows} rows, {self.n_distinct} distinct, {n_columns} column{'s' * (n_columns != 1)}"

@@ -69,6 +69,11 @@ class SparseRows:
         """Number of rows."""
         return self.ones.shape[0]
 
+    def identity(self) -> tuple[str, tuple[np.ndarray, ...]]:
+        """Return text and arrays that together are the same for the same data only."""
+        described = repr((self.columns, self.states, self.ones.shape))
+        return described, (self.ones.indptr, self.ones.indices, self.weights)
+
     @property
     def n_distinct(self) -> int:
         """Number of rows that are kept, equal or not."""

@@ -186,7 +186,7 @@ def _both(document, by, rng):
 
 
 def _columns(document):
-    return [node for node in document["model"]["nodes"] if not node["latent"]]
+    return [node for node in document["model"]["of"]["nodes"] if not node["latent"]]
 
 
 def _states(document, by, rng):
@@ -194,7 +194,7 @@ def _states(document, by, rng):
 
 
 def _column(document, by, rng):
-    nodes = document["model"]["nodes"]
+    nodes = document["model"]["of"]["nodes"]
     above = {str(parent) for node in nodes for parent in node["parents"]}
     leaves = [node for node in _columns(document) if str(node["name"]) not in above]
     nodes.remove(rng.choice(leaves or nodes))
@@ -205,19 +205,21 @@ def _renamed(document, by, rng):
 
 
 def _table(document, by, rng):
-    rows = [row for node in document["model"]["nodes"] for row in node["table"] if max(row) - min(row) > 0.01]
+    rows = [row for node in document["model"]["of"]["nodes"] for row in node["table"] if max(row) - min(row) > 0.01]
     rng.choice(rows).reverse()
 
 
 def _hidden(document, by, rng):
-    node = rng.choice(document["model"]["nodes"])
+    node = rng.choice(document["model"]["of"]["nodes"])
     node["latent"] = not node["latent"]
 
 
 def _is_name_of_hidden(original, words):
     """Tell whether a place is the name of a hidden variable, which may be any."""
     field, *path = words.split("/")
-    node = json.loads(original.content)["model"]["nodes"][int(path[1])] if len(path) > 1 and field == "model" else {}
+    node = (
+        json.loads(original.content)["model"]["of"]["nodes"][int(path[2])] if len(path) > 2 and field == "model" else {}
+    )
     return path[2:] == ["name"] and node["latent"]
 
 

@@ -15,8 +15,9 @@ PACKAGE = Path(pgmpy_latent.__file__).parent
 #: Modules on one line may not import each other.
 LAYERS = [
     ["_pgmpy", "exceptions", "labels"],
-    ["_files"],
-    ["_arrays", "_settings", "_sources"],
+    ["_files", "_plain"],
+    ["_arrays", "_settings", "_sources", "_fingerprint"],
+    ["_checkpoint"],
     ["_work"],
     ["_processes"],
     ["_jobs", "tree"],
@@ -59,8 +60,7 @@ LAYERS = [
     ["explain"],
     ["_json"],
     ["convert"],
-    ["exports", "_fingerprint", "_plain"],
-    ["_checkpoint"],
+    ["exports"],
     ["_kept_em", "_em_input"],
     ["estimator"],
     ["learners"],  # the package itself, which holds nothing

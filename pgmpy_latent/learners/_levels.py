@@ -9,13 +9,13 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 
-from pgmpy_latent._checkpoint import State, check_model_again, check_number_again
+from pgmpy_latent._checkpoint import State, check_number_again
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.iteration import m_step
 from pgmpy_latent.learners._islands import Island, Islands
 from pgmpy_latent.learners._search import Search, Step
 from pgmpy_latent.learners._skeleton import grown_tree, numbered_latent_names
-from pgmpy_latent.learners._taken_up import check_memory, check_same_state
+from pgmpy_latent.learners._taken_up import check_memory, check_model_again, check_same_state
 from pgmpy_latent.learners._updates import Running
 from pgmpy_latent.learners._variables import (
     Variable,

@@ -13,6 +13,7 @@ from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit,
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._base import LatentTreeLearner
 from pgmpy_latent.learners._search import Outcome, Search, Settings
+from pgmpy_latent.learners._taken_up import check_hidden
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.tree import LatentTree
 
@@ -48,7 +49,8 @@ class SearchSettings:
 
     def _search(self, data: CategoricalData) -> Search:
         path = getattr(self, "checkpoint", None)
-        return Search(
+        checkpoint = None if path is None else Checkpoint(path, fingerprint(self, data))
+        search = Search(
             Settings(
                 0.0 if self.prior is None else float(self.prior),
                 float(self.tol),
@@ -63,8 +65,12 @@ class SearchSettings:
             n_jobs=self.n_jobs,
             show_progress=self.show_progress,
             title=type(self).__name__,
-            checkpoint=None if path is None else Checkpoint(path, fingerprint(self, data)),
+            checkpoint=checkpoint,
         )
+        if search.saved is not None and search.saved.state.tree is not None and not checkpoint.mark.is_given_a_model:
+            with checkpoint.checking():
+                check_hidden(search.saved.state.tree)
+        return search
 
 
 class SearchingLearner(SearchSettings, LatentTreeLearner):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from reprlib import repr as shorten
 
 import numpy as np
 
 from pgmpy_latent._arrays import ROUNDING
-from pgmpy_latent._checkpoint import State, check_model_again, check_number_again
+from pgmpy_latent._checkpoint import State, check_number_again
+from pgmpy_latent._plain import plain
 from pgmpy_latent.data import CategoricalData
+from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.tree import LatentTree
 
@@ -31,6 +33,47 @@ def check_again(state: State, data: CategoricalData, score: Callable[[LatentTree
     found = float(engine.log_likelihood(engine.layout.pack(state.tree.tables)))
     check_number_again("log-likelihood", state.log_likelihood, found)
     check_number_again("score", state.score, score(state.tree, found))
+
+
+def check_hidden(model: LatentTree | LatentNetwork) -> None:
+    """Raise if hidden states are not numbered, as they are unless somebody gave a model in which they are named."""
+    for name, states, latent in zip(model.names, model.state_names, model.latent, strict=True):
+        if latent and _words(list(states)) != _words(list(range(len(states)))):
+            raise ValueError(f"its model gives the hidden {name!r} the states {tuple(states)!r}")
+
+
+def check_model_again(model, columns: Sequence, state_names: Sequence[tuple]) -> None:
+    """Raise if a model does not have the columns of a table, with their states.
+
+    Parameters
+    ----------
+    model : LatentTree or LatentNetwork
+    columns, state_names : sequences
+        What the table has.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [[0, 5]], [-1], [False], [[[0.25, 0.75]]])
+    >>> check_model_again(tree, ["x"], [(0, 1)])
+    Traceback (most recent call last):
+    ValueError: its model gives 'x' the states (0, 5), the table (0, 1)
+    """
+    if not isinstance(model, (LatentTree, LatentNetwork)):
+        raise ValueError("it holds no model where one should be")
+    seen = {_words(name): states for name, states in zip(columns, state_names, strict=True)}
+    for name, states, latent in zip(model.names, model.state_names, model.latent, strict=True):
+        known = seen.pop(_words(name), None)
+        if latent == (known is not None):
+            raise ValueError(f"its model has {name!r} {'hidden' if latent else 'as a column'}, unlike the table")
+        if not latent and _words(list(states)) != _words(list(known)):
+            raise ValueError(f"its model gives {name!r} the states {tuple(states)!r}, the table {tuple(known)!r}")
+    if seen:
+        raise ValueError(f"its model lacks the column {next(iter(seen))}")
+
+
+def _words(value) -> str:
+    """Return what tells 1, True, 1.0 and "1" apart, and no scalar of NumPy's from one of Python's."""
+    return repr(plain(value))
 
 
 def check_same_state(state: State, again: State) -> None:

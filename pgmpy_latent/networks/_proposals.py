@@ -9,11 +9,11 @@ from itertools import combinations, count
 
 import numpy as np
 
-from pgmpy_latent._checkpoint import State, check_model_again
+from pgmpy_latent._checkpoint import State
 from pgmpy_latent.exceptions import BlanketTooLargeError, ComponentTooLargeError, UnsplittableStateError
 from pgmpy_latent.learners._search import Search, Step
 from pgmpy_latent.learners._skeleton import fresh_latent_name
-from pgmpy_latent.learners._taken_up import check_again, check_memory
+from pgmpy_latent.learners._taken_up import check_again, check_memory, check_model_again
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import Fitter
 from pgmpy_latent.networks._cliques import semi_cliques, skeleton

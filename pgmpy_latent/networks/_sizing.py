@@ -10,11 +10,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent._checkpoint import check_model_again, check_number_again
+from pgmpy_latent._checkpoint import check_number_again
 from pgmpy_latent._plain import plain
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.learners._journal import Journal
 from pgmpy_latent.learners._search import Search
+from pgmpy_latent.learners._taken_up import check_model_again
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._agglomerate import Scoring, Trace, agglomerate, check_trace
 from pgmpy_latent.networks._base import network_score

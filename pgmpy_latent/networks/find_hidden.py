@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from pgmpy_latent._checkpoint import check_model_again, check_number_again
+from pgmpy_latent._checkpoint import check_number_again
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._base import StructureLearner
 from pgmpy_latent.learners._search import Outcome, Search
 from pgmpy_latent.learners._searching import learned_for
+from pgmpy_latent.learners._taken_up import check_model_again
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import SMOOTHING, Fitter, NetworkLearner
 from pgmpy_latent.networks._graph import Graph, check_columns, connected, graph_of, latent_cards
