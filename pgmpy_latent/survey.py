@@ -42,20 +42,6 @@ class Survey(TypedDict, total=False):
     cluster: object
 
 
-def check_survey(given: Mapping, where: str) -> None:
-    """Raise for keywords that say nothing about how rows were drawn.
-
-    Examples
-    --------
-    >>> check_survey({"missing": 9}, "partial_fit")
-    Traceback (most recent call last):
-    TypeError: partial_fit() got an unexpected keyword argument 'missing'
-    """
-    strangers = [name for name in given if name not in Survey.__annotations__]
-    if strangers:
-        raise TypeError(f"{where}() got an unexpected keyword argument {strangers[0]!r}")
-
-
 # --- Reading ----------------------------------------------------------------------------------------------
 
 

@@ -251,9 +251,11 @@ def _names_below(tree: LatentTree, top: int) -> set[Hashable]:
 
 
 def _warn_of_other_weights(learner, data: CategoricalData) -> None:
-    """Warn if the learner was fitted with weights that were not given again, or to another table."""
+    """Warn if the learner was fitted to another table, or with other weights."""
     fitted = getattr(learner, "_data", None)
-    if fitted is not None and not np.isclose(fitted.total_weight, data.total_weight):
+    if fitted is None or (data.weight_kind is None and fitted.weight_kind is not None):  # weights are missed elsewhere
+        return
+    if not np.isclose(fitted.total_weight, data.total_weight):
         warnings.warn(
             f"the learner was fitted to rows of total weight {fitted.total_weight:g}, and these have "
             f"{data.total_weight:g}; give the same table and sample_weight to learn how sure that tree is",
