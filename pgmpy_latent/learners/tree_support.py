@@ -60,9 +60,9 @@ def support(
         Weights of the rows, or the name of the column that holds them. Where they count rows, a table of as many rows
         as they sum to, rounded, is drawn, each of its rows with a probability in proportion to its weight.
     weight_kind, strata, cluster
-        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. The kind is that of the learner
-        by default. Rows with sampling weights are drawn with equal chances and keep their weights; clusters are drawn
-        as a whole, within strata.
+        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. By default all are as the
+        learner was fitted: it remembers the kind and the columns (``design_``). Rows with sampling weights are drawn
+        with equal chances and keep their weights; clusters are drawn as a whole, within strata.
     random_state : int, optional
         Same seed, same support.
     n_jobs : int, optional
