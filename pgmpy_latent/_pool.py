@@ -133,7 +133,7 @@ class Reading:
         """Raise unless weights, strata and clusters are named by their columns."""
         check_kind(self.weight_kind)
         for what, value in (("sample_weight", self.weights), ("strata", self.strata), ("cluster", self.cluster)):
-            if value is not None and (not names_column(value) or hasattr(value, "to_delayed")):
+            if value is not None and not names_column(value, [value]):
                 raise (WeightError if what == "sample_weight" else DataError)(
                     f"{what} is a {type(value).__name__}; of a table in pieces, give the name of the column that holds "
                     f"{'the weights' if what == 'sample_weight' else 'it'}"

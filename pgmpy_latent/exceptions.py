@@ -77,6 +77,10 @@ class WeightKindWarning(UserWarning):
     """Weights may be counts or survey weights, and nothing said which. Say so with ``weight_kind``."""
 
 
+class DesignWarning(UserWarning):
+    """A learner was fitted with weights, strata or clusters that were not given again. Give them, as in ``fit``."""
+
+
 class UnseenCategoryWarning(UserWarning):
     """Cells held categories that the model does not know and were treated as missing."""
 

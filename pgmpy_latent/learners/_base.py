@@ -29,7 +29,7 @@ from pgmpy_latent.learners._fitted import FittedModel, FittedTree, checked_array
 from pgmpy_latent.learners._search import Outcome
 from pgmpy_latent.learners._updates import running_counts, updated
 from pgmpy_latent.operators import canonical_states
-from pgmpy_latent.survey import Survey, check_survey
+from pgmpy_latent.survey import Survey, design_of_fit
 from pgmpy_latent.tree import LatentTree
 
 #: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
@@ -112,6 +112,7 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
         options = {"missing": missing, "allow_many_states": allow_many_states}
         data = self._check_fit_data(X, sample_weight, **options, **survey)
         self._fit(data)
+        self.design_ = design_of_fit(X, data, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
         warn_of_few_rows(self._learned, data.total_weight, stacklevel=2)
         return self
 
@@ -245,6 +246,9 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         ``log_likelihood_ - n_parameters_ / 2 * ln(total_weight_)``; larger is better.
     weight_kind_ : {None, "frequency", "sampling"}
         What the weights are, or were taken for; None if there were none.
+    design_ : dict
+        Which of ``sample_weight``, ``strata`` and ``cluster`` ``fit`` was given: the name of the column, or None where
+        values were given. Functions that are given the learner read the same columns (``docs/survey_weights.md``).
     n_rows_ : int
         Number of rows.
     total_weight_ : float
@@ -272,7 +276,17 @@ class LatentTreeLearner(FittedTree, StructureLearner):
     (True, ['H'], -5.545)
     """
 
-    def partial_fit(self, X, y=None, sample_weight=None, *, decay: float = 0.9, **survey: Unpack[Survey]):
+    def partial_fit(
+        self,
+        X,
+        y=None,
+        sample_weight=None,
+        *,
+        decay: float = 0.9,
+        weight_kind: str | None = None,
+        strata=None,
+        cluster=None,
+    ):
         """Let the tables follow new rows: one step of stepwise EM. Hidden variables, states and edges stay.
 
         Rows that came earlier are not looked at again: a running mean of expected counts stands for them, in which the
@@ -289,8 +303,8 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             Weights of the rows, or the name of the column that holds them.
         decay : float
             From above 0.5, with which old rows are soon forgotten, to 1, with which all batches count alike.
-        survey : weight_kind, strata, cluster
-            As in :meth:`fit`.
+        weight_kind, strata, cluster
+            As in :meth:`fit`. Weights are of the kind that ``fit`` was given, unless something else is said.
 
         Returns
         -------
@@ -306,19 +320,21 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         >>> learner.partial_fit(frame.head(2), decay=1.0).tree_.table("H")
         array([[0.75, 0.25]])
         """
-        check_survey(survey, "partial_fit")
         if not 0.5 < decay <= 1:
             raise ValueError(f"decay is {decay!r}; give a number above 0.5 and at most 1")
         if not hasattr(self, "tree_"):
-            return self.fit(X, y, sample_weight, **survey)
+            return self.fit(X, y, sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster)
         states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
         known = {name: states[name] for name in self._columns}
-        options = {"sample_weight": sample_weight, "state_names": known, "unseen": self._unseen, **survey}
+        options = {"state_names": known, "unseen": self._unseen, "columns": self._columns}
         options["missing"] = dict(self.tree_.missing) or None
+        drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        kind = self.weight_kind_ if weight_kind is None and sample_weight is not None else weight_kind
         if comes_in_pieces(X):
-            data = encode_chunks(X, columns=self._columns, **options)
+            data = encode_chunks(X, weight_kind=kind, **drawn, **options)
         else:
-            data = encode(self._table(X), columns=self._columns, **options)
+            X, drawn = self._table_and_design(X, drawn)
+            data = encode(X, weight_kind=kind, **drawn, **options)
         if self._running is None:
             self._running = running_counts(self.tree_, self._data)
         prior = float(getattr(self, "prior", None) or 0.0)
