@@ -37,6 +37,7 @@ from pgmpy_latent._fingerprint import fingerprint
 from pgmpy_latent._plain import back as _back
 from pgmpy_latent._plain import plain as _plain
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
+from pgmpy_latent.learners import _forest, _levels
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.sparse import read_sparse
 from tests.samples import (
@@ -351,6 +352,39 @@ def _assert_refused(path, table, text, words):
         BinG(**QUIET, checkpoint=path).fit(table)
     assert str(path) in str(refused.value)
     assert path.read_bytes() == before
+
+
+def unfinished_learners():
+    """Return learners whose memory tells whether there is more to try; structural EM remembers its model alone."""
+    others = [EAST(**QUIET), RandomStarts(n_states=2, n_rounds=3, **QUIET), HLTA(top=1, batch_size=40, **QUIET)]
+    strangers = (StructuralEM, AgglomerativeCardinality)  # the latter keeps results, and no state
+    return [one for one in [*learners(), *others] if not isinstance(one, strangers)]
+
+
+@pytest.mark.parametrize("n_writes", [1, 2])
+@pytest.mark.parametrize("learner", unfinished_learners(), ids=lambda learner: f"{learner}"[:30])
+def test_a_search_with_more_to_try_is_not_taken_for_finished(monkeypatch, tmp_path, table, learner, n_writes):
+    path = tmp_path / "search.json"
+    learner = clone(learner).set_params(checkpoint=path)
+    with monkeypatch.context() as patched:
+        for module in (_forest, _levels):
+            patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
+        killed_after(patched, n_writes)
+        with pytest.raises(Killed):
+            learner.fit(table)
+    document = json.loads(path.read_text())
+    assert not document["finished"]
+    path.write_bytes(sealed(json.dumps({**document, "finished": True}).encode()))
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=r"search\.json.*says that its search is finished.*Remove it, or name"):
+        learner.fit(table)
+    assert path.read_bytes() == before
+
+
+def test_a_search_whose_steps_are_miscounted_is_refused(finished, table):
+    document = json.loads(finished.read_text())
+    changed = sealed(json.dumps({**document, "step": document["step"] + 1}).encode()).decode()
+    _assert_refused(finished, table, changed, "it counts 6 steps, and its history 5.*Remove it, or name another file")
 
 
 def test_a_path_that_cannot_be_written_is_named_before_the_search(tmp_path, table):
