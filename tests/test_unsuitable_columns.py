@@ -107,6 +107,12 @@ def odd_columns():
     }
 
 
+def many_rows(answers, n_values, n_rows):
+    """Return a table with a column of so many different texts."""
+    table = pd.concat([answers] * -(-n_rows // N), ignore_index=True).head(n_rows)
+    return table.assign(odd=[f"code {at % n_values}" for at in range(n_rows)])
+
+
 # --- Refused by name --------------------------------------------------------------------------------------
 
 
@@ -137,6 +143,20 @@ def test_columns_that_cannot_be_meant_are_refused(answers, what):
         RandomStarts(n_states=2, **QUIET).fit(
             weighted, sample_weight=np.full(len(weighted), 0.7), weight_kind="sampling"
         )
+
+
+def test_texts_of_few_rows_each_are_refused_if_there_are_hundreds(answers):
+    words = r"column 'odd' holds 300 different values in 900 rows, fewer than 5 rows each, as identifiers and free text"
+    table = many_rows(answers, 300, 900)
+    with pytest.raises(DataError, match=words + r".*say allow_many_states=\['odd'\] if you mean it"):
+        RandomStarts(n_states=1, **QUIET).fit(table)
+    RandomStarts(n_states=1, **QUIET).fit(table, allow_many_states=["odd"])
+
+
+@pytest.mark.parametrize(("n_values", "n_rows"), [(50, 300), (250, 750), (300, 1500)])
+def test_texts_of_a_few_hundred_kinds_or_of_five_rows_each_are_fine(answers, n_values, n_rows):
+    found = RandomStarts(n_states=1, **QUIET).fit(many_rows(answers, n_values, n_rows))
+    assert len(found.tree_.state_names[found.tree_.index("odd")]) == n_values
 
 
 @pytest.mark.parametrize("learner", [LEARNERS[1], EAST(max_latents=1, **QUIET)], ids=["RandomStarts", "EAST"])
