@@ -307,7 +307,7 @@ def test_codes_that_are_said_are_gaps(coded, learner):
     table, gaps = coded
     said, plain = fresh(learner).fit(table, missing=CODES), fresh(learner).fit(gaps)
     assert said.log_likelihood_ == plain.log_likelihood_
-    model, other = said._learned, plain._learned
+    model, other = (one.tree_ if hasattr(one, "tree_") else one.network_ for one in (said, plain))
     assert dict(model.missing) == {"b": (9,), "d": (-1,)}
     assert model.state_names == other.state_names
     assert model != other  # which does not know of codes
