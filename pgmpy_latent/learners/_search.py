@@ -348,7 +348,8 @@ class Search:
             self.stopped = "time_limit" if time.perf_counter() > self.ends else "interrupted"
 
     def _save(self, state: State, history: list[dict], last: bool = False) -> None:
-        if self.checkpoint is not None:
+        known = self.saved is not None and state is self.saved.state  # the file holds it, and stays as it is
+        if self.checkpoint is not None and not known:
             self.checkpoint.keep(state, history, last)
 
     def _entry(self, state: State, operator: str, target: Hashable) -> dict:
