@@ -202,6 +202,10 @@ class CardinalityLearner(SearchingLearner):
     def _known_states(self) -> dict | None:
         return states_of_columns(self._given_start())
 
+    def _known_codes(self) -> tuple:
+        start = self._given_start()
+        return () if start is None else start.missing
+
     def _first_tree(self, data: CategoricalData) -> LatentTree:
         """Return the tree to begin with: the one given, or one state for every hidden variable."""
         start = self._given_start()
