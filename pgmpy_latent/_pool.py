@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pgmpy_latent._columns import Column, Source, given_states, identity, open_table, settled_levels, wanted_columns
-from pgmpy_latent._missing import codes_by_column, without_codes
+from pgmpy_latent._missing import Met, codes_by_column, without_codes
 from pgmpy_latent._sources import table_of
 from pgmpy_latent.data import CategoricalData, code_columns, code_dtype, distinct_rows
 from pgmpy_latent.exceptions import DataError, WeightError
@@ -44,6 +44,7 @@ class Piece:
     n_rows: int  # of positive weight
     sums: WeightSums
     entries: Entries | None = None  # single weights, where these may be sampling weights
+    met: Met = field(default_factory=set)  # values that count as missing, and occur
 
 
 @dataclass(frozen=True)
@@ -158,10 +159,10 @@ class Reading:
         sums = WeightSums(1.0, float(n_rows), float(n_rows)) if weights is None else WeightSums.of(weights)
         levels, occurring, settled, codes = [], [], [], np.empty((len(names), n_rows if rows else 0), np.int8)
         positions = {name: at for at, name in enumerate(source.names)}
-        missing = codes_by_column(self.missing, source.names)
+        missing, met = codes_by_column(self.missing, source.names), set()
         for at, column in enumerate(source.read([positions[name] for name in names], kept)):
             if at < len(names) - len(self.units) and names[at] in missing:
-                column = without_codes(names[at], column, missing[names[at]])
+                column = without_codes(names[at], column, missing[names[at]], met=met)
             levels.append(column.levels)
             settled.append(column.settled)
             occurring.append(_occurring(column))
@@ -171,11 +172,11 @@ class Reading:
                 codes = codes.astype(np.promote_types(codes.dtype, code_dtype(len(column.levels))), copy=False)
                 codes[at] = column.codes
         if not rows:
-            return Piece(label, names, levels, occurring, settled, *_no_rows(len(names)), n_rows, sums)
+            return Piece(label, names, levels, occurring, settled, *_no_rows(len(names)), n_rows, sums, met=met)
         groups, distinct = distinct_rows(codes, [max(1, len(own)) for own in levels])
         summed = np.bincount(groups, weights, minlength=len(distinct)).astype(np.float64, copy=False)
         single = None if weights is None or self.weight_kind == "frequency" else Entries.merged(groups, weights)
-        return Piece(label, names, levels, occurring, settled, distinct.T, summed, n_rows, sums, single)
+        return Piece(label, names, levels, occurring, settled, distinct.T, summed, n_rows, sums, single, met)
 
     def _names(self, source: Source, label: str) -> tuple:
         wanted = self.columns
@@ -264,6 +265,7 @@ class Pool:
         self.full = False
         self.part_rows: list[int] = []
         self.sums = WeightSums()
+        self.met: Met = set()
         self._first = ""
         self._codes: list[np.ndarray] = []
         self._weights: list[np.ndarray] = []
@@ -288,6 +290,7 @@ class Pool:
                 book.settled = settled if book.settled is None else book.settled and settled
         self.part_rows.append(piece.n_rows)
         self.sums += piece.sums
+        self.met |= piece.met
         if not self.full and piece.codes.shape[1]:
             self._add_rows(piece, places)
 

@@ -86,7 +86,10 @@ class UnseenCategoryWarning(UserWarning):
 
 
 class MissingCodeWarning(UserWarning):
-    """Values look like codes for missing answers. Say ``missing=`` if they are, and ``missing={}`` if not."""
+    """Values look like codes for missing answers, or values that ``missing=`` names do not occur.
+
+    Say ``missing=`` if they are codes, and ``missing={}`` if not; mend what is mistyped.
+    """
 
 
 class FewRowsWarning(UserWarning):

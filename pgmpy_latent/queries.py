@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.exceptions import NotFittedError
 
 from pgmpy_latent._columns import in_dtype_of, plain
+from pgmpy_latent._missing import Kept
 from pgmpy_latent.data import CategoricalData, column_names, decode, encode
 from pgmpy_latent.exceptions import AbsentColumnError, DataError, DesignWarning
 from pgmpy_latent.network import LatentNetwork
@@ -43,7 +44,7 @@ def encode_for(
     check_is_model(tree)
     states = dict(zip(tree.names, tree.state_names, strict=True))
     columns = _columns_to_read(tree, X, absent)
-    codes = {name: values for name, values in tree.missing if name in columns} or None
+    codes = Kept(None, dict(tree.missing)) if tree.missing else None
     options = {"sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes}
     try:
         return encode(X, columns=columns, **options, **survey)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import replace
 from typing import Unpack
 
@@ -17,7 +17,7 @@ from pgmpy_latent import scores
 from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent._few_rows import warn_of_few_rows
 from pgmpy_latent._jobs import uninterrupted
-from pgmpy_latent._missing import settled_columns
+from pgmpy_latent._missing import Kept, settled_columns
 from pgmpy_latent._pgmpy import BaseCausalDiscovery
 from pgmpy_latent._settings import stopped_words
 from pgmpy_latent._suitable import refuse_unsuitable, warn_of_codes
@@ -126,12 +126,13 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
         self, X, sample_weight=None, *, missing=None, allow_many_states=None, **survey: Unpack[Survey]
     ) -> CategoricalData:
         """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
-        known = self._known_states()
+        known, kept = self._known_states(), dict(self._known_codes())
+        said = Kept(missing, kept) if kept else missing
         if comes_in_pieces(X):
-            data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=missing, **survey)
+            data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
         else:
             X = checked_array(X) if is_array(X) else X
-            data = encode(X, sample_weight=sample_weight, state_names=known, missing=missing, **survey)
+            data = encode(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
         if data.n_rows < 2:
             raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
         if None in data.columns:
@@ -156,6 +157,10 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
     def _known_states(self) -> dict | None:
         """Return the states of columns that are known before the data are read; subclasses may have some."""
         return None
+
+    def _known_codes(self) -> Iterable[tuple[Hashable, tuple]]:
+        """Return what counts as missing in columns that are known before the data are read, as a model keeps it."""
+        return ()
 
     def _learn(self, data: CategoricalData) -> Outcome:
         raise NotImplementedError(f"{type(self).__name__} does not say how it learns: implement _learn(data)")
