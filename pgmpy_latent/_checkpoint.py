@@ -347,6 +347,6 @@ def check_number_again(name: str, written: float, computed: float) -> None:
     Traceback (most recent call last):
     ValueError: its score is 0.0, and should be -1000.0
     """
-    same = written == computed or abs(written - computed) <= ROUNDING * max(1.0, abs(computed))
-    if not same:  # so for NaN
+    near = math.isfinite(computed) and abs(written - computed) <= ROUNDING * max(1.0, abs(computed))
+    if written != computed and not near:
         raise ValueError(f"its {name} is {written!r}, and should be {float(computed)!r}")

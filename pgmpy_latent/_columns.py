@@ -6,7 +6,7 @@ import datetime
 import decimal
 import enum
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import isinf
 from typing import NamedTuple
 
@@ -74,6 +74,51 @@ def open_table(X) -> Source:
         if isinstance(X, (pd.Series, Mapping)) or not hasattr(X, "__array__"):
             raise TypeError(f"X is a {type(X).__name__}; pass a DataFrame or a 2-D array")
     return _open_array(X)
+
+
+def as_pandas(X):
+    """Return a frame of any library as one of pandas, numbers with gaps as NaN; arrays and others as they are.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> as_pandas(pl.DataFrame({"x": [1, None]}))["x"].tolist()
+    [1.0, nan]
+    """
+    if isinstance(X, (pd.DataFrame, np.ndarray, list, tuple)):
+        return X
+    import narwhals as nw  # only here: most tables do not need it
+
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    if frame.implementation.is_pandas_like():
+        return frame.to_pandas()
+    return pd.DataFrame({name: frame[name].to_numpy() for name in frame.columns})
+
+
+def without_columns(X, names: Collection[Hashable]):
+    """Return a table, of the kind that it is, without the columns of these names.
+
+    Examples
+    --------
+    >>> without_columns(np.array([[1, 2, 3]]), [1]).tolist()
+    [[1, 3]]
+    >>> without_columns(pd.DataFrame({"x": [1], "w": [2]}), ["w"]).columns.tolist()
+    ['x']
+    """
+    if isinstance(X, pd.DataFrame):
+        return X.loc[:, [plain(name) not in names for name in X.columns]]
+    if not isinstance(X, (np.ndarray, list, tuple)):
+        import narwhals as nw
+
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, (nw.DataFrame, nw.LazyFrame)):
+            return frame.drop(*names).to_native()
+    X = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else np.asanyarray(X)
+    return X[:, [at for at in range(X.shape[1]) if at not in names]]
 
 
 def _open_columns(names: list, n_rows: int, values_of: Callable) -> Source:

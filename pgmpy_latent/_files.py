@@ -131,11 +131,12 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
     ...     os.listdir(folder)
     ['note.txt']
     """
+    found = kind_of(path)
+    if found is not None:  # it would be replaced, whatever it is
+        raise OSError(f"cannot write {os.fspath(path)!r}: it is {found}; give the name of a file")
     target = _target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist; create it first")
-    if kind_of(target) is not None:  # it would be replaced, whatever it is
-        raise OSError(f"cannot write {os.fspath(path)!r}: it is {kind_of(target)}; give the name of a file")
     beside = target.with_name(f".{_stem(target.name)}.{uuid.uuid4().hex}{ENDING}")
     try:
         with open(beside, "xb") as file:

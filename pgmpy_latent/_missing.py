@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from pgmpy_latent._columns import Column, has_too_many_digits, plain, settled_levels
-from pgmpy_latent.exceptions import DataError, StateNameError
+from pgmpy_latent._columns import LISTED, Column, has_too_many_digits, plain, settled_levels
+from pgmpy_latent.exceptions import DataError, MissingCodeWarning, StateNameError
 from pgmpy_latent.labels import identity
 from pgmpy_latent.tree import pairs_of_codes
 
 #: Column -> the values that count as missing there.
 Codes = dict[Hashable, tuple[Hashable, ...]]
+#: A column and the identity of a value that counts as missing there, and occurs.
+Met = set[tuple[Hashable, tuple]]
+
+
+class Kept(NamedTuple):
+    """What a caller says counts as missing, and what a given model knows to, which the rows need not hold."""
+
+    said: object
+    known: Codes
 
 
 def codes_by_column(missing, columns: Sequence[Hashable]) -> Codes:
@@ -32,6 +43,9 @@ def codes_by_column(missing, columns: Sequence[Hashable]) -> Codes:
     """
     if missing is None:
         return {}
+    if isinstance(missing, Kept):
+        known = {name: values for name, values in missing.known.items() if name in columns}
+        return joined(known, codes_by_column(missing.said, columns))
     if not isinstance(missing, Mapping):
         values = _values("all columns", missing)
         return dict.fromkeys(columns, values) if values else {}
@@ -82,10 +96,56 @@ def joined(first: Codes, second: Codes) -> Codes:
     return {name: _values(repr(name), [*first.get(name, ()), *second.get(name, ())]) for name in names}
 
 
+def warn_of_unmet(missing, met: Met, columns: Sequence[Hashable], before: Iterable[tuple], stacklevel: int) -> None:
+    """Warn of values that a caller says count as missing, and that do not occur: they may be mistyped.
+
+    Parameters
+    ----------
+    missing : None, dict, value or values, or Kept
+        What a caller said; what a model knows is not looked for.
+    met : set
+        What occurs.
+    columns : sequence of hashable
+        The columns that were read.
+    before : pairs of column and values
+        What counted as missing when the table was read before, and is gone from it.
+    stacklevel : int
+        Of the line to point at.
+    """
+    said = missing.said if isinstance(missing, Kept) else missing
+    met = met | {(name, identity(value)) for name, values in before for value in values}
+    if isinstance(said, Mapping):
+        by_name = {plain(name): _values(repr(name), values) for name, values in said.items()}
+        unmet = [
+            f"{value!r} in column {name!r}"
+            for name, values in by_name.items()
+            for value in values
+            if name in columns and (name, identity(value)) not in met
+        ]
+    else:
+        anywhere = {value for _, value in met}
+        values = () if said is None else _values("all columns", said)
+        unmet = [f"{value!r} in any column" for value in values if identity(value) not in anywhere]
+    if unmet:
+        more = f" and {len(unmet) - LISTED} more" if len(unmet) > LISTED else ""
+        warnings.warn(
+            f"missing names values that do not occur: {', '.join(unmet[:LISTED])}{more}. Mend them if they are "
+            "mistyped; otherwise nothing is lost.",
+            MissingCodeWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
 def without_codes(
-    name: Hashable, column: Column, values: Sequence[Hashable], given: Sequence[Hashable] | None = None
+    name: Hashable,
+    column: Column,
+    values: Collection[Hashable],
+    given: Sequence[Hashable] | None = None,
+    met: Met | None = None,
 ) -> Column:
     """Return a column in which cells with some values are missing; ``given`` are states that it must have.
+
+    What occurs, or is a category of a Categorical, is added to ``met``.
 
     Examples
     --------
@@ -102,6 +162,8 @@ def without_codes(
     if given is None:
         _refuse_other_type(name, column.levels, values)
     gone = np.array([identity(level) in wanted for level in column.levels], dtype=bool)
+    if met is not None:
+        met.update((name, identity(level)) for level, out in zip(column.levels, gone, strict=True) if out)
     if not gone.any():
         return column
     lookup = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1)  # code -1 finds the -1 at the end

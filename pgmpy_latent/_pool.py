@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pgmpy_latent._columns import Column, Source, given_states, open_table, settled_levels, wanted_columns
-from pgmpy_latent._missing import codes_by_column, without_codes
+from pgmpy_latent._missing import Met, codes_by_column, without_codes
 from pgmpy_latent._sources import table_of
 from pgmpy_latent.data import CategoricalData, code_columns, code_dtype, distinct_rows
 from pgmpy_latent.exceptions import DataError, WeightError
@@ -45,6 +45,7 @@ class Piece:
     n_rows: int  # of positive weight
     sums: WeightSums
     entries: Entries | None = None  # single weights, where these may be sampling weights
+    met: Met = field(default_factory=set)  # values that count as missing, and occur
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class Reading:
         """Raise unless weights, strata and clusters are named by their columns."""
         check_kind(self.weight_kind)
         for what, value in (("sample_weight", self.weights), ("strata", self.strata), ("cluster", self.cluster)):
-            if value is not None and (not names_column(value) or hasattr(value, "to_delayed")):
+            if value is not None and not names_column(value, [value]):
                 raise (WeightError if what == "sample_weight" else DataError)(
                     f"{what} is a {type(value).__name__}; of a table in pieces, give the name of the column that holds "
                     f"{'the weights' if what == 'sample_weight' else 'it'}"
@@ -159,10 +160,10 @@ class Reading:
         sums = WeightSums(1.0, float(n_rows), float(n_rows)) if weights is None else WeightSums.of(weights)
         levels, occurring, settled, codes = [], [], [], np.empty((len(names), n_rows if rows else 0), np.int8)
         positions = {name: at for at, name in enumerate(source.names)}
-        missing = codes_by_column(self.missing, source.names)
+        missing, met = codes_by_column(self.missing, source.names), set()
         for at, column in enumerate(source.read([positions[name] for name in names], kept)):
             if at < len(names) - len(self.units) and names[at] in missing:
-                column = without_codes(names[at], column, missing[names[at]])
+                column = without_codes(names[at], column, missing[names[at]], met=met)
             levels.append(column.levels)
             settled.append(column.settled)
             occurring.append(_occurring(column))
@@ -172,11 +173,11 @@ class Reading:
                 codes = codes.astype(np.promote_types(codes.dtype, code_dtype(len(column.levels))), copy=False)
                 codes[at] = column.codes
         if not rows:
-            return Piece(label, names, levels, occurring, settled, *_no_rows(len(names)), n_rows, sums)
+            return Piece(label, names, levels, occurring, settled, *_no_rows(len(names)), n_rows, sums, met=met)
         groups, distinct = distinct_rows(codes, [max(1, len(own)) for own in levels])
         summed = np.bincount(groups, weights, minlength=len(distinct)).astype(np.float64, copy=False)
         single = None if weights is None or self.weight_kind == "frequency" else Entries.merged(groups, weights)
-        return Piece(label, names, levels, occurring, settled, distinct.T, summed, n_rows, sums, single)
+        return Piece(label, names, levels, occurring, settled, distinct.T, summed, n_rows, sums, single, met)
 
     def _names(self, source: Source, label: str) -> tuple:
         wanted = self.columns
@@ -265,6 +266,7 @@ class Pool:
         self.full = False
         self.part_rows: list[int] = []
         self.sums = WeightSums()
+        self.met: Met = set()
         self._first = ""
         self._codes: list[np.ndarray] = []
         self._weights: list[np.ndarray] = []
@@ -289,6 +291,7 @@ class Pool:
                 book.settled = settled if book.settled is None else book.settled and settled
         self.part_rows.append(piece.n_rows)
         self.sums += piece.sums
+        self.met |= piece.met
         if not self.full and piece.codes.shape[1]:
             self._add_rows(piece, places)
 

@@ -25,6 +25,8 @@ ALMOST_ALL = 0.9
 FEW_VALUES = 20
 #: Numbers are measurements if they occur in fewer rows each, on average: too few to say how likely they are.
 FEW_REPEATS = 5
+#: Other values that occur so rarely are no categories if there are more of them than this, which all countries are not.
+MANY_VALUES = 250
 #: Numbers with fractions are measurements if there are more of them than this, however often they occur.
 MANY_FRACTIONS = 50
 #: Texts that usually stand for a missing answer, in small letters.
@@ -157,7 +159,10 @@ def _what_is_wrong(values: _Values) -> str | None:
         return None
     numbers = _as_numbers(values.states)
     if numbers is None:
-        return None
+        if number <= MANY_VALUES or number * FEW_REPEATS <= values.n_rows:
+            return None
+        words = f"holds {number:,} different values in {values.n_rows:,.0f} rows, fewer than {FEW_REPEATS} rows each"
+        return f"{words}, as identifiers and free text do"
     fractions = any(one % 1 for one in numbers)
     if number * FEW_REPEATS > values.n_rows or (fractions and number > MANY_FRACTIONS):
         return f"holds {number:,} different numbers in {values.n_rows:,.0f} rows, as measurements do"

@@ -7,6 +7,7 @@ import difflib
 import gzip
 import re
 import sys
+import warnings
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -118,6 +119,7 @@ def _read_text(path: str, separator: str, markers: set[str], own: Mapping[str, S
     if not columns[0]:
         raise BadInputError(f"{path}: has a line of column names but no rows")
     _check_any(names, own, "--missing")
+    _point_out_unmet({name: set(columns[names.index(name)]) for name in own}, own)
     return pd.DataFrame(
         {name: _typed(cells, markers | set(own.get(name, ()))) for name, cells in zip(names, columns, strict=True)}
     )
@@ -150,9 +152,21 @@ def _read_parquet(path: str, markers: set[str], own: Mapping[str, Sequence[str]]
     if not len(frame):
         raise BadInputError(f"{path}: has columns but no rows")
     _check_any(list(frame.columns), own, "--missing")
+    _point_out_unmet({name: set(frame[name].dropna().map(str)) for name in own}, own)
     if not (markers or own):
         return frame
     return pd.DataFrame({name: _without(frame[name], markers | set(own.get(name, ()))) for name in frame.columns})
+
+
+def _point_out_unmet(cells: Mapping[str, set[str]], own: Mapping[str, Sequence[str]]) -> None:
+    """Warn of texts that mean a missing cell in a column, and stand in no cell of it: they may be mistyped."""
+    from pgmpy_latent.exceptions import MissingCodeWarning
+
+    for name, texts in own.items():
+        for text in texts:
+            if text and text not in cells[name]:
+                words = f"--missing {name}={text}: column {name!r} holds no {text!r}; mend it if it is mistyped"
+                warnings.warn(words, MissingCodeWarning, stacklevel=2)
 
 
 def _without(column: pd.Series, markers: set[str]) -> pd.Series:

@@ -8,7 +8,7 @@ from tqdm.auto import tqdm
 
 from pgmpy_latent._settings import PROGRESS_DELAY, check_number
 from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.queries import engine_for, index_of, model_and_data, rows_as_given, sample_codes
+from pgmpy_latent.queries import engine_for, index_of, model_and_rows, rows_as_given, sample_codes
 from pgmpy_latent.tree import Named
 
 #: How many rows are drawn from the model to compare with.
@@ -63,7 +63,7 @@ def unusual_rows(model, X, n: int = 20, *, random_state=0, show_progress: bool =
     q          -2.847  0.119    x     b        0.116
     """
     check_number("n", n, 1, whole=True)
-    tree, data = model_and_data(model, X)
+    tree, data = model_and_rows(model, X)
     engine = engine_for(tree, data)
     logs = engine.row_log_likelihoods(engine.layout.pack(tree.tables))
     rows = rows_as_given(data)

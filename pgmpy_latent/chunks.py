@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pgmpy_latent._columns import plain
-from pgmpy_latent._missing import Codes, codes_by_column
+from pgmpy_latent._missing import Codes, Kept, codes_by_column, joined, warn_of_unmet
 from pgmpy_latent._pool import Pool, Reading
 from pgmpy_latent._settings import check_number
 from pgmpy_latent._sources import (
@@ -90,7 +90,9 @@ def encode_chunks(
     check_number("memory_limit", memory_limit, 1, none=True)
     reading = Reading(sample_weight, None if columns is None else tuple(columns), weight_kind, strata, cluster, missing)
     found = _Stream(chunks, reading, memory_limit, may_overflow=False).read()
-    return replace(found.finish(state_names, unseen, reading), missing=_codes_of(missing, found.names))
+    data = replace(found.finish(state_names, unseen, reading), missing=_codes_of(missing, found.names))
+    warn_of_unmet(missing, found.met, data.columns, (), stacklevel=2)
+    return data
 
 
 def encode_or_shard(
@@ -125,6 +127,7 @@ def encode_or_shard(
     stream = _Stream(X, reading, memory_limit, may_overflow=True)
     pool = stream.read()
     codes = _codes_of(missing, () if pool.names is None else pool.names)
+    warn_of_unmet(missing, pool.met, pool.names or (), (), stacklevel=2)
     if not pool.full:
         return replace(pool.finish(state_names, "error", reading), missing=codes)
     n_columns = len(pool.names) - len(reading.units)
@@ -152,6 +155,8 @@ def encode_or_shard(
 
 
 def _codes_of(missing, names: Sequence[Hashable]) -> Codes:
+    if isinstance(missing, Kept):
+        return joined(_codes_of(missing.said, names), codes_by_column(missing._replace(said=None), names))
     if isinstance(missing, Mapping):  # the pieces have been asked whether all names are columns
         missing = {name: values for name, values in missing.items() if plain(name) in names}
     return codes_by_column(missing, names)

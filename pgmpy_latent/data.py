@@ -12,7 +12,7 @@ import pandas as pd
 
 from pgmpy_latent._arrays import read_only
 from pgmpy_latent._columns import Column, Source, dense_ranks, given_states, open_table, place, plain, wanted_columns
-from pgmpy_latent._missing import Codes, codes_by_column, joined, without_codes
+from pgmpy_latent._missing import Codes, Met, codes_by_column, joined, warn_of_unmet, without_codes
 from pgmpy_latent._strangers import find_strangers, report_strangers
 from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.labels import identity, sort_key
@@ -358,7 +358,9 @@ def encode(
     out = _codes_in_use(missing, source.names, names, () if data is None else data.missing)
     weights = _source_weights(design, data)
     kept = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
-    states, codes = code_columns(source, names, given_states(state_names, names), kept, unseen, out)
+    met: Met = set()
+    states, codes = code_columns(source, names, given_states(state_names, names), kept, unseen, out, met)
+    warn_of_unmet(missing, met, names, () if data is None else data.missing, stacklevel=2)
     cards = [len(column_states) for column_states in states]
     groups, distinct = distinct_rows(codes, cards)
     place = _row_index(groups, kept, source.n_rows)
@@ -454,9 +456,18 @@ def _open_encoded(data: CategoricalData) -> Source:
 
 
 def code_columns(
-    source: Source, names: tuple, given: dict, kept, unseen: str, missing: Codes | None = None
+    source: Source,
+    names: tuple,
+    given: dict,
+    kept,
+    unseen: str,
+    missing: Codes | None = None,
+    met: Met | None = None,
 ) -> tuple[list, np.ndarray]:
-    """Return the states of every column and the codes, a row per column so that columns are contiguous."""
+    """Return the states of every column and the codes, a row per column so that columns are contiguous.
+
+    Values that count as missing and occur are added to ``met``.
+    """
     position = {name: i for i, name in enumerate(source.names)}
     codes = np.empty((len(names), source.n_rows if kept is None else len(kept)), np.int8)
     copies = source.copies if kept is None or source.copies is None else source.copies[kept]
@@ -464,7 +475,7 @@ def code_columns(
     columns = source.read([position[name] for name in names], kept)
     for i, (name, column) in enumerate(zip(names, columns, strict=True)):
         if missing and name in missing:
-            column = without_codes(name, column, missing[name], given.get(name))
+            column = without_codes(name, column, missing[name], given.get(name), met)
         states, lookup = place(column, given.get(name))
         if len(states) - 1 > np.iinfo(codes.dtype).max:
             codes = codes.astype(code_dtype(len(states)))

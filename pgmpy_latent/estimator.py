@@ -41,7 +41,7 @@ from pgmpy_latent.operators import canonical_states, marginals
 from pgmpy_latent.queries import network_engine
 from pgmpy_latent.shards import open_shards
 from pgmpy_latent.starts import n_rows_of_start, random_memberships, random_tables, uniform_tables
-from pgmpy_latent.survey import Survey
+from pgmpy_latent.survey import Survey, design_of_fit
 from pgmpy_latent.tree import Named
 
 #: A hidden state with a smaller share of the rows than this is empty.
@@ -150,6 +150,8 @@ class EMEstimator(DiscreteParameterEstimator):
             fitted, shares = self._in_order(network, [n for n in network.latent_names if n not in named], engine)
         self._set_fitted(fitted, found)
         self.weight_kind_, self.n_rows_, self.total_weight_ = encoded.weight_kind, encoded.n_rows, encoded.total_weight
+        drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        self.design_ = design_of_fit(data, encoded, drawn)
         self.stopped_ = ("time_limit" if kept.seconds_left <= 0 else "interrupted") if found.interrupted else None
         self.degenerate_states_ = degenerate_states(fitted, shares)
         self._warn(found)

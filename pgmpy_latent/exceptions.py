@@ -77,12 +77,19 @@ class WeightKindWarning(UserWarning):
     """Weights may be counts or survey weights, and nothing said which. Say so with ``weight_kind``."""
 
 
+class DesignWarning(UserWarning):
+    """A learner was fitted with weights, strata or clusters that were not given again. Give them, as in ``fit``."""
+
+
 class UnseenCategoryWarning(UserWarning):
     """Cells held categories that the model does not know and were treated as missing."""
 
 
 class MissingCodeWarning(UserWarning):
-    """Values look like codes for missing answers. Say ``missing=`` if they are, and ``missing={}`` if not."""
+    """Values look like codes for missing answers, or values that ``missing=`` names do not occur.
+
+    Say ``missing=`` if they are codes, and ``missing={}`` if not; mend what is mistyped.
+    """
 
 
 class FewRowsWarning(UserWarning):

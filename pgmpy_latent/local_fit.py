@@ -41,9 +41,9 @@ def residuals(
     sample_weight : array, shape (n_rows,), optional
         Weights of the rows, or the name of the column that holds them.
     weight_kind, strata, cluster
-        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. The kind is that of the learner
-        by default. Sampling weights sum to the effective number of rows; that rows of a cluster are alike is not
-        accounted for in p-values, which are then too small.
+        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. By default all are as the
+        learner was fitted: it remembers the kind and the columns (``design_``). Sampling weights sum to the effective
+        number of rows; that rows of a cluster are alike is not accounted for in p-values, which are then too small.
 
     Returns
     -------

@@ -11,13 +11,14 @@ import pandas as pd
 from sklearn.exceptions import NotFittedError
 
 from pgmpy_latent._columns import in_dtype_of, plain
+from pgmpy_latent._missing import Kept
 from pgmpy_latent.data import CategoricalData, column_names, decode, encode
-from pgmpy_latent.exceptions import AbsentColumnError, DataError
+from pgmpy_latent.exceptions import AbsentColumnError, DataError, DesignWarning
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.propagation.network_engine import NetworkEngine
 from pgmpy_latent.propagation.plan import Evidence, compile_plan
-from pgmpy_latent.survey import Survey
+from pgmpy_latent.survey import Survey, belongs_to, names_column
 from pgmpy_latent.tree import LatentTree
 
 #: How many impossible rows a warning names.
@@ -43,7 +44,7 @@ def encode_for(
     check_is_model(tree)
     states = dict(zip(tree.names, tree.state_names, strict=True))
     columns = _columns_to_read(tree, X, absent)
-    codes = {name: values for name, values in tree.missing if name in columns} or None
+    codes = Kept(None, dict(tree.missing)) if tree.missing else None
     options = {"sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes}
     try:
         return encode(X, columns=columns, **options, **survey)
@@ -132,8 +133,8 @@ def model_and_data(
 ) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
     """Return the tree or network of a model or fitted learner, and a table as it reads it. See :func:`encode_for`.
 
-    A learner reads arrays by position, and has its own say about categories that it does not know. Weights are of the
-    kind that it was fitted with, unless something else is said.
+    A learner reads arrays by position, and has its own say about categories that it does not know. Rows were drawn, and
+    weights are of the kind, that it was fitted with, unless something else is said: see :func:`drawn_as_fitted`.
 
     Examples
     --------
@@ -142,11 +143,71 @@ def model_and_data(
     [1.0, 2.0]
     """
     found = model_of(model)
-    table = model._table(X) if hasattr(model, "_table") else X
-    if sample_weight is not None and survey.get("weight_kind") is None:
+    units = {what: survey.pop(what, None) for what in ("strata", "cluster")}
+    drawn = drawn_as_fitted(model, X, {"sample_weight": sample_weight, **units})
+    table, drawn = model._table_and_design(X, drawn) if hasattr(model, "_table") else (X, drawn)
+    if drawn["sample_weight"] is not None and survey.get("weight_kind") is None:
         survey["weight_kind"] = getattr(model, "weight_kind_", None)
-    unseen = getattr(model, "_unseen", "missing")
-    return found, encode_for(found, table, sample_weight=sample_weight, unseen=unseen, **survey)
+    return found, encode_for(found, table, unseen=getattr(model, "_unseen", "missing"), **drawn, **survey)
+
+
+def model_and_rows(model, X) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
+    """Return what :func:`model_and_data` does, whatever rows weigh and however they were drawn.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> model_and_rows(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
+    [1.0, 2.0]
+    """
+    found = model_of(model)
+    table = model._table(X) if hasattr(model, "_table") else X
+    return found, encode_for(found, table, unseen=getattr(model, "_unseen", "missing"))
+
+
+def drawn_as_fitted(model, X, drawn: dict) -> dict:
+    """Return how rows were drawn: as is said or, where nothing is, by the columns that a learner was fitted with.
+
+    Warns
+    -----
+    DesignWarning
+        If a learner was fitted with weights, strata or clusters, and neither values nor a column are there.
+    """
+    design = getattr(model, "design_", {})
+    left = {what: name for what, name in design.items() if drawn[what] is None}
+    if not left:
+        return drawn
+    if isinstance(X, CategoricalData):
+        known, lost = {}, [what for what in left if not belongs_to(X, what)]
+    else:
+        columns = _readable_columns(model, X, [*left.values(), *drawn.values()])
+        known = {what: name for what, name in left.items() if name is not None and name in columns}
+        lost = [what for what in left if what not in known]
+    if lost:
+        them, are = ("it", "it is") if len(lost) == 1 else ("them", "they are")
+        again = _in_a_row([f"{what}=" for what in lost])
+        warnings.warn(
+            f"this {type(model).__name__} was fitted with {_in_a_row(lost)}, and nothing here says what {are}: rows "
+            f"are read as if there were none. Give {again} as in fit; to leave {them} out on purpose, ask the model "
+            "itself, tree_ or network_.",
+            DesignWarning,
+            stacklevel=4,  # the line that calls a function that calls model_and_data
+        )
+    return drawn | known
+
+
+def _in_a_row(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _readable_columns(model, X, aside: list) -> set:
+    """Return the names of the columns of a table; none if it is an array that lacks those that are set aside."""
+    columns = set(column_names(X))
+    if hasattr(model, "_table") and not hasattr(X, "columns"):  # an array, read by position
+        positions = {name for name in aside if names_column(name)}
+        if len(columns) != model.n_features_in_ + len(positions):
+            return set()
+    return columns
 
 
 def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Evidence]:

@@ -162,6 +162,12 @@ def taken_up(
     """Return the climb that was kept; raise if it is not one of so many starts, or not what the table says."""
     for snapshot in (state["climb"], *(part for _, part in state["parts"])):
         _check_snapshot(snapshot, n_starts, problem)
+    trace = state["climb"]["trace"]
+    if not trace or not _are_starts(trace[0], n_starts, all_of_them=True):
+        raise ValueError(f"it does not know how {n_starts} starts began")
+    for members, part in state["parts"]:
+        if not _are_starts(members, n_starts) or not {*part["numbers"].tolist()} <= {*members.tolist()}:
+            raise ValueError("its parts have starts of others")
     shared = SharedClimb(Climb.of(state["climb"], problem, route, report), n_jobs, keeper)
     shared.parts = [tuple(part) for part in state["parts"]]
     return shared
@@ -205,12 +211,35 @@ def _check_snapshot(snapshot: dict, n_starts: int, problem: Problem) -> None:
         raise ValueError(f"it does not know where {n_starts} starts are")
     if not snapshot["n_iter"] >= 1 or len(set(numbers.tolist())) < n_here or not {*snapshot["best"]} <= {0}:
         raise ValueError("it has starts twice, or before their beginning")
+    _check_trace(snapshot, n_starts)
     if n_here:
         _check_step(problem, snapshot["before"], snapshot)
     for number, value, tables, converged, remaining in snapshot["best"].values():
         if number not in range(n_starts) or type(converged) is not bool or type(remaining) is not float:
             raise ValueError("its best start is no such thing")
         _check_step(problem, tables[None], {"value": np.array([value])})
+
+
+def _check_trace(snapshot: dict, n_starts: int) -> None:
+    """Raise if the log-likelihoods on the way are not those of starts that have come so far."""
+    trace = snapshot["trace"]
+    if not isinstance(trace, tuple) or len(trace) not in (0, 2):
+        raise ValueError("its 'trace' is not what EM writes")
+    if trace:
+        numbers, logs = trace
+        good = isinstance(logs, np.ndarray) and logs.dtype == np.float64 and not np.isnan(logs).any()
+        if not good or not _are_starts(numbers, n_starts) or numbers.shape != logs.shape:
+            raise ValueError("its 'trace' is not what EM writes")
+        if np.bincount(numbers).max() > snapshot["n_iter"]:
+            raise ValueError("its 'trace' has more iterations than there were")
+
+
+def _are_starts(numbers, n_starts: int, all_of_them: bool = False) -> bool:
+    """Tell whether something is a list of numbers of starts."""
+    if not isinstance(numbers, np.ndarray) or numbers.dtype.kind != "i" or numbers.ndim != 1 or not len(numbers):
+        return False
+    found = set(numbers.tolist())
+    return found <= set(range(n_starts)) and (len(found) == n_starts or not all_of_them)
 
 
 def _check_step(problem: Problem, before: np.ndarray, known: dict) -> None:

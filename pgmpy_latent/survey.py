@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -14,9 +14,11 @@ import pandas as pd
 from scipy import sparse
 
 from pgmpy_latent._arrays import read_only
-from pgmpy_latent._columns import LISTED, Source, listing, plain
+from pgmpy_latent._columns import LISTED, Source, listing, open_table, plain, without_columns
 from pgmpy_latent.exceptions import DataError, WeightError, WeightKindWarning
 
+#: The keywords that hold something for every row, or name the column that does.
+DRAWN = ("sample_weight", "strata", "cluster")
 #: What weights can be.
 KINDS = ("frequency", "sampling")
 #: Equal pairs that a sample of independent rows would have at least, on average, before a table without any is taken
@@ -40,31 +42,23 @@ class Survey(TypedDict, total=False):
     cluster: object
 
 
-def check_survey(given: Mapping, where: str) -> None:
-    """Raise for keywords that say nothing about how rows were drawn.
-
-    Examples
-    --------
-    >>> check_survey({"missing": 9}, "partial_fit")
-    Traceback (most recent call last):
-    TypeError: partial_fit() got an unexpected keyword argument 'missing'
-    """
-    strangers = [name for name in given if name not in Survey.__annotations__]
-    if strangers:
-        raise TypeError(f"{where}() got an unexpected keyword argument {strangers[0]!r}")
-
-
 # --- Reading ----------------------------------------------------------------------------------------------
 
 
-def names_column(value) -> bool:
+def names_column(value, columns: Collection[Hashable] = ()) -> bool:
     """Tell whether ``sample_weight``, ``strata`` or ``cluster`` names a column, rather than holding values.
+
+    A tuple does if it is among the names of the columns.
 
     Examples
     --------
     >>> names_column("w"), names_column(3), names_column([1.0, 2.0]), names_column(None)
     (True, True, False, False)
+    >>> names_column(("w", "2024"), [("age", "2024"), ("w", "2024")]), names_column((1.0, 2.0), ["x", "w"])
+    (True, False)
     """
+    if isinstance(value, tuple):
+        return all(isinstance(part, Hashable) for part in value) and value in columns
     return isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
 
 
@@ -128,14 +122,33 @@ def read_design(source: Source, sample_weight, strata, cluster) -> tuple[RowDesi
 
 def _values(source: Source, given, what: str, used: list):
     """Return the values that were given, or those of the column that was named."""
-    if not names_column(given):
+    if not names_column(given, source.names):
         return given
-    name = plain(given)
+    name, error = plain(given), WeightError if what == "sample_weight" else DataError
     if name not in source.names:
-        error = WeightError if what == "sample_weight" else DataError
         raise error(f"the table has no column {name!r}, which {what} names; it has {listing(source.names)}")
+    if source.names.count(name) > 1:
+        raise error(f"several columns are called {name!r}, which {what} names; give every column a name of its own")
     used.append(name)
     return source.values(source.names.index(name))
+
+
+def set_apart(X, drawn: Mapping[str, object]) -> tuple[object, dict[str, object]]:
+    """Return a table without the columns that ``sample_weight``, ``strata`` and ``cluster`` name, and these columns.
+
+    Values that were given remain as they are, and so does the table if no column is named.
+
+    Examples
+    --------
+    >>> table, drawn = set_apart(np.array([[1, 2, 0], [3, 4, 1]]), {"sample_weight": 2, "cluster": None})
+    >>> table.tolist(), drawn["sample_weight"].tolist()
+    ([[1, 2], [3, 4]], [0, 1])
+    """
+    if not any(isinstance(given, tuple) or names_column(given) for given in drawn.values()):
+        return X, dict(drawn)
+    source, used = open_table(X), []
+    values = {what: _values(source, given, what, used) for what, given in drawn.items()}
+    return (without_columns(X, used) if used else X), values
 
 
 def checked_weights(sample_weight, n_rows: int, *, all_zero: bool = False) -> np.ndarray | None:
@@ -197,6 +210,43 @@ def numbered(labels, what: str, n_rows: int) -> np.ndarray | None:
     if len(missing):
         raise DataError(f"{what} is missing in row {missing[0]}; give every row one, or leave the row out")
     return numbers
+
+
+# --- What a fitted learner remembers -----------------------------------------------------------------------
+
+
+def design_of_fit(X, data, drawn: Mapping[str, object]) -> dict[str, Hashable | None]:
+    """Return which of ``sample_weight``, ``strata`` and ``cluster`` a learner was fitted with.
+
+    Parameters
+    ----------
+    X : table
+        As it was given to ``fit``.
+    data : CategoricalData, or another form of the table that was read
+        It may have been given with weights and a design of its own.
+    drawn : dict
+        The keywords of ``fit``.
+
+    Returns
+    -------
+    dict
+        Keyword to the name of the column, or to None where values were given.
+    """
+    found: dict[str, Hashable | None] = dict.fromkeys(what for what in DRAWN if belongs_to(data, what))
+    columns = getattr(X, "columns", None)
+    columns = columns.tolist() if isinstance(columns, pd.Index) else ()  # only there names may be tuples
+    for what, given in drawn.items():
+        if given is not None:
+            found[what] = plain(given) if names_column(given, columns) else None
+    return found
+
+
+def belongs_to(data, what: str) -> bool:
+    """Tell whether encoded data have weights, strata or clusters of their own."""
+    if what == "sample_weight":
+        return data.weight_kind is not None
+    design = getattr(data, "design", None)
+    return design is not None and (design.n_strata > 1 if what == "strata" else design.cluster is not None)
 
 
 # --- Kinds of weights -------------------------------------------------------------------------------------

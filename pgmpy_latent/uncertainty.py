@@ -64,8 +64,8 @@ def standard_errors(
     sample_weight : array, shape (n_rows,), optional
         Weights of the rows, or the name of the column that holds them.
     weight_kind, strata, cluster
-        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. The kind is that of the learner
-        by default.
+        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. By default all are as the
+        learner was fitted: it remembers the kind and the columns (``design_``).
     method : {"information", "sandwich", "bootstrap"}, optional
         From the curvature of the likelihood; from the curvature and from how much the gradients of rows, or of
         clusters, differ; or from fits to rows, or clusters, drawn anew from the table, with replacement. By default

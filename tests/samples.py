@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
+from pgmpy.causal_discovery import _base
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
@@ -68,6 +69,11 @@ def through_a_file(state):
     tree = model_from_document(json.loads(model_text(state.tree)))
     assert_same_tree(tree, state.tree)
     return replace(state, tree=tree, memory=memory)
+
+
+def pgmpys_base():
+    """Return the base of pgmpy's structure learners, of whichever version."""
+    return getattr(_base, "BaseCausalDiscovery", None) or _base._BaseCausalDiscovery
 
 
 def sealed(content):

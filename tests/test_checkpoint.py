@@ -37,6 +37,7 @@ from pgmpy_latent._fingerprint import fingerprint
 from pgmpy_latent._plain import back as _back
 from pgmpy_latent._plain import plain as _plain
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
+from pgmpy_latent.learners import _forest, _levels
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.sparse import read_sparse
 from tests.samples import (
@@ -224,8 +225,7 @@ def test_a_finished_file_is_returned_where_nothing_can_be_written(monkeypatch, t
 
     monkeypatch.setattr(_checkpoint, "check_writable", full)
     monkeypatch.setattr(_checkpoint, "write_whole", full)
-    with pytest.warns(CheckpointWarning, match="no space left"):
-        assert_same_tree(learner.fit(table).tree_, first)
+    assert_same_tree(learner.fit(table).tree_, first)  # warnings are errors here: it is not written again
 
 
 def test_fingerprints_tell_sparse_tables_apart():
@@ -351,6 +351,81 @@ def _assert_refused(path, table, text, words):
         BinG(**QUIET, checkpoint=path).fit(table)
     assert str(path) in str(refused.value)
     assert path.read_bytes() == before
+
+
+def unfinished_learners():
+    """Return learners whose memory tells whether there is more to try; structural EM remembers its model alone."""
+    others = [EAST(**QUIET), RandomStarts(n_states=2, n_rounds=3, **QUIET), HLTA(top=1, batch_size=40, **QUIET)]
+    strangers = (StructuralEM, AgglomerativeCardinality)  # the latter keeps results, and no state
+    return [one for one in [*learners(), *others] if not isinstance(one, strangers)]
+
+
+@pytest.mark.parametrize("n_writes", [1, 2])
+@pytest.mark.parametrize("learner", unfinished_learners(), ids=lambda learner: f"{learner}"[:30])
+def test_a_search_with_more_to_try_is_not_taken_for_finished(monkeypatch, tmp_path, table, learner, n_writes):
+    path = tmp_path / "search.json"
+    learner = clone(learner).set_params(checkpoint=path)
+    with monkeypatch.context() as patched:
+        for module in (_forest, _levels):
+            patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
+        killed_after(patched, n_writes)
+        with pytest.raises(Killed):
+            learner.fit(table)
+    document = json.loads(path.read_text())
+    assert not document["finished"]
+    path.write_bytes(sealed(json.dumps({**document, "finished": True}).encode()))
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=r"search\.json.*says that its search is finished.*Remove it, or name"):
+        learner.fit(table)
+    assert path.read_bytes() == before
+
+
+def test_a_model_under_which_rows_are_impossible_is_refused(tmp_path, table):
+    """Its log-likelihood is minus infinity, from which no number is far."""
+    path = tmp_path / "search.json"
+    learner = StructuralEM(**QUIET, checkpoint=path).fit(table)
+    document = json.loads(path.read_text())
+    rows = [row for node in document["model"]["of"]["nodes"] for row in node["table"] if 0.0 in row]
+    rows[0].reverse()
+    path.write_bytes(sealed(json.dumps(document).encode()))
+    with pytest.raises(CheckpointError, match=r"its log-likelihood is -\d.*, and should be -inf.*Remove it, or name"):
+        learner.fit(table)
+
+
+def test_a_file_whose_last_models_are_wrong_is_refused_and_kept(tmp_path, table):
+    path = tmp_path / "search.json"
+    learner = FindHidden(max_latents=1, criterion="held_out", **QUIET, checkpoint=path).fit(table)
+    document = json.loads(path.read_text())
+    document["memory"]["all_rows"][0]["of"]["nodes"][1]["states"][0] = 7
+    path.write_bytes(sealed(json.dumps(document).encode()))
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=r"search\.json' is damaged .*Remove it, or name another file"):
+        learner.fit(table)
+    assert path.read_bytes() == before
+
+
+def test_counts_below_zero_are_refused_before_em_goes_on(monkeypatch, tmp_path, table):
+    path = tmp_path / "search.json"
+    learner = HLTA(top=1, batch_size=40, n_epochs=3, **QUIET, checkpoint=path)
+    with monkeypatch.context() as patched:
+        for module in (_forest, _levels):
+            patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
+        killed_after(patched, 9)
+        with pytest.raises(Killed):
+            learner.fit(table)
+    document = json.loads(path.read_text())
+    document["memory"]["counts"][12] = -1.0
+    path.write_bytes(sealed(json.dumps(document).encode()))
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=r"its memory of 'counts' .*Remove it, or name another file"):
+        learner.fit(table)
+    assert path.read_bytes() == before
+
+
+def test_a_search_whose_steps_are_miscounted_is_refused(finished, table):
+    document = json.loads(finished.read_text())
+    changed = sealed(json.dumps({**document, "step": document["step"] + 1}).encode()).decode()
+    _assert_refused(finished, table, changed, "it counts 6 steps, and its history 5.*Remove it, or name another file")
 
 
 def test_a_path_that_cannot_be_written_is_named_before_the_search(tmp_path, table):

@@ -4,10 +4,12 @@ import os
 import stat
 import tempfile
 
+import pandas as pd
 import pytest
 
-from pgmpy_latent import load, save
-from pgmpy_latent._files import check_readable, check_writable, kind_of, remove_unfinished, write_whole
+from pgmpy_latent import Baseline, load, save
+from pgmpy_latent._files import check_writable, write_whole
+from pgmpy_latent.cli import main
 from tests.samples import small_tree
 
 
@@ -61,18 +63,20 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
-def test_pipes_and_devices_are_told_without_being_opened(tmp_path):
+def test_pipes_and_devices_are_told_without_being_opened(tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "pipe")
-    assert [kind_of(tmp_path / name) for name in ("pipe", "link", "nothing")] == ["a pipe", "a pipe", None]
-    with pytest.raises(OSError, match=r"cannot write '.*link': it is a pipe; give the name of a file"):
-        check_writable(tmp_path / "link")
+    for name in ("pipe", "link"):
+        with pytest.raises(OSError, match=rf"cannot write '.*{name}': it is a pipe; give the name of a file"):
+            save(small_tree(), tmp_path / name)
+        with pytest.raises(OSError, match=f"{name}: is a pipe; give a file that save wrote"):
+            load(tmp_path / name)
+        assert main(["learn", str(tmp_path / name)]) == 2
+        assert f"{name}: is a pipe; give the name of a file" in " ".join(capsys.readouterr().err.split())
     with pytest.raises(OSError, match="cannot write '/dev/null': it is a device"):
-        write_whole(os.devnull, b"something")
-    with pytest.raises(OSError, match="pipe: is a pipe; give the name of a file"):
-        check_readable(tmp_path / "pipe")
+        save(small_tree(), os.devnull)
     with pytest.raises(ValueError, match=r"the path 'a\\x00b' holds a NUL character; give the name of a file"):
-        check_writable("a\0b")
+        save(small_tree(), "a\0b")
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
 
@@ -84,12 +88,19 @@ def test_names_as_long_as_systems_allow_are_written(tmp_path, name):
     assert os.listdir(tmp_path) == [name]
 
 
-def test_a_name_that_is_too_long_is_refused_before_the_work(tmp_path):
-    with pytest.raises(OSError, match=r"report: cannot write '.*n': File name too long; give another name"):
-        check_writable(tmp_path / ("n" * 256), "report")
+def test_a_name_that_is_too_long_is_refused_before_the_work(tmp_path, capsys):
+    path = str(tmp_path / ("n" * 256))
+    (tmp_path / "rows.csv").write_text("x,y\n0,1\n1,0\n")
+    assert main(["learn", str(tmp_path / "rows.csv"), "--report", path]) == 2
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert f"report: cannot write {path!r}: File name too long; give another name" in " ".join(said.split())
+    learner = Baseline("independence").fit(pd.DataFrame({"x": [0, 1]}))
+    with pytest.raises(OSError, match=r"cannot write '.*n': File name too long; give another name"):
+        learner.report(path)
 
 
 def test_what_was_begun_for_a_long_name_is_removed_and_nothing_else(tmp_path, monkeypatch):
+    """A search looks for what was begun for its file, and takes it away."""
     mine, other = "n" * 240 + "1", "n" * 240 + "2"
 
     def full(descriptor):
@@ -100,9 +111,12 @@ def test_what_was_begun_for_a_long_name_is_removed_and_nothing_else(tmp_path, mo
             patched.setattr(os, "fsync", full)
             patched.setattr("pathlib.Path.unlink", lambda *given, **options: None)  # as if killed
             with pytest.raises(KeyboardInterrupt):
-                write_whole(tmp_path / name, b"half")
-    assert len(os.listdir(tmp_path)) == 2
-    remove_unfinished(tmp_path / mine)
-    assert len(os.listdir(tmp_path)) == 1
-    remove_unfinished(tmp_path / other)
-    assert os.listdir(tmp_path) == []
+                save(small_tree(), tmp_path / name)
+    begun = set(os.listdir(tmp_path))
+    assert len(begun) == 2
+    table = pd.DataFrame({"x": [0, 1] * 5, "y": [0, 1] * 5})
+    for n_left, name in ((1, mine), (0, other)):
+        Baseline("latent_class", random_state=0, show_progress=False, checkpoint=tmp_path / name).fit(table)
+        assert (tmp_path / name).exists()
+        assert len(begun & set(os.listdir(tmp_path))) == n_left
+    assert sorted(os.listdir(tmp_path)) == [mine, other]

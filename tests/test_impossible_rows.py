@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pgmpy_latent import (
     Baseline,
+    LatentNetwork,
     LatentTree,
     RandomStarts,
     StructuralEM,
@@ -21,7 +22,6 @@ from pgmpy_latent import (
     save,
 )
 from pgmpy_latent.cli import main
-from pgmpy_latent.network import as_network
 from pgmpy_latent.testing import codes_for, latent_networks, latent_trees
 from tests import reference_networks
 
@@ -40,6 +40,14 @@ def rows_of_models(draw):
         for node in np.flatnonzero(~model.latent)
     }
     return model, pd.DataFrame(columns, index=[f"row {at}" for at in range(len(codes))], dtype=object), codes
+
+
+def as_network(model):
+    """Return a tree as a network, in which nodes might have several parents."""
+    if isinstance(model, LatentNetwork):
+        return model
+    parents = [() if above < 0 else (int(above),) for above in model.parent]
+    return LatentNetwork(model.names, model.state_names, parents, model.latent, model.tables)
 
 
 def asked(question, *arguments, **options):

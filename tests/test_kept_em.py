@@ -18,7 +18,7 @@ from pgmpy_latent.exceptions import CheckpointError
 from pgmpy_latent.propagation.engine import TreeEngine
 from pgmpy_latent.queries import encode_for, engine_for
 from pgmpy_latent.starts import random_tables
-from tests.samples import assert_same_tree, latent_class
+from tests.samples import assert_same_tree, latent_class, sealed
 from tests.test_checkpoint import Killed, killed_after
 
 OTHER_DATA = r"data [0-9a-f]{16}, not [0-9a-f]{16}"
@@ -337,6 +337,42 @@ def test_the_time_limit_leaves_the_best_so_far_and_a_file_to_go_on_from(tmp_path
     assert cut.log_likelihood_ < whole.log_likelihood_
     assert not json.loads(path.read_text())["finished"]
     assert_same(fitted(which, table, checkpoint=path), whole)
+
+
+def no_trace(numbers, logs):
+    return []
+
+
+def one_short(numbers, logs):
+    return [numbers[:-1], logs]
+
+
+def strangers(numbers, logs):
+    return [numbers + 1, logs]
+
+
+def twice(numbers, logs):
+    return [np.tile(numbers, 2), np.tile(logs, 2)]
+
+
+def nobody(numbers, logs):
+    return [numbers[:0], logs[:0]]
+
+
+@both
+@pytest.mark.parametrize("change", [no_trace, one_short, strangers, twice, nobody])
+def test_a_file_whose_way_so_far_cannot_be_is_refused_before_it_is_written(tmp_path, table, which, change):
+    path = tmp_path / "em.json"
+    with pytest.warns(ConvergenceWarning, match="time_limit was reached"):
+        fitted(which, table, time_limit=1e-9, checkpoint=path)
+    document = json.loads(path.read_text())
+    climb = document["memory"]["em"]["climb"]
+    climb["trace"] = _plain(tuple(change(*_back(climb["trace"]))))
+    path.write_bytes(sealed(json.dumps(document).encode()))
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=r"em\.json.*(trace|began).*Remove it, or name another file"):
+        fitted(which, table, checkpoint=path)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(

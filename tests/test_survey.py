@@ -207,7 +207,7 @@ def test_equal_weights_are_no_weights(missing):
 def test_shares_have_the_errors_of_linearisation_by_hand():
     frame = people()
     model = Baseline("independence").fit(frame, sample_weight="w", strata="region", cluster="village")
-    found = standard_errors(model, frame, sample_weight="w")
+    found = standard_errors(model.tree_, frame, sample_weight="w")
     weights, n = frame["w"].to_numpy(), len(frame)
     for name in "abcd":
         share = np.average(frame[name] == 0, weights=weights)
@@ -252,8 +252,8 @@ def test_clusters_and_strata_work_without_weights():
     assert model.weight_kind_ is None
     assert model.tree_ == RandomStarts(n_states=2, **QUIET).fit(answers(frame)).tree_
     doubled = pd.concat([answers(frame)] * 2)  # every row twice, which its cluster says
-    once = standard_errors(model, answers(frame), method="sandwich")
-    twice = standard_errors(model, doubled, cluster=np.tile(np.arange(300), 2))
+    once = standard_errors(model.tree_, answers(frame), method="sandwich")
+    twice = standard_errors(model.tree_, doubled, cluster=np.tile(np.arange(300), 2))
     np.testing.assert_allclose(once["standard_error"], twice["standard_error"], rtol=1e-6)
 
 

@@ -107,6 +107,12 @@ def odd_columns():
     }
 
 
+def many_rows(answers, n_values, n_rows):
+    """Return a table with a column of so many different texts."""
+    table = pd.concat([answers] * -(-n_rows // N), ignore_index=True).head(n_rows)
+    return table.assign(odd=[f"code {at % n_values}" for at in range(n_rows)])
+
+
 # --- Refused by name --------------------------------------------------------------------------------------
 
 
@@ -137,6 +143,20 @@ def test_columns_that_cannot_be_meant_are_refused(answers, what):
         RandomStarts(n_states=2, **QUIET).fit(
             weighted, sample_weight=np.full(len(weighted), 0.7), weight_kind="sampling"
         )
+
+
+def test_texts_of_few_rows_each_are_refused_if_there_are_hundreds(answers):
+    words = r"column 'odd' holds 300 different values in 900 rows, fewer than 5 rows each, as identifiers and free text"
+    table = many_rows(answers, 300, 900)
+    with pytest.raises(DataError, match=words + r".*say allow_many_states=\['odd'\] if you mean it"):
+        RandomStarts(n_states=1, **QUIET).fit(table)
+    RandomStarts(n_states=1, **QUIET).fit(table, allow_many_states=["odd"])
+
+
+@pytest.mark.parametrize(("n_values", "n_rows"), [(50, 300), (250, 750), (300, 1500)])
+def test_texts_of_a_few_hundred_kinds_or_of_five_rows_each_are_fine(answers, n_values, n_rows):
+    found = RandomStarts(n_states=1, **QUIET).fit(many_rows(answers, n_values, n_rows))
+    assert len(found.tree_.state_names[found.tree_.index("odd")]) == n_values
 
 
 @pytest.mark.parametrize("learner", [LEARNERS[1], EAST(max_latents=1, **QUIET)], ids=["RandomStarts", "EAST"])
@@ -287,7 +307,7 @@ def test_codes_that_are_said_are_gaps(coded, learner):
     table, gaps = coded
     said, plain = fresh(learner).fit(table, missing=CODES), fresh(learner).fit(gaps)
     assert said.log_likelihood_ == plain.log_likelihood_
-    model, other = said._learned, plain._learned
+    model, other = (one.tree_ if hasattr(one, "tree_") else one.network_ for one in (said, plain))
     assert dict(model.missing) == {"b": (9,), "d": (-1,)}
     assert model.state_names == other.state_names
     assert model != other  # which does not know of codes
@@ -379,7 +399,84 @@ def test_codes_of_categoricals_and_of_fractions():
     assert data.state_names == (("b", "a"),)
     assert data.codes[data.row_index].tolist() == [[1], [-1], [0]]
     assert encode(pd.DataFrame({"x": [1.0, 2.0, 99.5]}), missing=99.5).state_names == ((1, 2),)
-    assert encode(pd.DataFrame({"x": [True, False]}), missing=1).state_names == ((False, True),)
+    with pytest.warns(MissingCodeWarning, match="values that do not occur: 1 in any column"):
+        assert encode(pd.DataFrame({"x": [True, False]}), missing=1).state_names == ((False, True),)
+
+
+UNMET = "missing names values that do not occur: "
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ({"b": 9, "d": -7}, "-7 in column 'd'. Mend"),
+        ({"b": [9, 99, 98], "d": -1}, "99 in column 'b', 98 in column 'b'. Mend"),
+        ([9, -1, 77], "77 in any column. Mend"),
+        ("?", "'?' in any column. Mend"),
+    ],
+)
+def test_codes_that_do_not_occur_are_pointed_out(coded, tmp_path, missing, words):
+    table = coded[0]
+    pytest.importorskip("pyarrow")
+    table.to_parquet(tmp_path / "table.parquet")
+    star = DAG(STAR, latents={"H"})
+    for fit in (
+        lambda: encode(table, missing=missing),
+        lambda: encode_chunks(iter([table[:100], table[100:]]), missing=missing),
+        lambda: RandomStarts(n_states=1, **QUIET).fit(table, missing=missing),
+        lambda: compare_classes(table, [1], missing=missing, show_progress=False),
+        lambda: TreeEM(seed=0, n_init=1).fit(star, table, missing=missing),
+        lambda: TreeEM(seed=0, n_init=1, memory_limit=1).fit(star, str(tmp_path / "table.parquet"), missing=missing),
+    ):
+        with pytest.warns(MissingCodeWarning) as caught:
+            fit()
+        assert sum(UNMET + words in str(one.message) for one in caught) == 1
+
+
+def test_codes_that_are_known_need_not_occur(coded):
+    """What a model or a table that was read before keeps is not looked for, nor is what a Categorical declares."""
+    table, gaps = coded
+    learner = RandomStarts(n_states=2, **QUIET).fit(table, missing=CODES)  # warnings are errors here
+    clean = gaps.dropna().astype("int64")
+    learner.score(clean)
+    posterior(learner.tree_, clean)
+    data = encode(table, missing=CODES)
+    RandomStarts(n_states=1, **QUIET).fit(data, missing=CODES)
+    encode(pd.DataFrame({"x": pd.Categorical(["a", "b"], ["a", "b", "?"])}), missing={"x": "?"})
+    encode(table, columns=["a", "b"], missing=CODES)
+
+
+def test_codes_of_a_model_to_start_with_apply_to_the_table(coded):
+    table, gaps = coded
+    tree = RandomStarts(n_states=2, **QUIET).fit(table, missing=CODES).tree_
+    network = StructuralEM(show_progress=False).fit(table, missing=CODES).network_
+    for learner in (
+        SplitMerge(start=tree, max_states=2, **QUIET),
+        EAST(start=to_pgmpy(tree), excursions=(), look_ahead=0, **QUIET),
+        StructuralEM(start=to_pgmpy(network), show_progress=False),
+        FindHidden(base=to_pgmpy(network), max_latents=1, show_progress=False),
+        AgglomerativeCardinality(to_pgmpy(tree), show_progress=False),
+    ):
+        found, plain = fresh(learner).fit(table), fresh(learner).fit(gaps)
+        assert found.log_likelihood_ == plain.log_likelihood_
+        model = found.tree_ if hasattr(found, "tree_") else found.network_
+        assert dict(model.missing) == {"b": (9,), "d": (-1,)}
+    further = table.replace({"c": {2: 77}})
+    with pytest.raises(UnseenCategoryError, match="column 'c' holds 77"):
+        SplitMerge(start=tree, max_states=2, **QUIET).fit(further)
+    model = SplitMerge(start=tree, max_states=2, **QUIET).fit(further, missing={"c": 77}).tree_
+    assert dict(model.missing) == {"b": (9,), "c": (77,), "d": (-1,)}
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_the_command_line_points_out_codes_that_do_not_occur(capsys, coded):
+    coded[0].to_csv("coded.csv", index=False)
+    quick = ("--classes", "1", "--starts", "1")
+    code, _, err = run(capsys, "compare", "coded.csv", *quick, "--missing", "b=9,99", "--missing", "d=-1")
+    assert code == 0
+    assert "--missing b=99: column 'b' holds no '99'; mend it if it is mistyped" in err
+    assert "--missing b=9:" not in err
+    assert "--missing d" not in err
 
 
 def test_codes_that_cannot_be_meant(answers):
@@ -542,7 +639,6 @@ def test_functions_sum_out_absent_columns(answers, fitted):
 @pytest.fixture
 def in_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pgmpy_latent.exports.check_export", lambda model, format: ["all: 'H'"])
 
 
 def run(capsys, *argv):

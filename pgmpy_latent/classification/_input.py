@@ -9,12 +9,22 @@ from numbers import Integral
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
+from pgmpy_latent._columns import as_pandas, plain, without_columns
 from pgmpy_latent.exceptions import DataError, WeightError
-from pgmpy_latent.survey import are_whole, check_kind, kind_of, kish_scale, names_column
+from pgmpy_latent.survey import (
+    are_whole,
+    check_kind,
+    kind_of,
+    kish_scale,
+    names_column,
+    numbered,
+    set_apart,
+    warn_if_doubtful,
+)
 
 #: Sizes and spreads of attributes beyond which, up or down, squares overflow or vanish; and standard deviations.
 LARGEST, FARTHEST = 1e150, 1e100
@@ -22,6 +32,8 @@ LARGEST, FARTHEST = 1e150, 1e100
 CONSTANT = 1e-12
 #: Standard deviations between zero and an attribute's mean beyond which a model without offsets loses precision.
 FAR = 1e3
+#: How often folds of whole clusters are drawn until every class is in all of them but the one that is tested.
+ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
@@ -37,22 +49,32 @@ class Given:
         Positive.
     place : int array, shape (n_rows_given,)
         Where each row that was given stands among these; -1 where its weight is zero.
+    clusters : int array, shape (n_rows,), or None
+        Numbers of the primary sampling units, those of different strata apart.
     """
 
     attributes: np.ndarray
     labels: np.ndarray
     weights: np.ndarray
     place: np.ndarray
+    clusters: np.ndarray | None = None
 
     def some(self, rows: np.ndarray) -> Given:
         """Return some of the rows, given by their positions."""
-        return Given(self.attributes[rows], self.labels[rows], self.weights[rows], np.arange(len(rows)))
+        clusters = None if self.clusters is None else self.clusters[rows]
+        return Given(self.attributes[rows], self.labels[rows], self.weights[rows], np.arange(len(rows)), clusters)
 
 
-def training_rows(estimator, X, y, sample_weight, weight_kind: str | None) -> Given:
-    """Return the rows that count; set ``classes_``, ``weight_kind_`` and ``total_weight_``."""
+def training_rows(estimator, X, y, drawn: dict, weight_kind: str | None) -> Given:
+    """Return the rows that count; set ``classes_``, ``weight_kind_``, ``design_``, ``n_rows_`` and ``total_weight_``.
+
+    ``drawn`` holds ``sample_weight``, ``strata`` and ``cluster``: values, or names of columns of ``X``.
+    """
     check_kind(weight_kind)
-    X, sample_weight = _weights_apart(X, sample_weight)
+    X = as_pandas(X)
+    design = {what: _named(X, given) for what, given in drawn.items() if given is not None}
+    X, drawn = set_apart(X, drawn)
+    sample_weight = drawn["sample_weight"]
     X, y = validate_data(
         estimator, _without_words(X), y, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2
     )
@@ -64,10 +86,14 @@ def training_rows(estimator, X, y, sample_weight, weight_kind: str | None) -> Gi
     weights = _check_sample_weight(sample_weight, X)
     if (weights < 0).any():
         raise WeightError("sample_weight has negative entries; give weights of at least zero")
+    strata, clusters = (numbered(drawn[what], what, len(X)) for what in ("strata", "cluster"))
     counts = weights > 0
     _warn_of_classes_without_weight(y, counts)
+    estimator.design_, estimator.n_rows_ = design, len(X)
     X, y, weights = X[counts], y[counts], weights[counts]
     estimator.weight_kind_ = None if sample_weight is None else kind_of(weight_kind, are_whole(weights))
+    if weight_kind is None and not (strata is None and clusters is None):
+        warn_if_doubtful(estimator.weight_kind_, [len(X)], len(X), len(X), float(weights.mean()), True)
     if estimator.weight_kind_ == "sampling":
         weights = weights * kish_scale(weights)
     estimator.total_weight_ = float(weights.sum())
@@ -79,23 +105,39 @@ def training_rows(estimator, X, y, sample_weight, weight_kind: str | None) -> Gi
     _check_attributes(estimator, X)
     if not estimator.offset:
         _check_near_zero(estimator, X)
-    return Given(X, labels, weights, np.where(counts, np.cumsum(counts) - 1, -1))
+    clusters = None if clusters is None else _apart_by_strata(clusters, strata)[counts]
+    return Given(X, labels, weights, np.where(counts, np.cumsum(counts) - 1, -1), clusters)
 
 
-def _weights_apart(X, sample_weight):
-    """Return the attributes and the weights, where these are the name of a column."""
-    if not names_column(sample_weight):
-        return X, sample_weight
-    if not isinstance(X, pd.DataFrame) or sample_weight not in X.columns:
-        raise WeightError(f"X has no column {sample_weight!r}, which sample_weight names; give one number per row")
-    return X.drop(columns=sample_weight), X[sample_weight]
+def _named(X, given) -> Hashable | None:
+    """Return the name of a column, if it is one, and None for values."""
+    columns = X.columns.tolist() if isinstance(X, pd.DataFrame) else ()
+    return plain(given) if names_column(given, columns) else None
+
+
+def _apart_by_strata(clusters: np.ndarray, strata: np.ndarray | None) -> np.ndarray:
+    """Return numbers of clusters in which the same label in two strata means two clusters."""
+    if strata is None:
+        return clusters
+    return np.unique(np.stack([strata, clusters]), axis=1, return_inverse=True)[1].ravel()
 
 
 def new_rows(estimator, X) -> np.ndarray:
-    """Return attributes of rows to be looked at."""
+    """Return attributes of rows to be looked at, without the columns that ``fit`` read as weights and the like."""
+    X = without_design(estimator, as_pandas(X))
     X = validate_data(estimator, _without_words(X), dtype=np.float64, ensure_all_finite=False, reset=False)
     _refuse_infinity(estimator, X)
     return X
+
+
+def without_design(estimator, X):
+    """Return a table without the columns that ``fit`` read as weights, strata or clusters, if it has them."""
+    aside = {name for name in getattr(estimator, "design_", {}).values() if name is not None}
+    if not aside or isinstance(X, pd.DataFrame):
+        return without_columns(X, aside) if aside else X
+    shape = np.shape(X)
+    has_them = len(shape) == 2 and shape[1] == estimator.n_features_in_ + len(aside) and aside <= {*range(shape[1])}
+    return without_columns(X, aside) if has_them else X
 
 
 def attribute_names(estimator) -> list[Hashable]:
@@ -253,6 +295,9 @@ def some_rows(labels: np.ndarray, most: int, seed: int) -> np.ndarray:
 class Folds:
     """The wrapper's folds: stratified and drawn anew each time, or those that the user gave, once.
 
+    Rows of one cluster are alike: where there are clusters, those that are drawn here keep all rows of one together,
+    and splitters are told of them as ``groups``.
+
     Parameters
     ----------
     cv : int, splitter or iterable
@@ -265,9 +310,12 @@ class Folds:
 
     def __init__(self, cv, given: Given, classes: np.ndarray, seed: int):
         self.attributes, self.labels, self.seed = given.attributes, given.labels, seed
+        self.clusters = given.clusters
         self.classes = classes.tolist()
         self.renewable = isinstance(cv, Integral) or cv is None
         self.cv = (5 if cv is None else int(cv)) if self.renewable else cv
+        if self.renewable and self.clusters is not None:
+            self._check_clusters()
         if not self.renewable and isinstance(cv, Iterable) and not hasattr(cv, "split"):
             folds = list(cv)
             if not all(isinstance(fold, (tuple, list)) and len(fold) == 2 for fold in folds):
@@ -278,31 +326,59 @@ class Folds:
 
     def draw(self, repeat: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return pairs of rows to learn from and rows to test on."""
-        if self.renewable:
-            seed = int(np.random.SeedSequence(self.seed, spawn_key=(repeat,)).generate_state(1)[0])
-            splitter = StratifiedKFold(min(self.cv, self._most_folds()), shuffle=True, random_state=seed)
-        else:
+        attempts = ATTEMPTS if self.renewable and self.clusters is not None else 1
+        for attempt in range(attempts):
+            folds = self._split(repeat, attempt)
+            wrong = self._what_is_wrong(folds)
+            if not wrong:
+                return folds
+        raise DataError(wrong)
+
+    def _split(self, repeat: int, attempt: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        if not self.renewable:
             splitter = check_cv(self.cv, self.labels, classifier=True)
+        else:
+            key = (repeat, attempt) if attempt else (repeat,)
+            seed = int(np.random.SeedSequence(self.seed, spawn_key=key).generate_state(1)[0])
+            kind = StratifiedKFold if self.clusters is None else StratifiedGroupKFold
+            splitter = kind(min(self.cv, self._most_folds()), shuffle=True, random_state=seed)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-            folds = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(self.attributes, self.labels)]
-        self._check(folds)
-        return folds
+            warnings.filterwarnings("ignore", message="The groups parameter is ignored", category=UserWarning)
+            groups = () if self.clusters is None else (self.clusters,)
+            folds = splitter.split(self.attributes, self.labels, *groups)
+            return [(np.asarray(learn), np.asarray(test)) for learn, test in folds]
 
     def _most_folds(self) -> int:
-        """Return the rows of the largest class: more folds than that cannot be stratified."""
-        return int(np.bincount(self.labels).max())
+        """Return the rows of the largest class, or the number of clusters: more folds than that cannot be made."""
+        most = int(np.bincount(self.labels).max())
+        return most if self.clusters is None else min(most, len(np.unique(self.clusters)))
 
-    def _check(self, folds: list) -> None:
+    def _check_clusters(self) -> None:
+        """Raise if a class is in a single cluster: the fold that tests on it leaves nothing to learn the class from."""
+        pairs = np.unique(np.stack([self.labels, self.clusters]), axis=1)
+        single = np.flatnonzero(np.bincount(pairs[0]) == 1)
+        if len(single):
+            raise DataError(
+                f"all rows of class {self.classes[single[0]]!r} are in one cluster, so that folds of whole clusters "
+                "cannot find n_latents and n_components; give both, give folds of your own as cv, or leave cluster out"
+            )
+
+    def _what_is_wrong(self, folds: list) -> str:
+        """Return what makes folds useless, in words; nothing if they are fine."""
         for number, (learn, test) in enumerate(folds):
             missing = np.setdiff1d(np.arange(len(self.classes)), self.labels[learn])
             if len(missing):
-                raise DataError(
+                other = "folds that keep every class, as a whole number does"
+                if self.renewable and self.clusters is not None:
+                    other = "fewer folds, as its classes are in few clusters, or n_latents and n_components"
+                return (
                     f"fold {number} of cv leaves no row of class {self.classes[missing[0]]!r} to learn from; "
-                    "give folds that keep every class, as a whole number does"
+                    f"give {other}"
                 )
             if not len(test):
-                raise DataError(f"fold {number} of cv has no row to test on; give other folds")
+                return f"fold {number} of cv has no row to test on; give other folds"
+        return ""
 
 
 def _mapped(rows, place: np.ndarray) -> np.ndarray:

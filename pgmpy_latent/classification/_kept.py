@@ -36,9 +36,10 @@ def journal_of(learner, given: Given, entropy: int) -> tuple[Journal, int]:
         )
     names = [str(name) for name in getattr(learner, "feature_names_in_", ())]
     words = repr((given.attributes.shape, learner.classes_.tolist(), names))
-    checkpoint = Checkpoint(
-        learner.checkpoint, fingerprint_of(learner, words, given.attributes, given.labels, given.weights)
-    )
+    arrays = [given.attributes, given.labels, given.weights]
+    if given.clusters is not None:  # folds depend on them
+        arrays.append(given.clusters)
+    checkpoint = Checkpoint(learner.checkpoint, fingerprint_of(learner, words, *arrays))
     saved = checkpoint.take_up(entropy, learner.random_state is not None)
     return Journal(checkpoint, saved), checkpoint.entropy
 

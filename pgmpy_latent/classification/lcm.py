@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent._checkpoint import check_checkpoint
+from pgmpy_latent._columns import as_pandas
 from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit, stopped_words, whole_seed
 from pgmpy_latent.classification import _input
 from pgmpy_latent.classification._canonical import canonical
@@ -23,6 +24,7 @@ from pgmpy_latent.classification._learn import Recipe, learn
 from pgmpy_latent.classification._model import grouped, latent_means, log_densities, suitable
 from pgmpy_latent.classification._rows import training
 from pgmpy_latent.classification._wrapper import Clock, Wrapper, most_rows
+from pgmpy_latent.survey import check_kind, checked_weights, numbered, set_apart
 
 #: Smallest share of the variance that noise may be limited to; below, sums of squares lose what they are about.
 LEAST_FLOOR = 1e-9
@@ -61,7 +63,8 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         Restarts of the final model; most are given up early.
     cv : int, splitter or iterable
         Folds of the wrapper, as scikit-learn understands them. Whole numbers mean stratified, shuffled folds, drawn
-        anew when the best sizes are compared again; of more than some thousand rows a stratified sample is used.
+        anew when the best sizes are compared again; of more than some thousand rows a stratified sample is used. Rows
+        of one ``cluster`` stay in one fold.
     max_iter : int
         Most iterations of EM.
     tol : float
@@ -113,6 +116,15 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         with ``learn_edges``, since the edges were settled.
     n_iter_ : int
         Iterations of the final model.
+    weight_kind_ : {None, "frequency", "sampling"}
+        What the weights are, or were taken for; None if there were none.
+    design_ : dict
+        Which of ``sample_weight``, ``strata`` and ``cluster`` ``fit`` was given: the name of the column, or None where
+        values were given.
+    n_rows_ : int
+        Number of rows.
+    total_weight_ : float
+        Sum of frequency weights; of sampling weights, Kish's effective number of rows.
     cv_results_ : DataFrame or None
         Sizes that the wrapper tried, the best first: accuracy, its standard error over folds, log-loss, how often, and
         seconds. None if nothing was left to find.
@@ -169,28 +181,34 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         self.checkpoint = checkpoint
         self.show_progress = show_progress
 
-    def fit(self, X, y, sample_weight=None, *, weight_kind: str | None = None):
+    def fit(self, X, y, sample_weight=None, *, weight_kind: str | None = None, strata=None, cluster=None):
         """Learn the model.
 
         Parameters
         ----------
         X : DataFrame or array, shape (n_rows, n_features)
-            Numbers; NaN where missing.
+            Numbers; NaN where missing. Frames of polars and of other libraries that narwhals knows are welcome.
         y : array, shape (n_rows,)
             Classes.
         sample_weight : array, shape (n_rows,), or column name, optional
             Weights of the rows; one of weight zero is left out. What a model must have rows for (classes, folds,
-            latents times components) is counted in rows, not in weight.
+            latents times components) is counted in rows, not in weight. A column that is named here, or as ``strata``
+            or ``cluster``, is no attribute, and new rows may have it or not; columns of arrays are named by position.
         weight_kind : {"frequency", "sampling"}, optional
             What the weights are: a row of frequency weight two counts as two rows; sampling weights are scaled to sum
             to Kish's effective number of rows. By default whole numbers are frequencies, others sampling weights.
+        strata, cluster : array, shape (n_rows,), or column name, optional
+            The stratum and the primary sampling unit of every row; the same label in two strata means two clusters. A
+            model of given sizes does not depend on them. Where sizes are found, rows of a cluster stay in one fold if
+            ``cv`` is a whole number, and splitters get clusters as ``groups``.
 
         Returns
         -------
         self
         """
         self._check_settings()
-        given = _input.training_rows(self, X, y, sample_weight, weight_kind)
+        drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        given = _input.training_rows(self, X, y, drawn, weight_kind)
         self._check_sizes(*given.attributes.shape)
         rows = training(given.attributes, given.labels, given.weights, centre=self.offset)
         entropy = np.random.SeedSequence(whole_seed(self.random_state)).entropy
@@ -341,6 +359,40 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         """
         joint = self._log_joint(X)
         return self.classes_[joint.argmax(axis=1)]
+
+    def score(self, X, y, sample_weight=None, *, weight_kind: str | None = None, strata=None, cluster=None):
+        """Return the share of rows whose class is predicted well (accuracy), by weight.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n_rows, n_features)
+        y : array, shape (n_rows,)
+            Classes.
+        sample_weight : array, shape (n_rows,), or column name, optional
+            Weights of the rows. Rows count alike by default, whatever ``fit`` was given.
+        weight_kind, strata, cluster
+            As in :meth:`fit`. A weighted share depends on none of them; columns that they name are no attributes.
+
+        Returns
+        -------
+        float
+            From 0 to 1; larger is better.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> est = LatentClassificationModel(2, 1, random_state=0).fit(X, y)
+        >>> est.score(X.assign(w=(y == 0) * 1.0), y, sample_weight="w")
+        1.0
+        """
+        check_is_fitted(self)
+        check_kind(weight_kind)
+        drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        X, drawn = set_apart(as_pandas(X), drawn)
+        for what in ("strata", "cluster"):
+            numbered(drawn[what], what, len(y))
+        return super().score(X, y, checked_weights(drawn["sample_weight"], len(y)))
 
     def score_samples(self, X):
         """Return the log density of each row's attributes that are there, whatever its class.

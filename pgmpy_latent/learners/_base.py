@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import replace
 from typing import Unpack
 
@@ -17,7 +17,7 @@ from pgmpy_latent import scores
 from pgmpy_latent._arrays import one_blas_thread
 from pgmpy_latent._few_rows import warn_of_few_rows
 from pgmpy_latent._jobs import uninterrupted
-from pgmpy_latent._missing import settled_columns
+from pgmpy_latent._missing import Kept, settled_columns
 from pgmpy_latent._pgmpy import BaseCausalDiscovery
 from pgmpy_latent._settings import stopped_words
 from pgmpy_latent._suitable import refuse_unsuitable, warn_of_codes
@@ -29,7 +29,7 @@ from pgmpy_latent.learners._fitted import FittedModel, FittedTree, checked_array
 from pgmpy_latent.learners._search import Outcome
 from pgmpy_latent.learners._updates import running_counts, updated
 from pgmpy_latent.operators import canonical_states
-from pgmpy_latent.survey import Survey, check_survey
+from pgmpy_latent.survey import Survey, design_of_fit
 from pgmpy_latent.tree import LatentTree
 
 #: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
@@ -112,6 +112,7 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
         options = {"missing": missing, "allow_many_states": allow_many_states}
         data = self._check_fit_data(X, sample_weight, **options, **survey)
         self._fit(data)
+        self.design_ = design_of_fit(X, data, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
         warn_of_few_rows(self._learned, data.total_weight, stacklevel=2)
         return self
 
@@ -125,12 +126,13 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
         self, X, sample_weight=None, *, missing=None, allow_many_states=None, **survey: Unpack[Survey]
     ) -> CategoricalData:
         """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
-        known = self._known_states()
+        known, kept = self._known_states(), dict(self._known_codes())
+        said = Kept(missing, kept) if kept else missing
         if comes_in_pieces(X):
-            data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=missing, **survey)
+            data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
         else:
             X = checked_array(X) if is_array(X) else X
-            data = encode(X, sample_weight=sample_weight, state_names=known, missing=missing, **survey)
+            data = encode(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
         if data.n_rows < 2:
             raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
         if None in data.columns:
@@ -155,6 +157,10 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
     def _known_states(self) -> dict | None:
         """Return the states of columns that are known before the data are read; subclasses may have some."""
         return None
+
+    def _known_codes(self) -> Iterable[tuple[Hashable, tuple]]:
+        """Return what counts as missing in columns that are known before the data are read, as a model keeps it."""
+        return ()
 
     def _learn(self, data: CategoricalData) -> Outcome:
         raise NotImplementedError(f"{type(self).__name__} does not say how it learns: implement _learn(data)")
@@ -245,6 +251,9 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         ``log_likelihood_ - n_parameters_ / 2 * ln(total_weight_)``; larger is better.
     weight_kind_ : {None, "frequency", "sampling"}
         What the weights are, or were taken for; None if there were none.
+    design_ : dict
+        Which of ``sample_weight``, ``strata`` and ``cluster`` ``fit`` was given: the name of the column, or None where
+        values were given. Functions that are given the learner read the same columns (``docs/survey_weights.md``).
     n_rows_ : int
         Number of rows.
     total_weight_ : float
@@ -272,7 +281,17 @@ class LatentTreeLearner(FittedTree, StructureLearner):
     (True, ['H'], -5.545)
     """
 
-    def partial_fit(self, X, y=None, sample_weight=None, *, decay: float = 0.9, **survey: Unpack[Survey]):
+    def partial_fit(
+        self,
+        X,
+        y=None,
+        sample_weight=None,
+        *,
+        decay: float = 0.9,
+        weight_kind: str | None = None,
+        strata=None,
+        cluster=None,
+    ):
         """Let the tables follow new rows: one step of stepwise EM. Hidden variables, states and edges stay.
 
         Rows that came earlier are not looked at again: a running mean of expected counts stands for them, in which the
@@ -289,8 +308,8 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             Weights of the rows, or the name of the column that holds them.
         decay : float
             From above 0.5, with which old rows are soon forgotten, to 1, with which all batches count alike.
-        survey : weight_kind, strata, cluster
-            As in :meth:`fit`.
+        weight_kind, strata, cluster
+            As in :meth:`fit`. Weights are of the kind that ``fit`` was given, unless something else is said.
 
         Returns
         -------
@@ -306,19 +325,21 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         >>> learner.partial_fit(frame.head(2), decay=1.0).tree_.table("H")
         array([[0.75, 0.25]])
         """
-        check_survey(survey, "partial_fit")
         if not 0.5 < decay <= 1:
             raise ValueError(f"decay is {decay!r}; give a number above 0.5 and at most 1")
         if not hasattr(self, "tree_"):
-            return self.fit(X, y, sample_weight, **survey)
+            return self.fit(X, y, sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster)
         states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
         known = {name: states[name] for name in self._columns}
-        options = {"sample_weight": sample_weight, "state_names": known, "unseen": self._unseen, **survey}
+        options = {"state_names": known, "unseen": self._unseen, "columns": self._columns}
         options["missing"] = dict(self.tree_.missing) or None
+        drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        kind = self.weight_kind_ if weight_kind is None and sample_weight is not None else weight_kind
         if comes_in_pieces(X):
-            data = encode_chunks(X, columns=self._columns, **options)
+            data = encode_chunks(X, weight_kind=kind, **drawn, **options)
         else:
-            data = encode(self._table(X), columns=self._columns, **options)
+            X, drawn = self._table_and_design(X, drawn)
+            data = encode(X, weight_kind=kind, **drawn, **options)
         if self._running is None:
             self._running = running_counts(self.tree_, self._data)
         prior = float(getattr(self, "prior", None) or 0.0)

@@ -15,7 +15,7 @@ from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
 from pgmpy_latent.learners._search import Outcome, Step
 from pgmpy_latent.learners._searching import SearchingLearner, made_regular
 from pgmpy_latent.learners._skeleton import in_order_of_table, model_given, one_state_tree, states_of_columns
-from pgmpy_latent.learners._taken_up import check_again, check_memory
+from pgmpy_latent.learners._taken_up import check_again, check_memory, check_over
 from pgmpy_latent.learners._workshop import Workshop
 from pgmpy_latent.operators._edges import neighbours_of
 from pgmpy_latent.operators.regularity import bound_from_cards
@@ -101,6 +101,8 @@ class Policy:
         """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
         check_again(state, self.workshop.data, self.score)
         check_memory(state.memory, grow=bool, shrink=bool, settled=bool, shrank=bool, tries=self._is_patient)
+        memory = state.memory
+        check_over(state, memory["settled"] and not memory["grow"] and not memory["shrink"])
 
     def _is_patient(self, tries) -> bool:
         return type(tries) is int and 0 <= tries < (np.inf if self.patience is None else self.patience)
@@ -199,6 +201,10 @@ class CardinalityLearner(SearchingLearner):
 
     def _known_states(self) -> dict | None:
         return states_of_columns(self._given_start())
+
+    def _known_codes(self) -> tuple:
+        start = self._given_start()
+        return () if start is None else start.missing
 
     def _first_tree(self, data: CategoricalData) -> LatentTree:
         """Return the tree to begin with: the one given, or one state for every hidden variable."""

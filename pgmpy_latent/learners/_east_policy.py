@@ -32,7 +32,7 @@ from pgmpy_latent.learners._moves import (
 from pgmpy_latent.learners._outlook import Outlook
 from pgmpy_latent.learners._restricted import Candidate, Restricted
 from pgmpy_latent.learners._search import Search, Step
-from pgmpy_latent.learners._taken_up import check_again, check_memory
+from pgmpy_latent.learners._taken_up import check_again, check_memory, check_over
 from pgmpy_latent.operators._edges import neighbours_of
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.tree import LatentTree
@@ -153,8 +153,20 @@ class EastPolicy:
         allowed = list(self.options.excursions)
         check_memory(state.memory, excursions=lambda left: left == allowed[len(allowed) - len(left) :])
         check_memory(state.memory, local=lambda pair: pair is None or (type(pair) is list and len(pair) == 2))
+        check_over(state, self._has_nothing_left(state))
         for parts in state.memory["queue"]:
             self._check_move(state.tree, from_list(parts))
+
+    def _has_nothing_left(self, state: State) -> bool:
+        """Tell whether a search with this memory can have come to its end."""
+        memory = state.memory
+        if memory["queue"] or memory["local"] is not None:
+            return False
+        if self.options.evaluation == "auto":
+            return memory["phase"] == "look ahead" and not memory["excursions"]
+        since = {state.step, state.step - 1}  # the last EM counts as a step, if it helps
+        others = [memory["exhausted"].get(phase) for phase in PHASES if phase != memory["phase"]]
+        return len({*others}) == 1 and since.issuperset(others)
 
     def _check_move(self, tree: LatentTree, move: Move) -> None:
         """Raise if a move that waits to be tried is none."""

@@ -11,9 +11,10 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import explain, queries, scores
+from pgmpy_latent._columns import without_columns
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners._profiles import profiles
-from pgmpy_latent.survey import Survey, rows_in_words
+from pgmpy_latent.survey import Survey, check_kind, rows_in_words, set_apart
 
 
 class FittedModel(TransformerMixin):
@@ -47,17 +48,29 @@ class FittedModel(TransformerMixin):
         return bundle
 
     def _table(self, X):
-        """Return a table whose columns can be found by name; the columns of an array are those of ``fit``."""
+        """Return a table whose columns can be found by name; the columns of an array are those of ``fit``.
+
+        An array may still have the columns that ``fit`` read as weights, strata or clusters; they are left out.
+        """
         check_is_fitted(self)
         if not is_array(X):
             return X
         X = checked_array(X)
+        aside = {name for name in getattr(self, "design_", {}).values() if name is not None}
+        if X.shape[1] == self.n_features_in_ + len(aside) and aside <= {*range(X.shape[1])}:
+            X = without_columns(X, aside)
         if X.shape[1] != self.n_features_in_:
             raise DataError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
                 "as input"
             )
         return pd.DataFrame(X, columns=pd.Index(self._columns, tupleize_cols=False))
+
+    def _table_and_design(self, X, drawn: dict) -> tuple[object, dict]:
+        """Return a table as :meth:`_table` does; columns of an array that are named are set apart, by their values."""
+        if is_array(X):
+            X, drawn = set_apart(checked_array(X), drawn)
+        return self._table(X), drawn
 
     def _ask(self, query, X, **options):
         """Put one of :mod:`pgmpy_latent.queries` to the learned model."""
@@ -88,7 +101,19 @@ class FittedModel(TransformerMixin):
         """
         return self._ask(queries.row_log_likelihoods, X, absent=absent).to_numpy()
 
-    def score(self, X=None, y=None, *, true_graph=None, metric=None, sample_weight=None, absent: str = "error"):
+    def score(
+        self,
+        X=None,
+        y=None,
+        *,
+        true_graph=None,
+        metric=None,
+        sample_weight=None,
+        absent: str = "error",
+        weight_kind: str | None = None,
+        strata=None,
+        cluster=None,
+    ):
         """Return the mean log-likelihood of the rows, or compare the learned graph with a true one.
 
         Parameters
@@ -103,9 +128,12 @@ class FittedModel(TransformerMixin):
             What to use instead of the log-likelihood or, with ``true_graph``, of the structural Hamming distance. Those
             of pgmpy want all nodes, and so the hidden variables, in ``true_graph`` or among the columns of ``X``.
         sample_weight : array, shape (n_rows,), optional
-            Weights of the rows of ``X``, or the name of the column that holds them.
+            Weights of the rows of ``X``, or the name of the column that holds them. Rows count alike by default,
+            whatever ``fit`` was given.
         absent : {"error", "sum_out"}
             What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+        weight_kind, strata, cluster
+            As in :meth:`fit`. A weighted mean depends on none of them; columns that they name are not read as data.
 
         Returns
         -------
@@ -123,14 +151,18 @@ class FittedModel(TransformerMixin):
         check_is_fitted(self)
         if (X is None) == (true_graph is None):
             raise ValueError("give either X, for the mean log-likelihood, or true_graph, to compare the graphs")
+        check_kind(weight_kind)
+        drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         if true_graph is not None or metric is not None:
-            if sample_weight is not None:
-                raise ValueError("pgmpy's metrics take no weights; leave sample_weight out")
+            given = [what for what, value in drawn.items() if value is not None]
+            if given:
+                raise ValueError(f"pgmpy's metrics take no weights; leave {' and '.join(given)} out")
             if X is not None and hasattr(metric, "evaluate"):
                 return metric.evaluate(X, self.causal_graph_)  # pgmpy's own way would refuse missing cells first
             return super().score(X, true_graph, metric)
+        X, drawn = self._table_and_design(X, drawn)
         kind = None if sample_weight is None else "sampling"  # the mean does not depend on the scale
-        data = self._ask(queries.encode_for, X, sample_weight=sample_weight, weight_kind=kind, absent=absent)
+        data = queries.encode_for(self._learned, X, unseen=self._unseen, absent=absent, weight_kind=kind, **drawn)
         return scores.log_likelihood(self._learned, data, absent=absent) / data.total_weight
 
     def predict_proba(self, X, *, absent: str = "error") -> pd.DataFrame:

@@ -19,7 +19,7 @@ from pgmpy_latent.learners._search import Outcome, Search, Step
 from pgmpy_latent.learners._searching import SearchingLearner, made_regular
 from pgmpy_latent.learners._simplify import Change, Simplifier, compatible, unaffected
 from pgmpy_latent.learners._skeleton import in_order_of_table, numbered_latent_names
-from pgmpy_latent.learners._taken_up import check_again, check_memory, check_same_state
+from pgmpy_latent.learners._taken_up import check_again, check_memory, check_over, check_same_state
 from pgmpy_latent.queries import engine_for
 from pgmpy_latent.tree import LatentTree
 
@@ -94,6 +94,7 @@ class ForestPolicy:
             frontier, order = self._where(state)
             check_same_state(state, self._state(frontier, state.step, state.memory))
             self._latest = (state, frontier, order)
+        check_over(state, state.memory["phase"] == "simplify" and not state.memory["hopeless"])
         check_again(state, self.data, self.score)
 
     def _columns_alone(self) -> Frontier:

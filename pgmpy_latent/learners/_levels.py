@@ -15,7 +15,7 @@ from pgmpy_latent.iteration import m_step
 from pgmpy_latent.learners._islands import Island, Islands
 from pgmpy_latent.learners._search import Search, Step
 from pgmpy_latent.learners._skeleton import grown_tree, numbered_latent_names
-from pgmpy_latent.learners._taken_up import check_memory, check_model_again, check_same_state
+from pgmpy_latent.learners._taken_up import check_memory, check_model_again, check_over, check_same_state
 from pgmpy_latent.learners._updates import Running
 from pgmpy_latent.learners._variables import (
     Variable,
@@ -153,6 +153,7 @@ class LevelsPolicy:
         check_memory(memory, phase=PHASES, sizes=_are_numbers)
         if sum(memory["sizes"]) != tree.latent.sum():
             raise ValueError(f"it remembers {sum(memory['sizes'])} islands, and has {tree.latent.sum()}")
+        check_over(state, memory["phase"] == "fit" and self._epochs_are_over(state))
         if memory["phase"] != "fit":
             place = self._recalled(memory["levels"])
             check_same_state(state, self._state(place, state.step, memory))
@@ -161,6 +162,11 @@ class LevelsPolicy:
             check_number_again("log-likelihood", state.log_likelihood, self.log_likelihood(tree))
         else:
             self._check_batches(state)
+
+    def _epochs_are_over(self, state: State) -> bool:
+        """Tell whether all batches have been gone through, if there are any."""
+        at_once = self.batch_size >= self.data.n_distinct or not state.tree.latent.any()
+        return at_once or (state.memory.get("epoch"), state.memory.get("batch")) == (self.n_epochs, 0)
 
     def _check_batches(self, state: State) -> None:
         """Raise if the tables in the middle of EM are not what it has counted so far."""
@@ -172,6 +178,8 @@ class LevelsPolicy:
             layout = Layout([table.shape for table in state.tree.tables])
             prior = max(self.search.settings.prior, LEAST_PRIOR)
             counts = running.counts * self.data.total_weight
+            if counts.shape != (layout.size,) or not (counts >= 0).all():
+                raise ValueError("its memory of 'counts' holds what nobody counts")
             tables = m_step(counts, layout, prior, layout.pack(state.tree.tables), None)
             again = replace(state, tree=state.tree.with_tables(layout.unpack(tables)))
             check_same_state(state, again)

@@ -330,7 +330,8 @@ class Search:
         """Write what was made of the model after the search into its file, so that it need not be made again."""
         if self.checkpoint is not None and self.stopped is None:
             memory = {**outcome.memory, **memory}
-            state = State(outcome.tree, outcome.score, outcome.log_likelihood, len(outcome.history), memory, True)
+            step = outcome.history[-1]["step"]
+            state = State(outcome.tree, outcome.score, outcome.log_likelihood, step, memory, True)
             self.checkpoint.keep(state, outcome.history, last=True)
 
     def use_rest(self) -> None:
@@ -346,7 +347,8 @@ class Search:
             self.stopped = "time_limit" if time.perf_counter() > self.ends else "interrupted"
 
     def _save(self, state: State, history: list[dict], last: bool = False) -> None:
-        if self.checkpoint is not None:
+        known = self.saved is not None and state is self.saved.state  # the file holds it, and stays as it is
+        if self.checkpoint is not None and not known:
             self.checkpoint.keep(state, history, last)
 
     def _entry(self, state: State, operator: str, target: Hashable) -> dict:
@@ -383,8 +385,10 @@ class Search:
 
 
 def _check_end(state: State, history: list[dict]) -> None:
-    """Raise if a history does not end with the model of a state."""
+    """Raise if a history does not end with the step and the model of a state."""
     last = history[-1]
+    if state.step != last["step"]:
+        raise ValueError(f"it counts {state.step} steps, and its history {last['step']}")
     check_number_again("score", state.score, last["score"])
     check_number_again("log-likelihood", state.log_likelihood, last["log_likelihood"])
     check_number_again("number of parameters", last["n_parameters"], state.tree.n_parameters)

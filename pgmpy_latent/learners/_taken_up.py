@@ -88,6 +88,20 @@ def check_same_state(state: State, again: State) -> None:
     check_number_again("score", state.score, again.score)
 
 
+def check_over(state: State, nothing_left: bool) -> None:
+    """Raise if a checkpoint says that its search is finished, although its memory holds something left to try.
+
+    Parameters
+    ----------
+    state : State
+        What the file says.
+    nothing_left : bool
+        Whether a search with this memory can have come to its end.
+    """
+    if state.finished and not nothing_left:
+        raise ValueError("it says that its search is finished, and remembers what is left to try")
+
+
 def check_memory(memory: dict, **kinds: type | tuple | Callable) -> None:
     """Raise if something that a policy remembers is missing, or is not of its kind.
 

@@ -203,6 +203,10 @@ class EAST(SearchingLearner):
     def _known_states(self) -> dict | None:
         return None if self._start_is_to_be_fitted() else states_of_columns(model_given(self.start))
 
+    def _known_codes(self) -> tuple:
+        start = None if self._start_is_to_be_fitted() else model_given(self.start)
+        return () if start is None else start.missing
+
     def _check_fit_data(self, X, sample_weight=None, **options) -> CategoricalData:
         data = super()._check_fit_data(X, sample_weight, **options)
         _refuse_many_categories(data)

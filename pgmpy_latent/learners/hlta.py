@@ -17,7 +17,7 @@ from pgmpy_latent.learners._searching import SearchingLearner, made_regular
 from pgmpy_latent.learners._skeleton import in_order_of_table
 from pgmpy_latent.queries import log_likelihood
 from pgmpy_latent.sparse import SparseRows, is_sparse, read_sparse
-from pgmpy_latent.survey import Survey
+from pgmpy_latent.survey import Survey, check_kind, set_apart
 from pgmpy_latent.tree import LatentTree
 
 
@@ -157,11 +157,15 @@ class HLTA(SearchingLearner):
         super()._check_settings()
 
     def _check_fit_data(self, X, sample_weight=None, **options) -> CategoricalData | SparseRows:
+        if isinstance(X, pd.DataFrame):  # without weights and the like, what is left may be sparse
+            units = {what: options.get(what) for what in ("strata", "cluster")}
+            X, drawn = set_apart(X, {"sample_weight": sample_weight, **units})
+            sample_weight, options = drawn.pop("sample_weight"), options | drawn
         if is_sparse(X):
             if options.get("missing"):
                 raise DataError("a sparse table holds zeros and ones, and none of them is missing; leave missing out")
-            drawn = {name: value for name, value in options.items() if name in Survey.__annotations__}
-            data = read_sparse(X, sample_weight, **drawn)
+            survey = {name: value for name, value in options.items() if name in Survey.__annotations__}
+            data = read_sparse(X, sample_weight, **survey)
             if data.n_rows < 2:
                 raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
             return data
@@ -199,6 +203,12 @@ class HLTA(SearchingLearner):
     def _known(self, X, sample_weight=None, **survey: Unpack[Survey]) -> SparseRows:
         """Return new sparse rows under the names of the columns of ``fit``."""
         check_is_fitted(self)
+        if isinstance(X, pd.DataFrame):
+            units = {what: survey.get(what) for what in ("strata", "cluster")}
+            X, drawn = set_apart(X, {"sample_weight": sample_weight, **units})
+            sample_weight, survey = drawn.pop("sample_weight"), survey | drawn
+            known = set(self._columns)
+            X = X.loc[:, [name in known for name in X.columns]]
         rows = read_sparse(X, sample_weight, **survey)
         known = [self.tree_.state_names[self.tree_.index(name)] for name in self._columns]
         kinds = [type(states[0]) for states in known if states[0] in rows.states]  # 1 and True are the same here
@@ -221,7 +231,19 @@ class HLTA(SearchingLearner):
         parts = [super(HLTA, self)._ask(query, block, **options) for block in self._known(X).blocks()]
         return pd.concat(parts, ignore_index=True).set_axis(_index_of(X))
 
-    def score(self, X=None, y=None, *, true_graph=None, metric=None, sample_weight=None, absent: str = "error"):
+    def score(
+        self,
+        X=None,
+        y=None,
+        *,
+        true_graph=None,
+        metric=None,
+        sample_weight=None,
+        absent: str = "error",
+        weight_kind: str | None = None,
+        strata=None,
+        cluster=None,
+    ):
         """Return the mean log-likelihood of the rows. See :meth:`BinG.score`; sparse rows are welcome.
 
         Examples
@@ -234,11 +256,23 @@ class HLTA(SearchingLearner):
         """
         if not is_sparse(X) or metric is not None:
             options = {"true_graph": true_graph, "metric": metric, "sample_weight": sample_weight, "absent": absent}
-            return super().score(X, y, **options)
-        rows = self._known(X, sample_weight, weight_kind="sampling")  # the mean does not depend on the scale
+            return super().score(X, y, **options, weight_kind=weight_kind, strata=strata, cluster=cluster)
+        check_kind(weight_kind)
+        # the mean does not depend on the scale
+        rows = self._known(X, sample_weight, weight_kind="sampling", strata=strata, cluster=cluster)
         return sum(log_likelihood(self.tree_, block, absent=absent) for block in rows.blocks()) / rows.total_weight
 
-    def partial_fit(self, X, y=None, sample_weight=None, *, decay: float = 0.9, **survey: Unpack[Survey]):
+    def partial_fit(
+        self,
+        X,
+        y=None,
+        sample_weight=None,
+        *,
+        decay: float = 0.9,
+        weight_kind: str | None = None,
+        strata=None,
+        cluster=None,
+    ):
         """Let the tables follow new rows. See :meth:`BinG.partial_fit`.
 
         A sparse table is taken in steps of some thousand rows.
@@ -253,7 +287,7 @@ class HLTA(SearchingLearner):
             Weights of the rows, or the name of the column that holds them.
         decay : float
             From above 0.5, with which old rows are soon forgotten, to 1, with which all batches count alike.
-        survey : weight_kind, strata, cluster
+        weight_kind, strata, cluster
             As in :meth:`fit`.
 
         Returns
@@ -267,8 +301,11 @@ class HLTA(SearchingLearner):
         >>> HLTA().fit(frame).partial_fit(frame.head(100)).stopped_ is None
         True
         """
+        survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
         if not is_sparse(X) or not hasattr(self, "tree_"):
             return super().partial_fit(X, y, sample_weight, decay=decay, **survey)
+        if weight_kind is None and sample_weight is not None:
+            survey["weight_kind"] = self.weight_kind_
         for block in self._known(X, sample_weight, **survey).blocks():
             super().partial_fit(block, decay=decay)  # blocks are about equally large, as they count alike
         return self

@@ -18,7 +18,7 @@ from pgmpy_latent.learners._cardinality import (
     warn_of_irregular,
 )
 from pgmpy_latent.learners._search import Step
-from pgmpy_latent.learners._taken_up import check_again, check_memory
+from pgmpy_latent.learners._taken_up import check_again, check_memory, check_over
 from pgmpy_latent.learners._workshop import Workshop
 from pgmpy_latent.starts import random_memberships, random_tables
 from pgmpy_latent.tree import LatentTree
@@ -119,6 +119,7 @@ class FixedPolicy(RandomStartsPolicy):
         check_again(state, self.workshop.data, self.score)
         most = MOST_ROUNDS if self.n_rounds is None else self.n_rounds
         check_memory(state.memory, rounds=lambda rounds: type(rounds) is int and 1 <= rounds <= most)
+        check_over(state, state.memory["rounds"] == self.n_rounds)
 
     def first(self, tree: LatentTree, cards: np.ndarray) -> State:
         """Return the state after the first round."""

@@ -60,9 +60,9 @@ def support(
         Weights of the rows, or the name of the column that holds them. Where they count rows, a table of as many rows
         as they sum to, rounded, is drawn, each of its rows with a probability in proportion to its weight.
     weight_kind, strata, cluster
-        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. The kind is that of the learner
-        by default. Rows with sampling weights are drawn with equal chances and keep their weights; clusters are drawn
-        as a whole, within strata.
+        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. By default all are as the
+        learner was fitted: it remembers the kind and the columns (``design_``). Rows with sampling weights are drawn
+        with equal chances and keep their weights; clusters are drawn as a whole, within strata.
     random_state : int, optional
         Same seed, same support.
     n_jobs : int, optional
@@ -251,9 +251,11 @@ def _names_below(tree: LatentTree, top: int) -> set[Hashable]:
 
 
 def _warn_of_other_weights(learner, data: CategoricalData) -> None:
-    """Warn if the learner was fitted with weights that were not given again, or to another table."""
+    """Warn if the learner was fitted to another table, or with other weights."""
     fitted = getattr(learner, "_data", None)
-    if fitted is not None and not np.isclose(fitted.total_weight, data.total_weight):
+    if fitted is None or (data.weight_kind is None and fitted.weight_kind is not None):  # weights are missed elsewhere
+        return
+    if not np.isclose(fitted.total_weight, data.total_weight):
         warnings.warn(
             f"the learner was fitted to rows of total weight {fitted.total_weight:g}, and these have "
             f"{data.total_weight:g}; give the same table and sample_weight to learn how sure that tree is",

@@ -13,7 +13,7 @@ from pgmpy_latent._checkpoint import State
 from pgmpy_latent.exceptions import BlanketTooLargeError, ComponentTooLargeError, UnsplittableStateError
 from pgmpy_latent.learners._search import Search, Step
 from pgmpy_latent.learners._skeleton import fresh_latent_name
-from pgmpy_latent.learners._taken_up import check_again, check_memory, check_model_again
+from pgmpy_latent.learners._taken_up import check_again, check_memory, check_model_again, check_over
 from pgmpy_latent.network import LatentNetwork
 from pgmpy_latent.networks._base import Fitter
 from pgmpy_latent.networks._cliques import semi_cliques, skeleton
@@ -101,6 +101,7 @@ class ProposalPolicy:
             check_memory(record, members=list, children=list, **numbers)
             if {*record} != {*CANDIDATES}:
                 raise ValueError("its memory of 'candidates' is not what was proposed")
+        check_over(state, memory["phase"] == "propose" and "round" not in memory and memory.get("base") is not None)
         if "round" in memory:
             check_memory(memory["round"], tried=int)
             best = memory["round"]["best"]

@@ -199,6 +199,10 @@ stopped_
         states = dict(zip(graph.model.names, graph.model.state_names, strict=True))
         return {name: own for name, own in states.items() if name not in graph.latents}
 
+    def _known_codes(self) -> tuple:
+        model = self._graph().model
+        return () if model is None else model.missing
+
     @property
     def _pseudo_count(self) -> float:
         return self._options().em_prior

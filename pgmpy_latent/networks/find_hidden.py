@@ -21,7 +21,7 @@ from pgmpy_latent.networks._base import SMOOTHING, Fitter, NetworkLearner
 from pgmpy_latent.networks._graph import Graph, check_columns, connected, graph_of, latent_cards
 from pgmpy_latent.networks._proposals import CANDIDATES, Options, ProposalPolicy
 from pgmpy_latent.networks._sizing import SizingOptions
-from pgmpy_latent.networks.structural import first_fit, known_states
+from pgmpy_latent.networks.structural import first_fit, known_codes, known_states
 from pgmpy_latent.queries import engine_for
 
 #: Share of the rows that are held out, if networks are compared by them.
@@ -196,6 +196,9 @@ class FindHidden(NetworkLearner):
 
     def _known_states(self) -> dict | None:
         return None if self.base is None or self._base_learns else known_states(self.base)
+
+    def _known_codes(self) -> tuple:
+        return () if self.base is None or self._base_learns else known_codes(self.base)
 
     # -- learning -------------------------------------------------------------------------------------------------
 

@@ -132,6 +132,9 @@ class StructuralEM(NetworkLearner):
     def _known_states(self) -> dict | None:
         return known_states(self.start)
 
+    def _known_codes(self) -> tuple:
+        return known_codes(self.start)
+
     def _learn(self, data: CategoricalData) -> Outcome:
         graph = Graph({}, ()) if self.start is None else graph_of(self.start, "start")
         if self.start is not None:
@@ -156,6 +159,12 @@ def known_states(start) -> dict | None:
     """Return the states of the columns that a model to begin with knows."""
     model = None if start is None else graph_of(start, "start").model
     return None if model is None else {name: model.state_names[model.index(name)] for name in model.observed_names}
+
+
+def known_codes(start) -> tuple:
+    """Return what counts as missing under a model to begin with, as pairs of column and values."""
+    model = None if start is None else graph_of(start, "start").model
+    return () if model is None else model.missing
 
 
 def first_fit(
