@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import xlogy
 
-from pgmpy_latent.information import block_information
-from pgmpy_latent.learners._frontier import PairModel, Root, root_above
+from pgmpy_latent.learners._frontier import PairModel, Posteriors, Root, joint_counts, root_above
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.propagation.engine import TreeEngine
@@ -201,14 +200,12 @@ class Pair:
     def _promise(self, model: PairModel) -> float:
         """Return what the model gains, and what a link to the root that it says most about would gain."""
         own = root_above(-1, self.roots, model, self._engine(self.roots, len(model.share))).posterior()
-        posteriors, starts = self._related_posteriors
-        shared = block_information((own * self.weights) @ posteriors.T, [0], starts)
-        return model.gain + float(self.weights.sum() * shared.max())
+        shared = self._related_posteriors.information(own * self.weights)
+        return model.gain + float(self.weights.sum() * max(shared.values()))
 
     @cached_property
-    def _related_posteriors(self) -> tuple[np.ndarray, list[int]]:
-        ends = np.cumsum([root.n_states for root in self.related]).tolist()
-        return np.concatenate([root.posterior() for root in self.related]), [0, *ends[:-1]]
+    def _related_posteriors(self) -> Posteriors:
+        return Posteriors(dict(enumerate(self.related)))
 
     def _engine(self, roots: Sequence[Root], n_states: int) -> TreeEngine:
         if len(roots) not in self._plans:
@@ -252,8 +249,7 @@ class Pair:
     @cached_property
     def _joint(self) -> np.ndarray:
         """Expected joint counts of the two roots."""
-        left, right = self.roots
-        return (left.posterior() * self.weights) @ right.posterior().T
+        return joint_counts(*self.roots, self.weights)
 
     def _fit(self, engine: TreeEngine, starts: np.ndarray, **options):
         n_jobs = self.search.n_jobs
