@@ -267,10 +267,12 @@ class Pair:
     @cached_property
     def _saturated(self) -> float:
         """The gain of the best joint distribution of the two roots, by EM: no number of states can exceed it."""
-        left, right = self.roots
-        plan = compile_plan([-1, 0], {0: left.evidence, 1: right.evidence})
-        engine = TreeEngine(plan, [left.n_states, right.n_states], self.weights)
-        counts = self._joint + max(self._joint.sum(), 1.0) / self._joint.size  # begin where nothing is ruled out
+        (above, below), joint = self.roots, self._joint
+        if above.is_wide:  # as a leaf it takes no square of its states
+            above, below, joint = below, above, joint.T
+        plan = compile_plan([-1, 0], {0: above.evidence, 1: below.evidence})
+        engine = TreeEngine(plan, [above.n_states, below.n_states], self.weights)
+        counts = joint + max(joint.sum(), 1.0) / joint.size  # begin where nothing is ruled out
         table = counts / counts.sum(axis=1, keepdims=True)
         share = counts.sum(axis=1, keepdims=True).T / counts.sum()
         found = self.search.fit(engine, engine.layout.pack([share, table]), prior=0.0)
