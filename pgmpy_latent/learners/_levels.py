@@ -21,10 +21,10 @@ from pgmpy_latent.learners._variables import (
     Variable,
     columns_as_variables,
     hidden_variable,
+    joint_counts,
     log_likelihood_alone,
     nearest_variables,
     share_of,
-    stacked_beliefs,
 )
 from pgmpy_latent.neighbours import nearest_columns
 from pgmpy_latent.operators._edges import normalised
@@ -80,9 +80,7 @@ class Forest:
 
     def link(self, parent: Variable, child: Variable) -> None:
         """Put a root below another one."""
-        beliefs, _ = stacked_beliefs([parent, child])
-        above, below = beliefs[: parent.n_states], beliefs[parent.n_states :]
-        counts = (above * self.weights) @ below.T
+        counts = joint_counts(parent, child, self.weights)
         expected = share_of(child, self.weights)
         self.parents[child.node], self.tables[child.node] = parent.node, normalised(counts + expected)
         self.n_parameters += (parent.n_states - 1) * (child.n_states - 1)
