@@ -15,6 +15,8 @@ ROUNDING = 1e-8
 
 #: Rows of at most so many numbers are looked at column by column.
 SHORT = 16
+#: A column of more states than this is counted sparsely: in a matrix of rows and states, all but one per row are zeros.
+WIDE = 256
 #: One entry per context of :func:`one_blas_thread` that is open; the first is the limit.
 _LIMITS: list = []
 #: What limits threads, by how many modules were loaded when libraries were looked for; looking takes milliseconds.

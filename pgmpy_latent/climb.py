@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgmpy_latent.curvature import Outlook, outlook, uphill
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.iteration import Problem, log_prior, step
 from pgmpy_latent.maximum import higher, promised_gains
@@ -17,6 +18,9 @@ WARM_UP = 15
 CYCLES_PER_LOOK = 4
 #: Share of the tolerance to which the best start is polished once all others have ended.
 POLISH = 0.05
+#: By how much less must be left, by extrapolation, for another look at the curvature after one that led nowhere; and
+#: the share of the tolerance from which on extrapolation alone is believed.
+LATER, BELIEVED = 0.25, 1e-4
 #: How many times the gain that is left, by extrapolation, must fall short of a target for a start to be given up.
 HOPE = 10.0
 #: Two starts reached the same value if they differ by no more than this, relative to the tolerance.
@@ -102,7 +106,7 @@ class Climb:
 
     PER_START = (
         "numbers", "before", "at", "value", "logs", "longest", "limit", "step_gain", "remaining", "look_value",
-        "look_gain", "rested",
+        "look_gain", "rested", "trigger",
     )  # fmt: skip
     OTHERS = ("n_iter", "cycles", "highest", "atol", "polished", "best_value", "reached")
 
@@ -158,6 +162,7 @@ class Climb:
         self.look_value = self.value
         self.look_gain = np.full(n_starts, np.inf)
         self.rested = np.full(n_starts, -np.inf)  # the objective where a start was lifted last
+        self.trigger = np.full(n_starts, self.route.atol)  # when to look at the curvature; see _confirmed
 
     @property
     def done_iterating(self) -> bool:
@@ -238,7 +243,8 @@ class Climb:
     def retire(self) -> None:
         """Leave out the starts that have little left to gain, remembering the best."""
         self._estimate_remaining()
-        converged = self.remaining <= self.atol if self.atol > 0 else np.zeros(len(self.numbers), bool)
+        converged = self._confirmed() if self._looks_closer else self.remaining <= self.atol
+        converged &= self.atol > 0
         hopeless = ~converged & (self.value + HOPE * self.remaining < self.route.target)
         unmet = self._unmet(converged)
         lifted = np.array([bool(unmet[at].any()) and self._lift(at, unmet[at]) for at in range(len(unmet))], bool)
@@ -247,6 +253,48 @@ class Climb:
             # one that could still be lifted if there were iterations left is no maximum
             self._remember(int(at), converged=bool(converged[at] and not (unmet[at].any() and self.done_iterating)))
         self.keep(np.flatnonzero(~arrived))
+
+    @property
+    def _looks_closer(self) -> bool:
+        """Whether the curvature has the last word: where the best start is polished, unless this is textbook EM."""
+        return self.polished and self.atol > 0 and self.route.accelerate and not self.route.by_last_step
+
+    def _confirmed(self) -> np.ndarray:
+        """Return which starts have little left to gain, by their curvature; let the others go on from a higher point.
+
+        Steps of EM say little about directions in which it crawls, and nothing about saddles.
+        """
+        converged = np.zeros(len(self.numbers), bool)
+        for at in np.flatnonzero(self.remaining <= self.trigger):
+            if self.done_iterating:
+                break
+            if self.remaining[at] <= BELIEVED * self.atol:
+                converged[at] = True
+                continue
+            seen = outlook(self.problem, self.before[at], self.at[at], self.atol)
+            self._count(seen.n_steps)
+            converged[at], self.reached = seen.gain <= self.atol, seen.gain <= self.route.atol
+            if converged[at]:
+                self.remaining[at] = seen.gain
+            else:
+                self._go_uphill(at, seen)
+        return converged
+
+    def _go_uphill(self, at: int, seen: Outlook) -> None:
+        """Let a start go on where the curvature points to; look again later if that is not much higher."""
+        found, n_steps = uphill(self.problem, self.before[at], float(self.value[at]), seen.ways)
+        self._count(n_steps)
+        gained = 0.0 if found is None else found[2] - self.value[at]
+        if gained < min(seen.gain, self.route.atol) / 4:
+            self.trigger = np.where(np.arange(len(self.trigger)) == at, LATER * self.remaining[at], self.trigger)
+        if found is not None:
+            self._move(at, found)
+
+    def _count(self, n_steps: int) -> None:
+        """Count passes over the rows that led nowhere yet."""
+        for _ in range(n_steps):
+            self.n_iter += 1
+            self._note(self.logs)
 
     def _unmet(self, converged: np.ndarray) -> np.ndarray:
         """Return by how much to lift each entry of starts that came to rest and are no maxima; see `maximum`."""
@@ -267,16 +315,20 @@ class Climb:
         found = higher(self.problem, self.before[at], float(self.value[at]), steps, group)
         if found is None:
             return False
-        fresh = {"rested": self.value[at], "longest": 1.0, "limit": 4.0, "step_gain": np.inf, "look_gain": np.inf}
-        before, log, value, new = found
-        fresh |= {"before": before, "at": new, "value": value, "logs": log, "look_value": value, "remaining": np.inf}
+        self._move(at, found, rested=self.value[at])
+        return True
+
+    def _move(self, at: int, point: tuple, **fresh: float) -> None:
+        """Let a start go on from a higher point, without what its old place said."""
+        before, log, value, new = point
+        fresh |= {"longest": 1.0, "limit": 4.0, "step_gain": np.inf, "look_gain": np.inf, "remaining": np.inf}
+        fresh |= {"before": before, "at": new, "value": value, "logs": log, "look_value": value}
         for name, own in fresh.items():
             array = getattr(self, name).copy()  # others may hold on to what it was
             array[at] = own
             setattr(self, name, array)
         self.underway = (self.numbers, self.before)
         self.final[self.numbers[at]] = value
-        return True
 
     def _remember(self, at: int, converged: bool) -> None:
         number, remaining = int(self.numbers[at]), float(self.remaining[at])

@@ -58,7 +58,8 @@ def fit(
     The objective, ``log-likelihood + sum(prior * log(tables))``, never falls along a start. After some plain
     iterations each second step is a leap in the direction of the last two (SQUAREM), taken only where it does
     not lower the objective. A start ends when the gain that is left, extrapolated from the size of the last steps
-    and the rate at which they shrink, is below ``atol``; the best one is then polished to a twentieth of that.
+    and the rate at which they shrink, is below ``atol``; the best one is then polished to a twentieth of that. There
+    the curvature has the last word, which knows of directions in which EM crawls, and of saddles.
 
     Where a start comes to rest, the conditions of a maximum are checked, zeros included. Entries at or near zero whose
     derivative promises more than ``atol`` are lifted, and EM goes on from there, as long as it helps. Maxima on the
@@ -185,11 +186,19 @@ class _ClockOnly:
 
 def _retried(found: Fit, problem: Problem, route: Route, polish: bool, report: Callable, keeper: Keeper) -> Fit:
     """Begin again where small entries are lifted, all at once, as long as it helps."""
+
+    def climbed(start: np.ndarray, route: Route, polish: bool) -> Fit:
+        return _climbed(SharedClimb(Climb(problem, start[None], route, report), 1, keeper), None, polish)
+
     while found.converged and not found.interrupted:
-        start = all_lifted(problem, found.tables)[None]
-        again = _climbed(SharedClimb(Climb(problem, start, route, report), 1, keeper), None, polish)
-        if again.objective <= found.objective + WORTH * route.atol:
+        start, least = all_lifted(problem, found.tables), found.objective + WORTH * route.atol
+        if (start == found.tables).all():
+            return found
+        again = climbed(start, replace(route, target=max(route.target, least)), polish=False)  # most lead back
+        if again.objective <= least:
             return replace(found, interrupted=again.interrupted)
+        if polish and not again.interrupted:
+            again = _higher_fit(again, climbed(again.tables, route, polish), route.atol)
         found = _higher_fit(found, again, route.atol)
     return found
 

@@ -325,6 +325,25 @@ def test_time_limit_returns_the_forest_so_far_with_its_own_likelihood(monkeypatc
     assert set(learner.levels_) == set(learner.latents_)
 
 
+def test_batches_finish_their_em_after_a_time_limit():
+    """A tenth of the limit is kept for it, also where it looks at some rows at a time."""
+    frame = planted(400, groups=(5,) * 60, lead=0.6)
+    with pytest.warns(UserWarning, match="time limit stopped the search") as caught:
+        learner = HLTA(time_limit=5.0, batch_size=200, n_epochs=1, random_state=0, **QUIET).fit(frame)
+    assert learner.remaining_gain_ == 0
+    assert "Its EM was not finished" not in str(caught[0].message)
+    assert learner.log_likelihood_ == pytest.approx(log_likelihood(learner.tree_, frame), rel=1e-12)
+    assert learner.history_["log_likelihood"].iloc[-1] == pytest.approx(learner.log_likelihood_)
+
+
+def test_batches_without_time_say_that_em_was_not_finished():
+    frame = planted(3000, groups=(5,) * 8, lead=0.6)
+    with pytest.warns(UserWarning, match="Its EM was not finished: an unknown number of nats"):
+        learner = HLTA(time_limit=0.01, batch_size=100, **QUIET).fit(frame)
+    assert learner.remaining_gain_ == np.inf
+    assert learner.log_likelihood_ == pytest.approx(log_likelihood(learner.tree_, frame), rel=1e-12)
+
+
 @pytest.mark.parametrize("call", [1, 3])
 @pytest.mark.parametrize("where", ["hidden_variable", "nearest_columns"])
 def test_ctrl_c_at_any_place_returns_the_forest_so_far(monkeypatch, where, call):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from pgmpy_latent._arrays import WIDE
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.information import DECIMALS, block_information, chance_information
 from pgmpy_latent.learners._skeleton import grown_tree
@@ -43,6 +44,11 @@ class Root:
         """Number of states."""
         return len(self.share)
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is a column of many states, whose posterior would hardly hold anything but zeros."""
+        return self.evidence.messages is None and self.n_states > WIDE
+
     def patterns(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the posterior of each pattern of evidence, and the pattern of each row."""
         messages = self.evidence.messages
@@ -65,6 +71,91 @@ class Root:
         if self.heard is not None:
             found[:, ~self.heard] = 0.0
         return found
+
+    def counts_with(self, weighted: np.ndarray) -> np.ndarray:
+        """Return the joint counts of another node, whose posterior times the weights of the rows is given, and this.
+
+        Parameters
+        ----------
+        weighted : array, shape (states of the other, rows)
+
+        Returns
+        -------
+        array, shape (states of the other, states)
+
+        Examples
+        --------
+        >>> root = Root(0, Evidence(np.array([1, 0, 1]), 2), np.array([1 / 3, 2 / 3]), None)
+        >>> root.counts_with(np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]]))
+        array([[0. , 1.5],
+               [1. , 0.5]])
+        """
+        if not self.is_wide:
+            return weighted @ self.posterior().T
+        seen = np.flatnonzero(self.evidence.index >= 0)
+        states = self.evidence.index[seen]
+        return np.stack([np.bincount(states, own[seen], minlength=self.n_states) for own in weighted])
+
+
+def joint_counts(left: Root, right: Root, weights: np.ndarray) -> np.ndarray:
+    """Return the expected joint counts of two roots: (states of the left one, states of the right one)."""
+    if not left.is_wide:
+        return right.counts_with(left.posterior() * weights)
+    if not right.is_wide:
+        return left.counts_with(right.posterior() * weights).T
+    rows, columns = left.evidence.index, right.evidence.index
+    seen = np.flatnonzero((rows >= 0) & (columns >= 0))
+    cells = rows[seen].astype(np.int64) * right.n_states + columns[seen]
+    counts = np.bincount(cells, weights[seen], minlength=left.n_states * right.n_states)
+    return counts.reshape(left.n_states, right.n_states)
+
+
+class Posteriors:
+    """The posteriors of several roots below each other, so that one product compares another node with all of them.
+
+    Parameters
+    ----------
+    roots : dict
+        Slot -> root.
+
+    Examples
+    --------
+    >>> root = Root(0, Evidence(np.array([0, 1]), 2), np.array([0.5, 0.5]), None)
+    >>> {slot: round(shared, 4) for slot, shared in Posteriors({7: root}).information(np.eye(2)).items()}
+    {7: 0.6931}
+    """
+
+    def __init__(self, roots: Mapping[int, Root]):
+        self.n_slots = len(roots)
+        self.wide = {slot: root for slot, root in roots.items() if root.is_wide}
+        narrow = {slot: root.posterior() for slot, root in roots.items() if not root.is_wide}
+        ends = np.cumsum([len(one) for one in narrow.values()]).tolist()
+        self.first = dict(zip(narrow, [0, *ends[:-1]], strict=False))
+        self.narrow = np.concatenate(list(narrow.values())) if narrow else None
+
+    def information(self, weighted: np.ndarray) -> dict[int, float]:
+        """Return, for each slot, what it says about a node: its posterior times the weights is (states, rows)."""
+        alone = np.zeros(1, np.int64)
+        found = {}
+        if self.first:
+            shared = block_information(weighted @ self.narrow.T, alone, list(self.first.values()))[0]
+            found = dict(zip(self.first, shared.tolist(), strict=True))
+        for slot, root in self.wide.items():
+            found[slot] = float(block_information(root.counts_with(weighted), alone, alone)[0, 0])
+        return found
+
+    def write(self, slot: int, posterior: np.ndarray) -> None:
+        """Replace a posterior by one with as many states or fewer; places that are left over say nothing."""
+        begin = self.first[slot]
+        after = [other for other in self.first.values() if other > begin]
+        end = min(after, default=len(self.narrow))
+        self.narrow[begin : begin + len(posterior)] = posterior
+        self.narrow[begin + len(posterior) : end] = 0.0
+
+    def drop(self, slot: int) -> None:
+        """Let a slot say nothing."""
+        if self.wide.pop(slot, None) is None:
+            self.write(slot, self.narrow[:0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,11 +244,7 @@ class Frontier:
         self.n_parameters += len(share) - 1
 
     def _lay_out(self) -> None:
-        """Put the posteriors of all roots below each other, so that one product compares a root with all others."""
-        posteriors = {slot: root.posterior() for slot, root in enumerate(self.roots) if root is not None}
-        ends = np.cumsum([len(one) for one in posteriors.values()]).tolist()
-        self.first = dict(zip(posteriors, [0, *ends[:-1]], strict=True))
-        self.posteriors = np.concatenate(list(posteriors.values()))
+        self.posteriors = Posteriors({slot: root for slot, root in enumerate(self.roots) if root is not None})
 
     @property
     def n_roots(self) -> int:
@@ -231,12 +318,13 @@ class Frontier:
     def _compare(self, slot: int, gone: int) -> None:
         """Find the information that a new root shares with all others; nothing else is computed again."""
         own = self.roots[slot].posterior()
-        self._write(slot, own)
-        self._write(gone, np.empty((0, own.shape[1])))
-        counts = (own * self.data.weights) @ self.posteriors.T
-        shared = block_information(counts, np.zeros(1, np.int64), list(self.first.values()))[0]
+        if slot in self.posteriors.wide:
+            self._lay_out()
+        else:
+            self.posteriors.write(slot, own)
+            self.posteriors.drop(gone)
         fresh = np.full(len(self.roots), -np.inf)
-        for other, value in zip(self.first, shared.tolist(), strict=True):
+        for other, value in self.posteriors.information(own * self.data.weights).items():
             if self.roots[other] is not None and other != slot:
                 fresh[other] = value
         fresh = self.adjusted(fresh, len(own), self._n_states)
@@ -250,16 +338,8 @@ class Frontier:
         information[slot] = information[:, slot] = fresh
         self.most = np.where(led, -np.inf, np.maximum(self.most, fresh))
         self.most[led] = information[led].max(axis=1)
-        if 2 * self.n_roots < len(self.first):
+        if 2 * self.n_roots < self.posteriors.n_slots:
             self._lay_out()
-
-    def _write(self, slot: int, posterior: np.ndarray) -> None:
-        """Replace a posterior by one with as many states or fewer; places that are left over say nothing."""
-        begin = self.first[slot]
-        after = [other for other in self.first.values() if other > begin]
-        end = min(after, default=len(self.posteriors))
-        self.posteriors[begin : begin + len(posterior)] = posterior
-        self.posteriors[begin + len(posterior) : end] = 0.0
 
     def tree(self, names: list[Hashable]) -> LatentTree:
         """Return the forest; hidden nodes, called so in the order in which they came, before the columns."""

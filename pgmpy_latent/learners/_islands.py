@@ -262,5 +262,6 @@ def _parts(group: Group) -> list[tuple[int, np.ndarray]]:
 def _rarity(variable: Variable, codes: np.ndarray, masses: np.ndarray) -> np.ndarray:
     """Return the chance that a variable is not in its most frequent state, by pattern."""
     beliefs = variable.beliefs[codes]
-    usual = int(np.argmax(masses @ beliefs))
-    return beliefs.sum(axis=1) - beliefs[:, usual]
+    usual = np.zeros(variable.n_states)
+    usual[np.argmax(masses @ beliefs)] = 1.0
+    return beliefs.sum(axis=1) - beliefs @ usual

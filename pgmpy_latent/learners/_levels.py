@@ -21,10 +21,10 @@ from pgmpy_latent.learners._variables import (
     Variable,
     columns_as_variables,
     hidden_variable,
+    joint_counts,
     log_likelihood_alone,
     nearest_variables,
     share_of,
-    stacked_beliefs,
 )
 from pgmpy_latent.neighbours import nearest_columns
 from pgmpy_latent.operators._edges import normalised
@@ -79,9 +79,7 @@ class Forest:
 
     def link(self, parent: Variable, child: Variable) -> None:
         """Put a root below another one."""
-        beliefs, _ = stacked_beliefs([parent, child])
-        above, below = beliefs[: parent.n_states], beliefs[parent.n_states :]
-        counts = (above * self.weights) @ below.T
+        counts = joint_counts(parent, child, self.weights)
         expected = share_of(child, self.weights)
         self.parents[child.node], self.tables[child.node] = parent.node, normalised(counts + expected)
         self.n_parameters += (parent.n_states - 1) * (child.n_states - 1)
@@ -261,13 +259,17 @@ class LevelsPolicy:
     def _fit(self, state: State) -> Step:
         if self.batch_size >= self.data.n_distinct:
             return self._fit_at_once(state)
-        return self._fit_in_batches(state)
+        return self._fit_in_batches(state, time.perf_counter() + CHUNK_SECONDS)
 
     def finish(self, state: State) -> Step:
-        """Fit the current tree to the end, unless that takes batches of rows."""
-        if self.batch_size < self.data.n_distinct or not state.tree.latent.any():
+        """Fit the current tree to the end, linked or not, as far as the time allows."""
+        if not state.tree.latent.any():
             return Step(state)
-        return self._fit_at_once(state)
+        if self.batch_size >= self.data.n_distinct:
+            return self._fit_at_once(state)
+        taken = self._fit_in_batches(replace(state, memory={"epoch": 0, "batch": 0, **state.memory}), np.inf)
+        self.search.remaining_gain = 0.0 if taken.state.finished else np.inf
+        return taken
 
     def _fit_at_once(self, state: State) -> Step:
         rows = next(self.data.blocks(self.data.n_rows)) if isinstance(self.data, SparseRows) else self.data
@@ -277,30 +279,35 @@ class LevelsPolicy:
         score = self.score(tree, found.log_likelihood)
         return Step(State(tree, score, found.log_likelihood, state.step + 1, state.memory, True), "fit", None)
 
-    def _fit_in_batches(self, state: State) -> Step:
-        """Take steps of stepwise EM for a while."""
-        tree, memory = state.tree, state.memory
+    def _fit_in_batches(self, state: State, ends: float) -> Step:
+        """Take steps of stepwise EM for a while; what was done when the time is up is kept."""
+        memory = state.memory
         epoch, batch, running = memory["epoch"], memory["batch"], _running(memory)
         prior = max(self.search.settings.prior, LEAST_PRIOR)
-        ends = time.perf_counter() + CHUNK_SECONDS
-        tables, batches = None, self._batches(epoch)
+        layout = Layout([table.shape for table in state.tree.tables])
+        tables, batches = layout.pack(state.tree.tables), self._batches(epoch)
         while True:
-            self.search.tick()
+            try:
+                self.search.tick()
+            except KeyboardInterrupt:
+                self.search.note_interrupt()
+                break
             rows = batches[batch]
-            engine = engine_for(tree, self._rows(*rows))
-            tables = engine.layout.pack(tree.tables) if tables is None else tables
+            engine = engine_for(state.tree, self._rows(*rows))
             _, counts = engine.expected_counts(tables)
             weight = float(rows[1].sum())
             first = Running(counts / weight, weight)
             running = first if running is None else running.blended(first.counts, weight, DECAY)
-            tables = m_step(running.counts * self.data.total_weight, engine.layout, prior, tables, None)
+            tables = m_step(running.counts * self.data.total_weight, layout, prior, tables, None)
             batch += 1
             if batch == len(batches):
                 epoch, batch = epoch + 1, 0
                 batches = self._batches(epoch)
             if epoch == self.n_epochs or time.perf_counter() > ends:
                 break
-        tree = tree.with_tables(engine.layout.unpack(tables))
+        if (epoch, batch) == (memory["epoch"], memory["batch"]):  # there was no time for a step
+            return Step(state)
+        tree = state.tree.with_tables(layout.unpack(tables))
         memory = {**memory, "epoch": epoch, "batch": batch, **_as_numbers(running)}
         if epoch < self.n_epochs:
             return Step(replace(state, tree=tree, memory=memory))

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import xlogy
 
-from pgmpy_latent.information import block_information
-from pgmpy_latent.learners._frontier import PairModel, Root, root_above
+from pgmpy_latent.learners._frontier import PairModel, Posteriors, Root, joint_counts, root_above
 from pgmpy_latent.learners._search import Search
 from pgmpy_latent.operators._edges import normalised
 from pgmpy_latent.propagation.engine import TreeEngine
@@ -201,14 +200,12 @@ class Pair:
     def _promise(self, model: PairModel) -> float:
         """Return what the model gains, and what a link to the root that it says most about would gain."""
         own = root_above(-1, self.roots, model, self._engine(self.roots, len(model.share))).posterior()
-        posteriors, starts = self._related_posteriors
-        shared = block_information((own * self.weights) @ posteriors.T, [0], starts)
-        return model.gain + float(self.weights.sum() * shared.max())
+        shared = self._related_posteriors.information(own * self.weights)
+        return model.gain + float(self.weights.sum() * max(shared.values()))
 
     @cached_property
-    def _related_posteriors(self) -> tuple[np.ndarray, list[int]]:
-        ends = np.cumsum([root.n_states for root in self.related]).tolist()
-        return np.concatenate([root.posterior() for root in self.related]), [0, *ends[:-1]]
+    def _related_posteriors(self) -> Posteriors:
+        return Posteriors(dict(enumerate(self.related)))
 
     def _engine(self, roots: Sequence[Root], n_states: int) -> TreeEngine:
         if len(roots) not in self._plans:
@@ -252,8 +249,7 @@ class Pair:
     @cached_property
     def _joint(self) -> np.ndarray:
         """Expected joint counts of the two roots."""
-        left, right = self.roots
-        return (left.posterior() * self.weights) @ right.posterior().T
+        return joint_counts(*self.roots, self.weights)
 
     def _fit(self, engine: TreeEngine, starts: np.ndarray, **options):
         n_jobs = self.search.n_jobs
@@ -271,10 +267,12 @@ class Pair:
     @cached_property
     def _saturated(self) -> float:
         """The gain of the best joint distribution of the two roots, by EM: no number of states can exceed it."""
-        left, right = self.roots
-        plan = compile_plan([-1, 0], {0: left.evidence, 1: right.evidence})
-        engine = TreeEngine(plan, [left.n_states, right.n_states], self.weights)
-        counts = self._joint + max(self._joint.sum(), 1.0) / self._joint.size  # begin where nothing is ruled out
+        (above, below), joint = self.roots, self._joint
+        if above.is_wide:  # as a leaf it takes no square of its states
+            above, below, joint = below, above, joint.T
+        plan = compile_plan([-1, 0], {0: above.evidence, 1: below.evidence})
+        engine = TreeEngine(plan, [above.n_states, below.n_states], self.weights)
+        counts = joint + max(joint.sum(), 1.0) / joint.size  # begin where nothing is ruled out
         table = counts / counts.sum(axis=1, keepdims=True)
         share = counts.sum(axis=1, keepdims=True).T / counts.sum()
         found = self.search.fit(engine, engine.layout.pack([share, table]), prior=0.0)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
-from pgmpy_latent._arrays import one_blas_thread
+from pgmpy_latent._arrays import WIDE, one_blas_thread
 from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.information import block_information
 from pgmpy_latent.neighbours import Nearest, Neighbours
@@ -32,15 +33,15 @@ class Variable:
     read : callable
         Returns the code of each row: what it shows of the variable. Of a column these are the states, and the number
         of states where a cell is missing.
-    beliefs : array, shape (n_codes, n_states)
-        P(state | code); zeros where nothing is seen.
+    beliefs : array or sparse array, shape (n_codes, n_states)
+        P(state | code); zeros where nothing is seen. Sparse for a column of many states.
     messages : array, shape (n_codes, n_states), or None
         Likelihood of what is seen, given each state, up to a factor; None: the states themselves are seen.
     """
 
     node: int
     read: Callable[[], np.ndarray]
-    beliefs: np.ndarray
+    beliefs: np.ndarray | sparse.csr_array
     messages: np.ndarray | None = None
 
     @property
@@ -51,7 +52,12 @@ class Variable:
     @property
     def n_codes(self) -> int:
         """Number of codes."""
-        return len(self.beliefs)
+        return self.beliefs.shape[0]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is a column of many states."""
+        return self.n_states > WIDE
 
     def evidence(self, codes: np.ndarray) -> Evidence:
         """Return what rows with these codes say."""
@@ -74,9 +80,16 @@ def columns_as_variables(data: CategoricalData | SparseRows) -> list[Variable]:
         return [Variable(at, _reader(data.column, at), np.eye(2)) for at in range(len(data.columns))]
     found = []
     for at, card in enumerate(data.cards.tolist()):
-        seen = np.eye(card + int(data.has_missing[at]), card)
+        seen = _states_seen(card + int(data.has_missing[at]), card)
         found.append(Variable(at, _reader(_filled(data, card), at), seen))
     return found
+
+
+def _states_seen(n_codes: int, n_states: int) -> np.ndarray | sparse.csr_array:
+    if n_states <= WIDE:
+        return np.eye(n_codes, n_states)
+    states = np.arange(n_states)
+    return sparse.csr_array((np.ones(n_states), (states, states)), shape=(n_codes, n_states))
 
 
 def _reader(read: Callable[[int], np.ndarray], at: int) -> Callable[[], np.ndarray]:
@@ -179,17 +192,43 @@ def _soft_pairs(
     variables: Sequence[Variable], weights: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield variables, other variables, and the mutual information of their posteriors, taken to be independent."""
-    blocks = [np.arange(first, min(first + BLOCK, len(variables))) for first in range(0, len(variables), BLOCK)]
+    is_wide = np.array([variable.is_wide for variable in variables], dtype=bool)
+    narrow = np.flatnonzero(~is_wide)
+    blocks = [narrow[first : first + BLOCK] for first in range(0, len(narrow), BLOCK)]
+    blocks += [np.array([at]) for at in np.flatnonzero(is_wide)]
     for number, left in enumerate(blocks):
-        ours, our_starts = stacked_beliefs([variables[at] for at in left])
-        weighted = ours * weights
+        ours, our_starts = _stacked_beliefs([variables[at] for at in left])
         for right in blocks[number:]:
-            theirs, starts = (ours, our_starts) if right is left else stacked_beliefs([variables[at] for at in right])
-            yield left, right, block_information(weighted @ theirs.T, our_starts, starts)
+            if right is left and is_wide[left[0]]:
+                continue  # nothing to compare, and the square of its states
+            theirs, starts = (ours, our_starts) if right is left else _stacked_beliefs([variables[at] for at in right])
+            yield left, right, block_information(_products(ours, theirs, weights), our_starts, starts)
 
 
-def stacked_beliefs(variables: Sequence[Variable]) -> tuple[np.ndarray, np.ndarray]:
-    """Return P(state | row) of several variables below each other, and where each begins: (states, rows)."""
+def _stacked_beliefs(variables: Sequence[Variable]) -> tuple[np.ndarray | sparse.csr_array, np.ndarray]:
+    """Return P(state | row) of several variables, or a wide one, and where each begins: (states, rows)."""
     starts = np.cumsum([0, *(variable.n_states for variable in variables[:-1])])
+    if variables[0].is_wide:
+        return variables[0].beliefs[variables[0].read()].T.tocsr(), starts
     beliefs = [np.ascontiguousarray(variable.beliefs.T)[:, variable.read()] for variable in variables]
     return np.concatenate(beliefs), starts
+
+
+def _products(left, right, weights: np.ndarray) -> np.ndarray:
+    """Return the sums over rows of products of beliefs (states, rows), sparse or not."""
+    found = (left * weights) @ right.T
+    return found.toarray() if sparse.issparse(found) else found
+
+
+def joint_counts(left: Variable, right: Variable, weights: np.ndarray) -> np.ndarray:
+    """Return the joint counts of two variables, taken to be independent given the row.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import encode
+    >>> data = encode(np.array([[0, 1], [1, 0], [1, 0]]))
+    >>> joint_counts(*columns_as_variables(data), data.weights)
+    array([[0., 1.],
+           [2., 0.]])
+    """
+    return _products(_stacked_beliefs([left])[0], _stacked_beliefs([right])[0], weights)

@@ -183,7 +183,7 @@ class HLTA(SearchingLearner):
             n_epochs=int(self.n_epochs),
         )
         outcome = search.run(policy.start, policy.advance, policy.check, policy.finish)
-        if outcome.stopped is not None:  # what islands made of it was an estimate
+        if outcome.stopped is not None and outcome.remaining_gain > 0:  # what islands made of it is an estimate
             exact = policy.log_likelihood(outcome.tree)
             outcome = replace(outcome, log_likelihood=exact, score=policy.score(outcome.tree, exact))
         sizes = outcome.memory["sizes"]

@@ -141,7 +141,7 @@ class TreeEngine:
     def _place_sites(self) -> None:
         """Lay the slots of all sites out in one vector."""
         sites = self.plan.sites
-        self.site_card = self.cards[[site.node for site in sites]]
+        self.site_card = np.array([1 if site.single else self.cards[site.node] for site in sites], dtype=np.int64)
         self.site_step = np.where(self.site_card <= 2, 2, (self.site_card + 3) // 4 * 4)  # as in vectors.stride
         sizes = np.diff(self.plan.site_slots) * self.site_step
         sizes = (sizes + CACHE_LINE - 1) // CACHE_LINE * CACHE_LINE
@@ -326,7 +326,7 @@ class TreeEngine:
     def walk(self, tables: np.ndarray, without: Iterable[int] = ()) -> RowWalk:
         """Send all messages up, and return what can walk along them row by row. ``without`` is that of ``beliefs``."""
         muted = self._nothing_muted
-        cut = set(without)
+        cut = {node for node in without if self.plan.parents[node] >= 0}
         if cut:
             carries = (EDGE, LEAF_ABOVE, LEAF_BELOW)
             muted = np.array([s.kind in carries and s.table in cut for s in self.plan.steps], dtype=np.int8)

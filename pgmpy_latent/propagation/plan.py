@@ -115,6 +115,7 @@ class Site:
     whole: bool  # not one of several copies of a node that was cut
     has_prior: bool
     links: list[tuple[int, int, bool]] = field(default_factory=list)  # neighbour, table, am I the parent
+    single: bool = False  # has one state, and the node, a root that nothing else is linked to, is its leaf
 
 
 @dataclass(frozen=True)
@@ -309,6 +310,9 @@ class _Compiler:
 
     def compile(self, component: list[int], preferred: frozenset[int]) -> None:
         """Write the operations of one component."""
+        if self._is_lone_column(component):
+            self._finish_alone(component[0])
+            return
         pivot = self._best_pivot(component, preferred)
         upward, towards = self._orient(pivot)
         below: dict[int, list[int]] = {site: [] for site in component}
@@ -332,6 +336,20 @@ class _Compiler:
                 self._finish(site, groups)
             else:
                 sent[site] = self._multiply(site, groups)
+
+    def _is_lone_column(self, component: list[int]) -> bool:
+        """Tell whether a component is a root of which rows show the states, and nothing else."""
+        this = self.sites[component[0]]
+        return len(component) == 1 and len(this.evidence) == 1 and this.evidence[0].messages is None
+
+    def _finish_alone(self, site: int) -> None:
+        """Write the operations of a root alone: its table has one row, so it is a leaf below a site with one state.
+
+        As a pivot it would take a vector of its states for each of them.
+        """
+        this = self.sites[site]
+        this.single, this.has_prior = True, False
+        self._finish(site, [self._receive_leaf(site, site, this.node, False)])
 
     def _orient(self, pivot: int) -> tuple[list[int], dict[int, tuple[int, int, bool]]]:
         """Return the sites with the pivot last, and for each its link towards the pivot."""
@@ -363,8 +381,15 @@ class _Compiler:
         candidates = [site for site in candidates if self.sites[site].node in preferred] or candidates
         if not candidates:  # two copies: the child receives from the parent
             candidates = [site for site in component if not any(mine for _, _, mine in self.sites[site].links)]
-        candidates = [site for site in candidates if self._width(site) <= WIDEST] or candidates
+        narrow = [site for site in candidates if self._width(site) <= WIDEST]
+        candidates = narrow or self._known_parents(component) or candidates
         return min(candidates, key=lambda site: (round(cost[site], 6), not self.sites[site].has_prior, site))
+
+    def _known_parents(self, component: list[int]) -> list[int]:
+        """Return the copy of a known parent, if the component is an edge between it and a leaf."""
+        if len(component) > 2:
+            return []
+        return [site for site in component if not self.sites[site].whole and self.sites[site].links[0][2]]
 
     def _width(self, site: int) -> int:
         """Return how many numbers a site takes to hold the states that rows show; as a leaf it would take a table's."""

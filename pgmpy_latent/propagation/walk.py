@@ -104,7 +104,7 @@ class RowWalk:
         """Node -> (site, slot) where all that the node's site received is multiplied."""
         final = {}
         for step in self.plan.steps:
-            if step.kind == PIVOT:
+            if step.kind == PIVOT and not self.plan.sites[step.site].single:
                 final[self.plan.sites[step.site].node] = (step.site, -1)
             elif step.kind == EDGE:
                 final[self.plan.sites[step.a].node] = (step.a, step.b)
@@ -245,7 +245,7 @@ class RowWalk:
         found = np.zeros((len(codes), card))
         seen = codes >= 0
         found[seen, codes[seen]] = 1.0
-        if not seen.all():  # then it is not cut, and hangs below its parent
+        if not seen.all():  # then it is not cut, and hangs below its parent, or below the single state of a root alone
             step = self.plan.steps[self._leaf_step[node]]
             if step.table in self.cut:
                 found[~seen] = 1.0
@@ -259,7 +259,7 @@ class RowWalk:
         if node in self._final:
             place = self._final[node]
             path = []
-        elif self.plan.evidence[node][0].complete and self.plan.parents[node] < 0:
+        elif self.plan.parents[node] < 0:  # alone
             return []
         else:
             at = self._leaf_step[node]
@@ -448,7 +448,7 @@ class RowWalk:
             if node not in inside:  # the messages below leave out what was taken out of this evidence
                 constants += sum(p.log_scales[p.index] for p in pieces if p.log_scales is not None)
         for step in self.plan.steps:
-            receiver = self.plan.sites[step.site].node
+            receiver = self._node_of_component(step.site)
             if step.kind in (EDGE, LEAF_ABOVE, LEAF_BELOW) and receiver in inside:
                 sender = self.plan.sites[step.a].node if step.kind == EDGE else step.leaf
                 if sender not in inside:
@@ -456,6 +456,11 @@ class RowWalk:
             elif step.kind == PIVOT and receiver not in inside:
                 constants += self._component_log_likelihoods(step)
         return {node: tuple(pieces) for node, pieces in evidence.items() if pieces}, constants
+
+    def _node_of_component(self, site: int) -> int:
+        """Return the node of a site; if it is the copy of a known parent, the child, whose table is used there."""
+        this = self.plan.sites[site]
+        return self.plan.sites[this.links[0][0]].node if not this.whole and this.links[0][2] else this.node
 
     def _as_evidence(self, step) -> Evidence:
         messages = self._slots(step.site, step.slot, step.count).copy()
