@@ -40,10 +40,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from pgmpy_latent.classification._em import Problem, step
-from pgmpy_latent.classification._rows import training
-from pgmpy_latent.classification._starts import draw_starts
+from pgmpy_latent.classification.em import Problem, step
 from pgmpy_latent.classification.lcm import LatentClassificationModel
+from pgmpy_latent.classification.rows import training
+from pgmpy_latent.classification.starts import draw_starts
 
 #: Name in the paper -> file.
 FILES = {

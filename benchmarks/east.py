@@ -20,10 +20,11 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, em, row_log_likelihoods, sample, scores
-from pgmpy_latent.data import encode
+from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, row_log_likelihoods, sample, scores
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.operators import make_regular
-from pgmpy_latent.queries import encode_for, engine_for
+from pgmpy_latent.tables.encode import encode
 
 # -- synthetic tables: the true model is known
 #: Draws of parameters and rows.

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent import TreeEM, em, encode
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.plan import Evidence, compile_plan
-from pgmpy_latent.starts import random_tables
+from pgmpy_latent import TreeEM, encode
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.starts import random_tables
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
 
 LC = "one iteration, latent class, 20,000 rows x 20 ternary items, 5 classes"
 FIT = "fit from 20 random starts, same data"
@@ -178,8 +179,8 @@ import numpy as np, pandas as pd
 from benchmarks import runner
 from benchmarks.em import engine_of, iterate
 from pgmpy_latent import encode
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.inference.plan import Evidence, compile_plan
 rng = np.random.default_rng(5)
 group = rng.integers(0, 4, size=1_000_000)
 chance = rng.random((4, 50))

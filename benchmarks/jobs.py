@@ -29,8 +29,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.east import synthetic
 from pgmpy_latent import EAST, BinG, SplitMerge, TreeEM, datasets, encode, sample, standard_errors, support
-from pgmpy_latent._checkpoint import Checkpoint
-from pgmpy_latent.convert import model_text
+from pgmpy_latent.model.convert import model_text
+from pgmpy_latent.runtime.checkpoint import Checkpoint
 
 ONE, THREADS, PROCESSES, COLD = "one worker", "two threads", "two processes", "two processes, with their start"
 WAYS = {ONE: (1, "threading"), THREADS: (2, "threading"), PROCESSES: (2, "loky")}

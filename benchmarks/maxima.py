@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import EAST, BinG, CategoricalData, LatentTree, SplitMerge, em, encode
-from pgmpy_latent.queries import engine_for
+from pgmpy_latent import EAST, BinG, CategoricalData, LatentTree, SplitMerge, encode
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.inference.queries import engine_for
 
 #: Entries below this are lifted to it.
 SMALL = 0.01

@@ -31,7 +31,6 @@ from pgmpy_latent import (
     LatentNetwork,
     NetworkEM,
     StructuralEM,
-    em,
     encode,
     log_likelihood,
     network_from_pgmpy,
@@ -39,15 +38,16 @@ from pgmpy_latent import (
     sample,
     scores,
 )
-from pgmpy_latent.convert import to_pgmpy
+from pgmpy_latent.em import fit as em
 from pgmpy_latent.exceptions import DegenerateStateWarning
-from pgmpy_latent.network import blanket, child_lists
-from pgmpy_latent.networks._agglomerate import Scoring, Trace, agglomerate, blanket_states, statistics
-from pgmpy_latent.networks._graph import graph_of, nodes_in_order
-from pgmpy_latent.networks._round_robin import Assignment
-from pgmpy_latent.networks._sizing import Sizing, SizingOptions
-from pgmpy_latent.networks.structural import tables_in_order
-from pgmpy_latent.queries import encode_for, engine_for
+from pgmpy_latent.inference.queries import encode_for, engine_for
+from pgmpy_latent.model.convert import to_pgmpy
+from pgmpy_latent.model.network import blanket, child_lists
+from pgmpy_latent.networks.agglomeration.merging import Scoring, Trace, agglomerate, blanket_states, statistics
+from pgmpy_latent.networks.agglomeration.round_robin import Assignment
+from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
+from pgmpy_latent.networks.graph import graph_of, nodes_in_order
+from pgmpy_latent.networks.structural.structural_em import tables_in_order
 
 AGGLOMERATION, RANDOM = "AgglomerativeCardinality", "EM from random starts"
 #: Pseudo-count of AgglomerativeCardinality, and of the EM that it is compared with.

@@ -32,7 +32,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmpy_latent import LatentTree, TreeEM, datasets, log_likelihood, sample
-from pgmpy_latent.convert import from_pgmpy, to_pgmpy
+from pgmpy_latent.model.convert import from_pgmpy, to_pgmpy
 
 OURS, STEPMIX, POMEGRANATE, PGMPY, PYAGRUM = "ours", "StepMix", "pomegranate", "pgmpy DiscreteEM", "pyAgrum"
 #: Method -> what must be importable for it.

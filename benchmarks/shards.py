@@ -74,7 +74,8 @@ def measure(case: str, folder: str) -> None:
     from distributed import Client, LocalCluster
     from pgmpy.models import DiscreteBayesianNetwork
 
-    from pgmpy_latent import TreeEM, iteration
+    from pgmpy_latent import TreeEM
+    from pgmpy_latent.em import step as iteration
 
     tree = true_tree(case)
     edges = [(tree.names[above], tree.names[node]) for node, above in enumerate(tree.parent) if above >= 0]

@@ -16,10 +16,10 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import RandomStarts, SplitMerge, datasets, sample, scores
-from pgmpy_latent.data import encode
-from pgmpy_latent.learners._search import Search, Settings
-from pgmpy_latent.learners._workshop import Workshop
+from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.operators import make_regular
+from pgmpy_latent.tables.encode import encode
 
 CREDIT = ["A1", "A4", "A5", "A6", "A7", "A9", "A10", "A12", "A13"]
 #: Name -> file, columns left as they are (None: all that are no numbers), thesis' mean BIC of SplitMerge, Standard3 and

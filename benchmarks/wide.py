@@ -106,8 +106,8 @@ def on_planted(learner, n_columns: int) -> dict:
     import time
 
     from pgmpy_latent import encode
-    from pgmpy_latent.learners._levels import NEAREST
-    from pgmpy_latent.neighbours import nearest_columns
+    from pgmpy_latent.learners.hlta.levels import NEAREST
+    from pgmpy_latent.tables.neighbours import nearest_columns
 
     learner.fit(planted(100, 50))  # what is loaded and compiled once is not counted
     data = encode(planted(GROWTH_ROWS, n_columns))

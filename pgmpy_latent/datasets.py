@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.model.tree import LatentTree
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -38,7 +38,7 @@ class NotATreeError(PgmpyLatentError):
 
 
 class InvalidTreeError(PgmpyLatentError):
-    """A tree breaks one of the invariants listed in :func:`pgmpy_latent.tree.check`. Mend what is named."""
+    """A tree breaks one of the invariants listed in :func:`pgmpy_latent.model.tree.check`. Mend what is named."""
 
 
 class ImpossibleRowError(PgmpyLatentError):

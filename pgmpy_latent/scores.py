@@ -15,11 +15,11 @@ from typing import Unpack
 import numpy as np
 from scipy.special import gammaln
 
-from pgmpy_latent.completion import Completed, complete, open_entropy
-from pgmpy_latent.dimension import effective_dimension, n_parameters
-from pgmpy_latent.queries import encode_for, log_likelihood
-from pgmpy_latent.survey import Survey
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.diagnostics.completion import Completed, complete, open_entropy
+from pgmpy_latent.diagnostics.dimension import effective_dimension, n_parameters
+from pgmpy_latent.inference.queries import encode_for, log_likelihood
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.tables.survey import Survey
 
 __all__ = [
     "Summary",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.network import LatentNetwork
-from pgmpy_latent.tree import LatentTree, check
+from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.model.tree import LatentTree, check
 
 try:
     from hypothesis import strategies as st
@@ -19,7 +19,7 @@ except ImportError as error:  # pragma: no cover
 
 
 def assert_valid(tree: LatentTree) -> None:
-    """Raise unless every invariant of a tree holds; see :func:`pgmpy_latent.tree.check`.
+    """Raise unless every invariant of a tree holds; see :func:`pgmpy_latent.model.tree.check`.
 
     Examples
     --------

@@ -22,7 +22,8 @@ from pgmpy_latent import (
     row_log_likelihoods,
 )
 from pgmpy_latent.exceptions import CheckpointError
-from pgmpy_latent.learners import _forest, _levels
+from pgmpy_latent.learners.forests import forest
+from pgmpy_latent.learners.hlta import levels
 from tests import test_checkpoint_classifier as classifier
 from tests import test_kept_em as kept_em
 from tests.samples import sealed
@@ -74,7 +75,7 @@ class Original:
 
 def originals(name, table, path, monkeypatch):
     """Return files of an estimator: of a fit that has come to its end, and of some that were killed on the way."""
-    for module in (_forest, _levels):
+    for module in (forest, levels):
         # a state after every pair, island or batch: tables on which these take seconds would take the tests hours
         monkeypatch.setattr(module, "CHUNK_SECONDS", 0.0)
     learner = estimators()[name]

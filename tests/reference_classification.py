@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 from scipy.stats import multivariate_normal, norm
 
-from pgmpy_latent.classification._edges import FREEDOM, MEAN_WEIGHT
-from pgmpy_latent.classification._model import Moments
+from pgmpy_latent.classification.edges import FREEDOM, MEAN_WEIGHT
+from pgmpy_latent.classification.model import Moments
 
 
 def joint(model, label, component):

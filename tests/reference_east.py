@@ -11,8 +11,8 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from pgmpy_latent import LatentTree, encode
-from pgmpy_latent.learners import _moves
-from pgmpy_latent.learners._moves import Contract, Delete, Introduce, Relocate, Rules
+from pgmpy_latent.learners.east import moves as _moves
+from pgmpy_latent.learners.east.moves import Contract, Delete, Introduce, Relocate, Rules
 from pgmpy_latent.testing import latent_trees, weights_for
 from tests import reference
 

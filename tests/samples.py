@@ -13,14 +13,14 @@ from pgmpy.causal_discovery import _base
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent._checkpoint import Saved
-from pgmpy_latent._plain import back, plain
-from pgmpy_latent.convert import model_from_document, model_text
-from pgmpy_latent.data import encode
-from pgmpy_latent.learners import _searching
-from pgmpy_latent.learners._search import Search
+from pgmpy_latent.learners import search_learner as _searching
+from pgmpy_latent.learners.search import Search
+from pgmpy_latent.model.convert import model_from_document, model_text
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.checkpoint import Saved
+from pgmpy_latent.runtime.lossless_json import back, plain
+from pgmpy_latent.tables.encode import encode
 from pgmpy_latent.testing import latent_trees
-from pgmpy_latent.tree import LatentTree
 from tests import reference
 
 scalars = st.one_of(

@@ -5,8 +5,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent.networks import _agglomerate
-from pgmpy_latent.networks._agglomerate import Scoring, Statistics, Trace, agglomerate, blanket_states, statistics
+from pgmpy_latent.networks.agglomeration import merging as _agglomerate
+from pgmpy_latent.networks.agglomeration.merging import (
+    Scoring,
+    Statistics,
+    Trace,
+    agglomerate,
+    blanket_states,
+    statistics,
+)
 from pgmpy_latent.testing import latent_networks, weights_for
 from tests import reference_agglomeration as slow
 

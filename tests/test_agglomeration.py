@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from pgmpy_latent import AgglomerativeCardinality, LatentNetwork, RandomStarts, StructuralEM, encode, scores, to_pgmpy
 from pgmpy_latent.exceptions import BlanketTooLargeError, DataError
-from pgmpy_latent.network import as_network, topological_order
-from pgmpy_latent.networks import _round_robin
-from pgmpy_latent.networks._round_robin import RISE, Assignment, round_robin
+from pgmpy_latent.model.network import as_network, topological_order
+from pgmpy_latent.networks.agglomeration import round_robin as _round_robin
+from pgmpy_latent.networks.agglomeration.round_robin import RISE, Assignment, round_robin
 from pgmpy_latent.testing import latent_networks, weights_for
 from tests import reference_agglomeration as slow
 from tests.samples import latent_class, press_ctrl_c

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from pgmpy_latent import LatentTree, RandomStarts, row_log_likelihoods, sample, unusual_rows
-from pgmpy_latent.network import as_network
+from pgmpy_latent.model.network import as_network
 from tests import reference
 from tests.test_local_fit import problems, table_of
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 
 from pgmpy_latent import LatentTree, RandomStarts, average_posteriors, classification_table, posterior
-from pgmpy_latent.network import as_network
+from pgmpy_latent.model.network import as_network
 from tests.test_local_fit import problems, table_of
 
 

@@ -11,10 +11,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import pgmpy_latent
-from pgmpy_latent import SplitMerge, em, encode, queries
+from pgmpy_latent import SplitMerge, encode
+from pgmpy_latent.em import fit as em
 from pgmpy_latent.exceptions import NoOverlapWarning
-from pgmpy_latent.information import mutual_information
+from pgmpy_latent.inference import queries
 from pgmpy_latent.learners.baselines import _SMOOTHING, Baseline, _strongest_forest, _tables_of_filled
+from pgmpy_latent.tables.dependence import mutual_information
 from tests import reference
 
 MODELS = ["independence", "chow_liu", "latent_class"]

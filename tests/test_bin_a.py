@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 
 from pgmpy_latent import BinA, datasets, encode, mutual_information, sample
-from pgmpy_latent.learners._frontier import Frontier
-from pgmpy_latent.learners._pairs import Pair
-from pgmpy_latent.learners.bin_a import AsClustered, merges_of
+from pgmpy_latent.learners.forests.bin_a import AsClustered, merges_of
+from pgmpy_latent.learners.local.pairs import Pair
+from pgmpy_latent.learners.local.roots import Frontier
 from tests import reference
 from tests.samples import clusters, columns_below, leafy_tree
 

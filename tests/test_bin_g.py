@@ -11,11 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import Baseline, BinA, BinG, datasets, encode, from_pgmpy, load, log_likelihood, sample, save, scores
 from pgmpy_latent.exceptions import DataError, FewRowsWarning, NoOverlapWarning
-from pgmpy_latent.information import pairwise_information
-from pgmpy_latent.learners import _forest
-from pgmpy_latent.learners._frontier import Frontier
-from pgmpy_latent.learners._pairs import Pair
-from pgmpy_latent.learners._search import Search
+from pgmpy_latent.learners.forests import forest as _forest
+from pgmpy_latent.learners.local.pairs import Pair
+from pgmpy_latent.learners.local.roots import Frontier
+from pgmpy_latent.learners.search import Search
+from pgmpy_latent.tables.dependence import pairwise_information
 from tests import reference
 from tests.samples import Notes, assert_same_tree, clusters, columns_below, leafy_tree, same_by_name, small_tables
 

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgmpy_latent import CategoricalData, encode, log_likelihood, sample
-from pgmpy_latent._jobs import work_through
-from pgmpy_latent._resampling import batches, drawn_from_model, drawn_from_rows, n_rows_of
+from pgmpy_latent.diagnostics.goodness import degrees_of_freedom, deviance_and_pearson
+from pgmpy_latent.diagnostics.resampling import batches, drawn_from_model, drawn_from_rows, n_rows_of
 from pgmpy_latent.exceptions import WeightError
-from pgmpy_latent.learners import _class_draws
-from pgmpy_latent.learners._class_choice import recommended
-from pgmpy_latent.learners._class_draws import Refit, refitted
-from pgmpy_latent.learners._goodness import degrees_of_freedom, deviance_and_pearson
-from pgmpy_latent.queries import encode_for
+from pgmpy_latent.inference.queries import encode_for
+from pgmpy_latent.runtime.parallel import work_through
+from pgmpy_latent.selection import class_draws
+from pgmpy_latent.selection.class_choice import recommended
+from pgmpy_latent.selection.class_draws import Refit, refitted
 from tests.samples import latent_class, small_tables
 
 
@@ -150,8 +150,8 @@ def test_drawn_tables_are_fitted_as_well_as_by_many_starts(monkeypatch):
     data = encode_for(model, sample(model, 200, random_state=0))
     seeds = [np.random.SeedSequence(0, spawn_key=(at,)) for at in range(20)]
     quick = refitted(model, larger, data, seeds, 0.0)
-    monkeypatch.setattr(_class_draws, "RANDOM_STARTS", 60)
-    monkeypatch.setattr(_class_draws, "STAGES", ())
+    monkeypatch.setattr(class_draws, "RANDOM_STARTS", 60)
+    monkeypatch.setattr(class_draws, "STAGES", ())
     thorough = refitted(model, larger, data, seeds, 0.0)
     np.testing.assert_allclose(quick.g2, thorough.g2, atol=0.05)
     assert np.mean(quick.ratio) > 0.95 * np.mean(thorough.ratio)

@@ -26,20 +26,21 @@ from pgmpy_latent import (
     RandomStarts,
     SplitMerge,
     StructuralEM,
-    _checkpoint,
-    _fingerprint,
     encode,
     sample,
     scores,
 )
-from pgmpy_latent._checkpoint import Checkpoint, State
-from pgmpy_latent._fingerprint import fingerprint
-from pgmpy_latent._plain import back as _back
-from pgmpy_latent._plain import plain as _plain
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
-from pgmpy_latent.learners import _forest, _levels
-from pgmpy_latent.learners._search import Search
-from pgmpy_latent.sparse import read_sparse
+from pgmpy_latent.learners.forests import forest
+from pgmpy_latent.learners.hlta import levels
+from pgmpy_latent.learners.search import Search
+from pgmpy_latent.runtime import checkpoint as _checkpoint
+from pgmpy_latent.runtime import fingerprint as _fingerprint
+from pgmpy_latent.runtime.checkpoint import Checkpoint, State
+from pgmpy_latent.runtime.fingerprint import fingerprint
+from pgmpy_latent.runtime.lossless_json import back as _back
+from pgmpy_latent.runtime.lossless_json import plain as _plain
+from pgmpy_latent.tables.sparse import read_sparse
 from tests.samples import (
     assert_same_tree,
     labels,
@@ -139,7 +140,7 @@ def test_a_finished_file_returns_its_model_at_once(monkeypatch, tmp_path, table,
     learner = learner.set_params(checkpoint=str(tmp_path / "search.json"))
     first = model_of(learner.fit(table))
     content = Path(learner.checkpoint).read_bytes()
-    monkeypatch.setattr("pgmpy_latent.learners._search.Search.fit", None)  # no EM is run
+    monkeypatch.setattr("pgmpy_latent.learners.search.Search.fit", None)  # no EM is run
     assert_same_tree(model_of(learner.fit(table)), first)
     assert json.loads(content)["finished"]
     learner.set_params(checkpoint=None)
@@ -366,7 +367,7 @@ def test_a_search_with_more_to_try_is_not_taken_for_finished(monkeypatch, tmp_pa
     path = tmp_path / "search.json"
     learner = clone(learner).set_params(checkpoint=path)
     with monkeypatch.context() as patched:
-        for module in (_forest, _levels):
+        for module in (forest, levels):
             patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
         killed_after(patched, n_writes)
         with pytest.raises(Killed):
@@ -408,7 +409,7 @@ def test_counts_below_zero_are_refused_before_em_goes_on(monkeypatch, tmp_path, 
     path = tmp_path / "search.json"
     learner = HLTA(top=1, batch_size=40, n_epochs=3, **QUIET, checkpoint=path)
     with monkeypatch.context() as patched:
-        for module in (_forest, _levels):
+        for module in (forest, levels):
             patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
         killed_after(patched, 9)
         with pytest.raises(Killed):

@@ -9,9 +9,9 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold
 
 from pgmpy_latent import LatentClassificationModel
-from pgmpy_latent._fingerprint import fingerprint_of
-from pgmpy_latent.classification import _wrapper
+from pgmpy_latent.classification import size_search as _wrapper
 from pgmpy_latent.exceptions import CheckpointError
+from pgmpy_latent.runtime.fingerprint import fingerprint_of
 from tests.test_checkpoint import Killed, killed_after
 
 QUIET = {"random_state": 0, "show_progress": False, "n_init": 4, "max_iter": 20, "cv": 3}

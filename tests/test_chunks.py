@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmpy_latent import RandomStarts, _pool, _sources, encode, encode_chunks
+from pgmpy_latent import RandomStarts, encode, encode_chunks
 from pgmpy_latent.exceptions import DataError, UnseenCategoryError, WeightError
+from pgmpy_latent.tables import distinct_rows as _pool
+from pgmpy_latent.tables import sources
 from tests.samples import assert_same_tree
 
 
@@ -101,7 +103,7 @@ def test_parquet_files_folders_and_datasets(monkeypatch, tmp_path, survey):
     pytest.importorskip("pyarrow")
     import pyarrow.dataset as ds
 
-    monkeypatch.setattr(_sources, "PART_CELLS", 280)
+    monkeypatch.setattr(sources, "PART_CELLS", 280)
     folder = tmp_path / "parts"
     folder.mkdir()
     survey.to_parquet(tmp_path / "one.parquet")

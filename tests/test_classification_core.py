@@ -12,8 +12,10 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
 from sklearn.naive_bayes import GaussianNB
 
-from pgmpy_latent.classification import _edges, _em, _model
-from pgmpy_latent.classification._em import (
+from pgmpy_latent.classification import edges as _edges
+from pgmpy_latent.classification import em as _em
+from pgmpy_latent.classification import model as _model
+from pgmpy_latent.classification.em import (
     FEW,
     SMALLEST_VARIANCE,
     Problem,
@@ -24,8 +26,8 @@ from pgmpy_latent.classification._em import (
     step,
     sum_of,
 )
-from pgmpy_latent.classification._learn import Recipe, learn, thinning, without
-from pgmpy_latent.classification._model import (
+from pgmpy_latent.classification.learn import Recipe, learn, thinning, without
+from pgmpy_latent.classification.model import (
     Moments,
     Parameters,
     RaggedRows,
@@ -39,8 +41,8 @@ from pgmpy_latent.classification._model import (
     shares_and_sums,
     suitable,
 )
-from pgmpy_latent.classification._rows import fold_weightings, training
-from pgmpy_latent.classification._starts import draw_starts
+from pgmpy_latent.classification.rows import fold_weightings, training
+from pgmpy_latent.classification.starts import draw_starts
 from tests import reference_classification as reference
 
 #: Numbers of attributes and latents on both sides of the choice between two systems of equations.
@@ -997,7 +999,7 @@ def test_batches_in_pieces_are_batches_as_a_whole(blocks, monkeypatch):
     starts, numbers = draw_starts(rows, weightings, (2, 2), 3, seed=0)
     found = []
     for chunk in (1, 10**9):
-        monkeypatch.setattr("pgmpy_latent.classification._em.CHUNK", chunk)
+        monkeypatch.setattr("pgmpy_latent.classification.em.CHUNK", chunk)
         found.append(climb(Problem(rows.by_class, weightings), starts, numbers, max_iter=10, tol=0.0))
     np.testing.assert_allclose(found[0].traces, found[1].traces, rtol=1e-12)
     assert_same(found[0].models, found[1].models, atol=1e-9)

@@ -8,16 +8,26 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pgmpy_latent.classification import _learn, _wrapper
-from pgmpy_latent.classification._canonical import canonical
-from pgmpy_latent.classification._edges import learned_edges
-from pgmpy_latent.classification._em import Ended, Problem, climb, expected, sum_of
-from pgmpy_latent.classification._input import Folds, Given
-from pgmpy_latent.classification._learn import Recipe, _Choice, learn
-from pgmpy_latent.classification._model import Parameters, grouped, log_densities
-from pgmpy_latent.classification._rows import fold_weightings, training
-from pgmpy_latent.classification._starts import draw_starts
-from pgmpy_latent.classification._wrapper import BUDGETS, TRIAL_STARTS, TRIAL_TOL, WORST, Clock, Trial, Wrapper, work_of
+from pgmpy_latent.classification import learn as _learn
+from pgmpy_latent.classification import size_search as _wrapper
+from pgmpy_latent.classification.canonical import canonical
+from pgmpy_latent.classification.edges import learned_edges
+from pgmpy_latent.classification.em import Ended, Problem, climb, expected, sum_of
+from pgmpy_latent.classification.inputs import Folds, Given
+from pgmpy_latent.classification.learn import Recipe, _Choice, learn
+from pgmpy_latent.classification.model import Parameters, grouped, log_densities
+from pgmpy_latent.classification.rows import fold_weightings, training
+from pgmpy_latent.classification.size_search import (
+    BUDGETS,
+    TRIAL_STARTS,
+    TRIAL_TOL,
+    WORST,
+    Clock,
+    Trial,
+    Wrapper,
+    work_of,
+)
+from pgmpy_latent.classification.starts import draw_starts
 from tests import reference_classification as reference
 
 

@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import LatentTree, climb, load, log_likelihood, sample, scores
-from pgmpy_latent._tables import read_table
+from pgmpy_latent import LatentTree, load, log_likelihood, sample, scores
 from pgmpy_latent.cli import main
-from pgmpy_latent.cli._text import WIDTH, needs_compiling
+from pgmpy_latent.cli.text import WIDTH, needs_compiling
+from pgmpy_latent.em import ascent as climb
+from pgmpy_latent.tables.csv import read_table
 
 QUICK = ["--starts", "2", "--max-classes", "3"]
 
@@ -425,7 +426,7 @@ def test_the_first_run_says_that_it_compiles(capsys, answers_csv, monkeypatch):
     cache.mkdir(parents=True)
     Path(cache, "kernels.run-1.py311.nbi").touch()
     assert not needs_compiling(Path())
-    monkeypatch.setattr("pgmpy_latent.cli._text.needs_compiling", lambda package: True)
+    monkeypatch.setattr("pgmpy_latent.cli.text.needs_compiling", lambda package: True)
     _, _, err = run(capsys, answers_csv, "--classes", "1")
     assert "the first run compiles, which takes a while; later ones do not" in err
 

@@ -22,10 +22,10 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.cli import classes, learn, main
-from pgmpy_latent.cli._options import jobs, listed, number, positive, sizes
-from pgmpy_latent.cli._text import PlainLines, note, progress_and_notes
 from pgmpy_latent.cli.classes import LatentClasses
 from pgmpy_latent.cli.learn import LEARNERS
+from pgmpy_latent.cli.options import jobs, listed, number, positive, sizes
+from pgmpy_latent.cli.text import PlainLines, note, progress_and_notes
 from pgmpy_latent.datasets import load_anes96
 
 COMMANDS = ("learn", "score", "predict", "sample", "compare", "convert", "demo")
@@ -50,7 +50,7 @@ def in_a_folder(tmp_path, monkeypatch):
 @pytest.fixture
 def no_export(monkeypatch):
     """Leave out the question what BIF would lose, which takes a second."""
-    monkeypatch.setattr("pgmpy_latent.exports.check_export", lambda model, format: ["all: 'H'"])
+    monkeypatch.setattr("pgmpy_latent.model.exports.check_export", lambda model, format: ["all: 'H'"])
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ def test_a_search_goes_on_from_its_checkpoint(capsys, rows, monkeypatch):
     run(capsys, *argv, "--output", "whole")
     Path("search.json").unlink()
     with monkeypatch.context() as patch:
-        patch.setattr("pgmpy_latent.learners._east_policy.EastPolicy.advance", interrupted)
+        patch.setattr("pgmpy_latent.learners.east.policy.EastPolicy.advance", interrupted)
         code, out, _ = run(capsys, *argv, "--output", "part")
     assert code == 130
     assert Path("search.json").is_file()
@@ -261,7 +261,7 @@ def interrupted_at_the_third(original):
 
 @pytest.mark.usefixtures("no_export")
 def test_ctrl_c_keeps_the_best_tree_of_a_search(capsys, rows, monkeypatch):
-    monkeypatch.setattr("pgmpy_latent.learners._east_policy.EastPolicy.advance", interrupted)
+    monkeypatch.setattr("pgmpy_latent.learners.east.policy.EastPolicy.advance", interrupted)
     code, out, _ = run(capsys, "learn", "rows.csv", "--drop", "w,who", "--method", "east", "--output", "m")
     assert code == 130
     assert "Not finished: Ctrl-C stopped the search" in out
@@ -283,7 +283,7 @@ def test_failing_at_work_is_another_exit_code(capsys, rows, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pgmpy_latent.convert.write_whole", full)
+    monkeypatch.setattr("pgmpy_latent.model.convert.write_whole", full)
     code, _, err = run(capsys, "learn", "rows.csv", "--drop", "w,who", "--classes", "1")
     assert code == 1
     assert err.endswith("pgmpy-latent: [Errno 28] No space left on device\n")
@@ -571,7 +571,7 @@ def test_all_that_a_comparison_says_is_shown(capsys, rows, monkeypatch):
 
     asked = []
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("pgmpy_latent.learners.compare.compare_classes", compare)
+    monkeypatch.setattr("pgmpy_latent.selection.compare.compare_classes", compare)
     code, out, _ = run(capsys, "compare", "rows.csv", "--drop", "w,who", "--classes", "2,3", "--bootstrap", "50")
     assert code == 0
     ((wanted, options),) = asked
@@ -587,7 +587,7 @@ def test_all_that_a_comparison_says_is_shown(capsys, rows, monkeypatch):
     _, out, _ = run(capsys, "compare", "rows.csv", "--drop", "w,who", "--classes", "2,3")
     assert "classes   log-lik.  params        BIC    starts  p(G2)  p(BLRT)\n" in out
     assert "(no room for identified; --output writes all columns)\n" in out
-    monkeypatch.setattr("pgmpy_latent.learners.compare.compare_classes", lambda *_, **__: compare(None, [2, 3])[:1])
+    monkeypatch.setattr("pgmpy_latent.selection.compare.compare_classes", lambda *_, **__: compare(None, [2, 3])[:1])
     assert run(capsys, "compare", "rows.csv", "--drop", "w,who", "--classes", "2,3")[0] == 130  # Ctrl-C at three
 
 

@@ -6,10 +6,13 @@ import pytest
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import LatentTree, _resampling, climb, compare_classes, em, encode, sample, scores
+from pgmpy_latent import LatentTree, compare_classes, encode, sample, scores
+from pgmpy_latent.diagnostics import resampling as _resampling
+from pgmpy_latent.em import ascent as climb
+from pgmpy_latent.em import fit as em
 from pgmpy_latent.exceptions import WeightError
-from pgmpy_latent.learners import _class_draws
 from pgmpy_latent.operators import marginals
+from pgmpy_latent.selection import class_draws
 from tests.samples import latent_class
 
 QUIET = {"show_progress": False, "n_init": 4}
@@ -170,7 +173,7 @@ def test_ctrl_c_before_the_first_size_returns_what_em_had(monkeypatch, survey):
 
 
 def test_ctrl_c_keeps_the_draws_that_were_finished(monkeypatch, survey):
-    interrupt(monkeypatch, _class_draws, "fit_groups", 14)  # two for a batch: five batches of 1 class, one of 2
+    interrupt(monkeypatch, class_draws, "fit_groups", 14)  # two for a batch: five batches of 1 class, one of 2
     monkeypatch.setattr(_resampling, "BATCH", 2)
     with pytest.warns(ConvergenceWarning, match=r"by number of classes: 10 for 1, 2 for 2 \(10 for each were wanted\)"):
         table = compare_classes(survey, [1, 2, 3], n_bootstrap=10, **QUIET)
@@ -180,7 +183,7 @@ def test_ctrl_c_keeps_the_draws_that_were_finished(monkeypatch, survey):
 
 
 def test_ctrl_c_before_the_first_draw(monkeypatch, survey):
-    interrupt(monkeypatch, _class_draws, "fit_groups", 1)
+    interrupt(monkeypatch, class_draws, "fit_groups", 1)
     with pytest.warns(ConvergenceWarning, match="by number of classes: none"):
         table = compare_classes(survey, [1, 2], n_bootstrap=3, **QUIET)
     assert table["blrt_p"].isna().all()
@@ -250,7 +253,7 @@ def test_what_is_identified():
 
 
 def test_large_models_are_not_asked_whether_they_are_identified(monkeypatch, survey):
-    monkeypatch.setattr("pgmpy_latent.learners.compare.MOST_PARAMETERS", 10)
+    monkeypatch.setattr("pgmpy_latent.selection.compare.MOST_PARAMETERS", 10)
     table = compare_classes(survey, [1, 2], **QUIET)
     assert table["effective_dimension"].isna().tolist() == [False, True]
     assert table["identified"].isna().tolist() == [False, True]

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent import em
-from pgmpy_latent.learners import _moves
-from pgmpy_latent.learners._completed import Completed, expected_log_likelihood
-from pgmpy_latent.learners._evaluation import (
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.east import moves as _moves
+from pgmpy_latent.learners.east.completed import Completed, expected_log_likelihood
+from pgmpy_latent.learners.east.evaluation import (
     CombinedEvaluation,
     CompletionEvaluation,
     RestrictedEvaluation,
     by_ratio,
     in_turn,
 )
-from pgmpy_latent.learners._moves import Delete, Grow, Introduce, Local, Relocate, Rules, Shrink, applied
-from pgmpy_latent.learners._outlook import Outlook
-from pgmpy_latent.learners._restricted import Candidate, Restricted
-from pgmpy_latent.learners._search import Search, Settings
-from pgmpy_latent.queries import engine_for
+from pgmpy_latent.learners.east.moves import Delete, Grow, Introduce, Local, Relocate, Rules, Shrink, applied
+from pgmpy_latent.learners.east.restricted import Candidate, Restricted
+from pgmpy_latent.learners.local.node_messages import Outlook
+from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.scores import n_parameters
 from tests import reference
 from tests import reference_east as slow

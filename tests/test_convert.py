@@ -14,9 +14,9 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.inference import VariableElimination
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent.convert import from_pgmpy, load, save, to_cpds, to_pgmpy
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, NotATreeError
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.model.convert import from_pgmpy, load, save, to_cpds, to_pgmpy
+from pgmpy_latent.model.tree import LatentTree
 from tests import samples
 from tests.samples import assert_same_network, assert_same_tree, awkward_trees, types_of
 

@@ -18,7 +18,6 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent.data import CategoricalData, decode, encode
 from pgmpy_latent.exceptions import (
     DataError,
     StateNameError,
@@ -26,6 +25,7 @@ from pgmpy_latent.exceptions import (
     UnseenCategoryWarning,
     WeightError,
 )
+from pgmpy_latent.tables.encode import CategoricalData, decode, encode
 
 NA = float("nan")
 

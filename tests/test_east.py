@@ -19,10 +19,10 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError, UnseenCategoryError
-from pgmpy_latent.learners._east_policy import EastPolicy
-from pgmpy_latent.learners._search import Search
+from pgmpy_latent.learners.east.policy import EastPolicy
+from pgmpy_latent.learners.search import Search
 from pgmpy_latent.operators import canonical_tree, is_regular, root_walk
-from pgmpy_latent.operators._edges import neighbours_of
+from pgmpy_latent.operators.edges import neighbours_of
 from tests.samples import Notes, assert_same_tree, columns_below, latent_class, leafy_tree, press_ctrl_c, same_by_name
 
 QUIET = {"random_state": 0, "show_progress": False}

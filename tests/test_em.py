@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent import climb, em
+from pgmpy_latent.em import ascent as climb
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.starts import random_memberships, random_tables, uniform_tables
 from pgmpy_latent.exceptions import ImpossibleRowError
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.layout import Layout
-from pgmpy_latent.propagation.plan import Evidence, compile_plan
-from pgmpy_latent.starts import random_memberships, random_tables, uniform_tables
+from pgmpy_latent.inference.layout import Layout
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.testing import codes_for, latent_trees
 from tests import reference
 from tests.test_propagation import engine_for, problems

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from pgmpy_latent import Baseline, BinG, LatentTree, RandomStarts, explain, sample
+from pgmpy_latent import Baseline, BinG, LatentTree, RandomStarts, sample
 from pgmpy_latent.datasets import hlc_model
-from pgmpy_latent.explain import informative_columns, summary_text, tree_text, writable
+from pgmpy_latent.diagnostics import explain
+from pgmpy_latent.diagnostics.explain import informative_columns, summary_text, tree_text, writable
 from pgmpy_latent.operators import root_walk
 from pgmpy_latent.testing import latent_trees
 from tests import reference

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent import exports
-from pgmpy_latent.convert import from_pgmpy, to_pgmpy
 from pgmpy_latent.exceptions import FileFormatError
-from pgmpy_latent.exports import EXPORT_FORMATS, check_export, read_export
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.model import exports
+from pgmpy_latent.model.convert import from_pgmpy, to_pgmpy
+from pgmpy_latent.model.exports import EXPORT_FORMATS, check_export, read_export
+from pgmpy_latent.model.tree import LatentTree
 from tests import samples
 from tests.samples import assert_same_network, awkward_trees
 

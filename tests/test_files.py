@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from pgmpy_latent import Baseline, load, save
-from pgmpy_latent._files import check_writable, write_whole
 from pgmpy_latent.cli import main
+from pgmpy_latent.runtime.files import check_writable, write_whole
 from tests.samples import small_tree
 
 

@@ -30,10 +30,10 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import ComponentTooLargeError, DataError
-from pgmpy_latent.learners._base import HISTORY
-from pgmpy_latent.networks._base import Fitter
-from pgmpy_latent.networks._cliques import is_semi_clique, semi_cliques, skeleton
-from pgmpy_latent.networks._proposals import with_hidden_parent
+from pgmpy_latent.learners.base import HISTORY
+from pgmpy_latent.networks.find_hidden.proposals import with_hidden_parent
+from pgmpy_latent.networks.find_hidden.semi_cliques import is_semi_clique, semi_cliques, skeleton
+from pgmpy_latent.networks.fitter import Fitter
 from pgmpy_latent.testing import latent_networks
 from tests.samples import press_ctrl_c, two_classes_of_columns
 

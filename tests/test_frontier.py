@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgmpy_latent import encode, scores
-from pgmpy_latent.information import pairwise_information
-from pgmpy_latent.learners import _frontier
-from pgmpy_latent.learners._frontier import Frontier, PairModel
+from pgmpy_latent.learners.local import roots as _frontier
+from pgmpy_latent.learners.local.roots import Frontier, PairModel
+from pgmpy_latent.tables.dependence import pairwise_information
 from tests import reference
 from tests.samples import columns_below, small_tables
 

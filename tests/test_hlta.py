@@ -12,14 +12,14 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from pgmpy_latent import HLTA, Baseline, BinA, RandomStarts, encode, log_likelihood, scores
-from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.learners import _levels
-from pgmpy_latent.learners._islands import Islands
-from pgmpy_latent.learners._search import Search, Settings
-from pgmpy_latent.learners._variables import columns_as_variables, hidden_variable, nearest_variables
-from pgmpy_latent.neighbours import nearest_columns
-from pgmpy_latent.sparse import read_sparse
+from pgmpy_latent.learners.hlta import levels as _levels
+from pgmpy_latent.learners.hlta.islands import Islands
+from pgmpy_latent.learners.hlta.variables import columns_as_variables, hidden_variable, nearest_variables
+from pgmpy_latent.learners.search import Search, Settings
+from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.neighbours import nearest_columns
+from pgmpy_latent.tables.sparse import read_sparse
 from tests.samples import assert_same_tree, clusters
 
 QUIET = {"show_progress": False}
@@ -180,7 +180,7 @@ def test_answers_about_sparse_rows_do_not_depend_on_blocks(monkeypatch):
     weights = np.random.default_rng(0).random(300)
     learner = HLTA(**QUIET).fit(matrix, sample_weight=weights)
     whole, score = learner.predict_proba(matrix), learner.score(matrix, sample_weight=weights)
-    monkeypatch.setattr("pgmpy_latent.sparse.BLOCK_CELLS", 1000)
+    monkeypatch.setattr("pgmpy_latent.tables.sparse.BLOCK_CELLS", 1000)
     pd.testing.assert_frame_equal(learner.predict_proba(matrix), whole)
     assert learner.score(matrix, sample_weight=weights) == pytest.approx(score, rel=1e-12)
     named = pd.DataFrame.sparse.from_spmatrix(matrix, index=pd.Index(np.arange(300) + 7, name="row"))
@@ -292,8 +292,8 @@ def test_a_sparse_table_is_never_written_out(monkeypatch):
     groups = np.repeat(np.arange(20), 5)
     follows = (rng.random((n_rows, 20)) < 0.03)[:, groups] & (rng.random((n_rows, 100)) < 0.7)
     matrix = (matrix + sparse.hstack([sparse.csr_array(follows), sparse.csr_array((n_rows, n_columns - 100))])) > 0
-    monkeypatch.setattr("pgmpy_latent.sparse.BLOCK_CELLS", 10**5)
-    monkeypatch.setattr("pgmpy_latent.neighbours.SPARSE_PAIRS", 10**4)
+    monkeypatch.setattr("pgmpy_latent.tables.sparse.BLOCK_CELLS", 10**5)
+    monkeypatch.setattr("pgmpy_latent.tables.neighbours.SPARSE_PAIRS", 10**4)
     monkeypatch.setattr(_levels, "ALL_AT_ONCE", 10**5)
     monkeypatch.setattr(_levels, "BATCH_CELLS", 10**5)
     sizes = []

@@ -10,7 +10,7 @@ from hypothesis import given
 from sklearn import config_context
 
 from pgmpy_latent import EAST, AgglomerativeCardinality, Baseline, LatentTree, RandomStarts, datasets
-from pgmpy_latent.network import as_network
+from pgmpy_latent.model.network import as_network
 from pgmpy_latent.testing import latent_networks
 from tests.samples import awkward_trees, leafy_tree, small_tree
 

@@ -9,11 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pgmpy_latent import information
-from pgmpy_latent._arrays import one_blas_thread
-from pgmpy_latent.data import CategoricalData, encode
 from pgmpy_latent.exceptions import NoOverlapWarning, WeightError
-from pgmpy_latent.information import block_information, mutual_information, pairwise_information, warn_of_no_overlap
+from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.tables import dependence as information
+from pgmpy_latent.tables.dependence import (
+    block_information,
+    mutual_information,
+    pairwise_information,
+    warn_of_no_overlap,
+)
+from pgmpy_latent.tables.encode import CategoricalData, encode
 from tests import reference
 
 

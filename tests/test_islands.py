@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pgmpy_latent import HLTA, encode
-from pgmpy_latent.learners._islands import Islands
-from pgmpy_latent.learners._search import Search, Settings
-from pgmpy_latent.learners._variables import columns_as_variables, log_likelihood_alone, share_of
-from pgmpy_latent.neighbours import nearest_columns
+from pgmpy_latent.learners.hlta.islands import Islands
+from pgmpy_latent.learners.hlta.variables import columns_as_variables, log_likelihood_alone, share_of
+from pgmpy_latent.learners.search import Search, Settings
+from pgmpy_latent.tables.neighbours import nearest_columns
 
 
 def topics(sizes, n_rows=2000, often=0.5, seldom=0.02, seed=0):

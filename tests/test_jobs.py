@@ -19,15 +19,15 @@ from pgmpy_latent import (
     LatentClassificationModel,
     SplitMerge,
     StructuralEM,
-    _jobs,
-    _processes,
     compare_classes,
     sample,
     standard_errors,
     support,
 )
-from pgmpy_latent._settings import TimeUp
-from pgmpy_latent.learners._search import Search, Settings
+from pgmpy_latent.learners.search import Search, Settings
+from pgmpy_latent.runtime import parallel
+from pgmpy_latent.runtime import processes as _processes
+from pgmpy_latent.runtime.settings import TimeUp
 from tests.samples import assert_same_tree, latent_class, two_classes_of_columns
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -62,7 +62,7 @@ def warned(number):
 
 
 def inside(number):
-    return os.getpid(), _jobs.n_workers(4), _jobs.n_threads(4), _jobs.mapped(_here, [0, 1, 2], 4)
+    return os.getpid(), parallel.n_workers(4), parallel.n_threads(4), parallel.mapped(_here, [0, 1, 2], 4)
 
 
 def _here(item):
@@ -100,7 +100,7 @@ def test_while_processes_work_something_else_can_be_seen_to(monkeypatch):
     monkeypatch.setattr(_processes, "PULSE", 0.05)
     calls = []
     with parallel_config(backend="loky"):
-        assert _jobs.mapped(sleepy, [0.5, 0.0], 2, lambda: calls.append(1)) == [0.5, 0.0]
+        assert parallel.mapped(sleepy, [0.5, 0.0], 2, lambda: calls.append(1)) == [0.5, 0.0]
     assert len(calls) > 4
 
 
@@ -108,10 +108,10 @@ def test_while_processes_work_something_else_can_be_seen_to(monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_the_order_stays(backend, n_jobs):
     with parallel_config(backend=backend):
-        assert _jobs.mapped(slow_square, range(5), n_jobs) == [0, 1, 4, 9, 16]
-        assert _jobs.mapped(slow_square, [], n_jobs) == []
+        assert parallel.mapped(slow_square, range(5), n_jobs) == [0, 1, 4, 9, 16]
+        assert parallel.mapped(slow_square, [], n_jobs) == []
         more = 3
-        assert _jobs.mapped(lambda number: number + more, range(20), n_jobs) == list(range(3, 23))
+        assert parallel.mapped(lambda number: number + more, range(20), n_jobs) == list(range(3, 23))
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
@@ -125,10 +125,10 @@ def test_stages_are_made_while_others_work(backend, n_jobs):
             yield stage
 
     with parallel_config(backend=backend):
-        found = _jobs.mapped_in_stages(slow_square, stages(), n_jobs)
-        assert _jobs.mapped_in_stages(square, iter([]), n_jobs) == []
+        found = parallel.mapped_in_stages(slow_square, stages(), n_jobs)
+        assert parallel.mapped_in_stages(square, iter([]), n_jobs) == []
         with pytest.raises(TimeUp):
-            _jobs.mapped_in_stages(too_late, [[0, 1], [3, 4, 5]], n_jobs)
+            parallel.mapped_in_stages(too_late, [[0, 1], [3, 4, 5]], n_jobs)
     assert made == [3, 0, 1, 20]
     assert found == [[9, 1, 16], [], [4], [n**2 for n in range(20)]]
 
@@ -140,8 +140,8 @@ def test_a_stage_that_cannot_be_made_ends_the_work():
 
     with parallel_config(backend="loky"):
         with pytest.raises(ZeroDivisionError):
-            _jobs.mapped_in_stages(sleepy, stages(), 2)
-        assert _jobs.mapped(square, range(4), 2) == [0, 1, 4, 9]
+            parallel.mapped_in_stages(sleepy, stages(), 2)
+        assert parallel.mapped(square, range(4), 2) == [0, 1, 4, 9]
 
 
 def _where(number):
@@ -150,7 +150,7 @@ def _where(number):
 
 
 def processes_of(n_items, n_jobs):
-    return {pid for _, pid in _jobs.mapped(_where, range(n_items), n_jobs)}
+    return {pid for _, pid in parallel.mapped(_where, range(n_items), n_jobs)}
 
 
 def test_the_users_backend_does_the_work():
@@ -161,35 +161,35 @@ def test_the_users_backend_does_the_work():
         assert len(processes_of(10, 2)) == 2
         assert len(processes_of(20, 3)) in (2, 3)
     with parallel_config(backend="loky", n_jobs=2):
-        assert _jobs.n_workers(None) == 2
-        assert _jobs.n_threads(None) == 1
+        assert parallel.n_workers(None) == 2
+        assert parallel.n_threads(None) == 1
         assert len(processes_of(10, None)) == 2
     with parallel_config(n_jobs=2):
-        assert (_jobs.n_workers(None), _jobs.n_threads(None)) == (2, 2)
+        assert (parallel.n_workers(None), parallel.n_threads(None)) == (2, 2)
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_never_multiply(backend):
     with parallel_config(backend=backend):
-        for pid, n_workers, n_threads, below in _jobs.mapped(inside, range(3), 2):
+        for pid, n_workers, n_threads, below in parallel.mapped(inside, range(3), 2):
             assert (n_workers, n_threads) == (1, 1)
             assert len(set(below)) == 1
             assert below[0][0] == pid
-    assert _jobs.n_workers(4) == 4
+    assert parallel.n_workers(4) == 4
 
 
 def test_matrix_products_of_workers_have_one_thread(monkeypatch):
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
     with parallel_config(backend="loky", inner_max_num_threads=3):
-        assert _jobs.mapped(blas_threads, range(3), 2) == [1, 1, 1]
+        assert parallel.mapped(blas_threads, range(3), 2) == [1, 1, 1]
 
 
 def test_a_process_that_was_killed_is_named_and_replaced(tmp_path):
     with parallel_config(backend="loky"):
         with pytest.raises(RuntimeError, match="terminated"):
-            _jobs.mapped(partial(_killed_elsewhere, os.getpid()), range(8), 2)
-        assert _jobs.mapped(square, range(8), 2) == [n**2 for n in range(8)]
+            parallel.mapped(partial(_killed_elsewhere, os.getpid()), range(8), 2)
+        assert parallel.mapped(square, range(8), 2) == [n**2 for n in range(8)]
 
 
 def _killed_elsewhere(here, number):
@@ -204,27 +204,27 @@ def _killed_elsewhere(here, number):
 def test_an_item_that_ran_out_of_time_ends_the_work_but_no_worker(backend, n_jobs):
     with parallel_config(backend=backend):
         with pytest.raises(TimeUp):
-            _jobs.mapped(too_late, range(6), n_jobs)
-        found, interrupted = _jobs.work_through(too_late, [0, 1, 3, 3], n_jobs)
+            parallel.mapped(too_late, range(6), n_jobs)
+        found, interrupted = parallel.work_through(too_late, [0, 1, 3, 3], n_jobs)
         assert interrupted
         assert set(found) <= {0, 1}
-        assert _jobs.work_through(too_late, [0, 1], n_jobs) == ([0, 1], False)
+        assert parallel.work_through(too_late, [0, 1], n_jobs) == ([0, 1], False)
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_errors_and_warnings_come_through(backend):
     with parallel_config(backend=backend):
         with pytest.raises(ZeroDivisionError):
-            _jobs.mapped(partial(divmod, 1), [1, 0], 2)
+            parallel.mapped(partial(divmod, 1), [1, 0], 2)
         with pytest.warns(UserWarning, match="number"):
-            assert _jobs.mapped(warned, [1, 2], 2) == [1, 2]
+            assert parallel.mapped(warned, [1, 2], 2) == [1, 2]
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_every_item_is_done_once_and_this_process_begins_at_the_end(n_jobs):
     with parallel_config(backend="loky"):
-        _jobs.mapped(square, range(8), n_jobs)  # starts the processes
-        found = list(_jobs.as_completed(_where, range(40), n_jobs))
+        parallel.mapped(square, range(8), n_jobs)  # starts the processes
+        found = list(parallel.as_completed(_where, range(40), n_jobs))
     assert sorted(at for at, _ in found) == list(range(40))
     own = [at for at, (_, pid) in found if pid == os.getpid()]
     assert own == list(range(39, 39 - len(own), -1))
@@ -233,7 +233,7 @@ def test_every_item_is_done_once_and_this_process_begins_at_the_end(n_jobs):
 
 def test_a_function_is_unpacked_once_by_every_worker():
     with parallel_config(backend="loky"):
-        found = _jobs.mapped(Adder(5).added, range(40), 2)
+        found = parallel.mapped(Adder(5).added, range(40), 2)
     assert [number for number, _, _ in found] == list(range(5, 45))
     assert {(n, pid == os.getpid()) for _, n, pid in found} == {(1, False), (0, True)}
 
@@ -279,7 +279,7 @@ def _tick_for_ever(search, number):
 
 
 def _pressed_and_done(done):
-    with _jobs.uninterrupted(heed=True):
+    with parallel.uninterrupted(heed=True):
         signal.raise_signal(signal.SIGINT)
         done.append("heeded")
 
@@ -304,7 +304,7 @@ def test_who_ignores_ctrl_c_goes_on_to_ignore_it():
 @pytest.mark.usefixtures("heard")
 def test_ctrl_c_waits_for_what_must_not_be_left_half_done():
     done = []
-    with _jobs.uninterrupted():
+    with parallel.uninterrupted():
         signal.raise_signal(signal.SIGINT)
         done.append("forgotten")
     with pytest.raises(KeyboardInterrupt):
@@ -418,7 +418,7 @@ def cluster():
 @pytest.mark.filterwarnings("ignore")
 def test_dask_finds_the_same_model(cluster, table):
     with parallel_config(backend="dask"):
-        assert os.getpid() not in {pid for pid, _ in _jobs.mapped(_here, range(4), 2)}
+        assert os.getpid() not in {pid for pid, _ in parallel.mapped(_here, range(4), 2)}
         assert_same_tree(EAST(n_jobs=2, **QUIET).fit(table).tree_, EAST(**QUIET).fit(table).tree_)
 
 
@@ -433,7 +433,7 @@ def _killed_once(path, number):
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_of_dask_that_is_killed_changes_nothing(cluster, table, tmp_path):
     with parallel_config(backend="dask"):
-        assert _jobs.mapped(partial(_killed_once, str(tmp_path / "killed")), range(8), 2) == [n**2 for n in range(8)]
+        assert parallel.mapped(partial(_killed_once, str(tmp_path / "killed")), range(8), 2) == [n**2 for n in range(8)]
         assert (tmp_path / "killed").exists()
         alone = BinG(**QUIET).fit(table)
         found = support(alone, table, n_bootstrap=4, n_jobs=2, random_state=0, show_progress=False)
@@ -444,7 +444,7 @@ def test_a_worker_of_dask_that_is_killed_changes_nothing(cluster, table, tmp_pat
 def test_engines_travel(table):
     import pickle
 
-    from pgmpy_latent.queries import encode_for, engine_for
+    from pgmpy_latent.inference.queries import encode_for, engine_for
 
     tree = latent_class(2, [2] * 3)
     data = encode_for(tree, sample(tree, 50, random_state=0))

@@ -11,13 +11,15 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import NetworkEM, TreeEM, em, sample, shared_climb
-from pgmpy_latent._plain import back as _back
-from pgmpy_latent._plain import plain as _plain
+from pgmpy_latent import NetworkEM, TreeEM, sample
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em import sharing as shared_climb
+from pgmpy_latent.em.starts import random_tables
 from pgmpy_latent.exceptions import CheckpointError
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.queries import encode_for, engine_for
-from pgmpy_latent.starts import random_tables
+from pgmpy_latent.inference.queries import encode_for, engine_for
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.runtime.lossless_json import back as _back
+from pgmpy_latent.runtime.lossless_json import plain as _plain
 from tests.samples import assert_same_tree, latent_class, sealed
 from tests.test_checkpoint import Killed, killed_after
 

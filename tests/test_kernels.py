@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from pgmpy_latent.propagation import products, vectors
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.plan import Evidence, compile_plan
+from pgmpy_latent.inference.kernels import products, vectors
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
 from tests import reference
 
 STEPS = [2, 4, 8, 12, 20]
@@ -138,7 +138,7 @@ def test_the_engine_and_the_compiler_agree_on_the_length_of_messages():
 
 
 def test_the_kinds_of_operations_are_numbered_alike():
-    from pgmpy_latent.propagation import plan
+    from pgmpy_latent.inference import plan
 
     for kind in ("LEAF_BELOW", "LEAF_ABOVE", "HARD", "SOFT", "ONES", "PRODUCT", "EDGE", "PIVOT"):
         assert getattr(plan, kind) == getattr(products, kind)

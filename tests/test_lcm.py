@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pgmpy_latent import LatentClassificationModel
-from pgmpy_latent.classification._rows import training
+from pgmpy_latent.classification.rows import training
 from pgmpy_latent.exceptions import DataError, WeightError
 
 
@@ -335,7 +335,7 @@ def test_time_limit_and_interrupts_leave_a_fitted_model(iris, monkeypatch):
         est = LatentClassificationModel(random_state=0, time_limit=1e-3, show_progress=False).fit(X, y)
     assert est.stopped_ == "time_limit"
     assert est.predict(X).shape == y.shape
-    from pgmpy_latent.classification import _wrapper
+    from pgmpy_latent.classification import size_search as _wrapper
 
     def press(*arguments, **keywords):
         raise KeyboardInterrupt
@@ -348,7 +348,7 @@ def test_time_limit_and_interrupts_leave_a_fitted_model(iris, monkeypatch):
 
 
 def test_ctrl_c_while_edges_are_learned_leaves_the_model_without_them(iris, monkeypatch):
-    from pgmpy_latent.classification import _learn
+    from pgmpy_latent.classification import learn as _learn
 
     def press(*arguments):
         raise KeyboardInterrupt
@@ -544,7 +544,8 @@ def test_folds_speak_of_the_rows_as_given(iris):
 
 
 def test_sizes_of_large_tables_are_compared_on_some_of_the_rows(monkeypatch):
-    from pgmpy_latent.classification import _wrapper, lcm
+    from pgmpy_latent.classification import lcm
+    from pgmpy_latent.classification import size_search as _wrapper
 
     seen = []
 

@@ -21,7 +21,9 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
 
 import pgmpy_latent
-from pgmpy_latent import EAST, HLTA, Baseline, BinA, BinG, RandomStarts, SplitMerge, em, encode, queries, scores
+from pgmpy_latent import EAST, HLTA, Baseline, BinA, BinG, RandomStarts, SplitMerge, encode, scores
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import (
     DataError,
     PgmpyLatentError,
@@ -29,15 +31,15 @@ from pgmpy_latent.exceptions import (
     UnseenCategoryWarning,
     WeightError,
 )
-from pgmpy_latent.learners._base import HISTORY, LatentTreeLearner
-from pgmpy_latent.learners._profiles import conditionals, profiles
-from pgmpy_latent.learners._search import Outcome
-from pgmpy_latent.learners._skeleton import fresh_latent_name
+from pgmpy_latent.inference import queries
+from pgmpy_latent.inference.plan import compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.base import HISTORY, LatentTreeLearner
+from pgmpy_latent.learners.profiles import conditionals, profiles
+from pgmpy_latent.learners.search import Outcome
+from pgmpy_latent.learners.skeletons import fresh_latent_name
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.plan import compile_plan
-from pgmpy_latent.starts import random_memberships
-from pgmpy_latent.tree import LatentTree
 from tests import reference
 from tests.samples import pgmpys_base
 

@@ -11,9 +11,9 @@ from scipy.stats import chi2
 from statsmodels.stats.multitest import multipletests
 
 from pgmpy_latent import LatentTree, RandomStarts, encode, residuals, sample
-from pgmpy_latent.data import CategoricalData
 from pgmpy_latent.exceptions import NoOverlapWarning
-from pgmpy_latent.network import LatentNetwork, as_network
+from pgmpy_latent.model.network import LatentNetwork, as_network
+from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.testing import codes_for, latent_trees, weights_for
 from tests import reference
 

@@ -20,14 +20,14 @@ from pgmpy_latent import (
     SplitMerge,
     TreeEM,
     datasets,
-    em,
     encode,
     from_pgmpy,
     log_likelihood,
     sample,
     to_pgmpy,
 )
-from pgmpy_latent.queries import encode_for, engine_for
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.inference.queries import encode_for, engine_for
 from tests import reference
 from tests.samples import latent_class
 

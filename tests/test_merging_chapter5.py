@@ -5,11 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from pgmpy_latent import LatentTree, em
+from pgmpy_latent import LatentTree
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.starts import random_tables
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.operators import marginally_equivalent, merge_states
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.plan import Evidence, compile_plan
-from pgmpy_latent.starts import random_tables
 from tests import reference
 
 

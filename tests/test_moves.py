@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent.learners._moves import (
+from pgmpy_latent.learners.east.moves import (
     Contract,
     Delete,
     Grow,

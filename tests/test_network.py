@@ -19,8 +19,8 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
-from pgmpy_latent.network import LatentNetwork, as_network, as_tree
-from pgmpy_latent.networks._graph import connected, rearranged
+from pgmpy_latent.model.network import LatentNetwork, as_network, as_tree
+from pgmpy_latent.networks.graph import connected, rearranged
 from pgmpy_latent.testing import latent_networks, latent_trees
 from tests import reference_networks as reference
 

@@ -15,17 +15,8 @@ from pgmpy.parameter_estimator import DiscreteEM, DiscreteMLE
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from pgmpy_latent import (
-    LatentNetwork,
-    NetworkEM,
-    TreeEM,
-    em,
-    encode,
-    log_likelihood,
-    network_from_pgmpy,
-    sample,
-    to_pgmpy,
-)
+from pgmpy_latent import LatentNetwork, NetworkEM, TreeEM, encode, log_likelihood, network_from_pgmpy, sample, to_pgmpy
+from pgmpy_latent.em import fit as em
 from pgmpy_latent.exceptions import ComponentTooLargeError, DataError, DegenerateStateWarning, StateNameError
 from pgmpy_latent.testing import latent_networks
 from tests import reference_networks as reference

@@ -5,14 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent import em, queries, to_pgmpy
+from pgmpy_latent import to_pgmpy
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.starts import random_tables
 from pgmpy_latent.exceptions import ComponentTooLargeError, InvalidTreeError
-from pgmpy_latent.network import LatentNetwork, as_network, blanket, topological_order
-from pgmpy_latent.networks._counts import Completion
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.network_engine import NetworkEngine
-from pgmpy_latent.propagation.plan import Evidence, compile_plan
-from pgmpy_latent.starts import random_tables
+from pgmpy_latent.inference import queries
+from pgmpy_latent.inference.network_engine import NetworkEngine
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.model.network import LatentNetwork, as_network, blanket, topological_order
+from pgmpy_latent.networks.counts import Completion
 from pgmpy_latent.testing import codes_for, latent_networks, latent_trees, weights_for
 from tests import reference_networks as reference
 

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pgmpy_latent.exceptions import UnsplittableStateError
-from pgmpy_latent.network import LatentNetwork, child_lists, reordered
+from pgmpy_latent.model.network import LatentNetwork, child_lists, reordered
 from pgmpy_latent.networks.states import distance, marginal, merge_states, split_state
 from pgmpy_latent.testing import latent_networks
 from tests import reference_networks as reference

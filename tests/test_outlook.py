@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent.learners._outlook import Outlook, dense
-from pgmpy_latent.operators._edges import neighbours_of
-from pgmpy_latent.propagation.plan import Evidence
+from pgmpy_latent.inference.plan import Evidence
+from pgmpy_latent.learners.local.node_messages import Outlook, dense
+from pgmpy_latent.operators.edges import neighbours_of
 from tests import reference
 from tests import reference_east as slow
 

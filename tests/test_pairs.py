@@ -9,10 +9,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pgmpy_latent import encode, sample
-from pgmpy_latent.information import pairwise_information
-from pgmpy_latent.learners._frontier import Frontier
-from pgmpy_latent.learners._pairs import Options, Pair, groupings
-from pgmpy_latent.learners._search import Search, Settings
+from pgmpy_latent.learners.local.pairs import Options, Pair, groupings
+from pgmpy_latent.learners.local.roots import Frontier
+from pgmpy_latent.learners.search import Search, Settings
+from pgmpy_latent.tables.dependence import pairwise_information
 from tests import reference
 from tests.samples import latent_class, leafy_tree, small_tables
 

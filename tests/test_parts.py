@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmpy_latent import em
-from pgmpy_latent.propagation import parts
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.plan import Evidence, compile_plan
-from pgmpy_latent.starts import random_tables
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.starts import random_tables
+from pgmpy_latent.inference import threads as parts
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
 from tests import reference
 from tests.test_propagation import TOLERANCE, problems
 
@@ -116,7 +116,7 @@ def test_no_more_threads_than_asked_for(monkeypatch):
             asked.append(n)
             super().__init__(n)
 
-    monkeypatch.setattr("pgmpy_latent.iteration.ThreadPoolExecutor", Pool)
+    monkeypatch.setattr("pgmpy_latent.em.step.ThreadPoolExecutor", Pool)
     with everything_is_large(size=16):
         engine = TreeEngine(compile_plan([-1] + [0] * 4, evidence), [2] + [3] * 4)
         start = random_tables(engine.layout, rng)

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from pgmpy_latent import Baseline, LatentNetwork, LatentTree, RandomStarts, datasets
 from pgmpy_latent.exceptions import NotATreeError
-from pgmpy_latent.network import as_network
-from pgmpy_latent.plotting import _outline as outline
-from pgmpy_latent.plotting import plot_tree
-from pgmpy_latent.plotting._outline import COLUMN, HIDDEN, INNER, NOTE, outlined, placed
+from pgmpy_latent.model.network import as_network
+from pgmpy_latent.plotting import outline, plot_tree
+from pgmpy_latent.plotting.outline import COLUMN, HIDDEN, INNER, NOTE, outlined, placed
 from pgmpy_latent.testing import latent_trees
 from tests.samples import leafy_tree, small_tree
 

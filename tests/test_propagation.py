@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.patterns import distinct_combinations, distinct_pairs
-from pgmpy_latent.propagation.plan import Evidence, compile_plan
-from pgmpy_latent.propagation.walk import multiply_scaled, region_of
-from pgmpy_latent.starts import random_tables
+from pgmpy_latent.em.starts import random_tables
+from pgmpy_latent.inference.patterns import distinct_combinations, distinct_pairs
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.inference.walk import multiply_scaled, region_of
 from pgmpy_latent.testing import codes_for, latent_trees, weights_for
 from tests import reference
 

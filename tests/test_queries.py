@@ -25,8 +25,8 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import DataError, UnseenCategoryError, UnseenCategoryWarning
-from pgmpy_latent.network import as_network
-from pgmpy_latent.queries import model_and_data, model_of
+from pgmpy_latent.inference.queries import model_and_data, model_of
+from pgmpy_latent.model.network import as_network
 from pgmpy_latent.testing import codes_for, latent_trees
 from tests import reference
 

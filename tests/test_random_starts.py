@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import RandomStarts, SplitMerge, datasets, encode, log_likelihood, sample, scores
 from pgmpy_latent.exceptions import RegularityWarning, SkeletonError, StateNameError
-from pgmpy_latent.learners._search import Search
-from pgmpy_latent.learners.random_starts import with_cards
+from pgmpy_latent.learners.cardinality.random_starts import with_cards
+from pgmpy_latent.learners.search import Search
 from tests.samples import (
     THESIS_TABLES,
     assert_same_tree,

@@ -36,8 +36,9 @@ from pgmpy_latent import (
 )
 from pgmpy_latent.cli import main
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.report import _html, write_report
-from pgmpy_latent.report._facts import Facts
+from pgmpy_latent.report import html as _html
+from pgmpy_latent.report import write_report
+from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.latents_section import profiles_of
 from pgmpy_latent.report.page import gather, page
 from pgmpy_latent.report.reproduce_section import code, fingerprint
@@ -542,7 +543,7 @@ def large_tree(n_groups, n_columns):
 
 
 def test_limits_of_large_trees_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("pgmpy_latent.report._facts.MOST_LATENTS", 5)
+    monkeypatch.setattr("pgmpy_latent.report.facts.MOST_LATENTS", 5)
     monkeypatch.setattr("pgmpy_latent.report.data_section.MOST_COLUMNS", 40)
     monkeypatch.setattr("pgmpy_latent.report.fit_section.MANY_COLUMNS", 40)
     tree = large_tree(9, 60)

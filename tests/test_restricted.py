@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent import em, sample
-from pgmpy_latent.learners import _moves
-from pgmpy_latent.learners._moves import Contract, Grow, Introduce, Local, Relocate, Shrink, applied
-from pgmpy_latent.learners._outlook import Outlook
-from pgmpy_latent.learners._restricted import Candidate, Restricted
-from pgmpy_latent.learners._search import Search, Settings, TimeUp
+from pgmpy_latent import sample
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.inference.queries import encode_for, engine_for
+from pgmpy_latent.learners.east import moves as _moves
+from pgmpy_latent.learners.east.moves import Contract, Grow, Introduce, Local, Relocate, Shrink, applied
+from pgmpy_latent.learners.east.restricted import Candidate, Restricted
+from pgmpy_latent.learners.local.node_messages import Outlook
+from pgmpy_latent.learners.search import Search, Settings, TimeUp
 from pgmpy_latent.operators import is_regular, marginals, merge_states, remove_state, root_walk
 from pgmpy_latent.operators.star import star_of
-from pgmpy_latent.queries import encode_for, engine_for
 from pgmpy_latent.scores import n_parameters
 from tests import reference_east as slow
 from tests.samples import latent_class, two_classes_of_columns

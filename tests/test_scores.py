@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent import dimension, em, scores, starts
-from pgmpy_latent.data import encode
-from pgmpy_latent.queries import encode_for, engine_for, posterior, sample
+from pgmpy_latent import scores
+from pgmpy_latent.diagnostics import dimension
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em import starts
+from pgmpy_latent.inference.queries import encode_for, engine_for, posterior, sample
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.tables.encode import encode
 from pgmpy_latent.testing import codes_for, latent_trees, weights_for
-from pgmpy_latent.tree import LatentTree
 from tests import reference
 
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-9}

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pgmpy_latent import LatentTree, RandomStarts, SplitMerge, encode, sample
-from pgmpy_latent._checkpoint import State
-from pgmpy_latent.learners._search import Outcome, Search, Settings, Step, TimeUp
-from pgmpy_latent.learners._workshop import Workshop
-from pgmpy_latent.propagation.engine import TreeEngine
-from pgmpy_latent.propagation.plan import Evidence, compile_plan
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.search import Outcome, Search, Settings, Step, TimeUp
+from pgmpy_latent.runtime.checkpoint import State
 from tests.samples import Notes, assert_same_tree, latent_class, two_classes_of_columns
 
 TOSS = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])

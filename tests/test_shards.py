@@ -17,10 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent import NetworkEM, RandomStarts, TreeEM, _sources, chunks, em, encode, encode_chunks, shards
+from pgmpy_latent import NetworkEM, RandomStarts, TreeEM, encode, encode_chunks
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em import shards
+from pgmpy_latent.em.starts import n_rows_of_start, random_memberships
 from pgmpy_latent.exceptions import ClusterError, DataError, MemoryLimitError, UnseenCategoryError, WeightError
-from pgmpy_latent.propagation.sharded_engine import ShardedEngine
-from pgmpy_latent.starts import n_rows_of_start, random_memberships
+from pgmpy_latent.inference.sharded_engine import ShardedEngine
+from pgmpy_latent.tables import chunks, sources
 from pgmpy_latent.testing import codes_for, latent_trees, weights_for
 from tests.samples import assert_same_tree
 from tests.test_propagation import TOLERANCE, engine_for
@@ -150,7 +153,7 @@ def in_memory(survey, model):
 def folder(tmp_path, survey, monkeypatch):
     """The survey as four files, in row groups of 70 rows; a shard has no more than 150 rows that count."""
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(_sources, "PART_CELLS", 150 * 6)
+    monkeypatch.setattr(sources, "PART_CELLS", 150 * 6)
     path = tmp_path / "survey"
     path.mkdir()
     for at in range(4):
@@ -278,13 +281,13 @@ def disturbed(monkeypatch, disturb):
 
 def test_a_lost_worker_changes_no_bit(folder, model, monkeypatch):
     alone = on_shards().fit(model, folder, sample_weight="w")
-    reads, read = [], _sources.RowGroups.table
+    reads, read = [], sources.RowGroups.table
 
     def counted(groups):
         reads.append(groups)
         return read(groups)
 
-    monkeypatch.setattr(_sources.RowGroups, "table", counted)
+    monkeypatch.setattr(sources.RowGroups, "table", counted)
     with cluster_of(3) as client:
         lost = []
 
@@ -439,7 +442,7 @@ def test_a_table_that_changes_meanwhile(folder, model, survey, monkeypatch):
         survey.iloc[:200].to_parquet(folder / "0.parquet", index=False)
         return found
 
-    monkeypatch.setattr("pgmpy_latent._em_input.encode_or_shard", changing)
+    monkeypatch.setattr("pgmpy_latent.em.inputs.encode_or_shard", changing)
     with pytest.raises(
         DataError, match=r"file '.*0.parquet' cannot be read .*; mend it, and fit it while nobody writes to it"
     ):

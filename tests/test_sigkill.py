@@ -19,10 +19,12 @@ from pgmpy.base import DAG
 from sklearn.base import clone
 from tqdm.auto import tqdm
 
-from pgmpy_latent import EAST, HLTA, BinG, FindHidden, LatentClassificationModel, StructuralEM, _checkpoint, sample
-from pgmpy_latent.estimator import EMEstimator
-from pgmpy_latent.learners import _forest, _levels
-from pgmpy_latent.networks._proposals import ProposalPolicy
+from pgmpy_latent import EAST, HLTA, BinG, FindHidden, LatentClassificationModel, StructuralEM, sample
+from pgmpy_latent.em.estimators import EMEstimator
+from pgmpy_latent.learners.forests import forest
+from pgmpy_latent.learners.hlta import levels
+from pgmpy_latent.networks.find_hidden.proposals import ProposalPolicy
+from pgmpy_latent.runtime import checkpoint as _checkpoint
 from tests import test_checkpoint_classifier as classifier
 from tests import test_kept_em as kept_em
 from tests.samples import two_classes_of_columns
@@ -102,7 +104,7 @@ def unfinished(path):
 def serve():
     """Answer requests, one a line: how a fork that fitted ended, and after how many seconds."""
     _checkpoint.SHARE = np.inf  # every state is written
-    _forest.CHUNK_SECONDS = _levels.CHUNK_SECONDS = 0.0  # after every pair, island or batch
+    forest.CHUNK_SECONDS = levels.CHUNK_SECONDS = 0.0  # after every pair, island or batch
     tqdm.set_lock(threading.RLock())  # its own is shared with forks, and held for ever by one that dies with it
     for line in sys.stdin:
         print(json.dumps(_in_a_fork(**json.loads(line))), flush=True)

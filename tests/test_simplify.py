@@ -7,13 +7,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pgmpy_latent import BinA, BinG, LatentTree, encode, sample, scores
-from pgmpy_latent.information import pairwise_information
-from pgmpy_latent.learners._forest import ForestPolicy
-from pgmpy_latent.learners._pairs import Options
-from pgmpy_latent.learners._search import Search, Settings
-from pgmpy_latent.learners._simplify import Change, Simplifier, compatible, n_star_parameters, unaffected
+from pgmpy_latent.learners.forests.forest import ForestPolicy
+from pgmpy_latent.learners.local.pairs import Options
+from pgmpy_latent.learners.local.simplify import Change, Simplifier, compatible, n_star_parameters, unaffected
+from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.operators import contract_edge, is_regular
 from pgmpy_latent.operators.star import Star, merge, star_of
+from pgmpy_latent.tables.dependence import pairwise_information
 from pgmpy_latent.testing import codes_for, latent_trees, weights_for
 from tests.samples import Notes, assert_same_tree, latent_class, two_classes_of_columns
 

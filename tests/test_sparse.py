@@ -9,8 +9,8 @@ from scipy import sparse
 
 from pgmpy_latent import encode, mutual_information
 from pgmpy_latent.exceptions import DataError, WeightError
-from pgmpy_latent.neighbours import Nearest, nearest_columns
-from pgmpy_latent.sparse import SparseRows, is_sparse, read_sparse
+from pgmpy_latent.tables.neighbours import Nearest, nearest_columns
+from pgmpy_latent.tables.sparse import SparseRows, is_sparse, read_sparse
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -21,7 +21,7 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import ImpossibleRowError, NotATreeError, SkeletonError, UnseenCategoryError
-from pgmpy_latent.learners.split_merge import SplitMergePolicy
+from pgmpy_latent.learners.cardinality.split_merge import SplitMergePolicy
 from pgmpy_latent.operators import make_regular
 from tests.samples import (
     THESIS_TABLES,

@@ -20,10 +20,10 @@ from sklearn.utils import estimator_checks
 
 from pgmpy_latent import EAST, LatentNetwork, NetworkEM, StructuralEM, encode, log_likelihood, sample, scores, to_pgmpy
 from pgmpy_latent.exceptions import DataError, StateNameError
-from pgmpy_latent.learners._base import HISTORY
-from pgmpy_latent.network import as_network, topological_order
-from pgmpy_latent.networks._climb import RISE, Climber
-from pgmpy_latent.networks._families import bde_score, bic_score
+from pgmpy_latent.learners.base import HISTORY
+from pgmpy_latent.model.network import as_network, topological_order
+from pgmpy_latent.networks.family_scores import bde_score, bic_score
+from pgmpy_latent.networks.hill_climb import RISE, Climber
 from tests.samples import latent_class, press_ctrl_c, two_classes_of_columns
 
 # Scores of families -----------------------------------------------------------------------------------------------

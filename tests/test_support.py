@@ -10,10 +10,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from pgmpy_latent import Baseline, BinG, LatentTree, RandomStarts, SplitMerge, StructuralEM, sample, support
 from pgmpy_latent.exceptions import DataError, WeightError
-from pgmpy_latent.learners._base import LatentTreeLearner
-from pgmpy_latent.learners._search import Outcome
-from pgmpy_latent.learners.tree_support import splits
+from pgmpy_latent.learners.base import LatentTreeLearner
+from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.operators import root_walk
+from pgmpy_latent.selection.tree_support import splits
 from pgmpy_latent.testing import latent_trees
 from tests.samples import columns_below, leafy_tree, press_ctrl_c
 

@@ -9,8 +9,8 @@ from hypothesis import given
 
 from pgmpy_latent import LatentTree
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
+from pgmpy_latent.model.tree import parents_first
 from pgmpy_latent.testing import assert_valid, latent_trees
-from pgmpy_latent.tree import parents_first
 
 
 def parts(**changes):

@@ -8,12 +8,12 @@ import pytest
 from scipy.special import expit, logit
 
 from pgmpy_latent import LatentTree, RandomStarts, encode, sample, standard_errors
-from pgmpy_latent.em import fit
+from pgmpy_latent.diagnostics.uncertainty import Matching
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.exceptions import ImpossibleRowError
-from pgmpy_latent.network import LatentNetwork, as_network
+from pgmpy_latent.inference.queries import encode_for, engine_for
+from pgmpy_latent.model.network import LatentNetwork, as_network
 from pgmpy_latent.operators import permute_states
-from pgmpy_latent.queries import encode_for, engine_for
-from pgmpy_latent.uncertainty import Matching
 from tests import reference
 
 COLUMNS = ["node", "parent_state", "state", "probability", "standard_error", "lower", "upper", "note"]

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from pgmpy_latent import RandomStarts, encode, log_likelihood, sample
+from pgmpy_latent.em.stepwise import Running, running_counts, updated
 from pgmpy_latent.exceptions import UnseenCategoryError, UnseenCategoryWarning
-from pgmpy_latent.learners._updates import Running, running_counts, updated
 from tests.samples import assert_same_tree, latent_class
 
 SETTINGS = {"n_states": 3, "n_init": 8, "random_state": 0, "tol": 1e-6}

@@ -6,13 +6,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pgmpy_latent import encode, sample
-from pgmpy_latent.learners._directions import data_directions, random_directions
-from pgmpy_latent.learners._search import Search, Settings
-from pgmpy_latent.learners._spot import Options, Spot
-from pgmpy_latent.learners._workshop import Workshop
+from pgmpy_latent.inference.queries import encode_for
+from pgmpy_latent.learners.local.directions import data_directions, random_directions
+from pgmpy_latent.learners.local.node_states import Options, Spot
+from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.star import Star
-from pgmpy_latent.queries import encode_for
 from pgmpy_latent.testing import latent_trees, weights_for
 from tests import reference
 from tests.samples import latent_class, two_classes_of_columns

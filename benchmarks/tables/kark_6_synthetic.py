@@ -21,8 +21,9 @@ from benchmarks import merging
 from benchmarks.tables import _thesis
 from benchmarks.tables._thesis import BASELINES, COLUMNS, FIXED, SPLIT_MERGE, STANDARD, Figure
 from benchmarks.tables.cells import WORSE, Cell, compared, missing, not_comparable
-from pgmpy_latent import Baseline, LatentTree, RandomStarts, SplitMerge, em, scores
-from pgmpy_latent.queries import encode_for, engine_for
+from pgmpy_latent import Baseline, LatentTree, RandomStarts, SplitMerge, scores
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.inference.queries import encode_for, engine_for
 
 TITLE = "Karčiauskas, Tables 6.1 to 6.11"
 NOTES = [

@@ -13,18 +13,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pgmpy_latent._arrays import one_blas_thread
-from pgmpy_latent._checkpoint import check_checkpoint
-from pgmpy_latent._columns import as_pandas
-from pgmpy_latent._settings import check_n_jobs, check_number, check_time_limit, stopped_words, whole_seed
-from pgmpy_latent.classification import _input
-from pgmpy_latent.classification._canonical import canonical
-from pgmpy_latent.classification._kept import journal_of, recalled_model
-from pgmpy_latent.classification._learn import Recipe, learn
-from pgmpy_latent.classification._model import grouped, latent_means, log_densities, suitable
-from pgmpy_latent.classification._rows import training
-from pgmpy_latent.classification._wrapper import Clock, Wrapper, most_rows
-from pgmpy_latent.survey import check_kind, checked_weights, numbered, set_apart
+from pgmpy_latent.classification import inputs as _input
+from pgmpy_latent.classification.canonical import canonical
+from pgmpy_latent.classification.learn import Recipe, learn
+from pgmpy_latent.classification.model import grouped, latent_means, log_densities, suitable
+from pgmpy_latent.classification.resume import journal_of, recalled_model
+from pgmpy_latent.classification.rows import training
+from pgmpy_latent.classification.size_search import Clock, Wrapper, most_rows
+from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.checkpoint import check_checkpoint
+from pgmpy_latent.runtime.settings import check_n_jobs, check_number, check_time_limit, stopped_words, whole_seed
+from pgmpy_latent.tables.columns import as_pandas
+from pgmpy_latent.tables.survey import check_kind, checked_weights, numbered, set_apart
 
 #: Smallest share of the variance that noise may be limited to; below, sums of squares lose what they are about.
 LEAST_FLOOR = 1e-9
@@ -529,7 +529,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         >>> network.check_model(), sorted(network.latents)
         (True, ['Z1', 'Z2'])
         """
-        from pgmpy_latent.classification._pgmpy import gaussian_network
+        from pgmpy_latent.classification.gaussian_networks import gaussian_network
 
         check_is_fitted(self)
         self._check_component(component)
@@ -565,7 +565,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         >>> est.structure().has_edge("class", "Z1")
         True
         """
-        from pgmpy_latent.classification._pgmpy import structure
+        from pgmpy_latent.classification.gaussian_networks import structure
 
         check_is_fitted(self)
         if component is not None:

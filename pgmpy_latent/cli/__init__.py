@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pgmpy_latent import __version__
 from pgmpy_latent.cli import ask, compare, convert, demo, learn
-from pgmpy_latent.cli._text import progress_and_notes
+from pgmpy_latent.cli.text import progress_and_notes
 from pgmpy_latent.exceptions import PgmpyLatentError
 
 OVERVIEW = """\

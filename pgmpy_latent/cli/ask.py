@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgmpy_latent._tables import BadInputError, check_known, did_you_mean, weights_of
-from pgmpy_latent.cli._files import output_file, read_model, table_for, write_rows
-from pgmpy_latent.cli._options import add_command, add_reading, listed, number
-from pgmpy_latent.cli._outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli._text import announce_compiling, counted, note
+from pgmpy_latent.cli.files import output_file, read_model, table_for, write_rows
+from pgmpy_latent.cli.options import add_command, add_reading, listed, number
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
+from pgmpy_latent.cli.text import announce_compiling, counted, note
+from pgmpy_latent.tables.csv import BadInputError, check_known, did_you_mean, weights_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm.auto import tqdm
 
-from pgmpy_latent import em
-from pgmpy_latent._settings import PROGRESS_DELAY, evaluations
-from pgmpy_latent.cli._text import counted
-from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.learners._search import Outcome, Search
-from pgmpy_latent.learners._searching import SearchingLearner
-from pgmpy_latent.learners._skeleton import one_state_tree
-from pgmpy_latent.learners.random_starts import with_cards
-from pgmpy_latent.queries import engine_for
-from pgmpy_latent.starts import random_memberships
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.cli.text import counted
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.starts import random_memberships
+from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.cardinality.random_starts import with_cards
+from pgmpy_latent.learners.search import Outcome, Search
+from pgmpy_latent.learners.search_learner import SearchingLearner
+from pgmpy_latent.learners.skeletons import one_state_tree
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, evaluations
+from pgmpy_latent.tables.encode import CategoricalData
 
 
 @dataclass(frozen=True)

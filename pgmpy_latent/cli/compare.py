@@ -6,10 +6,9 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING
 
-from pgmpy_latent._tables import choose_columns
-from pgmpy_latent.cli._describe import aligned, describe_table
-from pgmpy_latent.cli._files import encoded, missing_codes, output_file, table_of, write_rows
-from pgmpy_latent.cli._options import (
+from pgmpy_latent.cli.describe import aligned, describe_table
+from pgmpy_latent.cli.files import encoded, missing_codes, output_file, table_of, write_rows
+from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
     add_prior,
@@ -18,8 +17,9 @@ from pgmpy_latent.cli._options import (
     number,
     sizes,
 )
-from pgmpy_latent.cli._outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli._text import announce_compiling, counted, say, width, wrapped
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
+from pgmpy_latent.cli.text import announce_compiling, counted, say, width, wrapped
+from pgmpy_latent.tables.csv import choose_columns
 
 if TYPE_CHECKING:
     import pandas as pd

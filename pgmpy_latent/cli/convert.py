@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pgmpy_latent._tables import BadInputError, did_you_mean
-from pgmpy_latent.cli._files import model_format, output_file, read_model, write_model
-from pgmpy_latent.cli._options import add_command, listed
-from pgmpy_latent.cli._outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli._text import say, wrapped
+from pgmpy_latent.cli.files import model_format, output_file, read_model, write_model
+from pgmpy_latent.cli.options import add_command, listed
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
+from pgmpy_latent.cli.text import say, wrapped
+from pgmpy_latent.tables.csv import BadInputError, did_you_mean
 
 if TYPE_CHECKING:
-    from pgmpy_latent.network import LatentNetwork
-    from pgmpy_latent.tree import LatentTree
+    from pgmpy_latent.model.network import LatentNetwork
+    from pgmpy_latent.model.tree import LatentTree
 
 EXAMPLES = """\
 examples:

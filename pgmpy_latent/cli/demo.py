@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from pgmpy_latent.cli._files import demonstration, output_file, write_rows
-from pgmpy_latent.cli._options import add_command
-from pgmpy_latent.cli._outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli._text import counted, say
+from pgmpy_latent.cli.files import demonstration, output_file, write_rows
+from pgmpy_latent.cli.options import add_command
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
+from pgmpy_latent.cli.text import counted, say
 
 EXAMPLES = """\
 examples:

@@ -10,10 +10,9 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgmpy_latent._tables import BadInputError, choose_columns
-from pgmpy_latent.cli._describe import describe_classes, describe_table, describe_tree, profiled_columns
-from pgmpy_latent.cli._files import checked_path, encoded, missing_codes, output_file, table_of, write_model
-from pgmpy_latent.cli._options import (
+from pgmpy_latent.cli.describe import describe_classes, describe_table, describe_tree, profiled_columns
+from pgmpy_latent.cli.files import checked_path, encoded, missing_codes, output_file, table_of, write_model
+from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
     add_prior,
@@ -22,11 +21,12 @@ from pgmpy_latent.cli._options import (
     number,
     positive,
 )
-from pgmpy_latent.cli._outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli._text import announce_compiling, say, wrapped
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
+from pgmpy_latent.cli.text import announce_compiling, say, wrapped
+from pgmpy_latent.tables.csv import BadInputError, choose_columns
 
 if TYPE_CHECKING:
-    from pgmpy_latent.tree import LatentTree
+    from pgmpy_latent.model.tree import LatentTree
 
 EXAMPLES = """\
 methods:
@@ -217,7 +217,7 @@ def _who(option: str) -> str:
 
 
 def _unfinished(learner, args: argparse.Namespace) -> list[str]:
-    from pgmpy_latent.learners._fitted import unfinished_words
+    from pgmpy_latent.learners.fitted import unfinished_words
 
     words = unfinished_words(learner)
     if words and args.checkpoint is not None:

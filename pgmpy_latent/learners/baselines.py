@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent._checkpoint import State
-from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.information import DECIMALS, pairwise_information, warn_of_no_overlap
-from pgmpy_latent.learners._base import LatentTreeLearner
-from pgmpy_latent.learners._search import Outcome, Search, Step
-from pgmpy_latent.learners.split_merge import SplitMerge
-from pgmpy_latent.operators._edges import normalised
-from pgmpy_latent.queries import engine_for
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.base import LatentTreeLearner
+from pgmpy_latent.learners.cardinality.split_merge import SplitMerge
+from pgmpy_latent.learners.search import Outcome, Search, Step
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.edges import normalised
+from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.tables.dependence import DECIMALS, pairwise_information, warn_of_no_overlap
+from pgmpy_latent.tables.encode import CategoricalData
 
 MODELS = ("independence", "chow_liu", "latent_class")
 #: Share of the columns' own distributions in the tables that EM starts with, so that no row is ruled out.

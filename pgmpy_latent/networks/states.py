@@ -10,8 +10,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from pgmpy_latent.exceptions import UnsplittableStateError
-from pgmpy_latent.network import LatentNetwork, by_state, child_lists, from_state_first
-from pgmpy_latent.propagation.network_engine import NetworkEngine
+from pgmpy_latent.inference.network_engine import NetworkEngine
+from pgmpy_latent.model.network import LatentNetwork, by_state, child_lists, from_state_first
 
 
 def marginal(network: LatentNetwork, nodes: Sequence[int]) -> np.ndarray:

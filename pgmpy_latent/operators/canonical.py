@@ -7,10 +7,10 @@ from itertools import chain, count
 
 import numpy as np
 
-from pgmpy_latent.labels import sort_key
-from pgmpy_latent.operators._edges import neighbours_of, rooted_at
+from pgmpy_latent.model.labels import sort_key
+from pgmpy_latent.model.tree import LatentTree, child_lists, parents_first
+from pgmpy_latent.operators.edges import neighbours_of, rooted_at
 from pgmpy_latent.operators.states import DECIMALS
-from pgmpy_latent.tree import LatentTree, child_lists, parents_first
 
 #: What puts a branch in order: its earliest column, then its shape, then its probabilities.
 Key = tuple[int, tuple[int, ...], tuple[float, ...]]

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from pgmpy_latent.operators._edges import (
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.edges import (
     composed,
     neighbours_of,
     path_from_root,
@@ -14,7 +15,6 @@ from pgmpy_latent.operators._edges import (
     require_neighbours,
     rooted_at,
 )
-from pgmpy_latent.tree import LatentTree
 
 
 def introduce_node(tree: LatentTree, node: Hashable, neighbours: Sequence[Hashable], name: Hashable) -> LatentTree:

@@ -7,11 +7,11 @@ from math import prod
 
 import numpy as np
 
-from pgmpy_latent.operators._edges import neighbours_of, normalised
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.edges import neighbours_of, normalised
 from pgmpy_latent.operators.nodes import delete_node
 from pgmpy_latent.operators.star import Star, with_star
 from pgmpy_latent.operators.states import neighbour_rows
-from pgmpy_latent.tree import LatentTree
 
 #: How many random functions, and how many random rows, two models are compared on.
 N_FUNCTIONS = 64

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from pgmpy_latent.operators._edges import rooted_at
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.edges import rooted_at
 
 
 def root_walk(tree: LatentTree, node: Hashable) -> LatentTree:

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from pgmpy_latent.operators._edges import neighbours_of, normalised, path_from_root, rooted_at
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.edges import neighbours_of, normalised, path_from_root, rooted_at
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from itertools import count
 import numpy as np
 
 from pgmpy_latent.exceptions import UnsplittableStateError
+from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE, LatentTree
 from pgmpy_latent.operators import star as stars
-from pgmpy_latent.operators._edges import neighbours_of, require_hidden, require_neighbours
+from pgmpy_latent.operators.edges import neighbours_of, require_hidden, require_neighbours
 from pgmpy_latent.operators.star import Star, several_possible, star_of, with_star
-from pgmpy_latent.tree import ROW_SUM_TOLERANCE, LatentTree
 
 #: Probabilities that agree to this many decimals count as equal when states are put in order.
 DECIMALS = 6

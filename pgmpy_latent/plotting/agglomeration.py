@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent.plotting._axes import as_label, new_axes
+from pgmpy_latent.plotting.axes import as_label, new_axes
 
 
 def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, ax=None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.plotting._axes import as_label, new_axes
+from pgmpy_latent.plotting.axes import as_label, new_axes
 
 
 def plot_classifier(classifier, component: int | None = None, *, ax=None):

@@ -9,13 +9,13 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
 
-from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.explain import counted
-from pgmpy_latent.local_fit import SIGNIFICANT
-from pgmpy_latent.plotting._axes import BLUE, VERMILION, as_label, lighten, new_axes, text_width
-from pgmpy_latent.queries import engine_for, model_and_data, sample_codes
-from pgmpy_latent.survey import Survey
-from pgmpy_latent.tree import Named
+from pgmpy_latent.diagnostics.explain import counted
+from pgmpy_latent.diagnostics.residuals import SIGNIFICANT
+from pgmpy_latent.inference.queries import engine_for, model_and_data, sample_codes
+from pgmpy_latent.model.tree import Named
+from pgmpy_latent.plotting.axes import BLUE, VERMILION, as_label, lighten, new_axes, text_width
+from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.survey import Survey
 
 #: Size of labels in points.
 LABEL_SIZE = 8.0

@@ -6,13 +6,13 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from pgmpy_latent.explain import counted
-from pgmpy_latent.information import DECIMALS, block_information
-from pgmpy_latent.learners._profiles import conditionals
+from pgmpy_latent.diagnostics.explain import counted
+from pgmpy_latent.learners.profiles import conditionals
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
-from pgmpy_latent.plotting._axes import as_label, axes_size, new_axes, pyplot, text_width
-from pgmpy_latent.plotting._models import tree_of
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.plotting.axes import as_label, axes_size, new_axes, pyplot, text_width
+from pgmpy_latent.plotting.models import tree_of
+from pgmpy_latent.tables.dependence import DECIMALS, block_information
 
 #: Inches from column to column; least and most of all bars of a row together.
 ROW, NARROWEST, WIDEST = 0.56, 8.5, 13.0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from pgmpy_latent.plotting._axes import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, as_label, lighten, new_axes
+from pgmpy_latent.plotting.axes import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, as_label, lighten, new_axes
 
 #: Colours and marks of lines, in their order; both differ.
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (BLACK, "P"))

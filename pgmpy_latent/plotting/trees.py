@@ -7,13 +7,13 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent.explain import counted
-from pgmpy_latent.information import block_information
+from pgmpy_latent.diagnostics.explain import counted
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
-from pgmpy_latent.plotting._axes import BLUE, axes_size, new_axes, text_width
-from pgmpy_latent.plotting._models import tree_of
-from pgmpy_latent.plotting._outline import HIDDEN, INNER, NOTE, Entry, Places, outlined, placed
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.plotting.axes import BLUE, axes_size, new_axes, text_width
+from pgmpy_latent.plotting.models import tree_of
+from pgmpy_latent.plotting.outline import HIDDEN, INNER, NOTE, Entry, Places, outlined, placed
+from pgmpy_latent.tables.dependence import block_information
 
 #: Inches from row to row, and between a node and what hangs on it; the latter with numbers on the edges.
 ROW, GAP, GAP_WITH_NUMBERS = 0.2, 0.4, 0.75

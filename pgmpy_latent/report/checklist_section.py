@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 import pgmpy_latent
-from pgmpy_latent.report._facts import Facts
-from pgmpy_latent.report._html import Html, count, decimal, element, label, paragraph, percent, safe, section
 from pgmpy_latent.report.data_section import is_unweighted, mean_categories, rare_categories
+from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.fit_section import has_standard_errors
+from pgmpy_latent.report.html import Html, count, decimal, element, label, paragraph, percent, safe, section
 
 REFERENCE = (
     "After the SMART-LCA checklist: C. J. Van Lissa, M. Garnier-Villarreal and D. Anadria (2023), Recommended "

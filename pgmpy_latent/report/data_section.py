@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.data import CategoricalData
-from pgmpy_latent.report._facts import Facts
-from pgmpy_latent.report._html import (
+from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.html import (
     Html,
     bar,
     count,
@@ -20,6 +19,7 @@ from pgmpy_latent.report._html import (
     stacked_bar,
     table,
 )
+from pgmpy_latent.tables.encode import CategoricalData
 
 #: Most columns that are listed, and most categories that are named of each.
 MOST_COLUMNS, MOST_CATEGORIES = 400, 8

@@ -6,10 +6,11 @@ import warnings
 
 import numpy as np
 
-from pgmpy_latent.assignments import counted
-from pgmpy_latent.local_fit import SIGNIFICANT, residuals
-from pgmpy_latent.report._facts import MANY_PARAMETERS, Facts
-from pgmpy_latent.report._html import (
+from pgmpy_latent.diagnostics.assignments import counted
+from pgmpy_latent.diagnostics.residuals import SIGNIFICANT, residuals
+from pgmpy_latent.diagnostics.uncertainty import standard_errors
+from pgmpy_latent.report.facts import MANY_PARAMETERS, Facts
+from pgmpy_latent.report.html import (
     Html,
     bar,
     count,
@@ -24,7 +25,6 @@ from pgmpy_latent.report._html import (
     section,
     table,
 )
-from pgmpy_latent.uncertainty import standard_errors
 
 #: How many pairs of columns are listed.
 MOST_PAIRS = 12

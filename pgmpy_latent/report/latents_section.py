@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.explain import ENOUGH, FEWEST
-from pgmpy_latent.information import block_information
-from pgmpy_latent.learners._profiles import conditionals
-from pgmpy_latent.report._facts import Facts
-from pgmpy_latent.report._html import (
+from pgmpy_latent.diagnostics.explain import ENOUGH, FEWEST
+from pgmpy_latent.learners.profiles import conditionals
+from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.html import (
     Html,
     bar,
     count,
@@ -24,6 +23,7 @@ from pgmpy_latent.report._html import (
     stacked_bar,
     table,
 )
+from pgmpy_latent.tables.dependence import block_information
 
 #: Most states of a hidden variable, and most categories of a column, that are drawn.
 MOST_CLASSES, MOST_CATEGORIES = 12, 12

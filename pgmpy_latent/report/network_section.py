@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pgmpy_latent.report._facts import Facts
-from pgmpy_latent.report._html import Html, count, folded, label, paragraph, section, table
+from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.html import Html, count, folded, label, paragraph, section, table
 
 #: Most edges that are listed.
 MOST_EDGES = 1000

@@ -12,22 +12,22 @@ from typing import Unpack
 from tqdm.auto import tqdm
 
 import pgmpy_latent
-from pgmpy_latent._files import check_writable, write_whole
-from pgmpy_latent._settings import PROGRESS_DELAY
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.learners._fitted import FittedModel, unfinished_words
-from pgmpy_latent.queries import model_and_data, model_of
-from pgmpy_latent.report._facts import Facts
-from pgmpy_latent.report._html import Html, count, decimal, element, paragraph
+from pgmpy_latent.inference.queries import model_and_data, model_of
+from pgmpy_latent.learners.fitted import FittedModel, unfinished_words
 from pgmpy_latent.report.checklist_section import checklist_section
 from pgmpy_latent.report.data_section import data_section
+from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.fit_section import fit_section
+from pgmpy_latent.report.html import Html, count, decimal, element, paragraph
 from pgmpy_latent.report.latents_section import latents_section
 from pgmpy_latent.report.network_section import network_section
 from pgmpy_latent.report.reproduce_section import reproduce_section
 from pgmpy_latent.report.search_section import search_section
 from pgmpy_latent.report.tree_section import tree_section
-from pgmpy_latent.survey import Survey
+from pgmpy_latent.runtime.files import check_writable, write_whole
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY
+from pgmpy_latent.tables.survey import Survey
 
 #: Anchor, name in the list of contents, and what makes the section; None is left out.
 SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (

@@ -11,9 +11,9 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 import pgmpy_latent
-from pgmpy_latent.report._facts import Facts
-from pgmpy_latent.report._html import Html, element, folded, label, paragraph, section, table
 from pgmpy_latent.report.data_section import is_unweighted
+from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.html import Html, element, folded, label, paragraph, section, table
 
 #: What the results depend on.
 LIBRARIES = ("pgmpy", "numpy", "scipy", "pandas", "scikit-learn", "numba")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent.learners._fitted import unfinished_words
-from pgmpy_latent.report._facts import Facts
-from pgmpy_latent.report._html import Html, count, decimal, element, folded, label, paragraph, section, table
+from pgmpy_latent.learners.fitted import unfinished_words
+from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.html import Html, count, decimal, element, folded, label, paragraph, section, table
 
 #: Most steps that are listed; the first and the last of more.
 MOST_STEPS = 200

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.explain import tree_text
-from pgmpy_latent.report._facts import Facts
-from pgmpy_latent.report._html import Html, count, element, embedded_json, label, paragraph, section
-from pgmpy_latent.tree import LatentTree
+from pgmpy_latent.diagnostics.explain import tree_text
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.html import Html, count, element, embedded_json, label, paragraph, section
 
 #: Most states of a node, and of its parent, that a table shows; fewer if all tables together have too many cells.
 MOST_STATES, FEWER_STATES, MANY_CELLS = 12, 5, 50_000

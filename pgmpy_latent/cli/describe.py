@@ -1,0 +1,239 @@
+"""Tables and learned models in words, for the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Hashable, Sequence
+from typing import TYPE_CHECKING
+
+from pgmpy_latent.cli.text import counted, in_blocks, wrapped
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from pgmpy_latent.cli.classes import Candidate, LatentClasses
+    from pgmpy_latent.model.tree import LatentTree
+    from pgmpy_latent.tables.csv import Table
+    from pgmpy_latent.tables.encode import CategoricalData
+
+#: Most columns of the table that the profile of the only hidden variable lists, and of each of several.
+PROFILED, PROFILED_EACH = 30, 5
+#: Most hidden variables whose profiles are listed.
+MOST_LATENTS = 6
+#: Most parameters for which it is checked whether they are identified; beyond, that takes more than a moment.
+MOST_PARAMETERS = 500
+#: A column with more categories than this is worth a remark, and one of numbers already with fewer.
+MANY_CATEGORIES, MANY_NUMBERS = 50, 20
+#: Most columns whose suspicious categories are listed.
+SUSPECTED = 5
+#: Names of columns that often hold weights.
+WEIGHT_NAMES = ("w", "wt", "wgt", "weight", "weights", "pweight", "freq", "frequency", "count", "n")
+
+
+# The table ----------------------------------------------------------------------------------------
+
+
+def describe_table(table: Table, data: CategoricalData, settled: Collection[Hashable] = ()) -> list[str]:
+    """Return what was read, and remarks on what looks odd; of settled columns it is known what counts as missing."""
+    from pgmpy_latent.tables.encode import weight_words
+
+    frame = table.frame
+    missing = int(frame.isna().sum().sum())
+    lines = [
+        table.title,
+        f"{counted(len(frame), 'row')} ({data.n_distinct:,} different), "
+        f"{counted(len(frame.columns), 'column')}, {counted(missing, 'missing cell')}",
+    ]
+    if table.weights is not None:
+        lines += wrapped(f"{weight_words(data)}; the weights are in column {table.weights.name!r}", "  ")
+    elif data.design is not None:
+        lines.append(f"no weights{data.design.words}")
+    for name, states in zip(data.columns, data.state_names, strict=True):
+        for words in _remarks(name, states, weighted=table.weights is not None):
+            lines += wrapped(f"note: {words}", "  ")
+    return lines + _suspects(data, settled)
+
+
+def _suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]:
+    """Return one note on all values that look like codes for missing answers."""
+    from pgmpy_latent.tables.suitable import suspected_codes
+
+    found = list(suspected_codes(data, settled).items())
+    if not found:
+        return []
+    values = ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in found[:SUSPECTED])
+    more = f" and more in {counted(len(found) - SUSPECTED, 'other column')}" if len(found) > SUSPECTED else ""
+    say = " ".join(f"--missing {name}={','.join(map(str, codes))}" for name, codes in found[:SUSPECTED])
+    return wrapped(f"note: categories that may mean missing: {values}{more}; if they do, say {say}", "  ")
+
+
+def _remarks(name: str, states: Sequence[Hashable], weighted: bool) -> list[str]:
+    numbers = _all_numbers(states)
+    remarks = []
+    if numbers and not weighted and str(name).casefold() in WEIGHT_NAMES:
+        remarks.append(f"column {name!r} is used as a category; if it holds weights, say --weights {name}")
+    elif numbers and len(states) > MANY_NUMBERS:
+        remarks.append(
+            f"column {name!r} has {len(states)} different numbers; if it is a measurement, bin it (as 18-29, 30-44, "
+            f"...), or leave it out with --drop {name}"
+        )
+    elif len(states) > MANY_CATEGORIES:
+        remarks.append(f"column {name!r} has {len(states)} categories; if it is a measurement, bin or drop it")
+    return remarks
+
+
+def _all_numbers(states: Sequence[Hashable]) -> bool:
+    """Tell whether every category can be read as a number, also such as were kept as text."""
+    try:
+        return all(float(str(state)) is not None for state in states)
+    except ValueError:
+        return False
+
+
+# Latent class models ------------------------------------------------------------------------------
+
+
+def describe_classes(learner: LatentClasses, data: CategoricalData) -> list[str]:
+    """Return how numbers of classes compare, and the classes of the chosen one: sizes and profile."""
+    tree, best = learner.tree_, learner.chosen_
+    hidden = tree.latent_names[0]
+    lines = [
+        *_candidate_lines(learner.candidates_, best),
+        f"Chosen: {counted(best.n_classes, 'class', 'es')}, the states of the hidden variable {hidden!r}",
+        f"log-likelihood {best.log_likelihood:.4f}, {counted(best.n_parameters, 'parameter')}, BIC {best.bic:.4f} "
+        "(larger is better)",
+        f"{best.n_best} of {counted(best.n_starts, 'start')} reached the best value",
+    ]
+    if not best.converged:
+        lines.append(f"note: EM had not converged after {best.n_iter} iterations")
+    lines += [f"note: {words}; fewer classes would fit as well" for words in _superfluous(tree)]
+    lines += _identification(tree, best.n_parameters)
+    return [*lines, "", *describe_states(tree, data)]
+
+
+def _candidate_lines(candidates: Sequence[Candidate], best: Candidate) -> list[str]:
+    """Return the table of numbers of classes against BIC; nothing if there was no choice."""
+    if len(candidates) == 1:
+        return []
+    lines = [f"  {'classes':>7}  {'log-likelihood':>14}  {'parameters':>10}  {'BIC':>12}  starts that reached the best"]
+    for one in candidates:
+        lines.append(
+            f"{'*' if one is best else ' '} {one.n_classes:>7}  {one.log_likelihood:>14.2f}  {one.n_parameters:>10,}"
+            f"  {one.bic:>12.2f}  {one.n_best} of {one.n_starts}"
+        )
+    return [*lines, ""]
+
+
+def _superfluous(tree: LatentTree) -> list[str]:
+    from pgmpy_latent.em.estimators import degenerate_states
+    from pgmpy_latent.operators import marginals
+
+    return degenerate_states(tree, marginals(tree))
+
+
+def _identification(tree: LatentTree, n_parameters: int) -> list[str]:
+    """Return a note if infinitely many parameters fit as well as those that were found."""
+    from pgmpy_latent.scores import effective_dimension
+
+    if n_parameters > MOST_PARAMETERS:
+        return []
+    dimension = effective_dimension(tree)
+    if dimension == n_parameters:
+        return []
+    return wrapped(
+        f"note: not identified: the {n_parameters} parameters fill only {dimension} dimensions, so that other "
+        "class profiles fit exactly as well; use fewer classes, or more columns",
+        "  ",
+    )
+
+
+# Any tree -----------------------------------------------------------------------------------------
+
+
+def describe_tree(learner, data: CategoricalData) -> list[str]:
+    """Return how well a learned tree fits, how it looks, and what its hidden variables are about."""
+    from pgmpy_latent.diagnostics import explain
+
+    tree = learner.tree_
+    text = explain.summary_text(tree, log_likelihood=learner.log_likelihood_, bic=learner.bic_)
+    written = explain.writable(text, sys.stdout.encoding).splitlines()
+    lines = [part for line in written for part in (wrapped(line, "    ") or [""])]
+    return [*lines, "", *describe_states(tree, data)] if tree.latent_names else lines
+
+
+def describe_states(tree: LatentTree, data: CategoricalData) -> list[str]:
+    """Return sizes and profiles of the states of the hidden variables, the first ones if there are many."""
+    from pgmpy_latent.operators import marginals
+
+    alone = len(tree.latent_names) == 1
+    what, most = ("class", PROFILED) if alone else ("state", PROFILED_EACH)
+    lines = wrapped(f"What marks each {what}: per column one category, its share of the {what}, and (of all rows)")
+    for hidden in tree.latent_names[:MOST_LATENTS]:
+        at, listed = tree.index(hidden), marks(tree, hidden)
+        counted_rows = data.weight_kind != "sampling"  # whose scale is that of the effective number of rows
+        sizes = [
+            f"{share:.1%} ({share * data.total_weight:,.0f})" if counted_rows else f"{share:.1%}"
+            for share in marginals(tree)[at]
+        ]
+        rows = [("(size)", sizes), *((str(name), cells) for name, cells in listed[:most])]
+        lines += [*([] if alone else [""]), *in_blocks([f"{hidden} = {state}" for state in tree.state_names[at]], rows)]
+        if alone and len(listed) > most:
+            lines.append(f"... and {counted(len(listed) - most, 'column')} that tell the classes apart less well")
+    further = len(tree.latent_names) - MOST_LATENTS
+    if further > 0:
+        lines += ["", f"... and {counted(further, 'more hidden variable')}; --report shows all"]
+    return lines
+
+
+def marks(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable, list[str]]]:
+    """Return, for each column, its mark of every state; columns that tell the states apart best come first."""
+    from pgmpy_latent.operators import marginals
+
+    found = []
+    for name, table, contributions in profiled_columns(tree, hidden):
+        states, overall = tree.state_names[tree.index(name)], marginals(tree)[tree.index(name)]
+        chosen = (contributions + 1e-9 * table).argmax(axis=1)
+        cells = [f"{states[at]}\0{table[row, at]:.0%} ({overall[at]:.0%})" for row, at in enumerate(chosen)]
+        found.append((name, cells))
+    return found
+
+
+def profiled_columns(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable, np.ndarray, np.ndarray]]:
+    """Return columns with P(category | state) and p log(p / p overall), how much a category sets a state apart.
+
+    Columns that tell the states apart best come first. Of several hidden variables, each has only the columns that say
+    something about it.
+    """
+    import numpy as np
+
+    from pgmpy_latent.learners.profiles import conditionals
+    from pgmpy_latent.operators import marginals
+
+    given, shares = conditionals(tree, tree.index(hidden)), marginals(tree)
+    found = []
+    for name in tree.observed_names:
+        table, overall = given[tree.index(name)], shares[tree.index(name)]
+        ratio = np.divide(table, overall, out=np.ones_like(table), where=(table > 0) & (overall > 0))
+        contributions = table * np.log(ratio)
+        information = round(float(shares[tree.index(hidden)] @ contributions.sum(axis=1)), 9)
+        if information > 0 or len(tree.latent_names) == 1:
+            found.append((-information, len(found), (name, table, contributions)))
+    return [column for _, _, column in sorted(found, key=lambda one: one[:2])]
+
+
+# Comparisons --------------------------------------------------------------------------------------
+
+
+def aligned(rows: pd.DataFrame) -> list[str]:
+    """Return a table of texts with its columns below each other, numbers to the right.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> aligned(pd.DataFrame({"classes": ["1", "12"], "BIC": ["-9.5", "-10.25"]}))
+    ['classes     BIC', '      1    -9.5', '     12  -10.25']
+    """
+    widths = [max(len(name), *(len(text) for text in rows[name])) for name in rows.columns]
+    table = [list(rows.columns), *rows.itertuples(index=False)]
+    return ["  ".join(text.rjust(room) for text, room in zip(row, widths, strict=True)) for row in table]

@@ -1,0 +1,219 @@
+"""Files of the command line: tables and models that are read, and places that can be written."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgmpy_latent.runtime.files import check_readable, check_writable, write_whole
+from pgmpy_latent.tables.csv import MISSING, BadInputError, Table, check_known, read_table
+
+if TYPE_CHECKING:
+    import argparse
+
+    import pandas as pd
+
+    from pgmpy_latent.model.network import LatentNetwork
+    from pgmpy_latent.model.tree import LatentTree
+    from pgmpy_latent.tables.encode import CategoricalData
+
+#: Ending of a file -> the format that pgmpy has for it.
+FORMATS = {".bif": "bif", ".xmlbif": "xmlbif", ".xml": "xmlbif", ".net": "net", ".uai": "uai"}
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+def table_of(args: argparse.Namespace, states: Collection[str] = ()) -> Table:
+    """Read the table that was named; none stands for the demonstration. States of a model are not missing cells."""
+    if args.file is None:
+        return demonstration()
+    everywhere, some = _said_missing(args)
+    if everywhere is None and not set(MISSING).isdisjoint(states):
+        everywhere = [text for text in MISSING if text not in states]
+    return read_table(args.file, args.separator, everywhere, some)
+
+
+def _said_missing(args: argparse.Namespace) -> tuple[list[str] | None, dict[str, list[str]]]:
+    """Return the texts that mean a missing cell: in all columns, None for the usual ones, and in some columns."""
+    everywhere, some = None, {}
+    for name, texts in args.missing or ():
+        if name is None:
+            everywhere = [*(everywhere or ()), *texts]
+        else:
+            some.setdefault(name, []).extend(texts)
+    return everywhere, some
+
+
+def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[str, list]:
+    """Return what was said to mean a missing cell, for the model to keep: numbers where a column holds numbers."""
+    if args.file is None:
+        return {}
+    everywhere, some = _said_missing(args)
+    found = {}
+    for name, states in zip(data.columns, data.state_names, strict=True):
+        texts = [text for text in (*(everywhere or ()), *some.get(name, ())) if text]
+        kind = next((kind for kind in (int, float) if all(type(state) is kind for state in states)), str)
+        if texts:
+            found[name] = [_as_kind(text, kind) for text in texts]
+    return found
+
+
+def _as_kind(text: str, kind: type) -> str | int | float:
+    try:
+        value = kind(text)
+    except ValueError:
+        return text
+    return value if str(value) == text else text  # "07" is no way to write the number 7
+
+
+def demonstration() -> Table:
+    """Return the table that comes with the package."""
+    from pgmpy_latent.datasets import load_anes96
+
+    return Table("American National Election Study 1996 (demonstration)", load_anes96())
+
+
+def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str] = ()) -> CategoricalData:
+    """Return the chosen columns as categorical data; those that can hardly be meant are refused unless allowed."""
+    from pgmpy_latent.exceptions import WeightKindWarning
+    from pgmpy_latent.tables.encode import encode
+    from pgmpy_latent.tables.suitable import unsuitable_column
+
+    if weight_kind is not None and table.weights is None:
+        raise BadInputError("--weight-kind says what weights are, and there are none; name their column with --weights")
+    drawn = {"sample_weight": table.weights, "strata": table.strata, "cluster": table.cluster}
+    drawn = {name: column.to_numpy() for name, column in drawn.items() if column is not None}
+    try:
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always")
+            data = encode(table.frame, weight_kind=weight_kind, **drawn)
+        for note in noted:
+            words = str(note.message).replace('weight_kind="', "--weight-kind ").replace('"', "")
+            warnings.warn(words if note.category is WeightKindWarning else note.message, note.category, stacklevel=2)
+    except TypeError as error:  # cells that are no categories, such as lists in Parquet
+        raise BadInputError(f"{table.title}: {error}") from None
+    check_known(table.frame, allowed, "--allow-many-states")
+    found = unsuitable_column(data, allowed)
+    if found is not None:
+        name, what = found
+        raise BadInputError(
+            f"column {name!r} {what}; leave it out with --drop {name}, bin it, or say --allow-many-states {name} if "
+            "you mean it"
+        )
+    return data
+
+
+def model_format(path: str) -> str:
+    """Return the format of a model file by its ending: "json", or one of pgmpy's."""
+    ending = Path(path).suffix.lower()
+    if ending == ".json":
+        return "json"
+    if ending not in FORMATS:
+        raise BadInputError(f"{path}: the ending of a model is .json, {', '.join(FORMATS)}; this is none of them")
+    return FORMATS[ending]
+
+
+def read_model(path: str) -> LatentTree | LatentNetwork:
+    """Read a model: a tree where no node has several parents."""
+    kind = model_format(path)
+    try:
+        check_readable(path, "give a model that pgmpy-latent learn has written")
+    except (OSError, ValueError) as error:
+        raise BadInputError(str(error)) from None
+
+    from pgmpy_latent import LatentTree, load, network_from_pgmpy
+    from pgmpy_latent.exceptions import InvalidTreeError
+    from pgmpy_latent.model.exports import read_export
+    from pgmpy_latent.model.network import as_tree
+
+    try:
+        model = load(path) if kind == "json" else read_export(path, kind)
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror or error}") from None
+    if isinstance(model, LatentTree):
+        return model
+    try:
+        network = network_from_pgmpy(model)
+    except InvalidTreeError as error:
+        raise BadInputError(f"{path}: {error}") from None
+    return as_tree(network) if all(len(above) <= 1 for above in network.parents) else network
+
+
+def table_for(model: LatentTree | LatentNetwork, args: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the columns of a model with its states in place of their texts, and the whole table."""
+    states = {str(state) for name in model.observed_names for state in model.state_names[model.index(name)]}
+    frame = table_of(args, states).frame
+    names = [name for name in model.observed_names if args.absent == "error" or str(name) in frame.columns]
+    for name in names or model.observed_names:
+        lacking = f"{args.file} lacks a column of the model"
+        check_known(frame, [str(name)], lacking + ("" if names else ", and all others too"))
+    codes = dict(model.missing)
+    columns = {}
+    for name in names:
+        columns[name] = _as_states(frame[str(name)], (*model.state_names[model.index(name)], *codes.get(name, ())))
+    return _frame(columns), frame
+
+
+def _frame(columns: dict) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = pd.DataFrame(dict(enumerate(columns.values())))
+    frame.columns = pd.Index(list(columns), tupleize_cols=False)  # a name may be a tuple
+    return frame
+
+
+def _as_states(column: pd.Series, states: Sequence) -> pd.Series:
+    """Return the cells as the states that are written alike; others stay as they are."""
+    by_text = {str(state): state for state in states}
+    column = column.astype(object)
+    return column.map({cell: by_text.get(str(cell), cell) for cell in column.dropna().unique()})
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def checked_path(path: Path, option: str) -> Path:
+    """Raise, naming the option, if a file cannot be written, so that this is known before any work; return the path."""
+    try:
+        check_writable(path, option)
+    except (OSError, ValueError) as error:
+        raise BadInputError(str(error)) from None
+    if path.exists() and not os.access(path, os.W_OK):
+        raise BadInputError(f"{option}: {str(path)!r} is there and may not be changed; give another name")
+    return path
+
+
+def output_file(name: str | None, option: str = "--output") -> Path | None:
+    """Return where a file shall be written, once it is known that it can be; None stands for the terminal."""
+    if name is None:
+        return None
+    if not name or name.endswith(("/", os.sep)):
+        raise BadInputError(f"{option} is {name!r}; give the name of a file")
+    return checked_path(Path(name), option)
+
+
+def write_model(model: LatentTree | LatentNetwork, path: Path, kind: str) -> None:
+    """Write a model as JSON or in one of pgmpy's formats."""
+    from pgmpy_latent import save, to_pgmpy
+
+    if kind == "json":
+        save(model, path)
+    else:
+        to_pgmpy(model).save(str(path), kind)
+
+
+def write_rows(frame: pd.DataFrame, path: Path | None, digits: str = "%.6g") -> None:
+    """Write rows as CSV in UTF-8: to a file, or where the output goes."""
+    text = frame.to_csv(index=False, float_format=digits, lineterminator="\n")
+    if path is not None:
+        write_whole(path, text.encode())
+        return
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8")  # data keep their letters, whatever the terminal knows
+    sys.stdout.write(text)
+    sys.stdout.flush()

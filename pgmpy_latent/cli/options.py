@@ -1,0 +1,163 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Callable
+
+from pgmpy_latent.tables.csv import MISSING
+
+#: What weights can be, as in :mod:`pgmpy_latent.tables.survey`, which is not loaded to read options.
+KINDS = ("frequency", "sampling")
+
+
+def number(kind: type, least: float) -> Callable[[str], float]:
+    """Return a reader of numbers of at least some size.
+
+    Examples
+    --------
+    >>> number(int, 1)("3")
+    3
+    """
+
+    def read(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value < float("inf"):
+            word = "whole number" if kind is int else "number"
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {word} of at least {least}")
+        return value
+
+    return read
+
+
+def positive(text: str) -> float:
+    """Read a number above zero."""
+    value = number(float, 0)(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} leaves no time; give a number of seconds above 0")
+    return value
+
+
+def jobs(text: str) -> int:
+    """Read a number of threads; -1 stands for all cores."""
+    return -1 if text == "-1" else number(int, 1)(text)
+
+
+def listed(text: str) -> list[str]:
+    """Split at commas; quotes protect a comma.
+
+    Examples
+    --------
+    >>> listed('a,"b,c"')
+    ['a', 'b,c']
+    """
+    return next(csv.reader([text]), [])
+
+
+def codes(text: str) -> tuple[str | None, list[str]]:
+    """Read values that mean a missing cell: of all columns, or behind the name of one and "=".
+
+    Examples
+    --------
+    >>> codes("NA,-9"), codes("age=99,-1")
+    ((None, ['NA', '-9']), ('age', ['99', '-1']))
+    """
+    values = listed(text)
+    name, equals, first = values[0].partition("=") if values else ("", "", "")
+    return (name, [first, *values[1:]]) if name and equals else (None, values)
+
+
+def sizes(text: str) -> list[int]:
+    """Read numbers of classes and ranges of them.
+
+    Examples
+    --------
+    >>> sizes("1-3,5")
+    [1, 2, 3, 5]
+    """
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not (first.strip().isdecimal() and (last.strip().isdecimal() or not dash)):
+            raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers of classes; give as 1-8, or 2,3,5")
+        low = int(first)
+        high = int(last) if dash else low
+        if not 1 <= low <= high:
+            raise argparse.ArgumentTypeError(f"{part!r} is no range of numbers of classes; give as 1-8, from 1 on")
+        found.update(range(low, high + 1))
+    return sorted(found)
+
+
+def add_command(commands, name: str, words: str, description: str, examples: str) -> argparse.ArgumentParser:
+    """Add a command with its help, which ends in examples."""
+    return commands.add_parser(
+        name,
+        help=words,
+        description=description,
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add how a table is read."""
+    group = parser.add_argument_group("how the file is read")
+    group.add_argument(
+        "--missing",
+        type=codes,
+        action="append",
+        metavar="A,B,...",
+        help="texts and numbers that mean a missing cell, as an empty one always does; COLUMN=A,B,... holds for one "
+        f"column, and both can be said again. What is said for all columns takes the place of the default "
+        f"({','.join(MISSING)}; in Parquet none); '' stands for empty cells only",
+    )
+    group.add_argument("--separator", metavar="C", help="what stands between cells (default: by the file's ending)")
+
+
+def add_columns(parser: argparse.ArgumentParser) -> None:
+    """Add which columns of a table are used."""
+    group = parser.add_argument_group("which columns are used")
+    which = group.add_mutually_exclusive_group()
+    which.add_argument("--columns", type=listed, metavar="A,B,...", help="use these columns only")
+    which.add_argument("--drop", type=listed, metavar="A,B,...", default=[], help="leave these columns out")
+    add_survey(group)
+
+
+def add_survey(group) -> None:
+    """Add how rows were drawn."""
+    group.add_argument("--weights", metavar="COLUMN", help="column of row weights")
+    group.add_argument(
+        "--weight-kind",
+        choices=KINDS,
+        help="what the weights are: numbers of rows, or survey weights (default: whole numbers are frequencies)",
+    )
+    group.add_argument("--strata", metavar="COLUMN", help="column of strata, which were drawn from separately")
+    group.add_argument("--cluster", metavar="COLUMN", help="column of clusters (primary sampling units)")
+    group.add_argument(
+        "--allow-many-states",
+        type=listed,
+        metavar="A,B,...",
+        default=[],
+        help="columns that are categories although they look like identifiers, dates or measurements",
+    )
+
+
+def add_seed_and_jobs(group) -> None:
+    """Add the seed and the number of threads."""
+    group.add_argument("--seed", type=number(int, 0), metavar="N", default=0, help="of the random numbers (default: 0)")
+    group.add_argument("--jobs", type=jobs, metavar="N", default=-1, help="threads (default: one per core)")
+
+
+def add_prior(group) -> None:
+    """Add the pseudo-count."""
+    group.add_argument(
+        "--prior",
+        type=number(float, 0),
+        metavar="A",
+        default=0.0,
+        help="pseudo-count of every table entry (default: 0, maximum likelihood)",
+    )

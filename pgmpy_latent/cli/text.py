@@ -1,0 +1,170 @@
+"""What a person reads on the terminal: lines that fit, tables, notes, and progress also where there is no terminal."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import textwrap
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pgmpy_latent.tables.csv import shortened
+
+#: Most and fewest columns of text that what is printed takes.
+WIDTH, NARROWEST = 100, 60
+#: Least and most columns of text that a class takes in a profile.
+NARROW, WIDE = 30, 40
+#: Seconds between two lines of progress where there is no terminal.
+LINE_SECONDS = 10.0
+
+
+def width() -> int:
+    """Return how many columns of text there are: those of the terminal, within bounds."""
+    return min(WIDTH, max(NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns))
+
+
+def say(lines: Sequence[str]) -> None:
+    """Print lines as the result of a command."""
+    print("\n".join(lines), flush=True)
+
+
+def note(words: str) -> None:
+    """Print a remark beside the result."""
+    print("\n".join(wrapped(f"note: {words}")), file=sys.stderr, flush=True)
+
+
+def wrapped(words: str, indent: str = "") -> list[str]:
+    """Return the words in lines that fit; all but the first are indented.
+
+    Examples
+    --------
+    >>> wrapped("a note")
+    ['a note']
+    """
+    return textwrap.wrap(words, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def counted(number: int, noun: str, plural: str = "s") -> str:
+    """Return how many there are, in words.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "row"), counted(0, "class", "es")
+    ('1 row', '2,000 rows', 'no classes')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{f'{number:,}' if number else 'no'} {noun}{plural}"
+
+
+def in_blocks(titles: list[str], rows: list[tuple[str, list[str]]]) -> list[str]:
+    r"""Lay out a table with as many columns side by side as the width allows; the others follow below.
+
+    Of a cell with a null character, what stands before it is shortened where the cell is too long, and what stands
+    behind it is kept.
+
+    Examples
+    --------
+    >>> print("\n".join(in_blocks(["H = 0", "H = 1"], [("vote", ["Dole\0 98%", "Clinton\0 99%"])])))
+          H = 0        H = 1
+    vote  Dole  98%    Clinton  99%
+    """
+    name_width = min(30, max(len(name) for name, _ in rows))
+    longest = max(len(text) for _, cells in [("", titles), *rows] for text in cells)
+    wanted = min(WIDE, max(longest + 2, min(NARROW, 13)))
+    room = width() - name_width
+    side_by_side = max(1, min(len(titles), room // min(NARROW, wanted)))
+    cell = min(wanted, room // side_by_side - 2)
+    lines = []
+    for first in range(0, len(titles), side_by_side):
+        part = slice(first, first + side_by_side)
+        lines += [""] * (first > 0)
+        for name, cells in [("", titles), *rows]:
+            texts = [_fitted(text, cell).ljust(cell) for text in cells[part]]
+            lines.append("  ".join([shortened(name, name_width).ljust(name_width), *texts]).rstrip())
+    return lines
+
+
+def _fitted(text: str, room: int) -> str:
+    """Shorten the label of a cell, not its share."""
+    label, _, share = text.partition("\0")
+    return f"{shortened(label, room - len(share) - 1)} {share}" if share else shortened(label, room)
+
+
+def announce_compiling() -> None:
+    """Say that the first run takes longer, if this seems to be the first."""
+    if needs_compiling(Path(__file__).parents[1]):
+        print("the first run compiles, which takes a while; later ones do not", file=sys.stderr, flush=True)
+
+
+def needs_compiling(package: Path) -> bool:
+    """Tell whether the kernels are probably not compiled yet: numba keeps its results beside them where it can."""
+    return not any((package / "inference" / "kernels" / "__pycache__").glob("trees*.nbi"))
+
+
+# While it works -----------------------------------------------------------------------------------
+
+
+class PlainLines:
+    r"""A stream that turns progress bars, which return to the beginning of their line, into a plain line now and then.
+
+    Parameters
+    ----------
+    stream : text stream
+        Where it all goes.
+    seconds : float
+        Least time between two lines of progress.
+
+    Examples
+    --------
+    >>> stream = PlainLines(sys.stdout, 0.0)
+    >>> for text in ("\rEAST: 1 steps", "\rEAST: 2 steps", "\r             \r", "done\n"):
+    ...     _ = stream.write(text)
+    EAST: 1 steps
+    EAST: 2 steps
+    done
+    """
+
+    def __init__(self, stream, seconds: float = LINE_SECONDS):
+        self._stream = stream
+        self._seconds = seconds
+        self._last = float("-inf")
+
+    def write(self, text: str) -> int:
+        """Pass text on; of the pictures of a bar only some."""
+        if "\r" not in text:
+            return self._stream.write(text)
+        words = re.sub(r"\|[^|]*\|", ",", text.rsplit("\r", 1)[1]).strip()  # without the bar itself
+        now = time.monotonic()
+        if words and now - self._last >= self._seconds:
+            self._last = now
+            self._stream.write(f"{words}\n")
+            self._stream.flush()
+        return len(text)
+
+    def __getattr__(self, name: str):
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def progress_and_notes() -> Iterator[None]:
+    """Turn bars into lines where there is no terminal, and warnings that are for users into notes, each said once."""
+    stderr, said = sys.stderr, set()
+
+    def show(message, category, filename, lineno, file=None, line=None) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            note(str(message))
+
+    if not stderr.isatty():
+        sys.stderr = PlainLines(stderr)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what libraries say to programmers
+            warnings.filterwarnings("always", category=UserWarning, append=False)
+            warnings.showwarning = show
+            yield
+    finally:
+        sys.stderr = stderr

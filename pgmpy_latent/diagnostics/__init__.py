@@ -1,0 +1,1 @@
+"""How well a model fits, and how sure it is."""

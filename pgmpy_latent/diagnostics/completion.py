@@ -1,0 +1,133 @@
+"""Data completed by a model: expected counts of everything hidden, and how much of it stays open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Unpack
+
+import numpy as np
+from scipy.special import entr, xlogy
+
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.queries import check_is_tree, encode_for, engine_for
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.survey import Survey
+
+
+@dataclass(frozen=True)
+class Completed:
+    """One propagation, from which every score of a table follows."""
+
+    tree: LatentTree
+    data: CategoricalData
+    engine: TreeEngine
+    tables: np.ndarray  # flat, as the engine wants them
+    log_likelihood: float
+    counts: np.ndarray  # expected count of every table entry
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the rows' weights."""
+        return self.data.total_weight
+
+    @cached_property
+    def completed_log_likelihood(self) -> float:
+        """Log-likelihood of the table with everything that it leaves open filled in as the tree expects it."""
+        return float(xlogy(self.counts, self.tables).sum())
+
+
+def complete(tree: LatentTree, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
+    """Complete a table by a tree."""
+    data = encode_for(tree, X, sample_weight=sample_weight, **survey)
+    engine = engine_for(tree, data)
+    tables = engine.layout.pack(tree.tables)
+    total, counts = engine.expected_counts(tables)
+    return Completed(tree, data, engine, tables, float(total), counts)
+
+
+def open_entropy(done: Completed) -> tuple[float, float]:
+    """Return the entropy of the hidden variables, and the largest value that it could have."""
+    tree, data = done.tree, done.data
+    logs = np.log(tree.cards)
+    largest = done.total_weight * float(logs[tree.latent].sum())
+    if np.isneginf(done.log_likelihood):
+        return np.nan, largest
+    entropy = done.log_likelihood - done.completed_log_likelihood  # of all that the rows leave open
+    if data.has_missing.any():
+        check_is_tree(tree)  # what gaps leave open is taken apart along a tree's edges
+        codes = np.zeros((data.n_distinct, tree.n_nodes), dtype=data.codes.dtype)
+        codes[:, ~tree.latent] = data.codes
+        belief = cache(lambda node: done.engine.beliefs(done.tables, [node])[0])
+        for gap, rows in _gaps(tree, codes < 0):
+            around = _neighbours(tree, gap)
+            hidden = [node for node in around if tree.latent[node]]
+            if len(hidden) > 1:
+                largest += float(data.weights[rows].sum() * logs[gap].sum())
+                continue
+            shares = data.weights[rows, None] * (belief(hidden[0])[rows] if hidden else 1.0)
+            entropy -= _gap_entropy(tree, gap, [*hidden, *np.setdiff1d(around, hidden).tolist()], codes, rows, shares)
+    return max(float(entropy), 0.0), largest
+
+
+def _neighbours(tree: LatentTree, nodes: list[int]) -> list[int]:
+    """Return the nodes next to a set of nodes, in node order."""
+    inside = set(nodes)
+    above = {int(tree.parent[node]) for node in nodes} - inside - {-1}
+    below = {int(child) for child in np.flatnonzero(np.isin(tree.parent, nodes))} - inside
+    return sorted(above | below)
+
+
+def _gaps(tree: LatentTree, missing: np.ndarray) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Yield every connected set of missing cells, and the rows in which it is a whole gap."""
+    if not missing.any():
+        return
+    for top in np.flatnonzero(missing.any(axis=0)).tolist():
+        above = tree.parent[top]
+        begins = missing[:, top] & ~missing[:, above] if above >= 0 else missing[:, top]
+        if not begins.any():
+            continue
+        reached, queue = {top: begins}, [top]
+        for node in queue:  # the list grows while it is walked
+            for child in tree.child_lists[node]:
+                both = reached[node] & missing[:, child]
+                if both.any():
+                    reached[child] = both
+                    queue.append(child)
+        rows = np.flatnonzero(begins)
+        if len(queue) == 1:
+            yield queue, rows
+            continue
+        shapes, shape_of_row = np.unique(np.stack([reached[n][rows] for n in queue], 1), axis=0, return_inverse=True)
+        for number, shape in enumerate(shapes):
+            yield [queue[at] for at in np.flatnonzero(shape)], rows[shape_of_row.ravel() == number]
+
+
+def _gap_entropy(tree: LatentTree, gap: list[int], around: list[int], codes, rows, shares: np.ndarray) -> float:
+    """Return the entropy of a gap given its neighbours, summed over rows.
+
+    Given its neighbours, a gap knows nothing of the rest of the tree. If one neighbour is hidden it is the first,
+    and takes each of its states with the row's share of weight; otherwise there is one share, the whole weight.
+    """
+    region = [*gap, *around]
+    row, state = np.nonzero(shares)  # states without a share would bring in logarithms of zero
+    weights = shares[row, state]
+    codes = codes[np.ix_(rows, region)].astype(np.int32)[row]
+    if around and tree.latent[around[0]]:
+        codes[:, len(gap)] = state
+    if len(gap) == 1 and around == [tree.parent[gap[0]]]:  # a leaf: by far the most frequent gap
+        return float(weights @ entr(tree.tables[gap[0]]).sum(axis=1)[codes[:, 1]])
+    place = {node: at for at, node in enumerate(region)}
+    parents = [place.get(int(tree.parent[node]), -1) for node in region]
+    tables = [tree.tables[node] for node in region]
+    for at in range(len(gap), len(region)):
+        if parents[at] < 0:  # the gap's parent is given: its own probability does not matter
+            tables[at] = np.ones((1, tree.cards[region[at]]))
+    evidence = {at: Evidence(np.ascontiguousarray(codes[:, at]), int(tree.cards[region[at]])) for at in place.values()}
+    engine = TreeEngine(compile_plan(parents, evidence), tree.cards[region], weights)
+    flat = engine.layout.pack(tables)
+    total, counts = engine.expected_counts(flat)
+    return float(total - xlogy(counts, flat).sum())

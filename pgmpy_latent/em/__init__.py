@@ -1,0 +1,1 @@
+"""The one EM of the project, and its estimators."""

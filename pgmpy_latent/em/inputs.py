@@ -1,0 +1,75 @@
+"""What an estimator by EM is given: a table that must have the columns of a network, and tables to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Unpack
+
+import numpy as np
+import pandas as pd
+
+from pgmpy_latent.exceptions import DataError, InvalidTreeError, StateNameError
+from pgmpy_latent.model.convert import aligned_table
+from pgmpy_latent.model.json_format import table_problem
+from pgmpy_latent.tables.chunks import ShardedTable, comes_in_pieces, encode_or_shard
+from pgmpy_latent.tables.encode import CategoricalData, encode
+from pgmpy_latent.tables.missing import codes_by_column
+from pgmpy_latent.tables.sources import column_names, opened
+from pgmpy_latent.tables.survey import Survey
+
+
+def encoded_table(
+    data,
+    names: list,
+    hidden: set,
+    state_names: dict | None,
+    sample_weight,
+    memory_limit: float | None,
+    missing=None,
+    **survey: Unpack[Survey],
+) -> CategoricalData | ShardedTable:
+    """Return the columns of a table that are nodes of a network; as shards if its distinct rows exceed the limit."""
+    observed = [name for name in names if name not in hidden]
+    if not observed:
+        raise DataError("all nodes of the model are hidden; at least one must be a column of the data")
+    pieces = comes_in_pieces(data)
+    if pieces:
+        data = opened(data)
+        columns = column_names(data)
+    else:
+        columns = list(data.columns) if isinstance(data, (pd.DataFrame, CategoricalData)) else None
+    absent = [name for name in observed if columns is not None and name not in columns]
+    if absent:
+        raise DataError(
+            f"the model has nodes that are not columns of the data: {absent}. Add the columns, or declare the nodes "
+            "hidden: model.latents = {...}."
+        )
+    if isinstance(missing, Mapping) and columns is not None:
+        codes_by_column(missing, columns)  # refuses names that are no columns
+        missing = {name: values for name, values in missing.items() if name in observed}
+    if pieces:
+        present = [name for name in hidden if columns is not None and name in columns]
+        if present:
+            raise DataError(f"hidden variable {present[0]!r} is named like a column; rename one")
+        options = {"sample_weight": sample_weight, "state_names": state_names, "columns": observed, "missing": missing}
+        return encode_or_shard(data, memory_limit=memory_limit, **options, **survey)
+    options = {"sample_weight": sample_weight, "state_names": state_names, "columns": observed, "missing": missing}
+    return encode(data, hidden=hidden, **options, **survey)
+
+
+def given_tables(
+    cpds: Mapping, names: list, parents: Sequence[Sequence[int]], state_names: list[tuple]
+) -> dict[Hashable, np.ndarray]:
+    """Return the tables of given CPDs, with their states in our order."""
+    states = dict(zip(names, state_names, strict=True))
+    tables = {}
+    for name, cpd in cpds.items():
+        above = [names[node] for node in parents[names.index(name)]]
+        if cpd.variables[0] != name or set(cpd.variables[1:]) != set(above):
+            raise StateNameError(
+                f"init_cpds of {name!r} is over {list(cpd.variables)}, the model needs {[name, *above]}"
+            )
+        tables[name] = aligned_table(cpd, states, above)
+        if problem := table_problem(tables[name]):
+            raise InvalidTreeError(f"init_cpds of {name!r}: {problem}")
+    return tables

@@ -1,0 +1,133 @@
+"""Are tables where EM came to rest a maximum, zeros included? And if not, where is it higher?
+
+EM multiplies an entry by its slope over its row's weight. So an entry at zero never moves, and one that an early step
+left at 1e-200 takes thousands of iterations to come back, in which nothing seems to happen. At a maximum the slope of
+such an entry (the derivative of the objective) is at most the weight of its row (the Lagrange multiplier of "the row
+sums to one"): the conditions of Karush, Kuhn and Tucker. Expected counts are entries times slopes, so one pass at
+tables whose zeros are lifted by next to nothing shows the slopes of all entries.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pgmpy_latent.em.step import Problem, step
+
+#: What zeros are lifted to for their slopes to be seen. Along a row the likelihood is concave: what rises here rises
+#: from zero as well, and what does not would gain next to nothing.
+SEEN = 1e-10
+#: Entries up to here are looked at; EM does not lose sight of larger ones.
+SMALL = 0.01
+#: Most that an entry is lifted by, and the shares of the step that promises most that are tried, in this order.
+MOST, SHARES = 0.1, 0.25 ** np.arange(6)
+
+
+def promised_gains(
+    problem: Problem, tables: np.ndarray, weightings: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what lifting each small entry promises: nats, and by how much to lift it.
+
+    With slope ``s`` of an entry, weight ``m`` of its row and weight ``n`` of its table, the objective rises by
+    ``s - m`` for a small step, at most, since it is concave along a row; and its curvature is at least ``s**2 / n`` (by
+    Cauchy and Schwarz), so that a step of ``n (s - m) / s**2`` gains at most ``n (s - m)**2 / (2 s**2)``.
+
+    Parameters
+    ----------
+    problem : Problem
+        What EM maximises.
+    tables : array, shape (n_starts, size)
+        Where EM came to rest.
+    weightings : int array, shape (n_starts,), optional
+        The weighting of each.
+
+    Returns
+    -------
+    gains, steps : arrays like ``tables``
+        Zero where the conditions of a maximum hold, in fixed tables, and in rows whose parent state has no weight.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.inference.tree_engine import TreeEngine
+    >>> from pgmpy_latent.inference.plan import Evidence, compile_plan
+    >>> engine = TreeEngine(compile_plan([-1, 0], {1: Evidence(np.array([0, 1, 1, 1]), 2)}), [2, 2])
+    >>> gains, steps = promised_gains(Problem(engine), np.array([[1.0, 0.0, 0.5, 0.5, 0.2, 0.8]]))
+    >>> gains.round(3).tolist(), steps.round(3).tolist()
+    ([[0.0, 0.107, 0.0, 0.0, 0.0, 0.0]], [[0.0, 0.1, 0.0, 0.0, 0.0, 0.0]])
+    """
+    layout = problem.engine.layout
+    small = tables < SMALL
+    if problem.free_entries is not None:
+        small &= problem.free_entries
+    seen = np.where(small & (tables < SEEN), SEEN, tables)
+    _, counts = problem.expected_counts(seen, weightings)
+    counts = counts + problem.prior
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        slopes = counts / seen
+        surplus = slopes - layout.row_sums(counts)
+        ratio = surplus / slopes
+        weights = np.add.reduceat(counts, layout.offsets, axis=-1)[..., layout.table_of_entry]
+        unmet = small & (surplus > 0) & np.isfinite(slopes)
+        gains = np.where(unmet, np.minimum(surplus, weights * ratio**2 / 2), 0.0)
+        steps = np.where(unmet, np.minimum(weights * ratio / slopes, MOST), 0.0)
+    return gains, steps
+
+
+def higher(
+    problem: Problem, tables: np.ndarray, value: float, steps: np.ndarray, weighting: int | None = None
+) -> tuple | None:
+    """Return a point that is higher, from which EM can go on, or None if there is none in sight.
+
+    Parameters
+    ----------
+    problem : Problem
+        What EM maximises.
+    tables : array, shape (size,)
+        Where EM came to rest.
+    value : float
+        The objective there.
+    steps : array like ``tables``
+        By how much to lift entries, from :func:`promised_gains`; zero for the others.
+    weighting : int, optional
+        The weighting of this start.
+
+    Returns
+    -------
+    tuple or None
+        Tables, log-likelihood, objective, and the tables after the next M-step.
+    """
+    strongest = np.where(np.arange(len(steps)) == np.argmax(steps), steps, 0.0)
+    for move in (steps, strongest):  # entries may stand in each other's way; one by itself does lead up
+        best = None
+        for share in SHARES:
+            point = _moved(tables, share * move, problem.engine.layout)[None]
+            log, reached, new = step(problem, point, None if weighting is None else np.array([weighting]))
+            if best is not None and reached[0] <= best[2]:
+                break
+            if reached[0] > value:
+                best = (point[0], log[0], reached[0], new[0])
+        if best is not None:
+            return best
+    return None
+
+
+def _moved(tables: np.ndarray, moves: np.ndarray, layout) -> np.ndarray:
+    """Return tables with some entries lifted; rows without any stay as they are, bit for bit."""
+    points = tables + moves
+    return np.where(layout.row_sums(moves) > 0, points / layout.row_sums(points), tables)
+
+
+def all_lifted(problem: Problem, tables: np.ndarray) -> np.ndarray:
+    """Return tables whose free entries are all at least ``SMALL``, but for what rows that sum to one take off.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from pgmpy_latent.inference.layout import Layout
+    >>> problem = Problem(SimpleNamespace(layout=Layout([(1, 2), (1, 2)])), free=[True, False])
+    >>> all_lifted(problem, np.array([0.0, 1.0, 0.0, 1.0])).round(4).tolist()
+    [0.0099, 0.9901, 0.0, 1.0]
+    """
+    moves = np.maximum(SMALL - tables, 0.0)
+    if problem.free_entries is not None:
+        moves = np.where(problem.free_entries, moves, 0.0)
+    return _moved(tables, moves, problem.engine.layout)

@@ -1,0 +1,292 @@
+"""One iteration of EM, and how many starts are thinned out on their way; ``em.fit`` goes on to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from pgmpy_latent.inference.layout import Layout
+
+
+def m_step(
+    counts: np.ndarray, layout: Layout, prior: float | np.ndarray, tables: np.ndarray, free: np.ndarray | None
+) -> np.ndarray:
+    """Return the tables that maximise the expected complete log-likelihood plus ``prior * log(tables)``.
+
+    Parameters
+    ----------
+    counts, tables : arrays, shape (..., size)
+        Expected counts, and the tables they were computed with.
+    layout : Layout
+        Where the tables lie.
+    prior : float or array of shape (size,)
+        Dirichlet pseudo-count of every entry: ``(prior + count) / sum(prior + count)``.
+    free : bool array, shape (size,), optional
+        Entries that may change.
+
+    Returns
+    -------
+    array like ``tables``
+        A row without any count keeps its old values, since every choice is as good.
+
+    Examples
+    --------
+    >>> layout = Layout([(1, 2), (2, 2)])
+    >>> m_step(np.array([3.0, 1, 2, 1, 0, 0]), layout, 0.0, np.full(6, 0.5), None)
+    array([0.75      , 0.25      , 0.66666667, 0.33333333, 0.5       ,
+           0.5       ])
+    """
+    counts = counts + prior
+    sums = layout.row_sums(counts)
+    known = sums > 0
+    new = np.divide(counts, sums, out=tables.copy(), where=known)
+    return new if free is None else np.where(free, new, tables)
+
+
+def log_prior(tables: np.ndarray, prior: float | np.ndarray) -> np.ndarray | float:
+    """Return the sum of ``prior * log(tables)``, without its constant.
+
+    Examples
+    --------
+    >>> log_prior(np.array([0.5, 0.5]), 1.0)
+    -1.386294...
+    """
+    if isinstance(prior, float) and prior == 0.0:
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(np.asarray(prior) > 0, prior * np.log(tables), 0.0)
+    total = terms.sum(axis=-1)
+    return float(total) if np.ndim(total) == 0 else total
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What EM maximises: an engine's log-likelihood plus a prior, over the free tables.
+
+    Attributes
+    ----------
+    engine : engine
+        Offers ``expected_counts`` and ``layout``.
+    prior : float or array
+        Dirichlet pseudo-counts.
+    free : bool array, shape (n_tables,), optional
+        Tables that may change; all by default.
+    n_threads : int
+        Threads that share the starts, and the rows of large tables. The result does not depend on it.
+    """
+
+    engine: object
+    prior: float | np.ndarray = 0.0
+    free: np.ndarray | None = None
+    n_threads: int = 1
+    _pool: list = field(default_factory=list)
+
+    @property
+    def free_entries(self) -> np.ndarray | None:
+        """For every entry of the flat tables, whether it may change."""
+        return None if self.free is None else np.asarray(self.free)[self.engine.layout.table_of_entry]
+
+    @contextmanager
+    def threads(self):
+        """Keep threads ready for as long as the block runs."""
+        if self.n_threads <= 1:
+            yield
+            return
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            self._pool.append(pool)
+            try:
+                yield
+            finally:
+                self._pool.pop()
+
+    def for_one_thread(self) -> Problem:
+        """Return the same problem for a worker, which can be packed."""
+        return Problem(self.engine, self.prior, self.free)
+
+    def expected_counts(
+        self, tables: np.ndarray, weightings: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return log-likelihoods and counts of many starts, which the threads share.
+
+        Threads that are left over share the rows of the last starts, if the engine is large.
+        ``weightings`` says which of the engine's weightings each start uses; such starts need one thread.
+        """
+        if weightings is not None:
+            return self.engine.expected_counts(tables, self.free, weightings)
+        n, is_large = len(tables), getattr(self.engine, "is_large", False)
+        if not self._pool or (n == 1 and not is_large):
+            return self.engine.expected_counts(tables, self.free)
+        pool = self._pool[-1]
+        alone = n - n % self.n_threads if is_large else n
+        parts = np.array_split(tables[:alone], min(self.n_threads, alone)) if alone else []
+        results = list(pool.map(lambda part: self.engine.expected_counts(part, self.free), parts))
+        if alone < n:
+            results.append(self.engine.expected_counts(tables[alone:], self.free, pool=pool))
+        return np.concatenate([r[0] for r in results]), np.concatenate([r[1] for r in results])
+
+    def normalise(self, tables: np.ndarray, fallback: np.ndarray) -> np.ndarray:
+        """Return tables whose rows sum to one; entries at or below zero, and frozen ones, are the fallback's."""
+        # where nothing is left between zero and one, the fallback must not bring zeros to life
+        mended = np.where((tables > 0) | (fallback == 0), np.maximum(tables, 0), fallback)
+        sums = self.engine.layout.row_sums(mended)
+        mended = np.divide(mended, sums, out=fallback.copy(), where=sums > 0)
+        entries = self.free_entries
+        return mended if entries is None else np.where(entries, mended, fallback)
+
+
+def step(
+    problem: Problem, tables: np.ndarray, weightings: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Take one EM iteration from each of several starts, each with the weighting it names if there are several.
+
+    Returns
+    -------
+    log_likelihoods, objectives : arrays, shape (n_starts,)
+        At the given tables, without and with the prior.
+    new : array like ``tables``
+        The tables after the M-step.
+    """
+    log_likelihoods, counts = problem.expected_counts(tables, weightings)
+    objectives = log_likelihoods + log_prior(tables, problem.prior)
+    if not np.isfinite(counts).all():
+        # a row is so unlikely that what it counts for leaves the range of numbers: as good as impossible
+        beyond = ~np.isfinite(counts).all(axis=1)
+        objectives, counts[beyond] = np.where(beyond, -np.inf, objectives), 0.0
+    new = m_step(counts, problem.engine.layout, problem.prior, tables, problem.free_entries)
+    return log_likelihoods, objectives, new
+
+
+def narrowing_stages(n_starts: int, q: float) -> list[tuple[int, int]]:
+    """Return (iterations, starts kept afterwards): the best ``1/q`` survive after 1, 3, 7, 15, ... iterations.
+
+    With ``q=2`` this is also the pyramid of Chickering and Heckerman.
+
+    Examples
+    --------
+    >>> narrowing_stages(8, 2)
+    [(1, 4), (2, 2), (4, 1)]
+    """
+    stages, iterations = [], 1
+    while n_starts > 1:
+        n_starts = max(1, min(n_starts - 1, int(np.ceil(n_starts / q))))
+        stages.append((iterations, n_starts))
+        iterations *= 2
+    return stages
+
+
+def best_of_groups(values: np.ndarray, groups: np.ndarray, kept: int) -> np.ndarray:
+    """Return the positions of the best of every group, group by group, best first.
+
+    Examples
+    --------
+    >>> best_of_groups(np.array([1.0, 3.0, 2.0, 5.0]), np.array([0, 0, 0, 1]), 2).tolist()
+    [1, 2, 3]
+    """
+    best_first = np.lexsort((-values, groups))
+    rank = np.arange(len(values)) - np.searchsorted(groups[best_first], groups[best_first])
+    return best_first[rank < kept]
+
+
+def narrowed_in_groups(
+    engine,
+    starts: np.ndarray,
+    groups: np.ndarray,
+    stages: Sequence[tuple[int, int]],
+    prior: float = 0.0,
+    report: Callable[[], None] = lambda: None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Take many starts of several problems that differ in their weights through a few iterations of plain EM.
+
+    Parameters
+    ----------
+    engine : engine
+        With one weighting per problem.
+    starts : array, shape (n_starts, size)
+        Flat tables to begin with.
+    groups : int array, shape (n_starts,)
+        The problem, and so the weighting, of each start.
+    stages : list of (iterations, number of starts kept in each group)
+        See :func:`narrowing_stages`.
+    prior : float
+        Dirichlet pseudo-count.
+    report : callable
+        Called after every iteration.
+
+    Returns
+    -------
+    tables : array, shape (n_left, size)
+    log_likelihoods : array, shape (n_left,)
+        At these tables.
+    groups : int array, shape (n_left,)
+        Of these starts, in ascending order; starts that are impossible from the outset are left out.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.inference.tree_engine import TreeEngine
+    >>> from pgmpy_latent.inference.plan import Evidence, compile_plan
+    >>> plan = compile_plan([-1], {0: Evidence(np.array([0, 1]), 2)})
+    >>> engine = TreeEngine(plan, [2], np.array([[1.0, 1.0], [1.0, 3.0]]))
+    >>> narrowed_in_groups(engine, np.full((2, 2), 0.5), np.array([0, 1]), [(1, 1)])[0].tolist()
+    [[0.5, 0.5], [0.25, 0.75]]
+    """
+    values = np.zeros(len(starts))
+    for iterations, kept in stages:
+        for _ in range(iterations):
+            values, counts = engine.expected_counts(starts, None, groups)
+            starts = m_step(counts, engine.layout, prior, starts, None)
+            report()
+        if not iterations:
+            values = engine.log_likelihood(starts, groups)
+        chosen = best_of_groups(values, groups, kept)
+        chosen = chosen[np.isfinite(values[chosen])]
+        starts, groups = starts[chosen], groups[chosen]
+    return starts, engine.log_likelihood(starts, groups), groups
+
+
+class Runner(Protocol):
+    """Several starts that can be taken further and thinned out."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no further iteration is allowed."""
+
+    def advance(self) -> np.ndarray:
+        """Take every start one iteration further; return how good each is."""
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the starts only, given by their positions in ascending order."""
+
+
+def race(
+    runner: Runner,
+    stages: Sequence[tuple[int, int]],
+    groups: np.ndarray | None = None,
+    judge: Callable[[np.ndarray], np.ndarray] = lambda values: values,
+) -> None:
+    """Advance many starts and keep fewer after each stage.
+
+    Parameters
+    ----------
+    runner : Runner
+        The starts.
+    stages : list of (iterations, number of starts kept)
+        See :func:`narrowing_stages`.
+    groups : int array, shape (n_starts,), optional
+        Starts of one group race against each other only; all belong to one by default.
+    judge : callable, optional
+        Turns what the runner said at the end of a stage into what decides; by default the runner decides.
+    """
+    for iterations, kept in stages:
+        for _ in range(iterations):
+            if runner.done:
+                return
+            values = runner.advance()
+        groups = np.zeros(len(values), np.int64) if groups is None else groups
+        chosen = np.sort(best_of_groups(judge(values), groups, kept))
+        runner.keep(chosen)
+        groups = groups[chosen]

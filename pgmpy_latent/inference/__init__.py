@@ -1,0 +1,1 @@
+"""Exact inference: plans, engines, and what they are asked."""

@@ -1,0 +1,601 @@
+"""Questions to a tree or another network about a table: likelihoods, posteriors, most likely states, gaps, new rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Sequence
+from typing import Unpack
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import NotFittedError
+
+from pgmpy_latent.exceptions import AbsentColumnError, DataError, DesignWarning
+from pgmpy_latent.inference.network_engine import NetworkEngine
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.tables.columns import in_dtype_of, plain
+from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode
+from pgmpy_latent.tables.missing import Kept
+from pgmpy_latent.tables.survey import Survey, belongs_to, names_column
+
+#: How many impossible rows a warning names.
+MOST_NAMED = 10
+
+
+def encode_for(
+    tree: LatentTree, X, *, sample_weight=None, unseen: str = "missing", absent: str = "error", **survey: Unpack[Survey]
+) -> CategoricalData:
+    """Encode a table with the states of a tree, and with what counts as missing there.
+
+    Columns that the tree does not have are left aside. ``unseen`` says what becomes of categories that the tree does
+    not know: ``"missing"`` or ``"error"``. A column of which no cell is known is an error in any case, unless a few
+    rows all hold the same new category of the right type. ``absent`` says what becomes of columns of the tree that the
+    table does not have: ``"error"``, or ``"sum_out"``, which leaves them out of the data.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> encode_for(tree, pd.DataFrame({"x": ["b", None, "b"]})).weights.tolist()
+    [1.0, 2.0]
+    """
+    check_is_model(tree)
+    states = dict(zip(tree.names, tree.state_names, strict=True))
+    columns = _columns_to_read(tree, X, absent)
+    codes = Kept(None, dict(tree.missing)) if tree.missing else None
+    options = {"sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes}
+    try:
+        return encode(X, columns=columns, **options, **survey)
+    except AbsentColumnError as error:
+        raise AbsentColumnError(f'{error}. Add them, or say absent="sum_out" to sum them out.') from None
+
+
+def _columns_to_read(tree: LatentTree, X, absent: str) -> list[Hashable]:
+    if absent not in ("error", "sum_out"):
+        raise ValueError(f"absent is {absent!r}; give 'error' or 'sum_out'")
+    columns = list(tree.observed_names)
+    if absent == "error":
+        return columns
+    present = set(column_names(X))
+    if present.isdisjoint(columns):
+        raise AbsentColumnError(f"X has none of the columns of the model, as {columns[0]!r}; give at least one")
+    return [name for name in columns if name in present]
+
+
+def check_is_tree(tree) -> None:
+    """Raise TypeError, with the remedy, if something else was given in place of a tree.
+
+    Examples
+    --------
+    >>> check_is_tree("camps.json")
+    Traceback (most recent call last):
+    TypeError: expected a LatentTree as the first argument, got str; a fitted estimator has one as tree_, and \
+from_pgmpy(network) makes one of a pgmpy network
+    """
+    if not isinstance(tree, LatentTree):
+        raise TypeError(
+            f"expected a LatentTree as the first argument, got {type(tree).__name__}; a fitted estimator has one as "
+            "tree_, and from_pgmpy(network) makes one of a pgmpy network"
+        )
+
+
+def check_is_model(model) -> None:
+    """Raise TypeError, with the remedy, if something else was given in place of a tree or network.
+
+    Examples
+    --------
+    >>> check_is_model("camps.json")
+    Traceback (most recent call last):
+    TypeError: expected a LatentTree or LatentNetwork as the first argument, got str; a fitted estimator has one as \
+tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network
+    """
+    if not isinstance(model, (LatentTree, LatentNetwork)):
+        raise TypeError(
+            f"expected a LatentTree or LatentNetwork as the first argument, got {type(model).__name__}; a fitted "
+            "estimator has one as tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one "
+            "of a pgmpy network"
+        )
+
+
+def model_of(model) -> LatentTree | LatentNetwork:
+    """Return the tree or network itself, from a model or from a fitted learner that has one.
+
+    Raises
+    ------
+    NotFittedError, TypeError
+        If a learner was given that has not been fitted, or something else than a model.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> model_of(tree) is tree
+    True
+    >>> from pgmpy_latent import RandomStarts
+    >>> learner = RandomStarts(n_states=2).fit(pd.DataFrame({"x": [0, 1], "y": [0, 1], "z": [0, 1]}))
+    >>> model_of(learner) is learner.tree_
+    True
+    """
+    for found in (model, getattr(model, "tree_", None), getattr(model, "network_", None)):
+        if isinstance(found, (LatentTree, LatentNetwork)):
+            return found
+    if hasattr(model, "fit") and not any(name.endswith("_") for name in vars(model)):
+        raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit with a table first")
+    raise TypeError(
+        f"expected a LatentTree, a LatentNetwork or a fitted learner of one as the first argument, got "
+        f"{type(model).__name__}; from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network"
+    )
+
+
+def model_and_data(
+    model, X, *, sample_weight=None, **survey: Unpack[Survey]
+) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
+    """Return the tree or network of a model or fitted learner, and a table as it reads it. See :func:`encode_for`.
+
+    A learner reads arrays by position, and has its own say about categories that it does not know. Rows were drawn, and
+    weights are of the kind, that it was fitted with, unless something else is said: see :func:`drawn_as_fitted`.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> model_and_data(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
+    [1.0, 2.0]
+    """
+    found = model_of(model)
+    units = {what: survey.pop(what, None) for what in ("strata", "cluster")}
+    drawn = drawn_as_fitted(model, X, {"sample_weight": sample_weight, **units})
+    table, drawn = model._table_and_design(X, drawn) if hasattr(model, "_table") else (X, drawn)
+    if drawn["sample_weight"] is not None and survey.get("weight_kind") is None:
+        survey["weight_kind"] = getattr(model, "weight_kind_", None)
+    return found, encode_for(found, table, unseen=getattr(model, "_unseen", "missing"), **drawn, **survey)
+
+
+def model_and_rows(model, X) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
+    """Return what :func:`model_and_data` does, whatever rows weigh and however they were drawn.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> model_and_rows(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
+    [1.0, 2.0]
+    """
+    found = model_of(model)
+    table = model._table(X) if hasattr(model, "_table") else X
+    return found, encode_for(found, table, unseen=getattr(model, "_unseen", "missing"))
+
+
+def drawn_as_fitted(model, X, drawn: dict) -> dict:
+    """Return how rows were drawn: as is said or, where nothing is, by the columns that a learner was fitted with.
+
+    Warns
+    -----
+    DesignWarning
+        If a learner was fitted with weights, strata or clusters, and neither values nor a column are there.
+    """
+    design = getattr(model, "design_", {})
+    left = {what: name for what, name in design.items() if drawn[what] is None}
+    if not left:
+        return drawn
+    if isinstance(X, CategoricalData):
+        known, lost = {}, [what for what in left if not belongs_to(X, what)]
+    else:
+        columns = _readable_columns(model, X, [*left.values(), *drawn.values()])
+        known = {what: name for what, name in left.items() if name is not None and name in columns}
+        lost = [what for what in left if what not in known]
+    if lost:
+        them, are = ("it", "it is") if len(lost) == 1 else ("them", "they are")
+        again = _in_a_row([f"{what}=" for what in lost])
+        warnings.warn(
+            f"this {type(model).__name__} was fitted with {_in_a_row(lost)}, and nothing here says what {are}: rows "
+            f"are read as if there were none. Give {again} as in fit; to leave {them} out on purpose, ask the model "
+            "itself, tree_ or network_.",
+            DesignWarning,
+            stacklevel=4,  # the line that calls a function that calls model_and_data
+        )
+    return drawn | known
+
+
+def _in_a_row(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _readable_columns(model, X, aside: list) -> set:
+    """Return the names of the columns of a table; none if it is an array that lacks those that are set aside."""
+    columns = set(column_names(X))
+    if hasattr(model, "_table") and not hasattr(X, "columns"):  # an array, read by position
+        positions = {name for name in aside if names_column(name)}
+        if len(columns) != model.n_features_in_ + len(positions):
+            return set()
+    return columns
+
+
+def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Evidence]:
+    """Return what the rows of a table say about the nodes with the given names.
+
+    Examples
+    --------
+    >>> data = encode(pd.DataFrame({"x": ["a", "b"]}))
+    >>> sorted(tree_evidence(data, ["H", "x"]))
+    [1]
+    """
+    column = {name: at for at, name in enumerate(data.columns)}
+    return {
+        node: Evidence(np.ascontiguousarray(data.codes[:, column[name]]), int(data.cards[column[name]]))
+        for node, name in enumerate(names)
+        if name in column
+    }
+
+
+def engine_for(tree: LatentTree | LatentNetwork, data: CategoricalData) -> TreeEngine | NetworkEngine:
+    """Return an engine for a tree or network and the distinct rows of a table.
+
+    A network in which no node has several parents gets the engine of trees, which is faster.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> engine = engine_for(tree, encode_for(tree, pd.DataFrame({"x": ["b", "b"]})))
+    >>> round(float(engine.log_likelihood(engine.layout.pack(tree.tables))), 4)
+    -0.5754
+    """
+    if isinstance(tree, LatentTree):
+        return TreeEngine(compile_plan(tree.parent, tree_evidence(data, tree.names)), tree.cards, data.weights)
+    return network_engine(tree.names, tree.parents, tree.cards, data)
+
+
+def network_engine(
+    names: Sequence[Hashable], parents: Sequence[Sequence[int]], cards: Sequence[int], data: CategoricalData
+) -> TreeEngine | NetworkEngine:
+    """Return an engine for a graph and the distinct rows of a table. See :func:`engine_for`.
+
+    Examples
+    --------
+    >>> data = encode(pd.DataFrame({"x": ["a", "b"], "y": ["c", "c"]}))
+    >>> type(network_engine(["x", "y", "H"], [(2,), (2,), ()], [2, 1, 2], data)).__name__
+    'TreeEngine'
+    """
+    if all(len(above) <= 1 for above in parents):
+        parent = np.array([above[0] if above else -1 for above in parents], dtype=np.int64)
+        return TreeEngine(compile_plan(parent, tree_evidence(data, names)), cards, data.weights)
+    return NetworkEngine(parents, cards, data.codes_of(names), data.weights, names)
+
+
+def log_likelihood(
+    tree: LatentTree,
+    X,
+    *,
+    sample_weight=None,
+    unseen: str = "missing",
+    absent: str = "error",
+    **survey: Unpack[Survey],
+) -> float:
+    """Return the log-likelihood (natural logarithm) of a table, summed over its rows.
+
+    Parameters
+    ----------
+    tree : LatentTree or LatentNetwork
+        The model.
+    X : DataFrame, array or CategoricalData
+        The table; missing cells are summed out.
+    sample_weight : array, shape (n_rows,), optional
+        Weights of the rows, or the name of the column that holds them.
+    unseen : {"missing", "error"}
+        What becomes of categories that the model does not know.
+    absent : {"error", "sum_out"}
+        What becomes of columns of the model that the table does not have: an error, or summed out as missing cells are.
+    survey : weight_kind, strata, cluster
+        What the weights are, and how rows were drawn. See :func:`pgmpy_latent.encode`.
+
+    Returns
+    -------
+    float
+        Larger is better; minus infinity if a row has probability zero.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> round(log_likelihood(tree, pd.DataFrame({"x": ["a", "b", None]})), 4)
+    -1.674
+    """
+    engine, tables, _ = _ask(tree, X, sample_weight, unseen, absent, **survey)
+    return float(engine.log_likelihood(tables))
+
+
+def row_log_likelihoods(tree: LatentTree, X, *, unseen: str = "missing", absent: str = "error") -> pd.Series:
+    """Return the log-likelihood of each row, under the table's index. See :func:`log_likelihood`.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> row_log_likelihoods(tree, pd.DataFrame({"x": ["b", None]}, index=["p", "q"])).round(4).tolist()
+    [-0.2877, 0.0]
+    """
+    engine, tables, data = _ask(tree, X, None, unseen, absent)
+    values = engine.row_log_likelihoods(tables)[rows_as_given(data)]
+    return pd.Series(values, index=index_of(X, data), name="log_likelihood")
+
+
+def posterior(
+    tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing", absent: str = "error"
+) -> pd.DataFrame:
+    """Return the posterior distribution of nodes given each row.
+
+    Parameters
+    ----------
+    tree : LatentTree or LatentNetwork
+        The model.
+    X : DataFrame, array or CategoricalData
+        The table.
+    nodes : sequence of names, optional
+        Which nodes; the hidden ones by default. An observed node is certain where its cell is filled, and predicted
+        from the rest of the row where it is missing.
+    unseen : {"missing", "error"}
+        What becomes of categories that the model does not know.
+    absent : {"error", "sum_out"}
+        What becomes of columns of the model that the table does not have: an error, or summed out as missing cells are.
+
+    Returns
+    -------
+    DataFrame
+        Columns are pairs (node, state). Rows of probability zero are NaN in all of them, with a warning: also the nodes
+        of a forest's other trees, and nodes whose cells are filled.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [[0, 1], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.5, 0.5]], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> posterior(tree, pd.DataFrame({"x": ["a", "b"]}))
+    node      H
+    state     0      1
+    0      0.750  0.250
+    1      0.125  0.875
+    """
+    engine, tables, data = _ask(tree, X, None, unseen, absent)
+    names = list(tree.latent_names if nodes is None else nodes)
+    beliefs = engine.beliefs(tables, [tree.index(name) for name in names])
+    columns = pd.MultiIndex.from_tuples(
+        [(name, state) for name in names for state in tree.state_names[tree.index(name)]], names=["node", "state"]
+    )
+    values = np.concatenate([*beliefs, np.empty((data.n_distinct, 0))], axis=1)[rows_as_given(data)]
+    if names:
+        _warn_of_impossible(_impossible(engine, tables, data), X, data, "their posterior is undefined (NaN)")
+    return pd.DataFrame(values, index=index_of(X, data), columns=columns)
+
+
+def most_likely(
+    tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing", absent: str = "error"
+) -> pd.DataFrame:
+    """Return the most likely state of each node given each row, each node by itself. See :func:`posterior`.
+
+    A filled cell is its own most likely state. What a row of probability zero leaves open has none, with a warning.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [["low", "high"], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.5, 0.5]], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> most_likely(tree, pd.DataFrame({"x": ["a", "b"]}))["H"].tolist()
+    ['low', 'high']
+    """
+    check_is_model(tree)
+    names = list(tree.latent_names if nodes is None else nodes)
+    found, impossible, data = _likeliest(tree, X, names, unseen, absent)
+    if names:
+        _warn_of_impossible(impossible, X, data, "their hidden states and gaps stay open")
+    return found
+
+
+def _likeliest(
+    tree: LatentTree, X, names: list[Hashable], unseen: str, absent: str
+) -> tuple[pd.DataFrame, np.ndarray, CategoricalData]:
+    """Return the table of :func:`most_likely`, which rows are impossible, and the data."""
+    engine, tables, data = _ask(tree, X, None, unseen, absent)
+    rows, cells = rows_as_given(data), data.codes_of(names)
+    found: dict[Hashable, pd.Series] = {}
+    nodes = [tree.index(name) for name in names]
+    for node, belief, seen in zip(nodes, engine.beliefs(tables, nodes), cells.T, strict=True):
+        best = np.where(np.isnan(belief).any(axis=1), -1, np.argmax(np.nan_to_num(belief), axis=1))
+        found[tree.names[node]] = decode(np.where(seen >= 0, seen, best)[rows], tree.state_names[node])
+    return _frame(found, index_of(X, data)), _impossible(engine, tables, data), data
+
+
+def impute(
+    tree: LatentTree,
+    X,
+    *,
+    method: str = "most_likely",
+    random_state=None,
+    unseen: str = "missing",
+    absent: str = "error",
+) -> pd.DataFrame:
+    """Return the table with its gaps filled.
+
+    Parameters
+    ----------
+    tree : LatentTree or LatentNetwork
+        The model.
+    X : DataFrame, array or CategoricalData
+        The table.
+    method : {"most_likely", "draw"}
+        The most likely state of each missing cell given the row's other cells; or a draw of all missing cells of a row
+        from their joint posterior.
+    random_state : int or Generator, optional
+        For draws.
+    unseen : {"missing", "error"}
+        What becomes of categories that the model does not know: filled as gaps are, with a warning, or refused. Values
+        that count as missing under the model are gaps, and filled without one.
+    absent : {"error", "sum_out"}
+        What becomes of columns of the model that the table does not have: an error, or filled as if all of their cells
+        were missing, and put last.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the model under the table's index, as a pandas frame also where the table was none: in the order
+        of the table, and categorical where they are there; the columns of an array are in the model's order. Rows of
+        probability zero keep their gaps, with a warning. Filled cells stay as they are in any row.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x", "y"], [[0, 1], ["a", "b"], ["c", "d"]], [-1, 0, 0], [True, False, False],
+    ...                   [[[0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    >>> impute(tree, pd.DataFrame({"x": ["a", None], "y": [None, "d"]})).to_numpy().tolist()
+    [['a', 'c'], ['b', 'd']]
+    """
+    if method not in ("most_likely", "draw"):
+        raise ValueError(f"method is {method!r}; give 'most_likely' or 'draw'")
+    check_is_model(tree)
+    if method == "most_likely":
+        filled, impossible, data = _likeliest(tree, X, list(tree.observed_names), unseen, absent)
+    else:
+        filled, impossible, data = _drawn(tree, X, np.random.default_rng(random_state), unseen, absent)
+    _warn_of_impossible(impossible, X, data, "their gaps stay")
+    return _like(X, filled)
+
+
+def _drawn(
+    tree: LatentTree, X, rng: np.random.Generator, unseen: str, absent: str
+) -> tuple[pd.DataFrame, np.ndarray, CategoricalData]:
+    """Return the table with its gaps drawn, which rows are impossible, and the data."""
+    data = encode_for(tree, X, unseen=unseen, absent=absent)
+    # every row draws for itself, also where rows are equal
+    rows = CategoricalData(
+        data.columns, data.state_names, data.codes[rows_as_given(data)], np.ones(data.n_rows), np.arange(data.n_rows)
+    )
+    engine = engine_for(tree, rows)
+    tables = engine.layout.pack(tree.tables)
+    filled = _frame_of_codes(tree, engine.draw(tables, rng), ~tree.latent, index_of(X, data))
+    return filled, _impossible(engine, tables, rows), data
+
+
+def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
+    """Draw rows from a tree or another network.
+
+    Parameters
+    ----------
+    tree : LatentTree or LatentNetwork
+        The model.
+    n : int
+        Number of rows.
+    latents : bool
+        Whether the hidden variables are among the columns.
+    random_state : int or Generator, optional
+        For repeatable draws.
+
+    Returns
+    -------
+    DataFrame
+        Columns in the order of the tree's nodes. They hold states: ``astype(X.dtypes)`` makes them categorical again
+        where those of the table ``X`` were.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.0, 1.0]]])
+    >>> sample(tree, 2, random_state=0)["x"].tolist()
+    ['b', 'b']
+    """
+    check_is_model(tree)
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
+    codes = sample_codes(tree, n, np.random.default_rng(random_state))
+    shown = np.ones(tree.n_nodes, bool) if latents else ~tree.latent
+    return _frame_of_codes(tree, codes, shown, pd.RangeIndex(n))
+
+
+def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows of codes, a column per node. See :func:`sample`.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.0, 1.0]]])
+    >>> sample_codes(tree, 2, np.random.default_rng(0)).tolist()
+    [[1], [1]]
+    """
+    codes = np.zeros((n, tree.n_nodes), dtype=np.int32)
+    for node in tree.order:
+        bounds = np.cumsum(tree.tables[node], axis=1)
+        bounds[:, -1] = np.inf  # rounding must not leave a gap below one
+        rows = np.zeros(n, dtype=np.int64)
+        for above in tree.parents[node]:
+            rows = rows * tree.cards[above] + codes[:, above]
+        uniform = rng.random(n)
+        for combination in np.unique(rows):
+            here = rows == combination
+            codes[here, node] = np.searchsorted(bounds[combination], uniform[here], side="right")
+    return codes
+
+
+def _ask(
+    tree: LatentTree, X, sample_weight, unseen: str, absent: str, **survey: Unpack[Survey]
+) -> tuple[TreeEngine, np.ndarray, CategoricalData]:
+    data = encode_for(tree, X, sample_weight=sample_weight, unseen=unseen, absent=absent, **survey)
+    engine = engine_for(tree, data)
+    return engine, engine.layout.pack(tree.tables), data
+
+
+def rows_as_given(data: CategoricalData) -> np.ndarray:
+    """Return the distinct row of every row; raise if some rows left the data with weight zero.
+
+    Examples
+    --------
+    >>> rows_as_given(encode(pd.DataFrame({"x": ["b", "a", "b"]}))).tolist()
+    [1, 0, 1]
+    """
+    lost = np.flatnonzero(data.row_index < 0)
+    if len(lost):
+        raise DataError(
+            f"rows {lost[:5].tolist()} of this CategoricalData were left out because their weight is zero, so nothing "
+            "is known of them; ask with the table itself"
+        )
+    return data.row_index
+
+
+def index_of(X, data: CategoricalData) -> pd.Index:
+    """Return the index of a table; rows of tables without one are numbered.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"x": ["a", "b"]}, index=["p", "q"])
+    >>> index_of(frame, encode(frame)).tolist(), index_of(frame.to_numpy(), encode(frame)).tolist()
+    (['p', 'q'], [0, 1])
+    """
+    return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(data.n_rows)
+
+
+def _frame_of_codes(tree: LatentTree, codes: np.ndarray, shown: np.ndarray, index: pd.Index) -> pd.DataFrame:
+    nodes = np.flatnonzero(shown)
+    return _frame({tree.names[node]: decode(codes[:, node], tree.state_names[node]) for node in nodes}, index)
+
+
+def _like(X, filled: pd.DataFrame) -> pd.DataFrame:
+    """Return a filled table with the order of columns, and the categorical types, of the one that was given."""
+    if not isinstance(X, pd.DataFrame):
+        return filled
+    given = {plain(name): at for at, name in enumerate(X.columns)}
+    columns = {}
+    for at in sorted(range(filled.shape[1]), key=lambda at: given.get(filled.columns[at], len(given))):
+        name, column = filled.columns[at], filled.iloc[:, at].reset_index(drop=True)
+        columns[name] = in_dtype_of(column, X.dtypes.iloc[given[name]]) if name in given else column
+    return _frame(columns, X.index)
+
+
+def _frame(columns: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame:
+    frame = pd.DataFrame(dict(enumerate(columns.values())), index=pd.RangeIndex(len(index)))
+    frame.columns = pd.Index(list(columns), tupleize_cols=False)  # a name may be a tuple
+    frame.index = index
+    return frame
+
+
+def _impossible(engine: TreeEngine | NetworkEngine, tables: np.ndarray, data: CategoricalData) -> np.ndarray:
+    """Tell which rows, as they were given, have probability zero."""
+    return np.isneginf(engine.row_log_likelihoods(tables))[rows_as_given(data)]
+
+
+def _warn_of_impossible(impossible: np.ndarray, X, data: CategoricalData, consequence: str) -> None:
+    if impossible.any():
+        first = index_of(X, data)[np.flatnonzero(impossible)[:MOST_NAMED]].tolist()
+        warnings.warn(
+            f"rows of probability zero under the model: {int(impossible.sum())} (the first: {first}); {consequence}. "
+            "Fit with a prior, e.g. prior=0.01, to rule nothing out.",
+            stacklevel=3,
+        )

@@ -1,0 +1,183 @@
+"""Large plans: which of their operations fall into parts, which threads can share.
+
+Parts depend on the plan alone, and what they add up is added up in their order, whoever computed them. So the last bits
+of a result do not depend on the number of threads; and neither do they if there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from pgmpy_latent.inference.plan import EDGE, PIVOT, PRODUCT, Plan, Step
+
+#: Ways, as the kernel knows them.
+UP, DOWN = 1, 2
+#: Numbers that a part has to multiply, at least: about a millisecond; and most parts of an operation.
+SIZE, MOST = 2**20, 16
+#: Tables with fewer distinct rows are small, whatever their plan.
+FEW_ROWS = 4096
+#: A part that adds up into more numbers than this share of those it multiplies is not worth it.
+OWN = 0.25
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Operations from ``begin`` to ``end`` that are run at once, or parts of a single one.
+
+    Attributes
+    ----------
+    cuts : tuple of (int, int)
+        First and last pattern of every part; empty where the operations are run as a whole.
+    places : tuple of (int, int, int)
+        Of every factor whose mass the parts add up: its first entry among all messages, its first entry in what a part
+        adds up, and how many there are.
+    firsts : int array
+        First slots of the factors in what a part adds up.
+    """
+
+    begin: int
+    end: int
+    cuts: tuple[tuple[int, int], ...] = ()
+    places: tuple[tuple[int, int, int], ...] = ()
+    firsts: np.ndarray | None = None
+
+    @cached_property
+    def n_own(self) -> int:
+        """How many numbers a part adds up."""
+        return sum(size for _, _, size in self.places)
+
+
+def divided(plan: Plan, site_step: np.ndarray, site_base: np.ndarray) -> tuple[list[Segment], list[Segment]]:
+    """Return the segments of the way up and of the way down; one each if no operation is large.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.inference.plan import Evidence, compile_plan
+    >>> plan = compile_plan([-1, 0], {1: Evidence(np.array([0, 1]), 2)})
+    >>> [len(segments) for segments in divided(plan, np.array([2, 2]), np.array([0, 8, 16]))]
+    [1, 1]
+    """
+    everything = [Segment(0, len(plan.steps))]
+    if plan.n_rows < FEW_ROWS:
+        return everything, everything
+    slots = {(step.site, step.slot): step.count for step in plan.steps if step.kind != PIVOT}
+    ways: tuple[list[Segment], list[Segment]] = [], []
+    for at, step in enumerate(plan.steps):
+        cuts = _cuts(step, site_step)
+        if not cuts:
+            continue
+        adds_up = _adding_up(plan, step, slots, site_step, site_base) if step.kind != EDGE else ((), None)
+        worth_it = (
+            sum(size for _, _, size in adds_up[0]) * len(cuts) <= OWN * step.count * step.a * site_step[step.site]
+        )
+        if step.kind != PIVOT or worth_it:
+            ways[0].append(Segment(at, at + 1, cuts, *(adds_up if step.kind == PIVOT else ())))
+        if step.kind == EDGE or (step.kind == PRODUCT and worth_it):
+            ways[1].append(Segment(at, at + 1, cuts, *adds_up))
+    up, down = (_filled(segments, len(plan.steps)) for segments in ways)
+    return up, down[::-1]
+
+
+def _cuts(step: Step, site_step: np.ndarray) -> tuple[tuple[int, int], ...]:
+    """Return the parts of an operation; none if it is small."""
+    if step.kind not in (PIVOT, PRODUCT, EDGE):
+        return ()
+    factors = site_step[step.a] if step.kind == EDGE else step.a
+    n_parts = min(MOST, int(step.count * factors * site_step[step.site]) // SIZE)
+    if n_parts < 2:
+        return ()
+    ends = np.linspace(0, step.count, n_parts + 1).astype(int).tolist()
+    return tuple(pairwise(ends))
+
+
+def _adding_up(plan: Plan, step: Step, slots: dict, site_step: np.ndarray, site_base: np.ndarray) -> tuple:
+    """Return where the mass of a product's factors goes, among all messages and in a part; see Segment."""
+    width, base = int(site_step[step.site]), int(site_base[step.site])
+    places, firsts, slot = [], plan.firsts.copy(), 0
+    for number, first in enumerate(step.factors):
+        count = slots[step.site, first]
+        places.append((base + first * width, slot * width, count * width))
+        firsts[step.firsts + number] = slot
+        slot += count
+    firsts.flags.writeable = False
+    return tuple(places), firsts
+
+
+def _filled(segments: Sequence[Segment], n_steps: int) -> list[Segment]:
+    """Return the segments with all operations between them."""
+    found, at = [], 0
+    for segment in segments:
+        if segment.begin > at:
+            found.append(Segment(at, segment.begin))
+        found.append(segment)
+        at = segment.end
+    return found if at == n_steps and found else [*found, Segment(at, n_steps)]
+
+
+class Parts:
+    """One start of a large plan on its way up and down.
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(span, counts=, logs=, scaled=, target=, target_firsts=)`` runs operations, or patterns of one of them.
+    firsts : int array
+        First slots of the factors of all products.
+    workspace : tuple of arrays
+        Messages, their mass, exponents, and whether sites have any.
+    backward : bool
+        Whether counts are wanted.
+    pool : Executor, optional
+        Threads that share parts.
+    """
+
+    def __init__(
+        self,
+        kernel: Callable,
+        firsts: np.ndarray,
+        workspace: tuple[np.ndarray, ...],
+        backward: bool,
+        pool: Executor | None,
+    ):
+        self.kernel, self.firsts, self.backward = kernel, firsts, backward
+        _, self.mass, self.exponents, self.scaled = workspace
+        self.map = map if pool is None else pool.map
+        self.log_likelihood = 0.0
+
+    def run(self, up: Sequence[Segment], down: Sequence[Segment], counts: np.ndarray) -> float:
+        """Fill in the expected counts, (1, size), if they are wanted; return the log-likelihood."""
+        self.scaled[:] = False
+        self.exponents[:] = 0
+        if self.backward:
+            self.mass[:] = 0.0
+            counts[:] = 0.0
+        for segment in up:
+            self._run(UP, segment, counts)
+        for segment in down if self.backward else ():
+            self._run(DOWN, segment, counts)
+        return self.log_likelihood
+
+    def _run(self, way: int, segment: Segment, counts: np.ndarray) -> None:
+        cuts = segment.cuts or ((-1, -1),)
+        n_own = 0 if segment.firsts is None or not self.backward else segment.n_own
+
+        def part(cut: tuple[int, int]) -> tuple:
+            logs, scaled, own = np.zeros(1), self.scaled.copy(), np.zeros_like(counts)
+            target = np.zeros(n_own) if n_own else self.mass
+            firsts = self.firsts if segment.firsts is None else segment.firsts
+            span = np.array([way, segment.begin, segment.end, *cut])
+            self.kernel(span, counts=own, logs=logs, scaled=scaled, target=target, target_firsts=firsts)
+            return logs[0], scaled, own, target
+
+        for logs, scaled, own, target in self.map(part, cuts):
+            self.log_likelihood += float(logs) if way == UP else 0.0
+            self.scaled |= scaled
+            counts += own
+            for there, here, size in segment.places if n_own else ():
+                self.mass[there : there + size] += target[here : here + size]

@@ -1,0 +1,362 @@
+"""The surface of all learners: fit, and what it leaves behind. What can then be asked stands in ``_fitted``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import replace
+from typing import Unpack
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from pgmpy_latent import scores
+from pgmpy_latent.em.few_rows import warn_of_few_rows
+from pgmpy_latent.em.stepwise import running_counts, updated
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array, is_array
+from pgmpy_latent.learners.search import Outcome
+from pgmpy_latent.model.convert import to_pgmpy
+from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators import canonical_states
+from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.parallel import uninterrupted
+from pgmpy_latent.runtime.settings import stopped_words
+from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
+from pgmpy_latent.tables.encode import CategoricalData, encode
+from pgmpy_latent.tables.missing import Kept, settled_columns
+from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes
+from pgmpy_latent.tables.survey import Survey, design_of_fit
+
+#: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
+HISTORY = {
+    "step": "int64",
+    "operator": object,
+    "target": object,
+    "score": "float64",
+    "log_likelihood": "float64",
+    "n_parameters": "int64",
+    "seconds": "float64",
+}
+
+
+class StructureLearner(FittedModel, BaseCausalDiscovery):
+    """Base of all learners: a pgmpy structure learner and a scikit-learn estimator.
+
+    A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns
+    an :class:`~pgmpy_latent.learners.search.Outcome`, and ``_keep_model(model)``. It may extend ``_check_settings()``,
+    which runs before any work.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = False
+        return tags
+
+    def fit(
+        self,
+        X,
+        y=None,
+        sample_weight=None,
+        *,
+        weight_kind: str | None = None,
+        strata=None,
+        cluster=None,
+        missing=None,
+        allow_many_states=None,
+    ):
+        """Learn a model.
+
+        Parameters
+        ----------
+        X : DataFrame, array, CategoricalData, or a table in pieces
+            A row per observation; missing cells are fine. See :func:`pgmpy_latent.encode`. A Parquet path, a pyarrow
+            Dataset, a Dask DataFrame or an iterator of frames is read by :func:`pgmpy_latent.encode_chunks`.
+        y : ignored
+            For scikit-learn.
+        sample_weight : array, shape (n_rows,), or column name, optional
+            Weights of the rows, by position, or the name of the column that holds them; of a table in pieces, the name.
+        weight_kind : {"frequency", "sampling"}, optional
+            What the weights are: numbers of rows, or survey weights. Whole numbers are frequencies by default, others
+            sampling weights. See :func:`pgmpy_latent.encode`; ``weight_kind_`` says which was assumed.
+        strata, cluster : array, shape (n_rows,), or column name, optional
+            The stratum and the primary sampling unit of every row. The model does not depend on them; standard errors
+            and bootstrap draws do.
+        missing : value, list of values, or dict of column to either, optional
+            Values that count as missing cells, in all columns or in those that are named, as ``{"age": [99, -1]}``. The
+            model keeps them, and new rows are read in the same way. Values that look like such codes are named in a
+            warning; ``missing={}`` says that there are none.
+        allow_many_states : bool or list of columns, optional
+            Which columns are categories although they look like identifiers, dates or measurements, which are refused
+            otherwise; True stands for all.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).tree_.table("H").round(4)
+        array([[0.7, 0.3]])
+        """
+        self._check_settings()
+        survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+        options = {"missing": missing, "allow_many_states": allow_many_states}
+        data = self._check_fit_data(X, sample_weight, **options, **survey)
+        self._fit(data)
+        self.design_ = design_of_fit(X, data, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
+        warn_of_few_rows(self._learned, data.total_weight, stacklevel=2)
+        return self
+
+    def _check_settings(self) -> None:
+        """Raise for settings that cannot be meant, before any work; subclasses extend it."""
+        unseen = self._unseen
+        if unseen not in ("missing", "error"):
+            raise ValueError(f"unseen is {unseen!r}; give 'missing' or 'error'")
+
+    def _check_fit_data(
+        self, X, sample_weight=None, *, missing=None, allow_many_states=None, **survey: Unpack[Survey]
+    ) -> CategoricalData:
+        """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
+        known, kept = self._known_states(), dict(self._known_codes())
+        said = Kept(missing, kept) if kept else missing
+        if comes_in_pieces(X):
+            data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
+        else:
+            X = checked_array(X) if is_array(X) else X
+            data = encode(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
+        if data.n_rows < 2:
+            raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
+        if None in data.columns:
+            raise DataError("a column is called None, which pgmpy does not allow; rename it")
+        self._check_columns(data, known or {}, missing, allow_many_states)
+        return data
+
+    def _check_columns(self, data: CategoricalData, known: dict, missing, allow_many_states) -> None:
+        """Refuse columns that can hardly be meant as categories, and point out values that may stand for missing."""
+        if allow_many_states is None:
+            allow_many_states = getattr(self, "allow_many_states", False)
+        used = self._columns_in_use(data)
+        refuse_unsuitable(data, allow_many_states, [name for name in used if name not in known])
+        aside = [name for name in data.columns if name not in used]
+        settled = {*settled_columns(missing, data.missing, data.columns), *known, *aside}
+        warn_of_codes(data, settled, stacklevel=4)  # the line that calls fit
+
+    def _columns_in_use(self, data: CategoricalData) -> Collection[Hashable]:
+        """Return the columns that the model will have; subclasses may leave some aside."""
+        return data.columns
+
+    def _known_states(self) -> dict | None:
+        """Return the states of columns that are known before the data are read; subclasses may have some."""
+        return None
+
+    def _known_codes(self) -> Iterable[tuple[Hashable, tuple]]:
+        """Return what counts as missing in columns that are known before the data are read, as a model keeps it."""
+        return ()
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        raise NotImplementedError(f"{type(self).__name__} does not say how it learns: implement _learn(data)")
+
+    def _fit(self, X: CategoricalData):
+        """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
+        with one_blas_thread():
+            outcome = self._learn(X)
+        with uninterrupted():  # a model is found, and only written down
+            self._keep(outcome, X)
+        if outcome.stopped is not None:
+            checkpoint = getattr(self, "checkpoint", None)
+            further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
+            words = stopped_words(outcome.stopped, checkpoint, further, outcome.remaining_gain)
+            warnings.warn(words, ConvergenceWarning, stacklevel=3)
+        return self
+
+    def _keep(self, outcome: Outcome, X: CategoricalData) -> None:
+        """Keep what was found under its public names."""
+        self._data = X  # what report() describes
+        self._columns = X.columns
+        self.weight_kind_, self.n_rows_, self.total_weight_ = X.weight_kind, X.n_rows, X.total_weight
+        self.n_features_in_ = len(X.columns)
+        vars(self).pop("feature_names_in_", None)  # of an earlier fit
+        if all(isinstance(name, str) for name in X.columns):
+            self.feature_names_in_ = np.array(X.columns, dtype=object)
+        codes = [(name, values) for name, values in getattr(X, "missing", ()) if name in outcome.tree.observed_names]
+        model = self._keep_model(replace(outcome.tree, missing=codes))
+        self.model_ = self.causal_graph_ = to_pgmpy(model)
+        self.latents_ = list(model.latent_names)
+        self.n_states_ = {name: int(model.cards[model.index(name)]) for name in self.latents_}
+        single = [name for name in self.latents_ if self.n_states_[name] == 1 and outcome.stopped is None]
+        self.not_needed_ = [*outcome.not_needed, *single]
+        self.log_likelihood_ = float(outcome.log_likelihood)
+        self.n_parameters_ = model.n_parameters
+        self.bic_ = self._bic_of(model, X)
+        self.score_ = float(outcome.score)
+        self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)
+        self.n_iter_ = max(1, len(outcome.history))
+        self.stopped_ = outcome.stopped
+        self.remaining_gain_ = float(outcome.remaining_gain)
+
+    def _bic_of(self, model, data: CategoricalData) -> float:
+        return scores.bic(model, data)
+
+    def _keep_model(self, model):
+        """Keep the learned model under its public name, in canonical form; return it."""
+        raise NotImplementedError
+
+    @property
+    def adjacency_matrix_(self) -> pd.DataFrame:
+        """1 where the row's variable is the parent of the column's; made when asked for, as it can be large."""
+        check_is_fitted(self)
+        return nx.to_pandas_adjacency(self.causal_graph_, weight=1, dtype="int")
+
+
+class LatentTreeLearner(FittedTree, StructureLearner):
+    """Base of the learners of latent trees: a pgmpy structure learner and a scikit-learn estimator.
+
+    A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns
+    an :class:`~pgmpy_latent.learners.search.Outcome`: a tree whose observed nodes are the columns of ``data``, in
+    their order, with the score and log-likelihood it has there. It may extend ``_check_settings()``, which runs before
+    any work. This class reads one keyword: ``unseen``, what becomes of categories that the model does not know when it
+    is asked about new rows (``"missing"``, the default, or ``"error"``).
+
+    Tables are DataFrames, arrays or :class:`~pgmpy_latent.CategoricalData`, missing cells included. New frames are read
+    by the names of their columns, and further columns are ignored; arrays are read by position.
+
+    Attributes
+    ----------
+    tree_ : LatentTree
+        The learned model. Hidden states are numbered from 0, the largest first.
+    model_, causal_graph_ : pgmpy.models.DiscreteBayesianNetwork
+        The same as a pgmpy network, one object under two names, with the hidden variables as its ``latents``.
+    adjacency_matrix_ : DataFrame
+        1 where the row's variable is the parent of the column's.
+    latents_ : list
+        Names of the hidden variables; empty if none is needed.
+    n_states_ : dict
+        How many states each of them has.
+    not_needed_ : list
+        Hidden variables that ended with a single state, or were left out because they carried nothing.
+    log_likelihood_ : float
+        Of the data (natural logarithm); larger is better.
+    n_parameters_ : int
+        Number of free parameters.
+    bic_ : float
+        ``log_likelihood_ - n_parameters_ / 2 * ln(total_weight_)``; larger is better.
+    weight_kind_ : {None, "frequency", "sampling"}
+        What the weights are, or were taken for; None if there were none.
+    design_ : dict
+        Which of ``sample_weight``, ``strata`` and ``cluster`` ``fit`` was given: the name of the column, or None where
+        values were given. Functions that are given the learner read the same columns (``docs/survey_weights.md``).
+    n_rows_ : int
+        Number of rows.
+    total_weight_ : float
+        Sum of frequency weights; of sampling weights, Kish's effective number of rows.
+    score_ : float
+        What the search maximised (``scoring_method``), at the learned model; larger is better.
+    history_ : DataFrame
+        A row per accepted step: step, operator, target, score, log_likelihood, n_parameters, seconds.
+    stopped_ : {None, "time_limit", "interrupted"}
+        What ended the search before its time; None if it ended by itself.
+    remaining_gain_ : float
+        Log-likelihood that the EM of the learned model left to gain, by extrapolation: 0 if it came to its end, and
+        infinite if nobody knows. A search keeps the last tenth of its ``time_limit`` for this EM.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray
+        Their names, if all are text.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import RandomStarts
+    >>> frame = pd.DataFrame({"x": list("aaabbbab"), "y": list("cccdddcd"), "z": list("eeefffef")})
+    >>> learner = RandomStarts(n_states=2).fit(frame)
+    >>> learner.model_.check_model(), learner.latents_, round(learner.log_likelihood_, 3)
+    (True, ['H'], -5.545)
+    """
+
+    def partial_fit(
+        self,
+        X,
+        y=None,
+        sample_weight=None,
+        *,
+        decay: float = 0.9,
+        weight_kind: str | None = None,
+        strata=None,
+        cluster=None,
+    ):
+        """Let the tables follow new rows: one step of stepwise EM. Hidden variables, states and edges stay.
+
+        Rows that came earlier are not looked at again: a running mean of expected counts stands for them, in which the
+        new rows get the share ``(t + 2) ** -decay`` after ``t`` updates. Give rows in batches of some hundreds or more.
+        It does not leave the local maximum that ``fit`` found; where that came from few rows, fit again.
+
+        Parameters
+        ----------
+        X : DataFrame, array, CategoricalData, or a table in pieces
+            New rows. Categories that the model does not know count as missing, or are refused (``unseen``).
+        y : ignored
+            For scikit-learn.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows, or the name of the column that holds them.
+        decay : float
+            From above 0.5, with which old rows are soon forgotten, to 1, with which all batches count alike.
+        weight_kind, strata, cluster
+            As in :meth:`fit`. Weights are of the kind that ``fit`` was given, unless something else is said.
+
+        Returns
+        -------
+        self
+            A learner that was not fitted yet is fitted. ``tree_``, ``model_`` and what is asked of them follow the new
+            rows; ``log_likelihood_``, ``bic_``, ``history_`` and :meth:`report` remain about the table of ``fit``.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> learner = RandomStarts(n_states=2, random_state=0).fit(frame)
+        >>> learner.partial_fit(frame.head(2), decay=1.0).tree_.table("H")
+        array([[0.75, 0.25]])
+        """
+        if not 0.5 < decay <= 1:
+            raise ValueError(f"decay is {decay!r}; give a number above 0.5 and at most 1")
+        if not hasattr(self, "tree_"):
+            return self.fit(X, y, sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster)
+        states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
+        known = {name: states[name] for name in self._columns}
+        options = {"state_names": known, "unseen": self._unseen, "columns": self._columns}
+        options["missing"] = dict(self.tree_.missing) or None
+        drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        kind = self.weight_kind_ if weight_kind is None and sample_weight is not None else weight_kind
+        if comes_in_pieces(X):
+            data = encode_chunks(X, weight_kind=kind, **drawn, **options)
+        else:
+            X, drawn = self._table_and_design(X, drawn)
+            data = encode(X, weight_kind=kind, **drawn, **options)
+        if self._running is None:
+            self._running = running_counts(self.tree_, self._data)
+        prior = float(getattr(self, "prior", None) or 0.0)
+        with one_blas_thread():
+            self.tree_, self._running = updated(self.tree_, self._running, data, float(decay), prior)
+        self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)
+        return self
+
+    def _keep_model(self, model: LatentTree) -> LatentTree:
+        self._running = None
+        self.tree_ = _numbered_states(canonical_states(model))
+        return self.tree_
+
+
+def _numbered_states(tree: LatentTree) -> LatentTree:
+    """Return the tree with the states of hidden variables called 0, 1, 2 and so on."""
+    states = [
+        tuple(range(len(own))) if hidden else own for own, hidden in zip(tree.state_names, tree.latent, strict=True)
+    ]
+    return LatentTree(tree.names, states, tree.parent, tree.latent, tree.tables, tree.missing)

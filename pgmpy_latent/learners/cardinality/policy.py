@@ -1,0 +1,261 @@
+"""Learners of how many states hidden variables have: the phases of growing, shrinking and adjusting (Procedure 6.1)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from pgmpy_latent import scores
+from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
+from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.resumed import check_again, check_memory, check_over
+from pgmpy_latent.learners.search import Outcome, Step
+from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
+from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.edges import neighbours_of
+from pgmpy_latent.operators.regularity import bound_from_cards
+from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.tables.encode import CategoricalData
+
+#: A score must rise by more than rounding to count as risen.
+ROUNDING = 1e-9
+
+
+@dataclass(eq=False)
+class Model:
+    """A fitted model during a search, with room for what was found out about it."""
+
+    tree: LatentTree
+    log_likelihood: float
+    score: float
+    key: tuple[int, ...]
+    notes: dict = field(default_factory=dict)
+
+
+class Policy:
+    """Grow until the score no longer rises, shrink likewise, adjust; and again as long as anything helps.
+
+    A subclass says what growing, shrinking and adjusting are: each yields or returns models, best first.
+
+    Parameters
+    ----------
+    workshop : Workshop
+        Fits trees.
+    score : callable
+        Tree and log-likelihood -> score.
+    delta : float
+        What an adjustment must gain.
+    shrink, adjust : bool
+        Whether to do so.
+    patience : int or None
+        How often growing may fail before the search goes on; None never gives up.
+    """
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        score: Callable[[LatentTree, float], float],
+        *,
+        delta: float,
+        shrink: bool = True,
+        adjust: bool = True,
+        patience: int | None = 1,
+    ):
+        self.workshop = workshop
+        self.search = workshop.search
+        self.score = score
+        self.delta = delta
+        self.shrink = shrink
+        self.adjust = adjust
+        self.patience = patience
+        self._latest: Model | None = None
+
+    def grown(self, model: Model) -> tuple[str, Hashable, Model] | None:
+        """Return (operator, target, model) with one hidden state more."""
+        raise NotImplementedError
+
+    def shrunk(self, model: Model) -> tuple[str, Hashable, Model] | None:
+        """Return (operator, target, model) with one hidden state less."""
+        raise NotImplementedError
+
+    def adjusted(self, model: Model) -> Iterator[tuple[str, Hashable, Model]]:
+        """Yield (operator, target, model) from other ways to change the model, which may be worse in between."""
+        raise NotImplementedError
+
+    def model(self, tree: LatentTree, log_likelihood: float, key: tuple[int, ...]) -> Model:
+        """Return a scored model."""
+        return Model(tree, log_likelihood, self.score(tree, log_likelihood), key)
+
+    def start(self, tree: LatentTree, **options) -> State:
+        """Return the state of a search that begins with a tree, after EM."""
+        tree, found = self.workshop.fit([tree], first=True, **options)
+        model = self.model(tree, found.log_likelihood, ())
+        memory = {**self._all_phases(), "tries": 0}
+        return State(tree, model.score, model.log_likelihood, memory=memory)
+
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        check_again(state, self.workshop.data, self.score)
+        check_memory(state.memory, grow=bool, shrink=bool, settled=bool, shrank=bool, tries=self._is_patient)
+        memory = state.memory
+        check_over(state, memory["settled"] and not memory["grow"] and not memory["shrink"])
+
+    def _is_patient(self, tries) -> bool:
+        return type(tries) is int and 0 <= tries < (np.inf if self.patience is None else self.patience)
+
+    def _all_phases(self) -> dict[str, bool]:
+        return {"grow": True, "shrink": self.shrink, "settled": False, "shrank": False}
+
+    def _current(self, state: State) -> Model:
+        key = (state.step, state.memory["tries"])
+        if self._latest is None or self._latest.tree is not state.tree or self._latest.key != key:
+            self._latest = Model(state.tree, state.log_likelihood, state.score, key)
+        return self._latest
+
+    def advance(self, state: State) -> Step:
+        """Take the next step of Procedure 6.1."""
+        model, memory = self._current(state), state.memory
+        if memory["grow"]:
+            return self._try_to_grow(state, model)
+        if memory["shrink"]:
+            found = self.shrunk(model)
+            if self._better(found, state, ROUNDING):
+                return self._accept(state, found, {**memory, **self._all_phases(), "grow": False, "shrank": True})
+            memory = {**memory, "shrink": False, "grow": memory["shrank"], "shrank": False}
+            return Step(replace(state, memory=memory))
+        if not memory["settled"]:
+            return self._settle(state)
+        if self.adjust:
+            for found in self.adjusted(model):
+                if self._better(found, state, self.delta):
+                    return self._accept(state, found, {**memory, **self._all_phases()})
+        return Step(replace(state, finished=True))
+
+    def _try_to_grow(self, state: State, model: Model) -> Step:
+        memory = state.memory
+        found = self.grown(model)
+        if self._better(found, state, ROUNDING):
+            return self._accept(state, found, {**memory, **self._all_phases(), "tries": 0})
+        if self.patience is None or memory["tries"] + 1 < self.patience:
+            return Step(replace(state, memory={**memory, "tries": memory["tries"] + 1}))
+        return Step(replace(state, memory={**memory, "grow": False}))
+
+    def _settle(self, state: State) -> Step:
+        """Fit the current model to the end, so that no adjustment is credited with what EM would have gained anyway."""
+        return self.finish(replace(state, memory={**state.memory, "settled": True}))
+
+    def finish(self, state: State) -> Step:
+        """Fit the current model to the end."""
+        settings = self.search.settings
+        if settings.search_tol <= settings.tol and settings.stop == "last_step":
+            self.search.remaining_gain = 0.0
+            return Step(state)  # candidates were fitted to the end, by the rule of papers
+        tree, found = self.workshop.fit([state.tree], **self.search.settings.last_fit)
+        model = self.model(tree, found.log_likelihood, ())
+        if model.score <= state.score + ROUNDING:
+            return Step(state)
+        return Step(State(tree, model.score, model.log_likelihood, state.step + 1, state.memory), "fit", None)
+
+    def _better(self, found, state: State, by: float) -> bool:
+        return found is not None and found[2].score > state.score + by
+
+    def _accept(self, state: State, found: tuple[str, Hashable, Model], memory: dict) -> Step:
+        operator, target, model = found
+        new = State(model.tree, model.score, model.log_likelihood, state.step + 1, memory)
+        return Step(new, operator, target)
+
+
+class CardinalityLearner(SearchingLearner):
+    """What :class:`SplitMerge` and :class:`RandomStarts` share: skeletons, starts, scores, settings, the run."""
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._check_number("delta", 0)
+        if not (callable(self.scoring_method) or self.scoring_method in ("bic", "aic", "cs")):
+            raise ValueError(
+                f"scoring_method is {self.scoring_method!r}; give 'bic', 'aic', 'cs' or a function of tree and data"
+            )
+
+    def _scorer(self, data: CategoricalData) -> Callable[[LatentTree, float], float]:
+        if self.scoring_method == "bic":
+            penalty = np.log(data.total_weight) / 2
+            return lambda tree, log_likelihood: log_likelihood - penalty * tree.n_parameters
+        if self.scoring_method == "aic":
+            return lambda tree, log_likelihood: log_likelihood - tree.n_parameters
+        function = scores.cheeseman_stutz if self.scoring_method == "cs" else self.scoring_method
+
+        def score(tree: LatentTree, log_likelihood: float) -> float:
+            value = float(function(tree, data))
+            if np.isnan(value):
+                raise ValueError("scoring_method returned NaN; it must return a number, larger for better models")
+            return value
+
+        return score
+
+    def _given_start(self) -> LatentTree | None:
+        return model_given(getattr(self, "start", None))
+
+    def _known_states(self) -> dict | None:
+        return states_of_columns(self._given_start())
+
+    def _known_codes(self) -> tuple:
+        start = self._given_start()
+        return () if start is None else start.missing
+
+    def _first_tree(self, data: CategoricalData) -> LatentTree:
+        """Return the tree to begin with: the one given, or one state for every hidden variable."""
+        start = self._given_start()
+        if start is None:
+            return one_state_tree(self.skeleton, data)
+        if self.skeleton is not None:
+            raise SkeletonError("give a skeleton or a model to start with, not both: the model has a skeleton")
+        return in_order_of_table(start, data)
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        search = self._search(data)
+        tree = self._first_tree(data)
+        workshop = Workshop(data, tree, search)
+        policy = self._policy(workshop, self._scorer(data))
+        outcome = search.run(lambda: self._first_state(policy, tree), policy.advance, policy.check, policy.finish)
+        return self._regular(outcome, policy) if self.regular else outcome
+
+    def _policy(self, workshop: Workshop, score) -> Policy:
+        raise NotImplementedError
+
+    def _first_state(self, policy: Policy, tree: LatentTree) -> State:
+        return policy.start(tree)
+
+    def _regular(self, outcome: Outcome, policy: Policy) -> Outcome:
+        return made_regular(outcome, policy.score)
+
+
+def most_useful_states(tree: LatentTree, at: int) -> int:
+    """Return how many states a hidden node can use, given its neighbours' numbers of states.
+
+    One more than a regular node may have if it stands between two others: with as many states as the smaller of them
+    it is not needed, but its skeleton may want it.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x", "y"], [[0], [0, 1], [0, 1, 2]], [-1, 0, 0], [True, False, False],
+    ...                   [[[1.0]], [[0.5, 0.5]], [[0.2, 0.3, 0.5]]])
+    >>> most_useful_states(tree, 0)
+    2
+    """
+    around = [int(tree.cards[other]) for other in neighbours_of(tree, at)]
+    return min(around) if len(around) == 2 else max(1, bound_from_cards(around))
+
+
+def warn_of_irregular(name: Hashable, wanted: int, bound: int) -> None:
+    """Warn that a hidden variable was asked to have more states than its neighbours can tell apart."""
+    warnings.warn(
+        f"{wanted} states of {name!r} are more than the {bound} that its neighbours can tell apart (the bound of "
+        "regularity: the product of their numbers of states, divided by the largest); further states cannot describe "
+        f"the table better. Ask for at most {bound}.",
+        RegularityWarning,
+        stacklevel=9,  # the line that calls fit
+    )

@@ -1,0 +1,333 @@
+"""RandomStarts: how many states hidden variables have, with EM from random starts for every number."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from pgmpy_latent.em.starts import random_memberships, random_tables
+from pgmpy_latent.exceptions import StateNameError
+from pgmpy_latent.learners.cardinality.policy import (
+    CardinalityLearner,
+    Model,
+    Policy,
+    most_useful_states,
+    warn_of_irregular,
+)
+from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.resumed import check_again, check_memory, check_over
+from pgmpy_latent.learners.search import Step
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.checkpoint import State
+
+#: Rounds that nobody has time for, as each has twice as many starts as the one before.
+MOST_ROUNDS = 64
+
+
+def with_cards(tree: LatentTree, cards: np.ndarray) -> LatentTree:
+    """Return a tree of the same shape with other numbers of hidden states and uniform tables.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [[0], ["a", "b"]], [-1, 0], [True, False], [[[1.0]], [[0.1, 0.9]]])
+    >>> with_cards(tree, [3, 2]).cards.tolist()
+    [3, 2]
+    """
+    states = [
+        tuple(range(card)) if hidden else own
+        for card, hidden, own in zip(cards, tree.latent, tree.state_names, strict=True)
+    ]
+    rows = [1 if above < 0 else int(cards[above]) for above in tree.parent]
+    tables = [np.full((n, int(card)), 1 / card) for n, card in zip(rows, cards, strict=True)]
+    return LatentTree(tree.names, states, tree.parent, tree.latent, tables)
+
+
+class RandomStartsPolicy(Policy):
+    """Growing, shrinking and adjusting are the same: random starts, with one state more, one less, or as many."""
+
+    def __init__(self, workshop: Workshop, score, *, starts: str, n_init: int, narrowing: float | None, **options):
+        self.max_states = options.pop("max_states", None)
+        self.regular = options.pop("regular", True)
+        super().__init__(workshop, score, **options)
+        self.starts = starts
+        self.n_init = n_init
+        self.narrowing = narrowing
+
+    def random_model(self, tree: LatentTree, cards: np.ndarray, key: tuple[int, ...], n: int, **options) -> Model:
+        """Fit a tree with the given numbers of states from random starts."""
+        shape = with_cards(tree, cards)
+        engine = self.workshop.engine(shape)
+        data = self.workshop.data
+        codes = data.codes_of(shape.names)
+        flat = np.empty((n, engine.layout.size))
+        for number in range(n):
+            if not options.get("first"):
+                self.search.tick()
+            seed = self.search.seed(*key, number)
+            if self.starts == "random":
+                flat[number] = random_tables(engine.layout, np.random.default_rng(seed))
+            else:
+                flat[number] = random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, seed)
+        options = {"narrowing": self.narrowing, "n_jobs": self.search.n_jobs, **options}
+        found = self.search.fit(engine, flat, **options)
+        return self.model(shape.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood, key)
+
+    def _best(self, model: Model, change: int, operator: str, label: int) -> tuple[str, Hashable, Model] | None:
+        """Return the best model with one state more or less at one of the hidden nodes."""
+        best = None
+        for number, at in enumerate(np.flatnonzero(model.tree.latent)):
+            cards = model.tree.cards.copy()
+            cards[at] += change
+            if not self._allowed(model.tree, at, int(cards[at])):
+                continue
+            found = self.random_model(model.tree, cards, (*model.key, label, number), self.n_init)
+            if best is None or found.score > best[2].score:
+                best = (operator, model.tree.names[at], found)
+        return best
+
+    def _allowed(self, tree: LatentTree, at: int, n_states: int) -> bool:
+        if n_states < 1 or (self.max_states is not None and n_states > self.max_states):
+            return False
+        return n_states < tree.cards[at] or not self.regular or n_states <= most_useful_states(tree, at)
+
+    def grown(self, model: Model) -> tuple[str, Hashable, Model] | None:
+        """Return the best model with one state more."""
+        return self._best(model, +1, "increase", 1)
+
+    def shrunk(self, model: Model) -> tuple[str, Hashable, Model] | None:
+        """Return the best model with one state less."""
+        return self._best(model, -1, "decrease", 2)
+
+    def adjusted(self, model: Model) -> Iterator[tuple[str, Hashable, Model]]:
+        """Yield a model with as many states from new starts."""
+        if model.tree.latent.any():
+            yield "new starts", None, self.random_model(model.tree, model.tree.cards, (*model.key, 3), self.n_init)
+
+
+class FixedPolicy(RandomStartsPolicy):
+    """Numbers of states stay; every round doubles the starts (Procedures 4.3 and 7.8)."""
+
+    def __init__(self, *args, n_rounds: int | None, **options):
+        super().__init__(*args, **options)
+        self.n_rounds = n_rounds
+
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint is not what the table says."""
+        check_again(state, self.workshop.data, self.score)
+        most = MOST_ROUNDS if self.n_rounds is None else self.n_rounds
+        check_memory(state.memory, rounds=lambda rounds: type(rounds) is int and 1 <= rounds <= most)
+        check_over(state, state.memory["rounds"] == self.n_rounds)
+
+    def first(self, tree: LatentTree, cards: np.ndarray) -> State:
+        """Return the state after the first round."""
+        model = self.random_model(tree, cards, (0,), self.n_init, first=True)
+        return State(model.tree, model.score, model.log_likelihood, memory={"rounds": 1})
+
+    def advance(self, state: State) -> Step:
+        """Take a round with twice as many starts, or finish."""
+        rounds = state.memory["rounds"]
+        if self.n_rounds is not None and rounds >= self.n_rounds:
+            settled = self._settle(state)
+            return replace(settled, state=replace(settled.state, finished=True))
+        model = self.random_model(state.tree, state.tree.cards, (rounds,), self.n_init * 2**rounds)
+        memory = {"rounds": rounds + 1}
+        if model.score > state.score:
+            new = State(model.tree, model.score, model.log_likelihood, state.step + 1, memory)
+            return Step(new, "new starts", None)
+        return Step(replace(state, memory=memory))
+
+
+class RandomStarts(CardinalityLearner):
+    """Learn how many states hidden variables have, with EM from random starts for every number tried.
+
+    The standard way, and the control group of :class:`SplitMerge`: nothing that was learned for one number of states
+    is used for the next. Without ``n_states`` it searches as *Standard3* does (HLCStandard3 with a skeleton): one state
+    more as long as the score rises, one less likewise, new starts for the same numbers, and again as long as anything
+    helps. With ``n_states`` it is *StandardFixed*: rounds of starts, twice as many each time.
+
+    Parameters
+    ----------
+    skeleton : LatentTree, pgmpy network or DAG, or networkx graph, optional
+        The shape of the tree; see :class:`SplitMerge`. None stands for one hidden variable above all columns.
+    n_states : int or dict, optional
+        Numbers of states, of all hidden variables or by name. None: found by the search.
+    scoring_method : {"bic", "aic", "cs"} or callable
+        What the search maximises; see :class:`SplitMerge`.
+    prior : float, optional
+        Dirichlet pseudo-count of every table entry; None is maximum likelihood.
+    n_init : int
+        Number of starts for each model.
+    n_rounds : int or None
+        With ``n_states``: rounds, each with twice as many starts. None goes on until ``time_limit``.
+    starts : {"memberships", "random"}
+        Random class memberships of some rows, or random tables, as the thesis has it.
+    narrowing : float or None
+        Of the starts, the best ``1/narrowing`` are kept after 1, 3, 7, 15, ... iterations. None takes all to the end.
+    shrink, adjust : bool
+        Whether to try one state less, and new starts. Without both, with ``n_init=1``, ``patience=None`` and a time
+        limit this is *Standard*.
+    delta : float
+        What new starts must gain.
+    patience : int or None
+        How often one state more may fail before the search goes on. None goes on until ``time_limit``.
+    max_states : int, optional
+        Most states of a hidden variable.
+    regular : bool
+        Whether to try only numbers of states that the neighbours can tell apart, and to leave out hidden variables
+        that carry nothing.
+    tol, search_tol, max_iter, search_iter, stop, accelerate
+        How EM ends; see :class:`SplitMerge`.
+    unseen : {"missing", "error"}
+        What becomes of unknown categories in new rows.
+    n_jobs : int, optional
+        Threads; -1 for all cores. The result does not depend on it.
+    random_state : int, optional
+        Same seed, same answer.
+    time_limit : float, optional
+        Seconds; the best model so far is then fitted, and ``stopped_`` says so.
+    checkpoint : path-like, optional
+        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
+        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
+    show_progress : bool
+        Whether searches of more than two seconds show a bar.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import RandomStarts, datasets
+    >>> survey = datasets.load_anes96().iloc[:, :4]
+    >>> learner = RandomStarts(n_states=2, random_state=0).fit(survey)
+    >>> learner.tree_.cards[0], learner.latents_
+    (np.int64(2), ['H'])
+    """
+
+    #: The settings of the thesis, sections 4.5.2 and 6.3.1, for *Standard3*; *StandardFixed* begins with ``n_init=16``.
+    THESIS: ClassVar[dict] = {
+        "starts": "random",
+        "n_init": 64,
+        "narrowing": 2.0,
+        "delta": 1.0,
+        "regular": False,
+        "tol": 0.01,
+        "search_tol": 0.01,
+        "max_iter": 200,
+        "search_iter": 200,
+        "stop": "last_step",
+        "accelerate": False,
+    }
+
+    def __init__(
+        self,
+        skeleton=None,
+        *,
+        n_states=None,
+        scoring_method="bic",
+        prior=None,
+        n_init=64,
+        n_rounds=1,
+        starts="memberships",
+        narrowing=2.0,
+        shrink=True,
+        adjust=True,
+        delta=0.1,
+        patience=1,
+        max_states=None,
+        regular=True,
+        tol=1e-3,
+        search_tol=0.1,
+        max_iter=10_000,
+        search_iter=300,
+        stop="remaining",
+        accelerate=True,
+        unseen="missing",
+        n_jobs=None,
+        random_state=None,
+        time_limit=None,
+        checkpoint=None,
+        show_progress=True,
+    ):
+        self.skeleton = skeleton
+        self.n_states = n_states
+        self.scoring_method = scoring_method
+        self.prior = prior
+        self.n_init = n_init
+        self.n_rounds = n_rounds
+        self.starts = starts
+        self.narrowing = narrowing
+        self.shrink = shrink
+        self.adjust = adjust
+        self.delta = delta
+        self.patience = patience
+        self.max_states = max_states
+        self.regular = regular
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.search_iter = search_iter
+        self.stop = stop
+        self.accelerate = accelerate
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.show_progress = show_progress
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._check_number("n_init", 1, whole=True)
+        self._check_number("narrowing", 1, none=True)
+        self._check_number("n_rounds", 1, none=True, whole=True)
+        self._check_number("patience", 1, none=True, whole=True)
+        if self.starts not in ("memberships", "random"):
+            raise ValueError(f"starts is {self.starts!r}; give 'memberships' or 'random'")
+        for name in ("n_rounds",) if self.n_states is not None else ("patience",):
+            if getattr(self, name) is None and self.time_limit is None:
+                raise ValueError(f"{name}=None goes on until the time is up; give a time_limit as well")
+
+    def _policy(self, workshop: Workshop, score) -> RandomStartsPolicy:
+        options = {
+            "starts": self.starts,
+            "n_init": self.n_init,
+            "narrowing": self.narrowing,
+            "delta": self.delta,
+            "shrink": self.shrink,
+            "adjust": self.adjust,
+            "patience": self.patience,
+            "max_states": self.max_states,
+            "regular": self.regular,
+        }
+        if self.n_states is None:
+            return RandomStartsPolicy(workshop, score, **options)
+        return FixedPolicy(workshop, score, n_rounds=self.n_rounds, **options)
+
+    def _first_state(self, policy: Policy, tree: LatentTree) -> State:
+        if self.n_states is None:
+            return super()._first_state(policy, tree)
+        return policy.first(tree, self._fixed_cards(tree))
+
+    def _fixed_cards(self, tree: LatentTree) -> np.ndarray:
+        """Return the numbers of states asked for; warn where they are more than the neighbours can tell apart."""
+        wanted = self.n_states
+        if not isinstance(wanted, Mapping):
+            wanted = dict.fromkeys(tree.latent_names, wanted)
+        strangers = [name for name in wanted if name not in tree.latent_names]
+        if strangers:
+            raise StateNameError(f"n_states names {strangers}; the hidden variables are {list(tree.latent_names)}")
+        cards = tree.cards.copy()
+        for name in tree.latent_names:
+            n_states = wanted.get(name, 2)
+            if not isinstance(n_states, (int, np.integer)) or isinstance(n_states, bool) or n_states < 1:
+                raise StateNameError(f"n_states of {name!r} is {n_states!r}; give a whole number of at least 1")
+            cards[tree.index(name)] = n_states
+        sized = with_cards(tree, cards)
+        for name in tree.latent_names:
+            bound = most_useful_states(sized, tree.index(name))
+            if cards[tree.index(name)] > bound:
+                warn_of_irregular(name, int(cards[tree.index(name)]), bound)
+        return cards
+
+    def _regular(self, outcome, policy):
+        return outcome if self.n_states is not None else super()._regular(outcome, policy)

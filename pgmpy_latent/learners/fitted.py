@@ -1,0 +1,501 @@
+"""What can be asked of a learned model: likelihoods, posteriors, features, gaps filled, new rows, how it looks."""
+
+from __future__ import annotations
+
+import sys
+from typing import Unpack
+
+import numpy as np
+import pandas as pd
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pgmpy_latent import scores
+from pgmpy_latent.diagnostics import explain
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.inference import queries
+from pgmpy_latent.learners.profiles import profiles
+from pgmpy_latent.tables.columns import without_columns
+from pgmpy_latent.tables.survey import Survey, check_kind, rows_in_words, set_apart
+
+
+class FittedModel(TransformerMixin):
+    """The methods of a learner once it has a model; each puts a question to :mod:`pgmpy_latent.inference.queries`.
+
+    Needs a model under the name that ``_holder`` gives, ``n_features_in_`` and ``_columns``, the columns of ``fit``,
+    and a next class that has pgmpy's ``score``. New frames are read by the names of their columns, and further columns
+    are ignored; arrays are read by position.
+    """
+
+    _holder = "tree_"
+
+    @property
+    def _learned(self):
+        return getattr(self, self._holder)
+
+    @property
+    def _unseen(self) -> str:
+        return getattr(self, "unseen", "missing")
+
+    def _repr_html_inner(self) -> str:
+        """Return the learner as notebooks show it: scikit-learn's picture of its settings, and what it found."""
+        from pgmpy_latent.report.notebook import learner_html
+
+        return learner_html(self, super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+    def _table(self, X):
+        """Return a table whose columns can be found by name; the columns of an array are those of ``fit``.
+
+        An array may still have the columns that ``fit`` read as weights, strata or clusters; they are left out.
+        """
+        check_is_fitted(self)
+        if not is_array(X):
+            return X
+        X = checked_array(X)
+        aside = {name for name in getattr(self, "design_", {}).values() if name is not None}
+        if X.shape[1] == self.n_features_in_ + len(aside) and aside <= {*range(X.shape[1])}:
+            X = without_columns(X, aside)
+        if X.shape[1] != self.n_features_in_:
+            raise DataError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                "as input"
+            )
+        return pd.DataFrame(X, columns=pd.Index(self._columns, tupleize_cols=False))
+
+    def _table_and_design(self, X, drawn: dict) -> tuple[object, dict]:
+        """Return a table as :meth:`_table` does; columns of an array that are named are set apart, by their values."""
+        if is_array(X):
+            X, drawn = set_apart(checked_array(X), drawn)
+        return self._table(X), drawn
+
+    def _ask(self, query, X, **options):
+        """Put one of :mod:`pgmpy_latent.inference.queries` to the learned model."""
+        X = self._table(X)
+        return query(self._learned, X, unseen=self._unseen, **options)
+
+    def score_samples(self, X, *, absent: str = "error") -> np.ndarray:
+        """Return the log-likelihood of each row (natural logarithm); larger is better.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            The rows; missing cells are summed out.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+
+        Returns
+        -------
+        array, shape (n_rows,)
+            Minus infinity for rows that the model rules out.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> RandomStarts(n_states=2).fit(frame).score_samples(frame.head(2)).round(4)
+        array([-0.6931, -0.6931])
+        """
+        return self._ask(queries.row_log_likelihoods, X, absent=absent).to_numpy()
+
+    def score(
+        self,
+        X=None,
+        y=None,
+        *,
+        true_graph=None,
+        metric=None,
+        sample_weight=None,
+        absent: str = "error",
+        weight_kind: str | None = None,
+        strata=None,
+        cluster=None,
+    ):
+        """Return the mean log-likelihood of the rows, or compare the learned graph with a true one.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData, optional
+            The rows; missing cells are summed out.
+        y : ignored
+            For scikit-learn.
+        true_graph : pgmpy.base.DAG, optional
+            A graph to compare with, in place of ``X``.
+        metric : str or pgmpy metric, optional
+            What to use instead of the log-likelihood or, with ``true_graph``, of the structural Hamming distance. Those
+            of pgmpy want all nodes, and so the hidden variables, in ``true_graph`` or among the columns of ``X``.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows of ``X``, or the name of the column that holds them. Rows count alike by default,
+            whatever ``fit`` was given.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+        weight_kind, strata, cluster
+            As in :meth:`fit`. A weighted mean depends on none of them; columns that they name are not read as data.
+
+        Returns
+        -------
+        float
+            Natural logarithm, larger is better; or what the metric says.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> learner = RandomStarts(n_states=2).fit(frame)
+        >>> round(learner.score(frame), 4), learner.score(true_graph=learner.model_)
+        (-0.6931, 0)
+        """
+        check_is_fitted(self)
+        if (X is None) == (true_graph is None):
+            raise ValueError("give either X, for the mean log-likelihood, or true_graph, to compare the graphs")
+        check_kind(weight_kind)
+        drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        if true_graph is not None or metric is not None:
+            given = [what for what, value in drawn.items() if value is not None]
+            if given:
+                raise ValueError(f"pgmpy's metrics take no weights; leave {' and '.join(given)} out")
+            if X is not None and hasattr(metric, "evaluate"):
+                return metric.evaluate(X, self.causal_graph_)  # pgmpy's own way would refuse missing cells first
+            return super().score(X, true_graph, metric)
+        X, drawn = self._table_and_design(X, drawn)
+        kind = None if sample_weight is None else "sampling"  # the mean does not depend on the scale
+        data = queries.encode_for(self._learned, X, unseen=self._unseen, absent=absent, weight_kind=kind, **drawn)
+        return scores.log_likelihood(self._learned, data, absent=absent) / data.total_weight
+
+    def predict_proba(self, X, *, absent: str = "error") -> pd.DataFrame:
+        """Return the posterior distribution of each hidden variable given each row.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            The rows.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+
+        Returns
+        -------
+        DataFrame
+            Columns are pairs (latent, state), rows those of ``X`` under its index. Rows that the model rules out are
+            NaN, with a warning.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).predict_proba(frame.tail(1)).round(2)
+        node     H
+        state    0    1
+        3      1.0  0.0
+        """
+        return self._ask(queries.posterior, X, absent=absent)
+
+    def predict(self, X, *, absent: str = "error") -> pd.DataFrame:
+        """Return the most likely state of each hidden variable given each row, each variable by itself.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            The rows.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+
+        Returns
+        -------
+        DataFrame
+            A column per hidden variable, rows those of ``X`` under its index.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).predict(frame)["H"].tolist()
+        [1, 1, 0, 0]
+        """
+        return self._ask(queries.most_likely, X, absent=absent)
+
+    def transform(self, X, *, absent: str = "error"):
+        """Return the posteriors of the hidden variables as features. See :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            The rows.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+
+        Returns
+        -------
+        array, shape (n_rows, n_hidden_states)
+            Or a DataFrame, as ``set_output`` says; its columns are :meth:`get_feature_names_out`.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> RandomStarts(n_states=2).set_output(transform="pandas").fit_transform(frame).columns.tolist()
+        ['H=0', 'H=1']
+        """
+        return self.predict_proba(X, absent=absent).to_numpy()
+
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """Return the names of the features that :meth:`transform` makes, such as ``"H=0"``.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            If given, must be the names of the columns of ``fit``; as many as there were, if these had none.
+
+        Returns
+        -------
+        array of str
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> RandomStarts(n_states=2).fit(frame).get_feature_names_out()
+        array(['H=0', 'H=1'], dtype=object)
+        """
+        check_is_fitted(self)
+        if input_features is not None:
+            if len(input_features) != self.n_features_in_:
+                raise ValueError(f"input_features should have length equal to number of columns: {self.n_features_in_}")
+            known = getattr(self, "feature_names_in_", None)
+            if known is not None and list(input_features) != list(known):
+                raise ValueError(f"input_features is not equal to feature_names_in_: {list(known)}")
+        tree = self._learned
+        names = [f"{name}={state}" for name in tree.latent_names for state in tree.state_names[tree.index(name)]]
+        return np.array(names, dtype=object)
+
+    def impute(self, X, method: str = "most_likely", random_state=None, *, absent: str = "error") -> pd.DataFrame:
+        """Return the table with its gaps filled. See :func:`pgmpy_latent.impute`.
+
+        Parameters
+        ----------
+        X : DataFrame, array or CategoricalData
+            The rows.
+        method : {"most_likely", "draw"}
+            The most likely state of each missing cell given the row's other cells; or a draw of all missing cells of a
+            row from their joint posterior.
+        random_state : int or Generator, optional
+            For draws.
+        absent : {"error", "sum_out"}
+            What becomes of columns of ``fit`` that a frame lacks: an error, or filled as if all cells were missing.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``fit``, rows those of ``X`` under its index; columns of a frame are in its order, and
+            categorical where they are there.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> gap = pd.DataFrame({"x": ["a"], "y": [None], "z": ["e"]})
+        >>> RandomStarts(n_states=2).fit(frame).impute(gap).loc[0].tolist()
+        ['a', 'c', 'e']
+        """
+        return self._ask(queries.impute, X, method=method, random_state=random_state, absent=absent)
+
+    def sample(self, n: int = 1, *, latents: bool = False, random_state=None) -> pd.DataFrame:
+        """Draw new rows from the learned model.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+        latents : bool
+            Whether the hidden variables are among the columns.
+        random_state : int or Generator, optional
+            For repeatable draws.
+
+        Returns
+        -------
+        DataFrame
+            Columns hold states: ``astype(X.dtypes)`` makes them categorical again where those of ``X`` were.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> RandomStarts(n_states=2).fit(frame).sample(5, random_state=0).shape
+        (5, 3)
+        """
+        check_is_fitted(self)
+        return queries.sample(self._learned, n, latents=latents, random_state=random_state)
+
+    def report(self, path, X=None, *, sample_weight=None, **survey: Unpack[Survey]) -> None:
+        """Write a report: one page of HTML about the model, the table and the search, which needs no network.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, as ``"report.html"``. It is replaced if it exists.
+        X : DataFrame, array or CategoricalData, optional
+            The table to hold the model against; by default the one that ``fit`` was given.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows of ``X``, or the name of the column that holds them.
+        survey : weight_kind, strata, cluster
+            What the weights are, and how rows were drawn, as in :meth:`fit`.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     RandomStarts(n_states=2, random_state=0).fit(frame).report(f"{folder}/report.html")
+        ...     os.listdir(folder)
+        ['report.html']
+        """
+        from pgmpy_latent.report import write_report  # a reader of fitted models, which stands above them
+
+        check_is_fitted(self)
+        write_report(self, path, X, sample_weight=sample_weight, **survey)
+
+
+class FittedTree(FittedModel):
+    """What can be asked of trees only."""
+
+    def profiles(self) -> pd.DataFrame:
+        """Return what the hidden states look like: their shares, and the observed variables given each of them.
+
+        Returns
+        -------
+        DataFrame
+            Columns are pairs (latent, state). The first row, ``("share", "")``, holds P(state). The others are pairs
+            (variable, category) of all observed variables, with P(variable = category | state): also of variables that
+            hang on other hidden variables, through the tree. Where truth values and numbers meet among the categories,
+            truth values are written as text, as pandas cannot tell True from 1 in an index.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).profiles().round(2).loc[["share", "x"]]
+        latent               H
+        state                0    1
+        variable category
+        share               0.7  0.3
+        x        a          0.0  1.0
+                 b          1.0  0.0
+        """
+        check_is_fitted(self)
+        return profiles(self.tree_)
+
+    def informative_columns(self, n: int | None = None) -> pd.DataFrame:
+        """Return which columns say most about each hidden variable.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many columns to list for each hidden variable, if there are as many. By default as many as it takes to
+            cover 95% of what all columns say about it, and at least two.
+
+        Returns
+        -------
+        DataFrame
+            ``latent``; ``column``; their ``mutual_information`` under the model, in nats; and ``coverage``, how much
+            of what all columns say about the hidden variable this one and those before it say together, from 0 to 1:
+            an estimate from rows drawn from the model, always the same ones. Columns that are independent of the
+            hidden variable, because they are in other trees of the forest, are left out.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).informative_columns().round(2)
+          latent column  mutual_information  coverage
+        0      H      x                0.61       1.0
+        1      H      y                0.61       1.0
+        """
+        check_is_fitted(self)
+        return explain.informative_columns(self.tree_, n)
+
+    def summary(self, n: int | None = None) -> None:
+        """Print how well the model fits, its tree, and which columns say most about each hidden variable.
+
+        In the tree, numbers in brackets are numbers of states, and columns stand behind the node they hang on;
+        :meth:`profiles` says what the states look like. A last line says so if the search was stopped.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many columns to list for each hidden variable. By default as many as it takes to cover 95% of what all
+            columns say about it, and at most six. See :meth:`informative_columns`.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import RandomStarts
+        >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+        >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).summary()
+        log-likelihood -6.11, BIC -14.17, 7 parameters, 1 hidden variable, 3 columns
+        <BLANKLINE>
+        H (2): x, y, z
+        <BLANKLINE>
+        Columns that say most about each hidden variable, in nats (and how much of all they cover):
+        H: x 0.61, y 0.61 (100%)
+        <BLANKLINE>
+        Frequency weights: 4 rows stand for 10 (weight_kind="frequency").
+        """
+        check_is_fitted(self)
+        text = explain.summary_text(self.tree_, n, log_likelihood=self.log_likelihood_, bic=self.bic_)
+        for words in (weighting_words(self), unfinished_words(self)):
+            text += f"\n\n{words}" if words else ""
+        print(explain.writable(text, sys.stdout.encoding))
+
+
+def weighting_words(learner) -> str:
+    """Say what the weights of the table were taken for, if it had any.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import Baseline
+    >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "w": [0.5, 0.5, 1, 2]})
+    >>> weighting_words(Baseline("independence").fit(frame, sample_weight="w"))
+    'Sampling weights: 4 rows count as 2.909 in log-likelihood and BIC (weight_kind="sampling").'
+    """
+    kind, n = getattr(learner, "weight_kind_", None), getattr(learner, "n_rows_", 0)
+    if kind is None:
+        return ""
+    rows, weight = f"{n:,} row{'s' * (n != 1)}", learner.total_weight_
+    if kind == "sampling":
+        worth = f"count as {rows_in_words(weight)} in log-likelihood and BIC"
+        return f'Sampling weights: {rows} {worth} (weight_kind="sampling").'
+    return f'Frequency weights: {rows} stand for {weight:,.10g} (weight_kind="frequency").'
+
+
+def unfinished_words(learner) -> str:
+    """Say what stopped a learner's search, if anything did."""
+    stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(getattr(learner, "stopped_", None))
+    if not stopped:
+        return ""
+    words = f"Not finished: {stopped} stopped the search, and this is the best model so far."
+    left = getattr(learner, "remaining_gain_", 0.0)
+    if left > 0:
+        amount = f"about {left:.3g}" if np.isfinite(left) else "an unknown number of"
+        words += f" Its EM was not finished: {amount} nats of log-likelihood are left to gain."
+    return words
+
+
+def is_array(X) -> bool:
+    """Tell whether the columns of a table have positions only."""
+    return isinstance(X, (np.ndarray, list, tuple)) or (hasattr(X, "__array__") and not hasattr(X, "columns"))
+
+
+def checked_array(X) -> np.ndarray:
+    """Return the array or list of rows as a two-dimensional array."""
+    # Lists as objects: np.asarray([["a", 1]]) would turn the 1 into "1". Masked arrays stay masked.
+    X = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else np.asanyarray(X)
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: a row per observation, also for a "
+            "single one, as in X.reshape(1, -1)"
+        )
+    return X

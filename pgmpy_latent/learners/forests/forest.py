@@ -1,0 +1,321 @@
+"""Binary latent forests from the bottom up: two roots at a time get a common parent, then EM fits the whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.local.pairs import Options, Pair
+from pgmpy_latent.learners.local.roots import Frontier, PairModel
+from pgmpy_latent.learners.local.simplify import Change, Simplifier, compatible, unaffected
+from pgmpy_latent.learners.resumed import check_again, check_memory, check_over, check_same_state
+from pgmpy_latent.learners.search import Outcome, Search, Step
+from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
+from pgmpy_latent.learners.skeletons import in_order_of_table, numbered_latent_names
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.tables.dependence import pairwise_information, warn_of_no_overlap
+from pgmpy_latent.tables.encode import CategoricalData
+
+#: Seconds for which pairs are joined before a tree is made of the result; what is found does not depend on it.
+CHUNK_SECONDS = 1.0
+PHASES = ("join", "fit", "simplify")
+
+
+class Order(Protocol):
+    """Which roots are to be joined next."""
+
+    def pair(self, frontier: Frontier) -> tuple[int, int] | None:
+        """Return two slots of the frontier, or None if there is nothing left to join."""
+
+    def joined(self, slot: int) -> None:
+        """Learn that the last pair has got a parent, which is at this slot."""
+
+    def refused(self) -> None:
+        """Learn that the last pair has not."""
+
+
+class ForestPolicy:
+    """Join roots as long as there are pairs; fit the forest; make it simpler, if asked to.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table, columns in the order of their names.
+    information : array
+        Mutual information of the columns.
+    make_order : callable
+        Returns the :class:`Order` at its beginning, given the frontier of the columns alone.
+    options : Options
+        How pairs are modelled.
+    search : Search
+        Runs EM.
+    simplify : bool
+        Whether to leave out what the data do not need.
+    """
+
+    def __init__(
+        self,
+        data: CategoricalData,
+        information: np.ndarray,
+        make_order: Callable[[Frontier], Order],
+        options: Options,
+        search: Search,
+        simplify: bool,
+    ):
+        self.data = data
+        self.information = information
+        self.make_order = make_order
+        self.options = options
+        self.search = search
+        self.simplify = simplify
+        self._latest: tuple[State, Frontier, Order] | None = None
+
+    def start(self) -> State:
+        """Return the state in which all columns are independent."""
+        frontier = self._columns_alone()
+        state = self._state(frontier, 0, {"phase": "join", "tried": []})
+        self._latest = (state, frontier, self.make_order(frontier))
+        return state
+
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        check_memory(state.memory, phase=PHASES)
+        if state.memory["phase"] == "simplify":
+            check_memory(state.memory, hopeless=list)
+        if state.memory["phase"] == "join":
+            check_memory(state.memory, tried=list)
+            frontier, order = self._where(state)
+            check_same_state(state, self._state(frontier, state.step, state.memory))
+            self._latest = (state, frontier, order)
+        check_over(state, state.memory["phase"] == "simplify" and not state.memory["hopeless"])
+        check_again(state, self.data, self.score)
+
+    def _columns_alone(self) -> Frontier:
+        return Frontier(self.data, self.information, self.search.settings.prior, self.options.debias)
+
+    def advance(self, state: State) -> Step:
+        """Take the next step."""
+        phase = state.memory["phase"]
+        if phase == "join":
+            return self._join(state)
+        if phase == "fit":
+            return self._fit(state)
+        return self._simplify(state)
+
+    # -- joining --------------------------------------------------------------------------------------------------
+
+    def _join(self, state: State) -> Step:
+        frontier, order = self._where(state)
+        tried, entries, phase = list(state.memory["tried"]), [], "join"
+        ends = time.perf_counter() + CHUNK_SECONDS
+        while True:
+            pair = order.pair(frontier)
+            if pair is None:
+                phase, tried = "fit", []
+                break
+            try:
+                model = self._pair(frontier, pair, len(tried)).best()
+            except KeyboardInterrupt:
+                self.search.note_interrupt()  # what was joined so far is kept
+                break
+            self._tell(frontier, order, pair, model)
+            tried.append(None if model is None else model.as_lists())
+            if model is not None:
+                entries.append(self._entry(frontier, state.step + len(entries) + 1))
+            if time.perf_counter() > ends:
+                break
+        new = self._state(frontier, state.step + len(entries), {"phase": phase, "tried": tried})
+        self._latest = (new, frontier, order)
+        return Step(new, entries=tuple(entries))
+
+    def _pair(self, frontier: Frontier, pair: tuple[int, int], attempt: int) -> Pair:
+        left, right = (frontier.roots[slot] for slot in pair)
+        related = frontier.related(*pair, max(self.options.context, default=0))
+        return Pair(left, right, related, self.data.weights, self.search, (attempt,), self.options)
+
+    @staticmethod
+    def _tell(frontier: Frontier, order: Order, pair: tuple[int, int], model: PairModel | None) -> None:
+        if model is None:
+            order.refused()
+            return
+        frontier.join(*pair, model)
+        order.joined(min(pair))
+
+    def _where(self, state: State) -> tuple[Frontier, Order]:
+        """Return the frontier of a state; if it is not the latest, everything is joined again as it was."""
+        if self._latest is not None and self._latest[0] is state:
+            return self._latest[1:]
+        frontier = self._columns_alone()
+        order = self.make_order(frontier)
+        for model in state.memory["tried"]:
+            pair = order.pair(frontier)
+            self._tell(frontier, order, pair, None if model is None else PairModel.from_lists(model))
+        return frontier, order
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """Names for all hidden variables that there may be."""
+        return numbered_latent_names(self.data.columns, len(self.data.columns) - 1)
+
+    def score(self, tree: LatentTree, log_likelihood: float) -> float:
+        """Return the BIC."""
+        return log_likelihood - self.options.penalty * tree.n_parameters
+
+    def _state(self, frontier: Frontier, step: int, memory: dict) -> State:
+        tree = frontier.tree(self._names[: frontier.n_hidden])
+        return State(tree, self.score(tree, frontier.log_likelihood), frontier.log_likelihood, step, memory)
+
+    def _entry(self, frontier: Frontier, step: int) -> dict:
+        log_likelihood, parameters = frontier.log_likelihood, frontier.n_parameters
+        name = self._names[frontier.n_hidden - 1]
+        score = log_likelihood - self.options.penalty * parameters
+        return self.search.entry(step, "join", name, score, log_likelihood, parameters)
+
+    # -- the whole forest -----------------------------------------------------------------------------------------
+
+    def _fit(self, state: State) -> Step:
+        """Run EM on all tables together, to the end unless simplifying comes next."""
+        memory = {"phase": "simplify", "hopeless": []}
+        if not state.tree.latent.any():
+            return Step(replace(state, memory=memory, finished=True))
+        if self.simplify:
+            return Step(self._fitted(state.tree, state.step + 1, memory, first=True), "fit", None)
+        return Step(replace(self._settled(state, memory), finished=True), "fit", None)
+
+    def _fitted(self, tree: LatentTree, step: int, memory: dict, **options) -> State:
+        engine = engine_for(tree, self.data)
+        found = self.search.fit(engine, engine.layout.pack(tree.tables), **options)
+        tree = tree.with_tables(engine.layout.unpack(found.tables))
+        return State(tree, self.score(tree, found.log_likelihood), found.log_likelihood, step, memory)
+
+    def finish(self, state: State) -> Step:
+        """Fit the current forest to the end."""
+        if not state.tree.latent.any():
+            return Step(state)
+        new = self._settled(state, state.memory)
+        return Step(new, "fit", None) if new.score > state.score else Step(state)
+
+    def _settled(self, state: State, memory: dict) -> State:
+        settings = self.search.settings
+        # whatever EM reached when interrupted is better than nothing
+        options = settings.last_fit
+        return self._fitted(state.tree, state.step + 1, memory, **options)
+
+    # -- simpler ones ---------------------------------------------------------------------------------------------
+
+    def _simplify(self, state: State) -> Step:
+        """Make all changes that raise the score and do not get in each other's way."""
+        simplifier = Simplifier(self.data, self.search, self.options.penalty, self.options.max_states)
+        hopeless = [tuple(names) for names in state.memory["hopeless"]]
+        changes, still = simplifier.changes(state.tree, hopeless)
+        for chosen in (compatible(changes), changes[:1]):  # together they may help less than the best one alone
+            new = self._changed(state, chosen, still)
+            if new.score > state.score:
+                return Step(new, "simplify", ", ".join(map(str, chosen)))
+        memory = {**state.memory, "hopeless": []}
+        if hopeless:  # much has changed since these were tried
+            return Step(replace(state, memory=memory))
+        return Step(replace(self._settled(state, memory), finished=True), "fit", None)
+
+    def _changed(self, state: State, chosen: Sequence[Change], hopeless: Sequence[tuple]) -> State:
+        if not chosen:
+            return state
+        tree = state.tree
+        for change in chosen:
+            tree = change.applied(tree)
+        known = [list(names) for names in unaffected(state.tree, hopeless, chosen)]
+        return self._fitted(tree, state.step + 1, {**state.memory, "hopeless": known})
+
+
+class ForestLearner(SearchingLearner):
+    """What :class:`BinG` and :class:`BinA` share: which tables they refuse, settings, the run."""
+
+    #: As the paper does it: the model of a pair is what the pair alone says, from ten starts.
+    PAPER: ClassVar[dict] = {"debias": False, "context": (), "n_init": 10, "narrowing": None}
+
+    def __init__(
+        self,
+        *,
+        max_states=None,
+        simplify=False,
+        debias=True,
+        context=(4, 12),
+        n_init=12,
+        narrowing=2.0,
+        prior=None,
+        tol=1e-3,
+        search_tol=0.1,
+        max_iter=10_000,
+        search_iter=300,
+        allow_many_states=False,
+        unseen="missing",
+        n_jobs=None,
+        random_state=None,
+        time_limit=None,
+        checkpoint=None,
+        show_progress=True,
+    ):
+        self.max_states = max_states
+        self.simplify = simplify
+        self.debias = debias
+        self.context = context
+        self.n_init = n_init
+        self.narrowing = narrowing
+        self.prior = prior
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.search_iter = search_iter
+        self.allow_many_states = allow_many_states
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.show_progress = show_progress
+
+    def _order(self, information: np.ndarray, penalty: float) -> Order:
+        raise NotImplementedError
+
+    def _check_settings(self) -> None:
+        self._check_number("max_states", 2, none=True, whole=True)
+        for name in ("simplify", "debias", "allow_many_states"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; give True or False")
+        super()._check_settings()
+        self._check_number("n_init", 1, whole=True)
+        self._check_number("narrowing", 1, none=True)
+        context = self.context
+        if not isinstance(context, Sequence) or not all(_is_count(n) for n in context):
+            raise ValueError(f"context is {context!r}; give a tuple of whole numbers above 0, or () for none")
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        search = self._search(data)
+        ordered = data.in_order_of_names()
+        information, apart = pairwise_information(ordered)
+        warn_of_no_overlap(ordered.columns, apart, stacklevel=5)  # the line that calls fit
+        penalty = float(np.log(data.total_weight) / 2)
+        options = Options(self.max_states, self.n_init, self.narrowing, tuple(self.context), penalty, bool(self.debias))
+        policy = ForestPolicy(
+            ordered,
+            information,
+            lambda frontier: self._order(frontier.information, penalty),
+            options,
+            search,
+            bool(self.simplify),
+        )
+        outcome = search.run(policy.start, policy.advance, policy.check, policy.finish)
+        if self.simplify:
+            outcome = made_regular(outcome, policy.score)
+        return replace(outcome, tree=in_order_of_table(outcome.tree, data))
+
+
+def _is_count(value) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > 0

@@ -1,0 +1,1 @@
+"""Latent trees above thousands of columns."""

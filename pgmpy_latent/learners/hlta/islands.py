@@ -1,0 +1,267 @@
+"""Islands: groups of variables that a single hidden variable explains, grown one by one.
+
+An island begins with the two variables that say most about each other. The variable outside that says most about one
+inside is tried next: if a model with two hidden variables, of which one stands above the newcomer and its closest
+relative, is clearly better than one with a single hidden variable, the island ends without these two. A newcomer about
+which the hidden variable says too little, although one of the members may seem to say something, stays outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgmpy_latent.inference.patterns import distinct_pairs
+from pgmpy_latent.inference.plan import compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.hlta.variables import Variable, log_likelihood_alone
+from pgmpy_latent.learners.search import Search
+from pgmpy_latent.operators.edges import normalised
+from pgmpy_latent.tables.neighbours import Neighbours
+
+#: States of a hidden variable.
+STATES = 2
+#: How far a second hidden variable follows the first, to begin with.
+FOLLOWS = 0.9
+#: Pseudo-count that takes the tables which EM begins with away from zero.
+SMOOTHING = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Some variables and the distinct combinations of codes that rows show of them.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Positions of the variables.
+    patterns : int array, shape (n_rows,)
+        The combination of each row.
+    codes : tuple of int arrays, each of shape (n_patterns,)
+        What the combinations consist of.
+    masses : array, shape (n_patterns,)
+        Weights of the rows that show them.
+    """
+
+    members: tuple[int, ...]
+    patterns: np.ndarray
+    codes: tuple[np.ndarray, ...]
+    masses: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Island:
+    """A latent class model of a group.
+
+    Attributes
+    ----------
+    group : Group
+    tables : tuple of arrays
+        Of the hidden variable, and of the members given it.
+    log_likelihood : float
+    posterior : array, shape (n_patterns, 2)
+        Of the hidden variable.
+    """
+
+    group: Group
+    tables: tuple[np.ndarray, ...]
+    log_likelihood: float
+    posterior: np.ndarray
+
+
+class Islands:
+    """Finds islands among the variables of a level.
+
+    Parameters
+    ----------
+    variables : sequence of Variable
+    weights : array, shape (n_rows,)
+    neighbours : Neighbours
+        Who says most about whom.
+    search : Search
+        Runs EM.
+    max_size : int
+        Most variables of an island.
+    threshold : float
+        By how much the BIC of two hidden variables must exceed that of one.
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[Variable],
+        weights: np.ndarray,
+        neighbours: Neighbours,
+        search: Search,
+        max_size: int,
+        threshold: float,
+    ):
+        self.variables, self.weights, self.neighbours = variables, weights, neighbours
+        self.search = search
+        self.max_size = max_size
+        self.threshold = threshold
+        self.penalty = float(np.log(weights.sum()) / 2)
+        self.free = np.ones(len(variables), bool)
+        self.tied = self._tied()
+        pairs, _ = neighbours.pairs
+        self.seeds = iter(pairs.tolist())
+
+    def _tied(self) -> np.ndarray:
+        """Return which of the neighbours say so much that an edge would be worth its parameters."""
+        near = self.neighbours
+        freedom = np.array([variable.n_states - 1 for variable in self.variables])
+        cost = self.penalty * freedom[:, None] * freedom[near.which]
+        return (near.which >= 0) & (self.weights.sum() * near.information > cost)
+
+    def next(self) -> Island | None:
+        """Return one island more, or None if nothing is left that belongs together."""
+        for left, right in self.seeds:
+            if self.free[left] and self.free[right] and self._related(left, right):
+                island = self._grown((left, right))
+                self.free[list(island.group.members)] = False
+                return island
+        return None
+
+    def recalled(self, members: Sequence[int], tables: Sequence[np.ndarray]) -> Island:
+        """Return an island that was found earlier."""
+        self.free[list(members)] = False
+        group = self.group(members)
+        return self._island(group, self._engine(group, [-1] + [0] * len(group.members)), tables)
+
+    def _related(self, left: int, right: int) -> bool:
+        near = self.neighbours.which
+        return bool((self.tied[left] & (near[left] == right)).any() or (self.tied[right] & (near[right] == left)).any())
+
+    def _closest(self, members: Sequence[int], refused: Sequence[int] = ()) -> tuple[int, int] | None:
+        """Return the variable outside that says most about a member, and this member."""
+        inside = list(members)
+        which = self.neighbours.which[inside]
+        open_ones = self.tied[inside] & self.free[which] & ~np.isin(which, [*inside, *refused])
+        values = np.where(open_ones, self.neighbours.information[inside], -np.inf)
+        row, place = np.unravel_index(np.argmax(values), values.shape)
+        return (int(which[row, place]), inside[row]) if open_ones[row, place] else None
+
+    # -- growing --------------------------------------------------------------------------------------------------
+
+    def _grown(self, seed: tuple[int, int]) -> Island:
+        third = self._closest(seed)
+        island = self._first(seed if third is None else (*seed, third[0]))
+        refused, again = [], False  # who stays outside, and whether somebody joined since
+        while len(island.group.members) < self.max_size:
+            new = self._closest(island.group.members, refused)
+            if new is None and not again:
+                break
+            if new is None:  # the hidden variable is clearer now than it was when they were refused
+                refused, again = [], False
+                continue
+            wider = self._widened(island, new[0])
+            apart = self._without(wider, *new)
+            if apart is not None:
+                return apart
+            if self._belongs(new[0], wider.log_likelihood - island.log_likelihood):
+                island, again = wider, bool(refused)
+            else:
+                refused.append(new[0])
+        return island
+
+    def _belongs(self, newcomer: int, gain: float) -> bool:
+        """Tell whether an edge from the hidden variable to a newcomer is worth its parameters and its choice.
+
+        The newcomer was picked among all variables for what it seems to say about a member, so that BIC alone would let
+        chance in: naming one of p variables costs log p, as in the extended BIC.
+        """
+        variable = self.variables[newcomer]
+        gain -= log_likelihood_alone(variable, self.weights)
+        cost = self.penalty * (STATES - 1) * (variable.n_states - 1) + np.log(len(self.variables))
+        return bool(gain > cost)
+
+    def group(self, members: Sequence[int]) -> Group:
+        """Return the combinations that some variables show."""
+        group = Group((), np.zeros(len(self.weights), np.int32), (), np.array([self.weights.sum()]))
+        for at in members:
+            group, _ = self._added(group, at)
+        return group
+
+    def _added(self, group: Group, at: int) -> tuple[Group, np.ndarray]:
+        """Return a group with one variable more, and the old combination within each of the new ones."""
+        variable = self.variables[at]
+        patterns, before, own = distinct_pairs(group.patterns, len(group.masses), variable.read(), variable.n_codes)
+        codes = (*(part[before] for part in group.codes), own)
+        masses = np.bincount(patterns, self.weights, minlength=len(before))
+        return Group((*group.members, at), patterns, codes, masses), before
+
+    def _first(self, members: Sequence[int]) -> Island:
+        """Return the model of the first members: the rows that show the rarer states are apart from the others."""
+        group = self.group(members)
+        rare = np.mean([_rarity(self.variables[at], own, group.masses) for at, own in _parts(group)], axis=0)
+        share = 0.1 + 0.8 * np.sqrt(rare)
+        memberships = np.stack([1 - share, share], axis=1)
+        shares = normalised((group.masses @ memberships)[None] + SMOOTHING)
+        return self._fitted(group, [shares, *self._given(group, memberships, _parts(group))])
+
+    def _given(
+        self, group: Group, memberships: np.ndarray, parts: Sequence[tuple[int, np.ndarray]]
+    ) -> list[np.ndarray]:
+        """Return the tables of members, given who is in which state of the hidden variable."""
+        weighted = (memberships * group.masses[:, None]).T
+        tables = []
+        for at, own in parts:
+            counts = weighted @ self.variables[at].beliefs[own]
+            tables.append(normalised(counts + SMOOTHING * normalised(counts.sum(axis=0, keepdims=True) + SMOOTHING)))
+        return tables
+
+    def _widened(self, island: Island, at: int) -> Island:
+        """Return the model of an island with one member more."""
+        group, before = self._added(island.group, at)
+        new = self._given(group, island.posterior[before], _parts(group)[-1:])
+        return self._fitted(group, [*island.tables, *new])
+
+    def _fitted(self, group: Group, tables: Sequence[np.ndarray]) -> Island:
+        engine = self._engine(group, [-1] + [0] * len(group.members))
+        found = self.search.fit(engine, engine.layout.pack(tables))
+        return self._island(group, engine, engine.layout.unpack(found.tables))
+
+    @staticmethod
+    def _island(group: Group, engine: TreeEngine, tables: Sequence[np.ndarray]) -> Island:
+        flat = engine.layout.pack(tables)
+        return Island(group, tuple(tables), float(engine.log_likelihood(flat)), engine.beliefs(flat, [0])[0])
+
+    def _engine(self, group: Group, parents: Sequence[int]) -> TreeEngine:
+        """Return an engine whose last nodes are the members; those before are hidden."""
+        n_hidden = len(parents) - len(group.members)
+        members = [self.variables[at] for at in group.members]
+        evidence = {
+            n_hidden + place: variable.evidence(own)
+            for place, (variable, own) in enumerate(zip(members, group.codes, strict=True))
+        }
+        cards = [STATES] * n_hidden + [variable.n_states for variable in members]
+        return TreeEngine(compile_plan(parents, evidence), cards, group.masses)
+
+    def _without(self, island: Island, newcomer: int, relative: int) -> Island | None:
+        """Return the island without two of its members, if these have a hidden variable of their own; else None."""
+        members = island.group.members
+        apart = np.array([at in (newcomer, relative) for at in members])
+        engine = self._engine(island.group, [-1, 0, *apart.astype(int).tolist()])
+        link = np.full((STATES, STATES), 1 - FOLLOWS)
+        np.fill_diagonal(link, FOLLOWS)
+        share, *others = island.tables
+        wanted = island.log_likelihood + self.penalty * STATES * (STATES - 1) + self.threshold
+        found = self.search.fit(engine, engine.layout.pack([share, link, *others]), target=wanted)
+        if found.log_likelihood <= wanted:
+            return None
+        share, _, *tables = engine.layout.unpack(found.tables)
+        left = [place for place, gone in enumerate(apart) if not gone]
+        return self._fitted(self.group([members[place] for place in left]), [share, *(tables[at] for at in left)])
+
+
+def _parts(group: Group) -> list[tuple[int, np.ndarray]]:
+    return list(zip(group.members, group.codes, strict=True))
+
+
+def _rarity(variable: Variable, codes: np.ndarray, masses: np.ndarray) -> np.ndarray:
+    """Return the chance that a variable is not in its most frequent state, by pattern."""
+    beliefs = variable.beliefs[codes]
+    usual = np.zeros(variable.n_states)
+    usual[np.argmax(masses @ beliefs)] = 1.0
+    return beliefs.sum(axis=1) - beliefs @ usual

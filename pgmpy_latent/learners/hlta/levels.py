@@ -1,0 +1,442 @@
+"""Levels of islands, stacked: the hidden variables of one level are the variables of the next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+
+from pgmpy_latent.em.step import m_step
+from pgmpy_latent.em.stepwise import Running
+from pgmpy_latent.inference.layout import Layout
+from pgmpy_latent.inference.queries import engine_for, log_likelihood
+from pgmpy_latent.learners.hlta.islands import Island, Islands
+from pgmpy_latent.learners.hlta.variables import (
+    Variable,
+    columns_as_variables,
+    hidden_variable,
+    joint_counts,
+    log_likelihood_alone,
+    nearest_variables,
+    share_of,
+)
+from pgmpy_latent.learners.resumed import check_memory, check_model_again, check_over, check_same_state
+from pgmpy_latent.learners.search import Search, Step
+from pgmpy_latent.learners.skeletons import grown_tree, numbered_latent_names
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.edges import normalised
+from pgmpy_latent.runtime.checkpoint import State, check_number_again
+from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.neighbours import nearest_columns
+from pgmpy_latent.tables.sparse import SparseRows
+
+#: How many neighbours of a variable may join its island.
+NEAREST = 64
+#: Seconds of work before a tree is made of the result; what is found does not depend on it.
+CHUNK_SECONDS = 3.0
+PHASES = ("islands", "link", "fit")
+#: A level that leaves more than this share of its variables to the next is the last.
+TOO_MANY = 0.95
+#: Cells up to which EM looks at all rows at once, and cells of a batch beyond.
+ALL_AT_ONCE, BATCH_CELLS = 5 * 10**7, 2**25
+#: How fast stepwise EM forgets, and the least pseudo-count that it works with.
+DECAY, LEAST_PRIOR = 0.7, 1e-3
+
+
+class Forest:
+    """Islands above islands above columns: parents and tables of all nodes, columns first.
+
+    Parameters
+    ----------
+    variables : sequence of Variable
+        The columns.
+    weights : array
+        Of the rows.
+    """
+
+    def __init__(self, variables: Sequence[Variable], weights: np.ndarray):
+        self.weights = weights
+        self.parents = [-1] * len(variables)
+        self.tables = [share_of(variable, weights) for variable in variables]
+        self.log_likelihood = sum(log_likelihood_alone(variable, weights) for variable in variables)
+        self.n_parameters = sum(table.shape[1] - 1 for table in self.tables)
+
+    def add(self, island: Island, variables: Sequence[Variable]) -> int:
+        """Put a hidden node above the members of an island, and return its number."""
+        node = len(self.parents)
+        members = [variables[at] for at in island.group.members]
+        self.parents.append(-1)
+        self.tables.append(island.tables[0])
+        for variable, table in zip(members, island.tables[1:], strict=True):
+            self.parents[variable.node], self.tables[variable.node] = node, table
+        alone = sum(log_likelihood_alone(variable, self.weights) for variable in members)
+        self.log_likelihood += island.log_likelihood - alone
+        self.n_parameters += 1 + sum(variable.n_states - 1 for variable in members)
+        return node
+
+    def link(self, parent: Variable, child: Variable) -> None:
+        """Put a root below another one."""
+        counts = joint_counts(parent, child, self.weights)
+        expected = share_of(child, self.weights)
+        self.parents[child.node], self.tables[child.node] = parent.node, normalised(counts + expected)
+        self.n_parameters += (parent.n_states - 1) * (child.n_states - 1)
+
+
+class LevelsPolicy:
+    """Find islands level by level, link what is left at the top, and fit the whole.
+
+    Parameters
+    ----------
+    data : CategoricalData or SparseRows
+        The table, columns in the order of their names.
+    search : Search
+        Runs EM.
+    max_size, threshold
+        Of islands. See :class:`~pgmpy_latent.learners.hlta.islands.Islands`.
+    top : int
+        A level with so many variables or fewer is the last.
+    batch_size : int or None
+        Rows of a step of the last EM; None: chosen by the size of the table.
+    n_epochs : int
+        How often it looks at every row.
+    """
+
+    def __init__(
+        self,
+        data: CategoricalData | SparseRows,
+        search: Search,
+        *,
+        max_size: int,
+        threshold: float,
+        top: int,
+        batch_size: int | None,
+        n_epochs: int,
+    ):
+        self.data = data
+        self.search = search
+        self.max_size = max_size
+        self.threshold = threshold
+        self.top = top
+        self.batch_size = _batch_size(data) if batch_size is None else batch_size
+        self.n_epochs = n_epochs
+        self.penalty = float(np.log(data.total_weight) / 2)
+        self._latest: tuple[State, _Place] | None = None
+
+    def start(self) -> State:
+        """Return the state in which all columns are independent."""
+        place = _Place.at_columns(self)
+        return self._state(place, 0, {"phase": "islands", "levels": [[]], "sizes": []})
+
+    def advance(self, state: State) -> Step:
+        """Take the next step."""
+        phase = state.memory["phase"]
+        if phase == "islands":
+            return self._islands(state)
+        if phase == "link":
+            return self._link(state)
+        return self._fit(state)
+
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers.
+
+        What islands make of the log-likelihood is an estimate, and between their linking and the end of EM nothing
+        else is known: then the model is held against columns and states alone, and EM goes on from its tables.
+        """
+        tree, memory = state.tree, state.memory
+        check_model_again(tree, self.data.columns, self.data.state_names)
+        check_number_again("score", state.score, self.score(tree, state.log_likelihood))
+        check_memory(memory, phase=PHASES, sizes=_are_numbers)
+        if sum(memory["sizes"]) != tree.latent.sum():
+            raise ValueError(f"it remembers {sum(memory['sizes'])} islands, and has {tree.latent.sum()}")
+        check_over(state, memory["phase"] == "fit" and self._epochs_are_over(state))
+        if memory["phase"] != "fit":
+            place = self._recalled(memory["levels"])
+            check_same_state(state, self._state(place, state.step, memory))
+            self._latest = (state, place)
+        elif state.finished:
+            check_number_again("log-likelihood", state.log_likelihood, self.log_likelihood(tree))
+        else:
+            self._check_batches(state)
+
+    def _epochs_are_over(self, state: State) -> bool:
+        """Tell whether all batches have been gone through, if there are any."""
+        at_once = self.batch_size >= self.data.n_distinct or not state.tree.latent.any()
+        return at_once or (state.memory.get("epoch"), state.memory.get("batch")) == (self.n_epochs, 0)
+
+    def _check_batches(self, state: State) -> None:
+        """Raise if the tables in the middle of EM are not what it has counted so far."""
+        memory = state.memory
+        check_memory(memory, epoch=lambda epoch: type(epoch) is int and 0 <= epoch < self.n_epochs, batch=int)
+        running = _running(memory)
+        if running is not None:
+            check_memory(memory, n_updates=int, weight=float)
+            layout = Layout([table.shape for table in state.tree.tables])
+            prior = max(self.search.settings.prior, LEAST_PRIOR)
+            counts = running.counts * self.data.total_weight
+            if counts.shape != (layout.size,) or not (counts >= 0).all():
+                raise ValueError("its memory of 'counts' holds what nobody counts")
+            tables = m_step(counts, layout, prior, layout.pack(state.tree.tables), None)
+            again = replace(state, tree=state.tree.with_tables(layout.unpack(tables)))
+            check_same_state(state, again)
+
+    def score(self, tree: LatentTree, log_likelihood: float) -> float:
+        """Return the BIC."""
+        return log_likelihood - self.penalty * tree.n_parameters
+
+    def _state(self, place: _Place, step: int, memory: dict) -> State:
+        forest = place.forest
+        names = numbered_latent_names(self.data.columns, len(forest.parents) - len(self.data.columns))
+        tree = grown_tree(self.data, forest.parents, forest.tables, names)
+        state = State(tree, self.score(tree, forest.log_likelihood), forest.log_likelihood, step, memory)
+        self._latest = (state, place)
+        return state
+
+    def _place(self, state: State) -> _Place:
+        """Return where a state stands; if it is not the latest, islands are put in their places again."""
+        if self._latest is not None and self._latest[0] is state:
+            return self._latest[1]
+        return self._recalled(state.memory["levels"])
+
+    def _recalled(self, levels: Sequence[Sequence[dict]]) -> _Place:
+        place = _Place.at_columns(self)
+        for number, level in enumerate(levels):
+            if number:
+                place.go_up()
+            for island in level:
+                place.recall(island["members"], [np.array(table) for table in island["tables"]])
+        return place
+
+    # -- islands --------------------------------------------------------------------------------------------------
+
+    def _islands(self, state: State) -> Step:
+        place = self._place(state)
+        levels, entries, phase = [list(level) for level in state.memory["levels"]], [], "islands"
+        ends = time.perf_counter() + CHUNK_SECONDS
+        while True:
+            try:
+                self.search.tick()
+                island = place.islands.next()
+                if island is not None:
+                    place.accept(island)
+                    levels[-1].append(_as_lists(island))
+                    entries.append(self._entry(place, state.step + len(entries) + 1, len(levels)))
+                elif place.is_last(self.top):
+                    phase = "link"
+                    break
+                else:
+                    place.go_up()
+                    levels.append([])
+            except KeyboardInterrupt:
+                self.search.note_interrupt()  # what was found so far is kept
+                if place.n_hidden != sum(map(len, levels)):  # it came between two lines that belong together
+                    place = self._recalled(levels)
+                break
+            if time.perf_counter() > ends:
+                break
+        memory = {"phase": phase, "levels": levels, "sizes": [len(level) for level in levels]}
+        return Step(self._state(place, state.step + len(entries), memory), entries=tuple(entries))
+
+    def _entry(self, place: _Place, step: int, level: int) -> dict:
+        forest = place.forest
+        score = forest.log_likelihood - self.penalty * forest.n_parameters
+        return self.search.entry(step, "island", f"level {level}", score, forest.log_likelihood, forest.n_parameters)
+
+    def _link(self, state: State) -> Step:
+        """Join the roots by the tree of the strongest links."""
+        place = self._place(state)
+        place.link()
+        memory = {"phase": "fit", "epoch": 0, "batch": 0, "sizes": state.memory["sizes"]}
+        linked = self._state(place, state.step + 1, memory)
+        if not linked.tree.latent.any():
+            return Step(replace(linked, finished=True), "link", None)
+        return Step(linked, "link", None)
+
+    # -- the last EM ----------------------------------------------------------------------------------------------
+
+    def _fit(self, state: State) -> Step:
+        if self.batch_size >= self.data.n_distinct:
+            return self._fit_at_once(state)
+        return self._fit_in_batches(state, time.perf_counter() + CHUNK_SECONDS)
+
+    def finish(self, state: State) -> Step:
+        """Fit the current tree to the end, linked or not, as far as the time allows."""
+        if not state.tree.latent.any():
+            return Step(state)
+        if self.batch_size >= self.data.n_distinct:
+            return self._fit_at_once(state)
+        taken = self._fit_in_batches(replace(state, memory={"epoch": 0, "batch": 0, **state.memory}), np.inf)
+        self.search.remaining_gain = 0.0 if taken.state.finished else np.inf
+        return taken
+
+    def _fit_at_once(self, state: State) -> Step:
+        rows = next(self.data.blocks(self.data.n_rows)) if isinstance(self.data, SparseRows) else self.data
+        engine = engine_for(state.tree, rows)
+        found = self.search.fit(engine, engine.layout.pack(state.tree.tables), **self.search.settings.last_fit)
+        tree = state.tree.with_tables(engine.layout.unpack(found.tables))
+        score = self.score(tree, found.log_likelihood)
+        return Step(State(tree, score, found.log_likelihood, state.step + 1, state.memory, True), "fit", None)
+
+    def _fit_in_batches(self, state: State, ends: float) -> Step:
+        """Take steps of stepwise EM for a while; what was done when the time is up is kept."""
+        memory = state.memory
+        epoch, batch, running = memory["epoch"], memory["batch"], _running(memory)
+        prior = max(self.search.settings.prior, LEAST_PRIOR)
+        layout = Layout([table.shape for table in state.tree.tables])
+        tables, batches = layout.pack(state.tree.tables), self._batches(epoch)
+        while True:
+            try:
+                self.search.tick()
+            except KeyboardInterrupt:
+                self.search.note_interrupt()
+                break
+            rows = batches[batch]
+            engine = engine_for(state.tree, self._rows(*rows))
+            _, counts = engine.expected_counts(tables)
+            weight = float(rows[1].sum())
+            first = Running(counts / weight, weight)
+            running = first if running is None else running.blended(first.counts, weight, DECAY)
+            tables = m_step(running.counts * self.data.total_weight, layout, prior, tables, None)
+            batch += 1
+            if batch == len(batches):
+                epoch, batch = epoch + 1, 0
+                batches = self._batches(epoch)
+            if epoch == self.n_epochs or time.perf_counter() > ends:
+                break
+        if (epoch, batch) == (memory["epoch"], memory["batch"]):  # there was no time for a step
+            return Step(state)
+        tree = state.tree.with_tables(layout.unpack(tables))
+        memory = {**memory, "epoch": epoch, "batch": batch, **_as_numbers(running)}
+        if epoch < self.n_epochs:
+            return Step(replace(state, tree=tree, memory=memory))
+        exact = self.log_likelihood(tree)
+        return Step(State(tree, self.score(tree, exact), exact, state.step + 1, memory, True), "fit")
+
+    def log_likelihood(self, tree: LatentTree) -> float:
+        """Return the log-likelihood of the table, of which only some rows are looked at at a time."""
+        step, n_rows = self.batch_size, self.data.n_distinct
+        return sum(log_likelihood(tree, self.data.take(slice(at, at + step))) for at in range(0, n_rows, step))
+
+    def _batches(self, epoch: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return rows and weights of all batches, which are alike: heavy rows are in several, with part of the weight.
+
+        A batch that lacked the most frequent row, or had little else, would pull the tables astray. Every epoch deals
+        the rows out anew.
+        """
+        weights = self.data.weights
+        n_batches = -(-len(weights) // self.batch_size)
+        copies = np.clip(np.ceil(weights / np.median(weights)), 1, n_batches).astype(np.int64)
+        rng = np.random.default_rng(self.search.seed(epoch))
+        first = np.empty(len(weights), np.int64)
+        first[rng.permutation(len(weights))] = np.arange(len(weights)) % n_batches
+        rows = np.repeat(np.arange(len(weights)), copies)
+        number = np.arange(len(rows)) - np.repeat(np.cumsum(copies) - copies, copies)
+        batch = (first[rows] + number) % n_batches
+        order = np.argsort(batch, kind="stable")
+        cuts = np.searchsorted(batch[order], np.arange(1, n_batches))
+        return [(some, weights[some] / copies[some]) for some in np.split(rows[order], cuts)]
+
+    def _rows(self, rows: np.ndarray, weights: np.ndarray) -> CategoricalData:
+        some = self.data.take(rows)
+        return CategoricalData(some.columns, some.state_names, some.codes, weights)
+
+
+class _Place:
+    """Where the search for islands stands: the variables of a level, its islands so far, and the whole forest."""
+
+    def __init__(self, policy: LevelsPolicy, variables: Sequence[Variable], forest: Forest):
+        self.policy = policy
+        self.variables = variables
+        self.forest = forest
+        self.found: list[Variable] = []
+        self._islands: Islands | None = None
+        self._at_bottom = True
+
+    @staticmethod
+    def at_columns(policy: LevelsPolicy) -> _Place:
+        variables = columns_as_variables(policy.data)
+        return _Place(policy, variables, Forest(variables, policy.data.weights))
+
+    @property
+    def n_hidden(self) -> int:
+        """Number of hidden nodes."""
+        return len(self.forest.parents) - len(self.policy.data.columns)
+
+    @property
+    def islands(self) -> Islands:
+        """What finds islands on this level; made when first asked for, as comparing all pairs takes a while."""
+        if self._islands is None:
+            data, search = self.policy.data, self.policy.search
+            if self._at_bottom:
+                near = nearest_columns(data, NEAREST, search.tick)
+            else:
+                near = nearest_variables(self.variables, data.weights, NEAREST, search.tick)
+            options = (self.policy.max_size, self.policy.threshold)
+            self._islands = Islands(self.variables, data.weights, near, search, *options)
+        return self._islands
+
+    def accept(self, island: Island) -> None:
+        """Put a hidden variable above an island."""
+        node = len(self.forest.parents)
+        variable = hidden_variable(node, island.group.patterns, island.posterior, self.policy.data.weights)
+        self.forest.add(island, self.variables)
+        self.found.append(variable)
+
+    def recall(self, members: Sequence[int], tables: Sequence[np.ndarray]) -> None:
+        """Accept an island that was found earlier."""
+        self.accept(self.islands.recalled(members, tables))
+
+    @property
+    def _left(self) -> list[Variable]:
+        """Variables of the next level: hidden ones, and those that have relatives but found no island."""
+        free = np.flatnonzero(self.islands.free & self.islands.tied.any(axis=1))
+        return [*self.found, *(self.variables[at] for at in free)]
+
+    def is_last(self, top: int) -> bool:
+        """Tell whether there is no use for a further level."""
+        left = len(self._left)
+        return not self.found or left <= top or left > TOO_MANY * len(self.variables)
+
+    def go_up(self) -> None:
+        """Make the hidden variables of this level the variables of the next."""
+        self.variables, self.found, self._islands, self._at_bottom = self._left, [], None, False
+
+    def link(self) -> None:
+        """Join the variables that are left by the tree of the highest mutual information."""
+        if self.found:
+            self.go_up()
+        near, tied = self.islands.neighbours, self.islands.tied
+        graph = nx.Graph()
+        for at, place in np.argwhere(tied).tolist():
+            graph.add_edge(at, int(near.which[at, place]), weight=float(near.information[at, place]))
+        tree = nx.maximum_spanning_tree(graph)
+        for part in sorted(map(sorted, nx.connected_components(tree))):
+            for above, below in nx.bfs_edges(tree, part[0], sort_neighbors=sorted):
+                self.forest.link(self.variables[above], self.variables[below])
+
+
+def _batch_size(data: CategoricalData | SparseRows) -> int:
+    n_columns = len(data.columns)
+    if data.n_distinct * n_columns <= ALL_AT_ONCE:
+        return data.n_distinct
+    return max(256, BATCH_CELLS // n_columns)
+
+
+def _are_numbers(values) -> bool:
+    return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
+
+
+def _as_lists(island: Island) -> dict:
+    return {"members": list(island.group.members), "tables": [table.tolist() for table in island.tables]}
+
+
+def _as_numbers(running: Running) -> dict:
+    return {"counts": running.counts.tolist(), "weight": running.weight, "n_updates": running.n_updates}
+
+
+def _running(memory: dict) -> Running | None:
+    if "counts" not in memory:
+        return None
+    return Running(np.array(memory["counts"]), memory["weight"], memory["n_updates"])

@@ -1,0 +1,274 @@
+"""What the rows say at every place of a tree, from one pass over it: what candidates near a place have in common."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+from threading import Lock
+from uuid import uuid4
+
+import numpy as np
+
+from pgmpy_latent.inference.plan import Evidence
+from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, star_model
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.edges import neighbours_of, normalised
+from pgmpy_latent.operators.star import Star, star_of
+from pgmpy_latent.runtime.arrays import largest_in_rows
+from pgmpy_latent.tables.encode import CategoricalData
+
+
+def dense(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    """Return evidence as the pattern of each row and the message of each pattern.
+
+    Examples
+    --------
+    >>> dense(Evidence(np.array([1, -1]), 2))
+    (array([1, 2], dtype=int32), array([[1., 0.],
+           [0., 1.],
+           [1., 1.]]))
+    """
+    if evidence.messages is not None:
+        return evidence.index, evidence.messages
+    return evidence.patterns(), np.vstack([np.eye(evidence.n_states), np.ones(evidence.n_states)])
+
+
+class Outlook:
+    """A fitted tree and the rows of a table, seen from its nodes.
+
+    Every neighbour of a node tells it something about each row. A candidate that changes some of the edges of a node
+    leaves what the other neighbours say as it is; that is ``rest``. Nodes are given by index.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The model.
+    data : CategoricalData
+        The table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy_latent.inference.queries import encode_for
+    >>> tree = LatentTree(["H", "x", "y"], [[0, 1], "ab", "ab"], [-1, 0, 0], [True, False, False],
+    ...                   [[[0.5, 0.5]], [[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.2, 0.8]]])
+    >>> outlook = Outlook(tree, encode_for(tree, pd.DataFrame({"x": ["a", "b"], "y": ["a", "a"]})))
+    >>> outlook.rest(0, without=[1]).round(3)  # without x both rows say the same
+    array([[1.   , 0.222],
+           [1.   , 0.222]])
+    """
+
+    def __init__(self, tree: LatentTree, data: CategoricalData):
+        self.tree = tree
+        self.data = data
+        self.around = [neighbours_of(tree, node) for node in range(tree.n_nodes)]
+        self._stars: dict[int, Star] = {}
+        self._messages: dict[tuple[int, int], Evidence] = {}
+        self._factors: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray | None]] = {}
+        self._products: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
+        self._posteriors: dict[int, np.ndarray] = {}
+        self._completed: dict[int, np.ndarray] = {}
+        self._neighbourhoods: dict[int, Neighbourhood] = {}
+        self._name: str | None = None
+
+    def __reduce__(self):  # what was computed on the way is computed anew, once for all who get a copy
+        self._name = self._name or uuid4().hex
+        return _copied, (self._name, self.tree, self.data)
+
+    @cached_property
+    def walk(self):
+        """The messages of one pass over the tree."""
+        engine = engine_for(self.tree, self.data)
+        return engine.walk(engine.layout.pack(self.tree.tables))
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of the rows."""
+        return self.data.weights
+
+    def star(self, node: int) -> Star:
+        """Return the node with the tables around it."""
+        if node not in self._stars:
+            self._stars[node] = star_of(self.tree, node)
+        return self._stars[node]
+
+    def given(self, node: int, neighbour: int) -> np.ndarray:
+        """Return P(neighbour | node)."""
+        star = self.star(node)
+        return star.parts(star.rows)[self.around[node].index(neighbour)]
+
+    def message(self, neighbour: int, node: int) -> Evidence:
+        """Return what a neighbour of a node is told by everything on its own side of the edge."""
+        if (neighbour, node) not in self._messages:
+            self._messages[neighbour, node] = self.walk.likelihood(neighbour, node)
+        return self._messages[neighbour, node]
+
+    def factor(self, neighbour: int, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return what a neighbour tells a node: pattern of each row, logarithms of messages, and where these are 0.
+
+        Where a message is zero, its logarithm is given as 0: zeros are counted apart, so that what one neighbour says
+        can be taken out of a product again. Most neighbours rule nothing out, and have None instead of them.
+        """
+        if (neighbour, node) not in self._factors:
+            index, messages = dense(self.message(neighbour, node))
+            self._factors[neighbour, node] = index, *_logarithms(messages @ self.given(node, neighbour).T)
+        return self._factors[neighbour, node]
+
+    def _product(self, node: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the sum of all factors' logarithms, with the node's own distribution and evidence, and of zeros."""
+        if node not in self._products:
+            index = np.zeros(self.data.n_distinct, dtype=np.int64)
+            values = self.star(node).share[None]
+            if not self.tree.latent[node]:
+                own = self.walk.plan.evidence.get(node, ())
+                if own:
+                    index, messages = dense(own[0])
+                    values = messages * values
+            product = times(None, None, [(index, *_logarithms(values))])
+            self._products[node] = times(*product, (self.factor(other, node) for other in self.around[node]))
+        return self._products[node]
+
+    def rest(self, node: int, without: Collection[int] = ()) -> np.ndarray:
+        """Return P(node) times what all neighbours but some say: (rows, states), the largest of a row being 1."""
+        logs, zeros = self._product(node)
+        for other in without:
+            index, log, zero = self.factor(other, node)
+            logs = logs - log[index]
+            zeros = zeros if zero is None else zeros - zero[index]
+        logs = logs if zeros is None else np.where(zeros > 0, -np.inf, logs)
+        return np.exp(logs - largest_in_rows(logs))
+
+    def log_likelihood(self, node: int, rest: np.ndarray, without: Collection[int]) -> float:
+        """Return the log-likelihood of the tree, up to the factors that ``rest`` leaves out."""
+        product = rest
+        for other in without:
+            index, log, zero = self.factor(other, node)
+            values = np.exp(log) if zero is None else np.where(zero, 0.0, np.exp(log))
+            product = product * values[index]
+        return float(self.weights @ np.log(product.sum(axis=1)))
+
+    def posterior(self, node: int) -> np.ndarray:
+        """Return P(node | row)."""
+        if node not in self._posteriors:
+            own = self.walk.plan.evidence.get(node, ())
+            if len(own) == 1 and own[0].complete:
+                found = np.eye(own[0].n_states)[own[0].index]
+            else:
+                found = self.rest(node)
+                found /= found.sum(axis=1, keepdims=True)
+            self._posteriors[node] = found
+        return self._posteriors[node]
+
+    def completed(self, node: int) -> np.ndarray:
+        """Return expected counts of a node with pairs of its neighbours: (states, columns of its star, the same).
+
+        These are the counts of a table that is completed by the model: a row counts for each combination of states as
+        much as it is likely. (Within one neighbour the counts are those of two draws of it.)
+        """
+        if node not in self._completed:
+            self._completed[node] = self._counted(node)
+        return self._completed[node]
+
+    def _counted(self, node: int) -> np.ndarray:
+        around, star = self.around[node], self.star(node)
+        shares = np.empty((self.data.n_distinct, star.rows.shape[1]))
+        found = np.empty((star.n_states, shares.shape[1], shares.shape[1]))
+        messages = [dense(self.message(other, node)) for other in around]
+        known = [self.message(other, node).complete for other in around]
+        columns = [slice(first, first + card) for first, card in zip(star.starts, star.cards, strict=True)]
+        weights = self.posterior(node) * self.weights[:, None]
+        for state in range(star.n_states):
+            for (index, message), column, sure in zip(messages, columns, known, strict=True):
+                if not sure or state == 0:  # a known state is the same for all states of the node
+                    own = message if sure else normalised(message * star.rows[state, column])
+                    shares[:, column] = own[index]
+            found[state] = (shares * weights[:, [state]]).T @ shares
+        return found
+
+    def neighbourhood(self, node: int) -> Neighbourhood:
+        """Return the latent class model around a node."""
+        if node not in self._neighbourhoods:
+            told = [self.message(other, node) for other in self.around[node]]
+            self._neighbourhoods[node] = star_model(told, self.weights)
+        return self._neighbourhoods[node]
+
+    def transitions(self, node: int, targets: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield, for some nodes of the same component, P(that node | node, row): (rows, states, states of the target).
+
+        One after the other, so that only those on the way to the next one are kept.
+        """
+        wanted = set(targets)
+        ahead = [(node, other, None) for other in self.around[node]]
+        on_the_way = self._on_the_way(node, wanted)
+        while ahead:
+            here, target, so_far = ahead.pop()
+            if target not in on_the_way:
+                continue
+            index, messages = dense(self.message(target, here))
+            table = self.given(here, target)
+            joint = messages[:, None, :] * table
+            total = joint.sum(axis=2, keepdims=True)
+            onward = np.divide(joint, total, out=np.broadcast_to(table, joint.shape).copy(), where=total > 0)[index]
+            shares = onward if so_far is None else np.matmul(so_far, onward)
+            if target in wanted:
+                yield target, shares
+            ahead += [(target, other, shares) for other in self.around[target] if other != here]
+
+    def _on_the_way(self, node: int, targets: Collection[int]) -> set[int]:
+        """Return the targets and all nodes between them and a node."""
+        before, ahead = {node: -1}, [node]
+        while ahead:
+            here = ahead.pop()
+            for other in self.around[here]:
+                if other not in before:
+                    before[other] = here
+                    ahead.append(other)
+        found: set[int] = set()
+        for target in targets:
+            while target != -1 and target not in found:
+                found.add(target)
+                target = before.get(target, -1)
+        return found
+
+
+def _logarithms(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return logarithms, 0 where a number is zero, and where that is: 1 or 0, or None if it is nowhere."""
+    zero = values <= 0
+    return (np.log(np.where(zero, 1.0, values)), zero.astype(np.int64)) if zero.any() else (np.log(values), None)
+
+
+def times(logs: np.ndarray | None, zeros: np.ndarray | None, factors: Iterable[tuple]) -> tuple:
+    """Return a product times further factors: sums of logarithms, and how many zeros there are, if any.
+
+    Examples
+    --------
+    >>> factor = np.array([0, 1, 1]), np.log([[0.5, 0.5], [0.25, 1.0]]), np.array([[0, 0], [0, 1]])
+    >>> logs, zeros = times(np.zeros((3, 2)), None, [factor, factor])
+    >>> np.where(zeros > 0, 0.0, np.exp(logs))
+    array([[0.25  , 0.25  ],
+           [0.0625, 0.    ],
+           [0.0625, 0.    ]])
+    """
+    for index, log, zero in factors:
+        logs = log[index] if logs is None else logs + log[index]
+        if zero is not None:
+            zeros = zero[index] if zeros is None else zeros + zero[index]
+    return logs, zeros
+
+
+#: The last copies that came from another process: candidates of one step arrive in several parcels.
+_COPIES: OrderedDict[str, Outlook] = OrderedDict()
+_LOCK = Lock()
+
+
+def _copied(name: str, tree: LatentTree, data: CategoricalData, kept: int = 2) -> Outlook:
+    """Return the copy of an outlook, which all that is unpacked here shares."""
+    with _LOCK:
+        found = _COPIES.pop(name, None) or Outlook(tree, data)
+        found._name = name
+        _COPIES[name] = found
+        while len(_COPIES) > kept:
+            _COPIES.popitem(last=False)
+    return found

@@ -1,0 +1,442 @@
+"""One hidden node of a model: which splits and merges of its states promise most, and what EM makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from pgmpy_latent.em.fit import narrowed_in_groups
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.local.directions import NEGLIGIBLE, data_directions, random_directions, random_star
+from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, Workshop
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators import star as stars
+from pgmpy_latent.operators.star import Star
+
+#: Most candidates whose log-likelihood is computed at once.
+BATCH = 256
+#: Iterations of partial EM, and how many splits of a state are kept after them: it chooses among splits, and EM on the
+#: whole goes on from there.
+PARTIAL_STAGES = [(4, 3), (8, 2), (16, 1)]
+#: Most weights (rows times states) of partial EM at once.
+MOST_WEIGHTS = 4_000_000
+#: Random starts of a restart, and how often what they found is improved at most.
+RESTARTS, IMPROVEMENTS = 64, 3
+#: How near to 0 and 1 the random splits of the thesis go.
+EDGE = 1e-6
+
+
+@dataclass(frozen=True)
+class Options:
+    """How candidates are made and chosen; see :class:`~pgmpy_latent.SplitMerge`, which has them as arguments."""
+
+    directions: str = "data"
+    n_splits: int = 9
+    perturbation: float = 0.5
+    partial: bool = True
+    local: bool = True
+    introduce: bool = False
+    adjustments: str = "all"
+    n_candidates: int | None = 8
+    n_merge_candidates: int | None = 8
+    n_screened: int | None = 64
+    narrowing: float = 2.0
+    merge_narrowing: float = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A state to split, its two halves after partial EM, and by how much the log-likelihood rises at least."""
+
+    gain: float
+    state: int
+    halves: Star
+
+
+@dataclass(frozen=True, eq=False)
+class Merge:
+    """Two states to merge, and by how much the log-likelihood falls before EM."""
+
+    loss: float
+    states: tuple[int, int]
+
+
+class Spot:
+    """A hidden node of a fitted model, with what is known about changing its states.
+
+    Parameters
+    ----------
+    workshop : Workshop
+        Fits models.
+    options : Options
+        How candidates are made.
+    node : hashable
+        The hidden node.
+    log_likelihood : float
+        Of the model.
+    key : tuple of int
+        Where the seeds of its candidates begin.
+    tree : LatentTree, optional
+        The model; or
+    around : (LatentTree, Neighbourhood, Star), optional
+        an older model of which only the star has changed.
+    origin : Spot, optional
+        The model that is to be improved upon, if this is not it.
+    """
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        options: Options,
+        node: Hashable,
+        log_likelihood: float,
+        key: tuple[int, ...],
+        *,
+        tree: LatentTree | None = None,
+        around: tuple[LatentTree, Neighbourhood, Star] | None = None,
+        origin: Spot | None = None,
+    ):
+        self.workshop = workshop
+        self.search = workshop.search
+        self.options = options
+        self.node = node
+        self.log_likelihood = log_likelihood
+        self.key = key
+        self._tree = tree
+        self._around = around
+        self.origin = self if origin is None else origin
+
+    @cached_property
+    def tree(self) -> LatentTree:
+        """The whole model."""
+        if self._tree is not None:
+            return self._tree
+        base, _, star = self._around
+        return self._with(base, star)
+
+    def _with(self, tree: LatentTree, star: Star) -> LatentTree:
+        return stars.with_star(tree, tree.index(self.node), star, range(star.n_states))
+
+    @cached_property
+    def _here(self) -> tuple[Neighbourhood, Star]:
+        return self._around[1:] if self._around is not None else self.workshop.neighbourhood(self._tree, self.node)
+
+    @property
+    def neighbourhood(self) -> Neighbourhood:
+        """The latent class model around the node."""
+        return self._here[0]
+
+    @property
+    def star(self) -> Star:
+        """The tables around the node."""
+        return self._here[1]
+
+    @property
+    def n_states(self) -> int:
+        """Number of states of the node."""
+        return self.star.n_states
+
+    @cached_property
+    def posterior(self) -> np.ndarray:
+        """P(state | row)."""
+        return self.neighbourhood.posterior(self.star)
+
+    def fitted(self, candidates: Sequence[Star], label: int, **options) -> Spot | None:
+        """Run EM from candidates with equally many states; return the best, or None if there is no candidate.
+
+        Local EM changes the star only; else EM changes the whole model.
+        """
+        if not candidates:
+            return None
+        key = (*self.key, label)
+        n_states = candidates[0].n_states
+        options = {"n_jobs": self.search.n_jobs, **options}
+        if self.options.local or self.workshop.is_star:
+            engine = self.neighbourhood.engine(n_states)
+            if self._may_give_up(n_states):
+                options.setdefault("target", self.origin.log_likelihood)
+            found = self.search.fit(engine, self.neighbourhood.flat(candidates), **options)
+            around = (self.tree, self.neighbourhood, self.neighbourhood.star(found.tables, n_states))
+            return self._next(found.log_likelihood, key, around=around)
+        trees = [self._with(self.tree, star) for star in candidates]
+        tree, found = self.workshop.fit(trees, **options)
+        return self._next(found.log_likelihood, key, tree=tree)
+
+    def _may_give_up(self, n_states: int) -> bool:
+        """Tell whether only candidates that beat the origin are of use, and log-likelihoods say which do."""
+        settings = self.search.settings
+        comparable = self.workshop.is_star and n_states == self.origin.n_states
+        return comparable and not settings.prior and settings.stop == "remaining"
+
+    def _next(self, log_likelihood: float, key: tuple[int, ...], **model) -> Spot:
+        return Spot(self.workshop, self.options, self.node, log_likelihood, key, origin=self.origin, **model)
+
+    # -- one state more -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def splits(self) -> list[Split]:
+        """Splits of single states, the most promising first."""
+        states = self._states_to_split()
+        most = max(1, MOST_WEIGHTS // self.neighbourhood.plan.n_rows)
+        chunks = [states[first : first + most] for first in range(0, len(states), most)]
+        found = [split for some in self.search.map(self._best_splits, chunks) for split in some]
+        return sorted(found, key=lambda split: -split.gain)
+
+    def _states_to_split(self) -> list[int]:
+        """Return the states whose data differ most from what the state says (chapter 8 of the thesis)."""
+        states = np.array([state for state in range(self.n_states) if self._can_split(state)], dtype=np.int64)
+        limit = self.options.n_screened
+        if limit is None or len(states) <= limit:
+            return states.tolist()
+        surprise = self._surprise()[states]
+        return np.sort(states[np.argsort(-surprise, kind="stable")[:limit]]).tolist()
+
+    def _can_split(self, state: int) -> bool:
+        """Tell whether a state allows different rows, and different rows belong to it."""
+        weights = self.neighbourhood.weights * self.posterior[:, state]
+        if (weights > NEGLIGIBLE * weights.max()).sum() < 2:
+            return False
+        return bool(stars.several_possible(self.star, state).any())
+
+    def _surprise(self) -> np.ndarray:
+        """Return, for each state, weight times KL(data of the state, the state): what any split of it can gain."""
+        engine = self.neighbourhood.engine(1)
+        alone = [Star(np.ones(1), self.star.rows[[state]], self.star.cards) for state in range(self.n_states)]
+        with np.errstate(invalid="ignore"):
+            logs = engine.row_log_likelihoods(self.neighbourhood.flat(alone))
+            weights = self.neighbourhood.weights * self.posterior.T
+            shares = weights / weights.sum(axis=1, keepdims=True)
+            terms = np.where(weights > 0, weights * (np.log(np.maximum(shares, 1e-300)) - logs), 0.0)
+        return terms.sum(axis=1)
+
+    def _halves(self, state: int, alone: Star) -> list[Star]:
+        """Return the halves of a state, each pair a star of two states."""
+        options, rng = self.options, np.random.default_rng(self.search.seed(*self.key, state))
+        if options.directions == "clipped":
+            return [stars.split_clipped(alone, 0, options.perturbation, EDGE, rng) for _ in range(options.n_splits)]
+        return [stars.split(alone, 0, shift) for shift in self._shifts(state, rng) if np.any(shift)]
+
+    def _shifts(self, state: int, rng: np.random.Generator) -> list[np.ndarray]:
+        options, star = self.options, self.star
+        if options.directions == "thesis":
+            size = options.perturbation
+            return [stars.uniform_shift(star, state, size, EDGE, rng) for _ in range(options.n_splits)]
+        if options.directions == "random":
+            return random_directions(star, state, options.n_splits, options.perturbation, rng)
+        at_random = options.n_splits // 3
+        weights = self.neighbourhood.weights * self.posterior[:, state]
+        by_data = data_directions(star, state, self.neighbourhood.messages, weights, options.n_splits - at_random, rng)
+        return by_data + random_directions(star, state, at_random, options.perturbation, rng)
+
+    def _best_splits(self, states: Sequence[int]) -> list[Split]:
+        """Split states in all directions and let partial EM choose: two states each, on the data that belong to it."""
+        here, star = self.neighbourhood, self.star
+        candidates, groups = [], []
+        for group, state in enumerate(states):
+            self.search.tick()
+            alone = Star(np.ones(1), star.rows[[state]], star.cards)
+            halves = self._halves(state, alone)
+            if halves:
+                candidates += [stars.split(alone, 0, np.zeros(star.rows.shape[1])), *halves]
+                groups += [group] * (len(halves) + 1)
+        if not candidates:
+            return []
+        engine = here.engine(2, here.weights * self.posterior[:, states].T)
+        flat, groups = here.flat(candidates), np.array(groups)
+        unsplit = np.searchsorted(groups, np.unique(groups))
+        before = dict(zip(groups[unsplit].tolist(), engine.log_likelihood(flat[unsplit], groups[unsplit]), strict=True))
+        flat, groups = np.delete(flat, unsplit, axis=0), np.delete(groups, unsplit)
+        tables, values, groups = self._partial_em(engine, flat, groups)
+        self.search.tick()
+        return [
+            Split(float(value - before[group]), states[group], here.star(own, 2))
+            for own, value, group in zip(tables, values, groups.tolist(), strict=True)
+        ]
+
+    def _partial_em(self, engine: TreeEngine, flat: np.ndarray, groups: np.ndarray):
+        """Return the best split of each group, with its log-likelihood: (tables, values, groups)."""
+        settings = self.search.settings
+        if not self.options.partial:
+            return narrowed_in_groups(engine, flat, groups, [(0, 1)])
+        if settings.stop == "remaining" and self.options.directions != "thesis":
+            return narrowed_in_groups(engine, flat, groups, PARTIAL_STAGES, settings.prior, self.search.tick)
+        # to the end: the tiny perturbations of the thesis need long to leave the saddle point between two equal halves
+        found = [
+            self.search.fit(
+                TreeEngine(engine.plan, engine.cards, engine.weights[group]),
+                flat[groups == group],
+                narrowing=self.options.narrowing,
+            )
+            for group in np.unique(groups)
+        ]
+        return np.stack([fit.tables for fit in found]), [fit.log_likelihood for fit in found], np.unique(groups)
+
+    @cached_property
+    def grown(self) -> Spot | None:
+        """The best model found with one state more."""
+        chosen = self.splits[: self.options.n_candidates]
+        candidates = [stars.substitute(self.star, split.state, split.halves) for split in chosen]
+        if self.options.introduce:
+            candidates += self._introductions()
+        return self.fitted(candidates, 1, narrowing=self.options.narrowing)
+
+    def _introductions(self) -> list[Star]:
+        """Return stars with a new state for the rows that the model gives far too little probability."""
+        weights = self.neighbourhood.weights
+        engine = self.neighbourhood.engine(self.n_states)
+        logs = engine.row_log_likelihoods(self.neighbourhood.flat([self.star])[0])
+        lacking = weights * (np.log(weights / weights.sum()) - logs)
+        worst = np.argsort(-lacking, kind="stable")[: self.options.n_candidates or 8]
+        usual = self.star.share @ self.star.rows
+        new = []
+        for row, message in zip(worst, self.neighbourhood.messages[worst], strict=True):
+            seen = usual * message
+            seen = seen / self.star.per_neighbour(seen)
+            share = float(np.clip(weights[row] / weights.sum(), 0.01, 0.5))
+            new.append(stars.introduce(self.star, share, (seen + usual) / 2))
+        return new
+
+    # -- one state less -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def merges(self) -> list[Merge]:
+        """Merges of two states, the least harmful first."""
+        pairs = self._pairs_to_merge()
+        merged = stars.merge_pairs(self.star, pairs)
+        losses = self.log_likelihood - self._log_likelihoods(merged)
+        order = np.argsort(losses, kind="stable")
+        return [Merge(float(losses[at]), pairs[at]) for at in order]
+
+    def _log_likelihoods(self, candidates: Sequence[Star]) -> np.ndarray:
+        batches = [candidates[first : first + BATCH] for first in range(0, len(candidates), BATCH)]
+        found = self.search.map(self.neighbourhood.log_likelihoods, batches)
+        self.search.tick()
+        return np.concatenate(found) if found else np.empty(0)
+
+    def _pairs_to_merge(self) -> list[tuple[int, int]]:
+        """Return the pairs of states whose data are closest (chapter 8 of the thesis)."""
+        pairs = list(combinations(range(self.n_states), 2))
+        limit = self.options.n_screened
+        if limit is None or len(pairs) <= limit * self.n_states:
+            return pairs
+        distance = self._data_distances()
+        apart = np.array([distance[pair] for pair in pairs])
+        return [pairs[at] for at in np.argsort(apart, kind="stable")[: limit * self.n_states]]
+
+    def _data_distances(self) -> np.ndarray:
+        """Return, for pairs of states, their weight times the Jensen-Shannon divergence of the data of the two."""
+        weights = (self.neighbourhood.weights[:, None] * self.posterior).T
+        totals = weights.sum(axis=1)
+
+        def entropy_terms(values: np.ndarray) -> np.ndarray:
+            return (values * np.log(np.maximum(values, 1e-300))).sum(axis=-1)
+
+        own = entropy_terms(weights) - entropy_terms(totals[:, None])
+        distance = np.empty((len(weights), len(weights)))
+        for state in range(len(weights)):
+            both = weights[state] + weights
+            total = totals[state] + totals
+            distance[state] = own[state] + own - (entropy_terms(both) - entropy_terms(total[:, None]))
+        return distance
+
+    @cached_property
+    def shrunk(self) -> Spot | None:
+        """The best model found with one state less."""
+        if self.n_states < 2:
+            return None
+        chosen = self.merges[: self.options.n_merge_candidates]
+        candidates = [stars.merge(self.star, merge.states) for merge in chosen]
+        if self.options.introduce:
+            candidates += [stars.remove(self.star, state) for state in range(self.n_states)]
+        return self.fitted(candidates, 2, narrowing=self.options.merge_narrowing)
+
+    # -- as many states, otherwise --------------------------------------------------------------------------------
+
+    def there_and_back(self, depth: int) -> Iterator[tuple[str, Spot]]:
+        """Yield models on the way back from ``depth`` states more, and from as many less (Definition 6.1 has one)."""
+        names = {"grown": "split", "shrunk": "merge"}
+        ways = (("shrunk", "grown"), ("grown", "shrunk"))
+        for there, back in ways if self.options.adjustments == "all" else ways[:1]:
+            spot: Spot | None = self
+            for number in range(2 * depth):
+                spot = getattr(spot, there if number < depth else back)
+                if spot is None:
+                    break
+                if number >= depth:
+                    yield f"{names[there]} {depth}, {names[back]} {number - depth + 1}", spot
+
+    def exchanged(self) -> Iterator[tuple[str, Spot]]:
+        """Yield models in which one state is split and two are merged at the same time."""
+        most = self.options.n_merge_candidates
+        n = None if most is None else 4 * most
+        ways = ((3, "swap", self._swaps), (4, "reassign", self._reassignments))
+        for label, name, candidates in ways if self.options.adjustments == "all" else ways[1:]:
+            found = self.fitted(candidates(n), label, narrowing=self.options.merge_narrowing)
+            if found is not None:
+                yield name, found
+
+    def restarted(self, number: int) -> Spot | None:
+        """Return a model with as many states from random starts, improved by splitting and merging."""
+        if self.n_states < 2:
+            return None
+        here = self.neighbourhood
+        rng = np.random.default_rng(self.search.seed(*self.key, 0, number, 0))  # no model below has such a key
+        fresh = []
+        for _ in range(RESTARTS):
+            self.search.tick()
+            fresh.append(random_star(self.star, self.n_states, here.messages, here.weights, rng))
+        spot = self._from_now_on(self.fitted(fresh, 5 + number, narrowing=self.options.narrowing, target=-np.inf))
+        for _ in range(IMPROVEMENTS):
+            if spot.log_likelihood < self.log_likelihood - self.worth:
+                break  # too far below to catch up
+            found = max(
+                (found for _, found in (*spot.there_and_back(1), *spot.exchanged())),
+                key=lambda found: found.log_likelihood,
+                default=spot,
+            )
+            if found.log_likelihood <= spot.log_likelihood + self.search.settings.search_tol:
+                break
+            spot = self._from_now_on(found)
+        return spot
+
+    @property
+    def worth(self) -> float:
+        """What a state of this node costs, as BIC counts: half the logarithm of the number of rows per parameter."""
+        per_state = self.star.rows.shape[1] - len(self.star.cards) + 1
+        return float(np.log(self.neighbourhood.weights.sum()) / 2 * per_state)
+
+    @staticmethod
+    def _from_now_on(spot: Spot) -> Spot:
+        """Measure improvements against this model."""
+        spot.origin = spot
+        return spot
+
+    def _swaps(self, n: int | None) -> list[Star]:
+        """Return stars in which one state is split and two others are merged."""
+        options = [
+            (split.gain - merge.loss, split, merge)
+            for split in self.splits
+            for merge in self.merges[:n]
+            if split.state not in merge.states
+        ]
+        options.sort(key=lambda option: -option[0])
+        return [
+            stars.merge(stars.substitute(self.star, split.state, split.halves), merge.states)
+            for _, split, merge in options[:n]
+        ]
+
+    def _reassignments(self, n: int | None) -> list[Star]:
+        """Return stars in which a half of a state joined another state (Procedure 6.4, second part)."""
+        best: list[tuple[float, Star]] = []
+        for split in self.splits:
+            larger = stars.substitute(self.star, split.state, split.halves)
+            others = [state for state in range(self.n_states) if state != split.state]
+            pairs = [(state, half) for half in (split.state, self.n_states) for state in others]
+            candidates = stars.merge_pairs(larger, pairs)
+            best += zip(self._log_likelihoods(candidates).tolist(), candidates, strict=True)
+            best = sorted(best, key=lambda option: -option[0])[:n]
+        return [star for _, star in best]

@@ -1,0 +1,346 @@
+"""The roots of a growing forest: what the rows say about each of them, and how much they say about each other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.queries import tree_evidence
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.skeletons import grown_tree
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.edges import normalised
+from pgmpy_latent.runtime.arrays import WIDE
+from pgmpy_latent.tables.dependence import DECIMALS, block_information, chance_information
+from pgmpy_latent.tables.encode import CategoricalData
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """A root of the forest.
+
+    Attributes
+    ----------
+    node : int
+        Its number in the forest: columns first, then hidden nodes as they came.
+    evidence : Evidence
+        How likely the cells below it are, given each of its states.
+    share : array, shape (states,)
+        Its distribution.
+    heard : bool array, shape (rows,), or None
+        Rows with a cell below it; None: all of them.
+    """
+
+    node: int
+    evidence: Evidence
+    share: np.ndarray
+    heard: np.ndarray | None
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return len(self.share)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is a column of many states, whose posterior would hardly hold anything but zeros."""
+        return self.evidence.messages is None and self.n_states > WIDE
+
+    def patterns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the posterior of each pattern of evidence, and the pattern of each row."""
+        messages = self.evidence.messages
+        if messages is None:  # the states themselves, and ones where a cell is missing
+            messages = np.vstack([np.eye(self.n_states), np.ones(self.n_states)])
+        joint = messages * self.share
+        total = joint.sum(axis=1, keepdims=True)  # zero for a state that no row shows
+        return np.divide(joint, total, out=np.zeros_like(joint), where=total > 0), self.evidence.index
+
+    def posterior(self) -> np.ndarray:
+        """Return P(state | cells below) of each row, zeros where there is no cell: (states, rows)."""
+        if self.evidence.messages is None:  # certain; by way of patterns it would take the states squared
+            found = np.zeros((self.n_states, len(self.evidence.index)))
+            found[:, self.evidence.index < 0] = self.share[:, None] / self.share.sum()
+            seen = np.flatnonzero(self.evidence.index >= 0)
+            found[self.evidence.index[seen], seen] = 1.0
+        else:
+            by_pattern, index = self.patterns()
+            found = np.ascontiguousarray(by_pattern.T)[:, index]
+        if self.heard is not None:
+            found[:, ~self.heard] = 0.0
+        return found
+
+    def counts_with(self, weighted: np.ndarray) -> np.ndarray:
+        """Return the joint counts of another node, whose posterior times the weights of the rows is given, and this.
+
+        Parameters
+        ----------
+        weighted : array, shape (states of the other, rows)
+
+        Returns
+        -------
+        array, shape (states of the other, states)
+
+        Examples
+        --------
+        >>> root = Root(0, Evidence(np.array([1, 0, 1]), 2), np.array([1 / 3, 2 / 3]), None)
+        >>> root.counts_with(np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]]))
+        array([[0. , 1.5],
+               [1. , 0.5]])
+        """
+        if not self.is_wide:
+            return weighted @ self.posterior().T
+        seen = np.flatnonzero(self.evidence.index >= 0)
+        states = self.evidence.index[seen]
+        return np.stack([np.bincount(states, own[seen], minlength=self.n_states) for own in weighted])
+
+
+def joint_counts(left: Root, right: Root, weights: np.ndarray) -> np.ndarray:
+    """Return the expected joint counts of two roots: (states of the left one, states of the right one)."""
+    if not left.is_wide:
+        return right.counts_with(left.posterior() * weights)
+    if not right.is_wide:
+        return left.counts_with(right.posterior() * weights).T
+    rows, columns = left.evidence.index, right.evidence.index
+    seen = np.flatnonzero((rows >= 0) & (columns >= 0))
+    cells = rows[seen].astype(np.int64) * right.n_states + columns[seen]
+    counts = np.bincount(cells, weights[seen], minlength=left.n_states * right.n_states)
+    return counts.reshape(left.n_states, right.n_states)
+
+
+class Posteriors:
+    """The posteriors of several roots below each other, so that one product compares another node with all of them.
+
+    Parameters
+    ----------
+    roots : dict
+        Slot -> root.
+
+    Examples
+    --------
+    >>> root = Root(0, Evidence(np.array([0, 1]), 2), np.array([0.5, 0.5]), None)
+    >>> {slot: round(shared, 4) for slot, shared in Posteriors({7: root}).information(np.eye(2)).items()}
+    {7: 0.6931}
+    """
+
+    def __init__(self, roots: Mapping[int, Root]):
+        self.n_slots = len(roots)
+        self.wide = {slot: root for slot, root in roots.items() if root.is_wide}
+        narrow = {slot: root.posterior() for slot, root in roots.items() if not root.is_wide}
+        ends = np.cumsum([len(one) for one in narrow.values()]).tolist()
+        self.first = dict(zip(narrow, [0, *ends[:-1]], strict=False))
+        self.narrow = np.concatenate(list(narrow.values())) if narrow else None
+
+    def information(self, weighted: np.ndarray) -> dict[int, float]:
+        """Return, for each slot, what it says about a node: its posterior times the weights is (states, rows)."""
+        alone = np.zeros(1, np.int64)
+        found = {}
+        if self.first:
+            shared = block_information(weighted @ self.narrow.T, alone, list(self.first.values()))[0]
+            found = dict(zip(self.first, shared.tolist(), strict=True))
+        for slot, root in self.wide.items():
+            found[slot] = float(block_information(root.counts_with(weighted), alone, alone)[0, 0])
+        return found
+
+    def write(self, slot: int, posterior: np.ndarray) -> None:
+        """Replace a posterior by one with as many states or fewer; places that are left over say nothing."""
+        begin = self.first[slot]
+        after = [other for other in self.first.values() if other > begin]
+        end = min(after, default=len(self.narrow))
+        self.narrow[begin : begin + len(posterior)] = posterior
+        self.narrow[begin + len(posterior) : end] = 0.0
+
+    def drop(self, slot: int) -> None:
+        """Let a slot say nothing."""
+        if self.wide.pop(slot, None) is None:
+            self.write(slot, self.narrow[:0])
+
+
+@dataclass(frozen=True, eq=False)
+class PairModel:
+    """A latent class model of two roots.
+
+    Attributes
+    ----------
+    share : array, shape (states,)
+        Distribution of the hidden variable.
+    left, right : arrays, shape (states, states of the root)
+        The roots given it.
+    gain : float
+        By how much its log-likelihood exceeds that of two independent roots.
+    """
+
+    share: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    gain: float
+
+    @property
+    def n_parameters(self) -> int:
+        """How many parameters it has more than two independent roots."""
+        return (len(self.share) - 1) * (self.left.shape[1] + self.right.shape[1] - 1)
+
+    def as_lists(self) -> dict:
+        """Return it as plain numbers, which lose nothing."""
+        tables = {"share": self.share.tolist(), "left": self.left.tolist(), "right": self.right.tolist()}
+        return {**tables, "gain": self.gain}
+
+    @staticmethod
+    def from_lists(numbers: dict) -> PairModel:
+        """Return the model that was written by :meth:`as_lists`."""
+        share, left, right = (np.array(numbers[name]) for name in ("share", "left", "right"))
+        return PairModel(share, left, right, numbers["gain"])
+
+
+def root_above(node: int, below: Sequence[Root], model: PairModel, engine: TreeEngine) -> Root:
+    """Return a hidden node above two roots as a root; the engine is that of the three, the hidden node first."""
+    evidence = engine.walk(engine.layout.pack([model.share[None], model.left, model.right])).likelihood(0)
+    heard = None if any(root.heard is None for root in below) else below[0].heard | below[1].heard
+    return Root(node, evidence, model.share, heard)
+
+
+class Frontier:
+    """The working set: roots of a forest, by slot. A hidden root takes the slot of the first column below it.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table.
+    information : array, shape (columns, columns)
+        Mutual information of the columns.
+    prior : float
+        Dirichlet pseudo-count of every state of a column.
+    debias : bool
+        Whether to take from mutual information what independent variables show by chance.
+    """
+
+    def __init__(self, data: CategoricalData, information: np.ndarray, prior: float = 0.0, debias: bool = False):
+        self.data = data
+        self.prior = prior
+        self.parents = [-1] * len(data.columns)
+        self.tables: list[np.ndarray] = []
+        self.roots: list[Root | None] = []
+        self.log_likelihood = 0.0
+        self.n_parameters = 0
+        for column, evidence in tree_evidence(data, data.columns).items():
+            self._add_column(column, evidence)
+        self.debias = debias
+        self.information = self.adjusted(information, data.cards[:, None], data.cards)
+        np.fill_diagonal(self.information, -np.inf)
+        self.most = self.information.max(axis=1, initial=-np.inf)
+        self.penalty: float | None = None
+        self._lay_out()
+
+    def _add_column(self, column: int, evidence: Evidence) -> None:
+        heard = evidence.index >= 0
+        counts = np.bincount(evidence.index[heard], self.data.weights[heard], minlength=evidence.n_states)
+        share = normalised(counts[None] + self.prior)[0]
+        self.tables.append(share[None])
+        self.roots.append(Root(column, evidence, share, None if heard.all() else heard))
+        seen = counts > 0
+        self.log_likelihood += float(counts[seen] @ np.log(share[seen]))
+        self.n_parameters += len(share) - 1
+
+    def _lay_out(self) -> None:
+        self.posteriors = Posteriors({slot: root for slot, root in enumerate(self.roots) if root is not None})
+
+    @property
+    def n_roots(self) -> int:
+        """Number of roots."""
+        return sum(root is not None for root in self.roots)
+
+    @property
+    def n_hidden(self) -> int:
+        """Number of hidden nodes."""
+        return len(self.parents) - len(self.data.columns)
+
+    @property
+    def _n_states(self) -> np.ndarray:
+        return np.array([0 if root is None else root.n_states for root in self.roots])
+
+    def adjusted(self, information: np.ndarray, n_left, n_right) -> np.ndarray:
+        """Return mutual information as roots are compared by it: without what is due to chance, or to rounding."""
+        if self.debias:
+            information = information - chance_information(n_left, n_right, self.data.total_weight)
+        return information.round(DECIMALS)
+
+    def closest(self) -> tuple[int, int] | None:
+        """Return the slots of the two roots with the highest mutual information, the first by name among equals."""
+        left = int(np.argmax(self.most))
+        if not np.isfinite(self.most[left]):
+            return None
+        return left, int(np.argmax(self.information[left]))
+
+    def rule_out(self, left: int, right: int) -> None:
+        """Forget what two roots say about each other: they shall not be joined."""
+        self.information[left, right] = self.information[right, left] = -np.inf
+        for slot in (left, right):
+            self.most[slot] = self.information[slot].max()
+
+    def rule_out_weak(self, penalty: float) -> None:
+        """From now on, rule out pairs that say too little about each other to be worth the parameters of a parent."""
+        self.penalty = penalty
+        for slot, root in enumerate(self.roots):
+            if root is not None:
+                self.information[slot] = self._strong(self.information[slot], slot)
+        self.most = self.information.max(axis=1, initial=-np.inf)
+
+    def _strong(self, information: np.ndarray, slot: int) -> np.ndarray:
+        """Return what a root says about the others, without what is too weak."""
+        cost = self.penalty * (self._n_states + self.roots[slot].n_states - 1)
+        return np.where(self.data.total_weight * information > cost, information, -np.inf)
+
+    def related(self, left: int, right: int, n: int) -> list[Root]:
+        """Return the roots that say most about two others, best first; none that say nothing."""
+        together = self.information[left] + self.information[right]
+        together[[left, right]] = -np.inf
+        order = np.argsort(-together, kind="stable")[:n]
+        return [self.roots[slot] for slot in order if together[slot] > 0]
+
+    def join(self, left: int, right: int, model: PairModel) -> None:
+        """Put a hidden node above two roots."""
+        below = [self.roots[left], self.roots[right]]
+        plan = compile_plan([-1, 0, 0], {1: below[0].evidence, 2: below[1].evidence}, pivots=[0])
+        engine = TreeEngine(plan, [len(model.share), below[0].n_states, below[1].n_states], self.data.weights)
+        node = len(self.parents)
+        self.parents.append(-1)
+        self.tables.append(model.share[None])
+        for root, table in zip(below, (model.left, model.right), strict=True):
+            self.parents[root.node], self.tables[root.node] = node, table
+        self.log_likelihood += model.gain
+        self.n_parameters += model.n_parameters
+        slot, gone = min(left, right), max(left, right)
+        self.roots[slot], self.roots[gone] = root_above(node, below, model, engine), None
+        self._compare(slot, gone)
+
+    def _compare(self, slot: int, gone: int) -> None:
+        """Find the information that a new root shares with all others; nothing else is computed again."""
+        own = self.roots[slot].posterior()
+        if slot in self.posteriors.wide:
+            self._lay_out()
+        else:
+            self.posteriors.write(slot, own)
+            self.posteriors.drop(gone)
+        fresh = np.full(len(self.roots), -np.inf)
+        for other, value in self.posteriors.information(own * self.data.weights).items():
+            if self.roots[other] is not None and other != slot:
+                fresh[other] = value
+        fresh = self.adjusted(fresh, len(own), self._n_states)
+        if self.penalty is not None:
+            fresh = self._strong(fresh, slot)
+        information = self.information
+        # a row that was led by one of the two has to look for its largest entry again
+        led = (information[:, slot] >= self.most) | (information[:, gone] >= self.most)
+        led[[slot, gone]] = True
+        information[gone] = information[:, gone] = -np.inf
+        information[slot] = information[:, slot] = fresh
+        self.most = np.where(led, -np.inf, np.maximum(self.most, fresh))
+        self.most[led] = information[led].max(axis=1)
+        if 2 * self.n_roots < self.posteriors.n_slots:
+            self._lay_out()
+
+    def tree(self, names: list[Hashable]) -> LatentTree:
+        """Return the forest; hidden nodes, called so in the order in which they came, before the columns."""
+        return grown_tree(self.data, self.parents, self.tables, names)

@@ -1,0 +1,395 @@
+"""The search driver, once for all learners: history, clock, progress, Ctrl-C, seeds by step and candidate, checkpoints.
+
+A search is a sequence of states. A policy turns a state into the next one, by a function of the state, the data and the
+seed alone; the driver calls it until the search ends by itself, the time is up, or somebody presses Ctrl-C. What a
+policy wants to remember from one step to the next lies in the state, as plain numbers and words, so that a state can be
+written to a file and taken up again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime import parallel
+from pgmpy_latent.runtime.checkpoint import State, check_number_again
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, TimeUp, time_left
+
+#: Share of a time limit that is kept for the last EM: a search that is not over by then ends, and its model is fitted.
+LAST_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a search found.
+
+    Attributes
+    ----------
+    tree : LatentTree
+        The best model.
+    score, log_likelihood : float
+        Of the best model; larger is better.
+    history : list of dict
+        One entry per accepted step: step, operator, target, score, log_likelihood, n_parameters, seconds.
+    stopped : str or None
+        ``"time_limit"``, ``"interrupted"``, or None if the search ended by itself.
+    not_needed : tuple
+        Hidden variables that were left out in the end, because they carried nothing.
+    memory : dict
+        What the policy remembered in the end.
+    remaining_gain : float
+        Log-likelihood that the last EM left to gain, by extrapolation, because its time or its iterations were up; 0
+        if it came to its end.
+    """
+
+    tree: LatentTree
+    score: float
+    log_likelihood: float
+    history: list[dict]
+    stopped: str | None = None
+    not_needed: tuple[Hashable, ...] = ()
+    memory: dict = field(default_factory=dict)
+    remaining_gain: float = 0.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How EM runs in a search; see :func:`pgmpy_latent.em.fit.fit`.
+
+    Attributes
+    ----------
+    prior : float
+        Dirichlet pseudo-count of every table entry.
+    tol, search_tol : float
+        Where EM stops: for the final model, and for candidates.
+    max_iter, search_iter : int
+        Most iterations of a start: for the final model, and for candidates.
+    stop : {"remaining", "last_step"}
+        What the tolerances bound.
+    accelerate : bool
+        Whether EM leaps.
+    """
+
+    prior: float = 0.0
+    tol: float = 1e-3
+    search_tol: float = 0.1
+    max_iter: int = 10_000
+    search_iter: int = 300
+    stop: str = "remaining"
+    accelerate: bool = True
+
+    @property
+    def last_fit(self) -> dict:
+        """How EM runs for the final model: options of :meth:`Search.fit`."""
+        return {"first": True, "atol": self.tol, "max_iter": self.max_iter, "polish": True, "retry": True}
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a policy did: the next state, and the operator and target if a new model was accepted.
+
+    A policy that accepts many models at once, because building a tree for each would take longer than finding them,
+    gives an entry of the history for each instead.
+    """
+
+    state: State
+    operator: str | None = None
+    target: Hashable = None
+    entries: tuple[dict, ...] = ()
+
+
+class Search:
+    """The driver of a search.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of EM.
+    random_state : int, optional
+        Seeds are keyed by step and candidate, never counted: ``seed(step, candidate)`` gives the same whatever was
+        drawn before, by however many threads.
+    time_limit : float, optional
+        Seconds, of which the last tenth is kept for the EM of the model that the search has then.
+    n_jobs : int, optional
+        Workers that share candidates and starts; results do not depend on it.
+    show_progress : bool
+        Whether searches of more than two seconds show a bar.
+    title : str
+        Written before the bar.
+    checkpoint : Checkpoint, optional
+        Is given every new state with the history so far, and may hold a search that is to go on.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])
+    >>> def advance(state):
+    ...     return Step(replace(state, finished=True, score=-1.0), "toss", "x")
+    >>> outcome = Search(Settings()).run(lambda: State(tree, -2.0, -2.0), advance)
+    >>> outcome.score, [entry["operator"] for entry in outcome.history]
+    (-1.0, ['start', 'toss'])
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        random_state: int | None = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        show_progress: bool = False,
+        title: str = "search",
+        checkpoint=None,
+    ):
+        self.settings = settings
+        self.entropy = np.random.SeedSequence(random_state).entropy
+        self.n_jobs = n_jobs
+        parallel.n_workers(n_jobs)  # raises if there is nobody to work
+        self.show_progress = show_progress
+        self.title = title
+        self.checkpoint = checkpoint
+        self.saved = None if checkpoint is None else checkpoint.take_up(self.entropy, random_state is not None)
+        if self.saved is not None:
+            self.entropy = self.saved.entropy
+        self.began = time.perf_counter()
+        self.over = np.inf if time_limit is None else self.began + time_limit
+        self.ends = np.inf if time_limit is None else self.began + (1 - LAST_SHARE) * time_limit
+        self.stopped: str | None = None
+        self.remaining_gain = 0.0
+        self._bar = tqdm(disable=True)
+
+    @property
+    def n_workers(self) -> int:
+        """How many candidates are worked on at once."""
+        return parallel.n_workers(self.n_jobs)
+
+    def __getstate__(self) -> dict:
+        """Return what a worker needs; it keeps no file, and its clock may be another one."""
+        own = {**vars(self), "checkpoint": None, "saved": None, "show_progress": False}
+        del own["_bar"], own["began"]
+        for name in ("ends", "over"):
+            own[name] = own[name] - time.perf_counter() + time.time()
+        return own
+
+    def __setstate__(self, own: dict) -> None:
+        now = time.perf_counter()
+        clock = {name: own[name] - time.time() + now for name in ("ends", "over")}
+        vars(self).update(own, began=now, _bar=tqdm(disable=True), **clock)
+
+    def seed(self, *key: int) -> np.random.SeedSequence:
+        """Return the seed of a step, a candidate, and whatever else tells draws apart."""
+        return np.random.SeedSequence(self.entropy, spawn_key=key)
+
+    def tick(self, iteration: int = 0, value: float = 0.0) -> None:
+        """Raise TimeUp when the time is up; EM calls this after every iteration."""
+        if self.checkpoint is not None:
+            self.checkpoint.tend()
+        if time.perf_counter() > self.ends or parallel.abandoned():
+            raise TimeUp
+        if threading.current_thread() is threading.main_thread():
+            self._redraw()  # the clock goes on while EM does
+
+    def fit(self, engine, starts: np.ndarray, *, first: bool = False, **options) -> em.Fit:
+        """Run EM with the settings of this search: those for candidates, unless options say otherwise.
+
+        An interrupt goes on to the driver, unless this is the ``first`` fit: there is nothing better to return than
+        what it found.
+        """
+        settings = self.settings
+        options = {
+            "prior": settings.prior,
+            "atol": max(settings.search_tol, settings.tol),
+            "max_iter": min(settings.search_iter, settings.max_iter),
+            "stop": settings.stop,
+            "accelerate": settings.accelerate,
+            "polish": False,
+            "n_jobs": 1,
+            **options,
+        }
+        found = em.fit(engine, starts, report=self.tick, **options)
+        if first or options["polish"]:
+            self.remaining_gain = 0.0 if found.converged else found.remaining_gain
+        if found.interrupted:
+            self.note_interrupt()
+            if not first:
+                raise KeyboardInterrupt
+        return found
+
+    def map(self, function: Callable, items: Sequence) -> list:
+        """Apply a function to independent candidates; the workers share them, the order stays.
+
+        What it belongs to must be picklable, for workers that are no threads.
+        """
+        return parallel.mapped(function, items, self.n_jobs, self.tick)
+
+    def map_in_stages(self, function: Callable, stages: Iterable[Sequence]) -> list[list]:
+        """Apply a function to candidates of several stages; some are made while processes work on those before."""
+        return parallel.mapped_in_stages(function, stages, self.n_jobs, self.tick)
+
+    @property
+    def going_on(self) -> AbstractContextManager:
+        """In which a search that was taken up goes on: what it stumbles on is said to come from its file."""
+        return nullcontext() if self.saved is None else self.checkpoint.taken_up()
+
+    def run(
+        self,
+        start: Callable[[], State],
+        advance: Callable[[State], Step],
+        check: Callable[[State], None] = lambda state: None,
+        finish: Callable[[State], Step] | None = None,
+    ) -> Outcome:
+        """Advance until the search ends, and return the best model.
+
+        Parameters
+        ----------
+        start : callable
+            Makes the state to begin with; not called if the checkpoint holds a search, which goes on where it was.
+        advance : callable
+            The policy: takes a state, returns a :class:`Step`.
+        check : callable
+            Raises if a state of a checkpoint is not what the table says.
+        finish : callable, optional
+            Fits the model of a state to its end. Called when a time limit stopped the search, in the time that is left.
+        """
+        if self.saved is None:
+            state = start()
+            history = [self._entry(state, "start", None)]
+        else:
+            state, history = self.saved.state, list(self.saved.history)
+            with self.checkpoint.checking():
+                _check_end(state, history)
+                check(state)
+            self.began -= history[-1]["seconds"]  # the clock goes on where it was; the time limit is that of this run
+        whole = self.stopped is None
+        with (
+            tqdm(
+                disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" steps", desc=self.title, leave=False
+            ) as self._bar,
+            self.going_on,
+        ):
+            try:
+                while not state.finished and self.stopped is None:
+                    self._save(state, history)
+                    self.tick()  # a policy that has nothing left to try does no EM
+                    taken = advance(state)
+                    whole = self.stopped is None
+                    state = taken.state
+                    history.extend(taken.entries)
+                    if taken.operator is not None:
+                        history.append(self._entry(state, taken.operator, taken.target))
+                    n_accepted = len(taken.entries) + (taken.operator is not None)
+                    last = history[-1]["operator"]
+                    self.show(
+                        f"{state.memory['phase']} (last: {last})" if "phase" in state.memory else last,
+                        state,
+                        n_accepted,
+                    )
+            except KeyboardInterrupt:
+                self.note_interrupt()
+        if whole:
+            self._save(state, history, last=True)
+        elif self.checkpoint is not None:  # a search that is taken up again takes the step that was cut short anew
+            self.checkpoint.tend(now=True)
+        if self.stopped is not None and not state.finished:
+            self.remaining_gain = np.inf
+        if self.stopped == "time_limit" and finish is not None:
+            state, history = self._finished(state, finish, history)
+        return Outcome(
+            state.tree,
+            state.score,
+            state.log_likelihood,
+            history,
+            self.stopped,
+            memory=state.memory,
+            remaining_gain=self.remaining_gain,
+        )
+
+    def _finished(self, state: State, finish: Callable[[State], Step], history: list) -> tuple[State, list[dict]]:
+        """Fit the last model in the time that is kept for it; its entry of the history says what became of it.
+
+        Its file does not know, so that the search can go on from there.
+        """
+        self.use_rest()
+        try:
+            taken = finish(state)
+        except KeyboardInterrupt:
+            self.note_interrupt()
+            return state, history
+        new = taken.state
+        now = self.entry(new.step, "", None, new.score, new.log_likelihood, new.tree.n_parameters)
+        return new, [*history[:-1], {**now, **{name: history[-1][name] for name in ("step", "operator", "target")}}]
+
+    def keep_result(self, outcome: Outcome, memory: dict) -> None:
+        """Write what was made of the model after the search into its file, so that it need not be made again."""
+        if self.checkpoint is not None and self.stopped is None:
+            memory = {**outcome.memory, **memory}
+            step = outcome.history[-1]["step"]
+            state = State(outcome.tree, outcome.score, outcome.log_likelihood, step, memory, True)
+            self.checkpoint.keep(state, outcome.history, last=True)
+
+    def use_rest(self) -> None:
+        """Let the clock run to the end of the time limit: what was kept for the last EM may be used."""
+        self.ends = self.over
+
+    def note_interrupt(self) -> None:
+        """End the search after this step: the time is up, or Ctrl-C was pressed. What came first is the reason.
+
+        Threads that nobody waits for any more come here later, when the clock runs to the end of the limit.
+        """
+        if self.stopped is None:
+            self.stopped = "time_limit" if time.perf_counter() > self.ends else "interrupted"
+
+    def _save(self, state: State, history: list[dict], last: bool = False) -> None:
+        known = self.saved is not None and state is self.saved.state  # the file holds it, and stays as it is
+        if self.checkpoint is not None and not known:
+            self.checkpoint.keep(state, history, last)
+
+    def _entry(self, state: State, operator: str, target: Hashable) -> dict:
+        return self.entry(state.step, operator, target, state.score, state.log_likelihood, state.tree.n_parameters)
+
+    def entry(self, step: int, operator: str, target: Hashable, score: float, log_likelihood: float, n: int) -> dict:
+        """Return an entry of the history, for a model with ``n`` parameters that was accepted now."""
+        return {
+            "step": step,
+            "operator": operator,
+            "target": target,
+            "score": score,
+            "log_likelihood": log_likelihood,
+            "n_parameters": n,
+            "seconds": time.perf_counter() - self.began,
+        }
+
+    def show(self, words: str, state: State, n_accepted: int = 0) -> None:
+        """Write where the search is behind the bar, and move the bar on by the steps that were accepted."""
+        states = state.tree.cards[state.tree.latent].tolist()
+        sizes = states[0] if len(states) == 1 else states if len(states) <= 12 else f"{sum(states)} in {len(states)}"
+        left = time_left(self.over - time.perf_counter())
+        self._bar.set_postfix_str(f"{words}: score {state.score:.1f}, states {sizes}{left}", refresh=False)
+        self._bar.update(n_accepted)
+        if not n_accepted:
+            self._redraw()
+
+    def _redraw(self) -> None:
+        """Let the bar show its words and the clock, although no step was accepted; once in a while."""
+        bar, now = self._bar, time.time()
+        if not bar.disable and now > bar.start_t + bar.delay and now > bar.last_print_t + bar.mininterval:
+            bar.last_print_t = now
+            bar.refresh()
+
+
+def _check_end(state: State, history: list[dict]) -> None:
+    """Raise if a history does not end with the step and the model of a state."""
+    last = history[-1]
+    if state.step != last["step"]:
+        raise ValueError(f"it counts {state.step} steps, and its history {last['step']}")
+    check_number_again("score", state.score, last["score"])
+    check_number_again("log-likelihood", state.log_likelihood, last["log_likelihood"])
+    check_number_again("number of parameters", last["n_parameters"], state.tree.n_parameters)

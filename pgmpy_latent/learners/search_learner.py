@@ -1,0 +1,123 @@
+"""Learners that search: the settings they share, and the search that these make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sklearn.base import clone
+
+from pgmpy_latent.learners.base import LatentTreeLearner
+from pgmpy_latent.learners.resumed import check_hidden
+from pgmpy_latent.learners.search import Outcome, Search, Settings
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators import make_regular
+from pgmpy_latent.runtime.checkpoint import Checkpoint, check_checkpoint
+from pgmpy_latent.runtime.fingerprint import fingerprint
+from pgmpy_latent.runtime.settings import check_n_jobs, check_number, check_time_limit, evaluations, whole_seed
+from pgmpy_latent.tables.encode import CategoricalData
+
+
+class SearchSettings:
+    """What learners that search have in common. It reads these keywords of a subclass.
+
+    ``prior``, ``tol``, ``search_tol``, ``max_iter``, ``search_iter``, ``n_jobs``, ``random_state``, ``time_limit`` and
+    ``show_progress``; ``max_states``, ``narrowing``, ``stop``, ``accelerate`` and ``checkpoint`` where there are any.
+    """
+
+    @property
+    def _stop(self) -> str:
+        return getattr(self, "stop", "remaining")
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        for name in ("tol", "search_tol", "prior"):
+            self._check_number(name, 0, none=name == "prior")
+        check_time_limit(self.time_limit)
+        for name in ("max_iter", "search_iter", "max_states"):
+            if hasattr(self, name):
+                self._check_number(name, 1, none=name == "max_states", whole=True)
+        if getattr(self, "narrowing", None) == 1:
+            raise ValueError("narrowing is 1, which keeps all starts for ever; give more than 1, as 2")
+        if self._stop not in ("remaining", "last_step"):
+            raise ValueError(f"stop is {self._stop!r}; give 'remaining' or 'last_step'")
+        check_n_jobs(self.n_jobs)
+        check_checkpoint(getattr(self, "checkpoint", None))
+
+    def _check_number(self, name: str, least: float, none: bool = False, whole: bool = False) -> None:
+        check_number(name, getattr(self, name), least, none=none, whole=whole)
+
+    def _search(self, data: CategoricalData) -> Search:
+        path = getattr(self, "checkpoint", None)
+        checkpoint = None if path is None else Checkpoint(path, fingerprint(self, data))
+        search = Search(
+            Settings(
+                0.0 if self.prior is None else float(self.prior),
+                float(self.tol),
+                float(self.search_tol),
+                evaluations(self.max_iter),
+                evaluations(self.search_iter),
+                self._stop,
+                bool(getattr(self, "accelerate", True)),
+            ),
+            random_state=whole_seed(self.random_state),
+            time_limit=self.time_limit,
+            n_jobs=self.n_jobs,
+            show_progress=self.show_progress,
+            title=type(self).__name__,
+            checkpoint=checkpoint,
+        )
+        if search.saved is not None and search.saved.state.tree is not None and not checkpoint.mark.is_given_a_model:
+            with checkpoint.checking():
+                check_hidden(search.saved.state.tree)
+        return search
+
+
+class SearchingLearner(SearchSettings, LatentTreeLearner):
+    """Base of the learners that search for a tree."""
+
+
+def learned_for(host, learner, data: CategoricalData, search: Search):
+    """Return the model that a learner finds for another one, with the seed, the threads and the time of that one.
+
+    With a checkpoint, it has a file of its own beside it until the other search begins.
+
+    Parameters
+    ----------
+    host : learner
+        The one that searches.
+    learner : learner of ours
+        Not fitted; it is not changed.
+    data : CategoricalData
+        The table.
+    search : Search
+        Of the host; it ends if Ctrl-C ended the learner.
+    """
+    learner = clone(learner)
+    settings = learner.get_params(deep=False)
+    shared = {"random_state": whole_seed(host.random_state), "n_jobs": host.n_jobs, "time_limit": host.time_limit}
+    learner.set_params(**{name: value for name, value in shared.items() if settings.get(name, 0) is None})
+    if "show_progress" in settings:
+        learner.set_params(show_progress=host.show_progress)
+    if search.checkpoint is not None and settings.get("checkpoint", 0) is None:
+        learner.set_params(checkpoint=search.checkpoint.beside("start"))
+    learner._check_settings()
+    outcome = learner._learn(data)
+    if outcome.stopped == "interrupted":
+        search.note_interrupt()  # whoever pressed Ctrl-C does not want the search that follows
+    return outcome.tree
+
+
+def made_regular(outcome: Outcome, score: Callable[[LatentTree, float], float]) -> Outcome:
+    """Leave out hidden variables that carry nothing: the likelihood stays, and parameters become fewer."""
+    tree = make_regular(outcome.tree)
+    if tree.names == outcome.tree.names and (tree.cards == outcome.tree.cards).all():
+        return outcome
+    value = score(tree, outcome.log_likelihood)
+    if value < outcome.score:
+        return outcome
+    last = outcome.history[-1]
+    entry = {**last, "step": last["step"] + 1, "operator": "make regular", "target": None, "score": value}
+    entry["n_parameters"] = tree.n_parameters
+    gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
+    return replace(outcome, tree=tree, score=value, history=[*outcome.history, entry], not_needed=gone)

@@ -1,0 +1,1 @@
+"""Models: trees and networks, and how they get to pgmpy, into files, and back."""

@@ -1,0 +1,427 @@
+"""LatentTree to pgmpy and back, to a file and back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
+from pgmpy_latent.model.json_format import (
+    LATENT,
+    ROW_SUM_TOLERANCE,
+    Node,
+    from_document,
+    from_text,
+    parents_first,
+    to_text,
+)
+from pgmpy_latent.model.network import LatentNetwork, check_one_parent
+from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork, TabularCPD
+from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE as EXACT
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.files import check_readable, write_whole
+from pgmpy_latent.runtime.lossless_json import register
+
+#: Attribute of a pgmpy network that holds the values of its columns that count as missing cells.
+MISSING = "missing"
+
+# LatentTree and pgmpy -----------------------------------------------------------------------------
+
+
+def to_pgmpy(tree: LatentTree | LatentNetwork) -> DiscreteBayesianNetwork:
+    """Return the tree, or another network, as a pgmpy network.
+
+    Parameters
+    ----------
+    tree : LatentTree or LatentNetwork
+
+    Returns
+    -------
+    pgmpy.models.DiscreteBayesianNetwork
+        With the same order of nodes, states, hidden nodes (``latents``) and tables; ``check_model()`` holds.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [[0, 1], ["no", "yes"]], [-1, 0], [True, False],
+    ...                   [[[0.7, 0.3]], [[0.9, 0.1], [0.2, 0.8]]])
+    >>> network = to_pgmpy(tree)
+    >>> network.latents, network.check_model()
+    ({'H'}, True)
+    >>> network.get_cpds("x").state_names
+    {'x': ['no', 'yes'], 'H': [0, 1]}
+    """
+    return build_network(_nodes_of_tree(tree))
+
+
+def to_cpds(tree: LatentTree | LatentNetwork) -> list[TabularCPD]:
+    """Return the tables of a tree or network as pgmpy's CPDs, in the order of the nodes.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["no", "yes"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> to_cpds(tree)[0].get_values().ravel()
+    array([0.25, 0.75])
+    """
+    return _build_cpds(_nodes_of_tree(tree))
+
+
+def from_pgmpy(network: DiscreteBayesianNetwork) -> LatentTree:
+    """Return a forest-shaped pgmpy network as a tree.
+
+    The states of a node are those of its own CPD, in that order; where the CPD of a child lists them in
+    another order, its table is rearranged by name.
+
+    Parameters
+    ----------
+    network : pgmpy.models.DiscreteBayesianNetwork
+        Every node has a CPD and at most one parent.
+
+    Returns
+    -------
+    LatentTree
+        Its arrays are copies.
+
+    Raises
+    ------
+    NotATreeError
+        If a node has several parents.
+    InvalidTreeError
+        If a node has no CPD, a CPD disagrees with the graph or with the parent's states, or a row does not
+        sum to one within 1e-8 (pgmpy allows 0.01; call ``normalize()`` on such a CPD).
+
+    Examples
+    --------
+    >>> network = DiscreteBayesianNetwork([("H", "x")], latents={"H"})
+    >>> network.add_cpds(
+    ...     TabularCPD("H", 2, [[0.7], [0.3]]),
+    ...     TabularCPD("x", 2, [[0.9, 0.2], [0.1, 0.8]], evidence=["H"], evidence_card=[2]),
+    ... )
+    >>> from_pgmpy(network)
+    LatentTree(2 nodes, 1 latent, 3 parameters)
+    """
+    _check_network(network)
+    for name in network.nodes():
+        check_one_parent(name, list(network.predecessors(name)))
+    try:
+        return _build_tree(_nodes_of_network(network))
+    except InvalidTreeError as error:
+        raise InvalidTreeError(f"{error}{_remedy(error)}") from None
+
+
+def network_from_pgmpy(network: DiscreteBayesianNetwork) -> LatentNetwork:
+    """Return a pgmpy network of any shape as a :class:`~pgmpy_latent.LatentNetwork`; see :func:`from_pgmpy`.
+
+    Rows of a table that pgmpy lets pass, as they sum to one within 0.01, are made to sum to one: published networks
+    are rounded.
+
+    Examples
+    --------
+    >>> network = DiscreteBayesianNetwork([("x", "z"), ("y", "z")], latents={"y"})
+    >>> network.add_cpds(
+    ...     TabularCPD("x", 2, [[0.7], [0.3]]),
+    ...     TabularCPD("y", 2, [[0.6], [0.4]]),
+    ...     TabularCPD("z", 2, [[0.9, 0.2, 0.5, 0.5], [0.1, 0.8, 0.5, 0.5]], evidence=["x", "y"], evidence_card=[2, 2]),
+    ... )
+    >>> network_from_pgmpy(network)
+    LatentNetwork(3 nodes, 1 latent, 2 edges, 6 parameters)
+    """
+    nodes = _nodes_of_network(network)
+    try:
+        return _build_latent_network([replace(node, table=_rounded_off(node.table)) for node in nodes])
+    except InvalidTreeError as error:
+        raise InvalidTreeError(f"{error}{_remedy(error)}") from None
+
+
+def _rounded_off(table: np.ndarray) -> np.ndarray:
+    sums = table.sum(axis=1, keepdims=True)
+    off = np.abs(sums - 1)
+    return np.where((off > EXACT) & (off <= ROW_SUM_TOLERANCE), table / np.where(sums > 0, sums, 1), table)
+
+
+def _remedy(error: InvalidTreeError) -> str:
+    """Return what to do about a row that pgmpy tolerates and a tree does not."""
+    return "; call normalize() on its CPD" if "sums to" in str(error) else ""
+
+
+def _check_network(network) -> None:
+    if not isinstance(network, DiscreteBayesianNetwork):
+        hint = "; a fitted learner has one as model_" if hasattr(network, "fit") else ""
+        raise TypeError(f"expected a pgmpy DiscreteBayesianNetwork, got {type(network).__name__}{hint}")
+
+
+# Nodes: the form between trees, networks and files ------------------------------------------------
+
+
+def nodes_of(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork) -> list[Node]:
+    """Return the nodes of a model, in its order; the tables of a tree are its own, those of a network copies."""
+    if not isinstance(model, (LatentTree, LatentNetwork, DiscreteBayesianNetwork)):
+        raise TypeError(f"expected a LatentTree or a pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
+    return _nodes_of_network(model) if isinstance(model, DiscreteBayesianNetwork) else _nodes_of_tree(model)
+
+
+def _nodes_of_tree(tree: LatentTree | LatentNetwork) -> list[Node]:
+    if not isinstance(tree, (LatentTree, LatentNetwork)):
+        hint = "a fitted learner has a pgmpy network as model_" if hasattr(tree, "model_") else "see from_pgmpy"
+        raise TypeError(f"expected a LatentTree, got {type(tree).__name__}; {hint}")
+    missing = dict(tree.missing)
+    return [
+        Node(name, states, above, table, frozenset({LATENT} if hidden else ()), missing.get(name, ()))
+        for name, states, above, hidden, table in zip(
+            tree.names, tree.state_names, tree.parents, tree.latent, tree.tables, strict=True
+        )
+    ]
+
+
+def _build_tree(nodes: Sequence[Node]) -> LatentTree:
+    for node in nodes:
+        check_one_parent(node.name, [nodes[above].name for above in node.parents])
+    return LatentTree(
+        names=[node.name for node in nodes],
+        state_names=[node.states for node in nodes],
+        parent=[node.parents[0] if node.parents else -1 for node in nodes],
+        latent=[node.latent for node in nodes],
+        tables=[node.table for node in nodes],
+        missing=_codes_of(nodes),
+    )
+
+
+def _build_latent_network(nodes: Sequence[Node]) -> LatentNetwork:
+    return LatentNetwork(
+        names=[node.name for node in nodes],
+        state_names=[node.states for node in nodes],
+        parents=[node.parents for node in nodes],
+        latent=[node.latent for node in nodes],
+        tables=[node.table for node in nodes],
+        missing=_codes_of(nodes),
+    )
+
+
+def _codes_of(nodes: Sequence[Node]) -> dict[Hashable, tuple]:
+    return {node.name: node.missing for node in nodes}
+
+
+def _build_cpds(nodes: Sequence[Node]) -> list[TabularCPD]:
+    cpds = []
+    for node in nodes:
+        above = [nodes[parent] for parent in node.parents]
+        cpds.append(
+            TabularCPD(
+                node.name,
+                len(node.states),
+                node.table.T,
+                evidence=[parent.name for parent in above] or None,
+                evidence_card=[len(parent.states) for parent in above] or None,
+                state_names={family.name: list(family.states) for family in (node, *above)},
+            )
+        )
+    return cpds
+
+
+def build_network(nodes: Sequence[Node], title: str = "") -> DiscreteBayesianNetwork:
+    """Return the nodes as a pgmpy network."""
+    if any(node.name is None for node in nodes):
+        raise InvalidTreeError("a node is called None, which pgmpy does not allow; rename it")
+    network = DiscreteBayesianNetwork()
+    network.add_nodes_from([node.name for node in nodes])
+    # pgmpy looks for a cycle at every edge; parents first, the search ends at once.
+    network.add_edges_from(
+        [(nodes[above].name, nodes[child].name) for child in parents_first(nodes) for above in nodes[child].parents]
+    )
+    for _, _, attributes in network.edges(data=True):
+        attributes.pop("weight", None)  # which pgmpy sets to None, and networkx cannot draw
+    for role in sorted(frozenset().union(*(node.roles for node in nodes))):
+        network.with_role(role, {node.name for node in nodes if role in node.roles}, inplace=True)
+    network.cpds = _build_cpds(nodes)  # add_cpds compares each with all before it
+    if codes := {name: values for name, values in _codes_of(nodes).items() if values}:
+        network.graph[MISSING] = codes  # pgmpy's writers put attributes of nodes, but not of graphs, into files
+    if title:
+        network.name = title
+    return network
+
+
+def _nodes_of_network(network: DiscreteBayesianNetwork) -> list[Node]:
+    _check_network(network)
+    names = list(network.nodes())
+    position = {name: index for index, name in enumerate(names)}
+    cpds: dict[Hashable, TabularCPD] = {}
+    for cpd in network.cpds:
+        if cpd.variable not in position:
+            raise InvalidTreeError(f"there is a CPD of {cpd.variable!r}, which is no node; remove it")
+        cpds.setdefault(cpd.variable, cpd)  # the first is the one that get_cpds returns
+    for name in names:
+        if name not in cpds:
+            raise InvalidTreeError(f"node {name!r} has no CPD; fit the network, or add the CPD")
+    states = {name: _states(cpds[name], name, len(cpds[name].values)) for name in names}
+    codes = network.graph.get(MISSING, {})
+    return [
+        Node(
+            name=name,
+            states=states[name],
+            parents=tuple(position[above] for above in _evidence(network, cpds[name])),
+            table=aligned_table(cpds[name], states),
+            roles=_roles(network.nodes[name].get("roles")),
+            missing=tuple(codes.get(name, ())),
+        )
+        for name in names
+    ]
+
+
+def _roles(roles) -> frozenset[str]:
+    """Return the roles of a node as pgmpy counts them: its XMLBIF reader leaves text, which it ignores."""
+    return frozenset(roles) if isinstance(roles, set) else frozenset()
+
+
+def _states(cpd: TabularCPD, name: Hashable, card: int) -> tuple[Hashable, ...]:
+    states = tuple(cpd.state_names.get(name, ()))
+    if len(states) != card:  # pgmpy compares these nowhere
+        raise InvalidTreeError(
+            f"the CPD of {cpd.variable!r} has {card} states of {name!r} but names {list(states)}; name each"
+        )
+    return states
+
+
+def _evidence(network: DiscreteBayesianNetwork, cpd: TabularCPD) -> list[Hashable]:
+    parents = list(network.predecessors(cpd.variable))
+    if set(cpd.variables[1:]) != set(parents):
+        raise InvalidTreeError(
+            f"the CPD of {cpd.variable!r} has the parents {cpd.variables[1:]}, the graph {parents}; make them agree"
+        )
+    return cpd.variables[1:]
+
+
+def aligned_table(
+    cpd: TabularCPD, states: dict[Hashable, tuple], parents: Sequence[Hashable] | None = None
+) -> np.ndarray:
+    """Return a copy of the table with all states in the given order: a row per combination of the parents' states.
+
+    ``parents`` says in which order they run, the last one fastest; as in the CPD by default.
+
+    Examples
+    --------
+    >>> aligned_table(TabularCPD("x", 2, [[0.25], [0.75]], state_names={"x": ["a", "b"]}), {"x": ("b", "a")})
+    array([[0.75, 0.25]])
+    """
+    values = np.asarray(cpd.values, dtype=np.float64)
+    for axis, name in enumerate(cpd.variables):
+        listed = _states(cpd, name, values.shape[axis])
+        if set(listed) != set(states[name]):
+            whose = "it" if axis == 0 else f"its parent {name!r}"
+            other = "the data" if axis == 0 else f"that of {name!r}"
+            raise InvalidTreeError(
+                f"the CPD of {cpd.variable!r} gives {whose} the states {list(listed)}, but {other} has "
+                f"{list(states[name])}; make them agree"
+            )
+        if listed != states[name]:
+            values = values.take([listed.index(state) for state in states[name]], axis=axis)
+    if parents is not None:
+        values = values.transpose([0, *(cpd.variables.index(name) for name in parents)])
+    return np.moveaxis(values, 0, -1).reshape(-1, values.shape[0]).copy()
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str | os.PathLike) -> None:
+    """Write a tree, or any discrete pgmpy network, to a JSON file that :func:`load` reads back exactly.
+
+    A LatentNetwork comes back as a pgmpy network.
+
+    Kept are kind, order of nodes, names and states with their types, hidden nodes and other roles, the
+    network's name, and every bit of the probabilities; not the weights of edges, nor attributes that a user
+    hung on nodes. Names and states may be text, integers, booleans, floats other than NaN, and tuples of
+    these; NumPy's scalars come back as Python's. The file appears whole or not at all: a failure leaves an
+    older file as it was.
+
+    Parameters
+    ----------
+    model : LatentTree, LatentNetwork or pgmpy.models.DiscreteBayesianNetwork
+    path : path-like
+        Its folder must exist.
+
+    Raises
+    ------
+    InvalidTreeError
+        If a name cannot be kept, or the network is incomplete. Nothing is written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> tree = LatentTree(["x"], [[1, 2]], [-1], [False], [[[0.25, 0.75]]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(tree, f"{folder}/model.json")
+    ...     load(f"{folder}/model.json") == tree
+    True
+    """
+    if isinstance(model, (LatentTree, LatentNetwork)):
+        text = model_text(model)
+    else:
+        nodes = _nodes_of_network(model)  # also says what is expected, should the model be neither
+        text = to_text("network", nodes, model.name if isinstance(model.name, str) else "")
+    write_whole(path, text.encode())
+
+
+def load(path: str | os.PathLike) -> LatentTree | DiscreteBayesianNetwork:
+    """Read what :func:`save` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    LatentTree or pgmpy.models.DiscreteBayesianNetwork
+        Whichever was saved; a LatentNetwork comes back as a pgmpy network, of which :func:`network_from_pgmpy` makes
+        one again.
+
+    Raises
+    ------
+    FileFormatError
+        Naming the file, the node and the problem: cut short, not of this format, from a newer version, with
+        sizes that do not fit, or with rows that are no probabilities (a tree's must sum to one within 1e-8,
+        a network's within 0.01, as in pgmpy).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.json")
+    ...     save(DiscreteBayesianNetwork(), path)
+    ...     load(path).nodes()
+    NodeView(())
+    """
+    check_readable(path, "give a file that save wrote")
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+        kind, nodes, title = from_text(text)
+        return _build_tree(nodes) if kind == "tree" else build_network(nodes, title)
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path}: not text in UTF-8 ({error})") from None
+    except PgmpyLatentError as error:
+        raise FileFormatError(f"{path}: {error}") from None
+
+
+def model_text(model: LatentTree | LatentNetwork) -> str:
+    """Return the JSON text of a tree or network, as :func:`save` writes it."""
+    return to_text("tree" if isinstance(model, LatentTree) else "network", _nodes_of_tree(model))
+
+
+def model_from_document(document) -> LatentTree | LatentNetwork:
+    """Return the tree or network whose JSON text was parsed already; bit for bit what :func:`model_text` was given.
+
+    Examples
+    --------
+    >>> import json
+    >>> tree = LatentTree(["x"], [[1, 2]], [-1], [False], [[[0.25, 0.75]]])
+    >>> model_from_document(json.loads(model_text(tree))) == tree
+    True
+    """
+    kind, nodes, _ = from_document(document)
+    return _build_tree(nodes) if kind == "tree" else _build_latent_network(nodes)
+
+
+register("model", (LatentTree, LatentNetwork), lambda model: json.loads(model_text(model)), model_from_document)

@@ -1,0 +1,1 @@
+"""The number of states of hidden variables in networks."""

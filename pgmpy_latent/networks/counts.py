@@ -1,0 +1,109 @@
+"""Expected counts of any family, whether the network has it or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from pgmpy_latent.inference.network_engine import NetworkEngine
+from pgmpy_latent.inference.patterns import distinct_combinations
+
+
+class Completion:
+    """A table as a network completes it.
+
+    Parameters
+    ----------
+    engine : NetworkEngine
+        The network and the table.
+    tables : array, shape (size,)
+        Its parameters.
+    known : dict, optional
+        Counts of nodes, by name, that no row leaves open: they are the same for all networks over a table. Is added to.
+
+    Examples
+    --------
+    >>> engine = NetworkEngine([(), (0,)], [2, 2], np.array([[-1, 0], [-1, 1]]), [3.0, 1.0])
+    >>> tables = engine.layout.pack([np.full((1, 2), 0.5), np.full((2, 2), 0.5)])
+    >>> Completion(engine, tables).counts([0, 1]).tolist()
+    [1.5, 0.5, 1.5, 0.5]
+    """
+
+    def __init__(self, engine: NetworkEngine, tables: np.ndarray, known: dict | None = None):
+        self.engine = engine
+        self.tables = tables
+        self.codes = np.ascontiguousarray(engine.codes.T)
+        self._has_holes = (self.codes < 0).any(axis=1)
+        self._joints: dict[tuple, np.ndarray] = {}
+        self._homes: dict[int, np.ndarray] = {}
+        self._found: dict[tuple[int, ...], np.ndarray] = {}
+        self._known = {} if known is None else known
+
+    def counts(self, nodes: Sequence[int]) -> np.ndarray:
+        """Return the expected number of rows with each combination of states; the last node runs fastest."""
+        nodes = tuple(nodes)
+        key, found = nodes, self._found
+        if not self._has_holes[list(nodes)].any():
+            key, found = tuple(self.engine.names[node] for node in nodes), self._known
+        if key not in found:
+            found[key] = self._counted(nodes)
+        return found[key]
+
+    def _counted(self, nodes: tuple[int, ...]) -> np.ndarray:
+        cards = [int(card) for card in self.engine.cards[list(nodes)]]
+        strides = dict(zip(nodes, (prod(cards[at + 1 :]) for at in range(len(nodes))), strict=True))
+        found = np.zeros(prod(cards))
+        for rows, open_nodes in self._kinds_of_rows([node for node in nodes if self._has_holes[node]]):
+            base = np.zeros(len(rows), dtype=np.int64)
+            for node in nodes:
+                if node not in open_nodes:
+                    base += strides[node] * self.codes[node][rows].astype(np.int64)
+            weights = self.engine.weights[rows]
+            if not open_nodes:
+                found += np.bincount(base, weights, minlength=len(found))
+                continue
+            order, shares = self._shares(rows, open_nodes)
+            places = np.zeros(1, dtype=np.int64)
+            for node in order:
+                places = (places[:, None] + strides[node] * np.arange(self.engine.cards[node])).ravel()
+            at, mass = base[:, None] + places, weights[:, None] * shares
+            found += np.bincount(at.ravel(), mass.ravel(), minlength=len(found))
+        return found
+
+    def _kinds_of_rows(self, nodes: Sequence[int]) -> list[tuple[np.ndarray, tuple[int, ...]]]:
+        """Return sets of rows that leave the same of these nodes open, in the same components."""
+        if not nodes:
+            return [(np.arange(len(self.engine.codes)), ())]
+        columns = [(self._home(node) + 1, len(self.engine.components) + 1) for node in nodes]
+        kinds, shown = distinct_combinations(columns)
+        return [
+            (np.flatnonzero(kinds == kind), tuple(n for n, homes in zip(nodes, shown, strict=True) if homes[kind] > 0))
+            for kind in range(len(shown[0]))
+        ]
+
+    def _home(self, node: int) -> np.ndarray:
+        """Return the component that a node is in, for every row; -1 where it is observed."""
+        if node not in self._homes:
+            home = np.full(len(self.engine.codes), -1, dtype=np.int64)
+            for number, component in enumerate(self.engine.components):
+                if node in component.variables:
+                    home[component.rows] = number
+            self._homes[node] = home
+        return self._homes[node]
+
+    def _shares(self, rows: np.ndarray, nodes: Sequence[int]) -> tuple[list[int], np.ndarray]:
+        """Return the nodes, and the joint distribution of their states in each row: components are independent."""
+        order: list[int] = []
+        shares = np.ones((len(rows), 1))
+        for home in dict.fromkeys(int(self._home(node)[rows[0]]) for node in nodes):
+            component = self.engine.components[home]
+            inside = tuple(node for node in nodes if node in component.variables)
+            if (home, inside) not in self._joints:
+                self._joints[home, inside] = self.engine.joint(component, self.tables, inside)
+            patterns = component.patterns[np.searchsorted(component.rows, rows)]
+            joint = self._joints[home, inside][patterns]
+            shares = (shares[:, :, None] * joint[:, None, :]).reshape(len(rows), -1)
+            order += inside
+        return order, shares

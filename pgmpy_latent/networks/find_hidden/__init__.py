@@ -1,0 +1,1 @@
+"""Where a network lacks a hidden variable."""

@@ -1,0 +1,333 @@
+"""FindHidden: where a network lacks hidden variables, and how many states they have."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.base import StructureLearner
+from pgmpy_latent.learners.resumed import check_model_again
+from pgmpy_latent.learners.search import Outcome, Search
+from pgmpy_latent.learners.search_learner import learned_for
+from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.networks.agglomeration.sizing import SizingOptions
+from pgmpy_latent.networks.find_hidden.proposals import CANDIDATES, Options, ProposalPolicy
+from pgmpy_latent.networks.fitter import SMOOTHING, Fitter, NetworkLearner
+from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
+from pgmpy_latent.networks.structural.structural_em import first_fit, known_codes, known_states
+from pgmpy_latent.runtime.checkpoint import check_number_again
+from pgmpy_latent.tables.encode import CategoricalData
+
+#: Share of the rows that are held out, if networks are compared by them.
+HELD_OUT = 0.25
+
+
+class FindHidden(NetworkLearner):
+    """Learn a network in which hidden variables stand where they explain the data best.
+
+    A variable that is left out of a network leaves a trace: its children become linked among each other. So a network
+    over the columns is learned first, densely linked sets of columns are found in it (semi-cliques: each member is
+    linked to at least half of the set), and for each of them a hidden parent is proposed in place of the edges among
+    them. Agglomeration says how many states it needs, structural EM refines the edges around it, and the best proposal
+    is kept if the network with it is better than the one without. Then again (Elidan, Lotner, Friedman and Koller;
+    Elidan and Friedman).
+
+    Parameters
+    ----------
+    base : pgmpy network, DAG or structure learner, LatentTree, LatentNetwork or learner of ours, optional
+        The network to begin with, or what learns it. By default a hill climb over families, with ``scoring_method``.
+        A network's own hidden variables are kept.
+    criterion : {"cheeseman_stutz", "held_out"}
+        What decides whether a hidden variable is kept: the Cheeseman-Stutz approximation of the marginal likelihood
+        (with ``scoring_method="bic"``, the BIC), or the log-likelihood of a quarter of the rows, which then are not
+        learned from until the network is found.
+    n_states : int, optional
+        Number of states of every new hidden variable; found by agglomeration by default.
+    scoring_method : {"bde", "bic"}
+        Score of families, for the hill climb and structural EM: the marginal likelihood with a pseudo-count for every
+        table entry, or the BIC.
+    max_latents : int, optional
+        Most hidden variables.
+    min_children : int
+        Smallest semi-clique, at least 3.
+    max_candidates : int
+        Most proposals in a round, the largest semi-cliques first.
+    max_parents : int
+        Most parents of a node.
+    max_initial : int
+        Most distinct assignments of a Markov blanket that agglomeration begins with.
+    prior : float, optional
+        Dirichlet pseudo-count of every table entry. None is 0.5 with ``"bde"``, and maximum likelihood with ``"bic"``,
+        under which new rows may be impossible.
+    n_init : int
+        Random starts, where there is nothing to begin with.
+    tol, search_tol : float
+        EM ends when so much log-likelihood is left to gain: at the end, and on the way.
+    max_iter, search_iter : int
+        Most iterations of EM: at the end, and on the way.
+    unseen : {"missing", "error"}
+        What becomes of categories in new rows that the model does not know.
+    n_jobs : int, optional
+        Threads that share random starts; -1 for all cores, None for one.
+    random_state : int, optional
+        Same seed, same answer, whatever ``n_jobs`` is.
+    time_limit : float, optional
+        Seconds, after which the best model so far is returned, with a warning.
+    checkpoint : path-like, optional
+        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
+        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
+    show_progress : bool
+        Whether searches of more than two seconds show a bar.
+
+    Attributes
+    ----------
+    network_ : LatentNetwork
+        The learned model; without hidden variables if none is worth it.
+    base_ : LatentNetwork
+        The network without (further) hidden variables, fitted in the same way.
+    candidates_ : DataFrame
+        A row per proposal: the round (``step``), the name of the hidden variable, the ``members`` of the semi-clique,
+        ``n_states``, its ``children`` after structural EM, the ``score`` of the network with it, the
+        ``gain``, and whether it was ``kept``.
+    model_, causal_graph_, latents_, n_states_, log_likelihood_, n_parameters_, bic_, score_, history_, stopped_
+        As in :class:`~pgmpy_latent.StructuralEM`.
+
+    Notes
+    -----
+    Structural EM is constrained while proposals are compared: only the parents of the new hidden variable and of the
+    members of the semi-clique may change; any node may become one of them. Around the best proposal all edges may
+    change. Hidden variables are sized with a pseudo-count of 1 if ``scoring_method="bic"``. A hidden variable is kept
+    if the score rises by at least 3, so that the network with it, or the held-out rows, are twenty times as likely.
+
+    References
+    ----------
+    Elidan, G., Lotner, N., Friedman, N. and Koller, D. (2000). Discovering hidden variables: a structure-based
+    approach. Advances in Neural Information Processing Systems 13, 479-485.
+    Elidan, G. and Friedman, N. (2001). Learning the dimensionality of hidden variables. Proceedings of the 17th
+    Conference on Uncertainty in Artificial Intelligence, 144-151.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> hidden = rng.integers(3, size=1000)
+    >>> frame = pd.DataFrame({name: (hidden + (rng.random(1000) < 0.2)) % 3 for name in "abcde"})
+    >>> learner = FindHidden(random_state=0, show_progress=False).fit(frame)
+    >>> learner.n_states_, sorted(learner.model_.edges())
+    ({'H': 3}, [('H', 'a'), ('H', 'b'), ('H', 'd'), ('H', 'e'), ('c', 'H')])
+    """
+
+    def __init__(
+        self,
+        base=None,
+        *,
+        criterion: str = "cheeseman_stutz",
+        n_states: int | None = None,
+        scoring_method: str = "bde",
+        max_latents: int | None = None,
+        min_children: int = 3,
+        max_candidates: int = 20,
+        max_parents: int = 5,
+        max_initial: int = 2_000,
+        prior: float | None = None,
+        n_init: int = 8,
+        tol: float = 1e-3,
+        search_tol: float = 0.1,
+        max_iter: int = 10_000,
+        search_iter: int = 300,
+        unseen: str = "missing",
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+    ):
+        self.base = base
+        self.criterion = criterion
+        self.n_states = n_states
+        self.scoring_method = scoring_method
+        self.max_latents = max_latents
+        self.min_children = min_children
+        self.max_candidates = max_candidates
+        self.max_parents = max_parents
+        self.max_initial = max_initial
+        self.prior = prior
+        self.n_init = n_init
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.search_iter = search_iter
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.show_progress = show_progress
+        super().__init__()
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._check_scoring()
+        if self.criterion == "held_out" and self._pseudo_count == 0:
+            raise ValueError(
+                "criterion='held_out' needs a prior, as rows may be impossible without one; give prior=0.5, or "
+                "scoring_method='bde'"
+            )
+        if self.criterion not in ("cheeseman_stutz", "held_out"):
+            raise ValueError(f"criterion is {self.criterion!r}; give 'cheeseman_stutz' or 'held_out'")
+        for name, least in (("max_candidates", 1), ("max_parents", 1), ("max_initial", 1), ("n_init", 1)):
+            self._check_number(name, least, whole=True)
+        self._check_number("min_children", 3, whole=True)
+        for name, least in (("n_states", 2), ("max_latents", 0)):
+            self._check_number(name, least, none=True, whole=True)
+        if self.base is not None and not self._base_learns:
+            graph_of(self.base, "base")
+
+    @property
+    def _base_learns(self) -> bool:
+        """Whether the base is a learner that still has to be fitted."""
+        fitted = any(hasattr(self.base, name) for name in ("network_", "tree_", "causal_graph_"))
+        return hasattr(self.base, "fit") and not fitted and not hasattr(self.base, "latents")
+
+    def _known_states(self) -> dict | None:
+        return None if self.base is None or self._base_learns else known_states(self.base)
+
+    def _known_codes(self) -> tuple:
+        return () if self.base is None or self._base_learns else known_codes(self.base)
+
+    # -- learning -------------------------------------------------------------------------------------------------
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        search = self._search(data)
+        train, test = _divided(data, search) if self.criterion == "held_out" else (data, None)
+        fitter = self._fitter(train, search)
+        policy = ProposalPolicy(fitter, _judge(fitter, test), self._options())
+        memory = {"phase": "edges" if self.base is None else "propose"}
+        outcome = search.run(
+            lambda: policy.state(*self._first_network(fitter), 0, memory), policy.advance, policy.check, policy.finish
+        )
+        policy.remember(outcome.memory)
+        networks = [outcome.tree if policy.base is None else policy.base, outcome.tree]
+        log_likelihood = outcome.log_likelihood
+        if test is not None:  # now all rows may be learned from
+            networks, log_likelihood = self._with_all_rows(networks, data, search, outcome)
+        self.base_, network = (self._presentable(connected(one), data) for one in networks)
+        self.candidates_ = pd.DataFrame(policy.candidates, columns=list(CANDIDATES)).astype(CANDIDATES)
+        left = search.remaining_gain
+        return Outcome(network, outcome.score, log_likelihood, outcome.history, search.stopped, remaining_gain=left)
+
+    def _with_all_rows(
+        self, networks: list[LatentNetwork], data: CategoricalData, search: Search, outcome: Outcome
+    ) -> tuple[list[LatentNetwork], float]:
+        """Fit networks to all rows, unless their file has them; as they are, if there is no time."""
+        if "all_rows" in outcome.memory:
+            *found, log_likelihood = outcome.memory["all_rows"]
+            with search.checkpoint.checking():
+                self._check_all_rows(networks, found, log_likelihood, data)
+            return found, log_likelihood
+        try:
+            found, log_likelihood = self._fitted_again(networks, data, search)
+        except KeyboardInterrupt:
+            search.note_interrupt()
+            engine = engine_for(networks[-1], data)
+            return networks, float(engine.log_likelihood(engine.layout.pack(networks[-1].tables)))
+        search.keep_result(outcome, {"all_rows": [*found, log_likelihood]})
+        return found, log_likelihood
+
+    def _check_all_rows(
+        self, networks: list[LatentNetwork], found: list[LatentNetwork], log_likelihood: float, data: CategoricalData
+    ) -> None:
+        """Raise if networks of a checkpoint are not those of the search, fitted to all rows."""
+        for before, after in zip(networks, found, strict=True):
+            if before.edges != after.edges or before.state_names != after.state_names:
+                raise ValueError("what was fitted to all rows is not what the search found")
+            check_model_again(after, data.columns, data.state_names)
+        engine = engine_for(found[-1], data)
+        again = float(engine.log_likelihood(engine.layout.pack(found[-1].tables)))
+        check_number_again("log-likelihood of all rows", log_likelihood, again)
+
+    def _fitted_again(
+        self, networks: Sequence[LatentNetwork], data: CategoricalData, search: Search
+    ) -> tuple[list[LatentNetwork], float]:
+        """Fit networks to other rows; return them, and the log-likelihood of the last."""
+        fitter, settings, found = self._fitter(data, search), search.settings, []
+        for network in networks:
+            tables = [(1 - SMOOTHING) * table + SMOOTHING / table.shape[1] for table in network.tables]
+            options = settings.last_fit
+            found.append(fitter.from_tables(network.with_tables(tables), **options))
+        return [network for network, _ in found], found[-1][1]
+
+    def _fitter(self, data: CategoricalData, search: Search) -> Fitter:
+        return Fitter(data, search, self.scoring_method)
+
+    def _options(self) -> Options:
+        return Options(
+            self.n_states,
+            np.inf if self.max_latents is None else int(self.max_latents),
+            int(self.max_candidates),
+            int(self.min_children),
+            int(self.max_parents),
+            int(self.n_init),
+            SizingOptions(prior=self._pseudo_count or 1.0, max_initial=int(self.max_initial), fewest=2),
+        )
+
+    def _first_network(self, fitter: Fitter) -> tuple[LatentNetwork, float]:
+        """Return the network to begin with, fitted, and its log-likelihood."""
+        data = fitter.data
+        if self.base is None:
+            return first_fit(fitter, Graph({}, ()), {}, int(self.n_init))
+        graph = graph_of(self._learned_base(data, fitter.search) if self._base_learns else self.base, "base")
+        check_columns(graph, data.columns, "base")
+        return first_fit(fitter, graph, latent_cards(graph, None), int(self.n_init))
+
+    def _learned_base(self, data: CategoricalData, search: Search):
+        if isinstance(self.base, StructureLearner):
+            return learned_for(self, self.base, data, search)
+        try:
+            return clone(self.base).fit(_frame(data))
+        except ValueError as error:
+            raise DataError(f"base, a {type(self.base).__name__}, does not learn from this table: {error}") from error
+
+
+def _frame(data: CategoricalData) -> pd.DataFrame:
+    """Return the table that encoded data stand for; weights must be whole numbers."""
+    if (data.weights % 1).any():
+        raise DataError(
+            "base is a learner that knows no weights, and the weights are no whole numbers; fit it yourself"
+        )
+    rows = np.repeat(np.arange(data.n_distinct), data.weights.astype(int))
+    columns = [
+        pd.Categorical.from_codes(data.codes[rows, at], list(states)) for at, states in enumerate(data.state_names)
+    ]
+    return pd.DataFrame(dict(zip(data.columns, columns, strict=True)))
+
+
+def _divided(data: CategoricalData, search: Search) -> tuple[CategoricalData, CategoricalData]:
+    """Return rows to learn from and rows to judge by; the copies of a row are shared out among both."""
+    rng = np.random.default_rng(search.seed(1))
+    copies = np.ceil(data.row_counts)
+    held = data.weights * rng.binomial(copies.astype(int), HELD_OUT) / copies
+    parts = []
+    for weights in (data.weights - held, held):
+        kept = np.flatnonzero(weights > 0)
+        if not len(kept):
+            raise DataError("there are too few rows to hold a quarter of them out; use criterion='cheeseman_stutz'")
+        parts.append(CategoricalData(data.columns, data.state_names, data.codes[kept], weights[kept]))
+    return parts[0], parts[1]
+
+
+def _judge(fitter: Fitter, test: CategoricalData | None):
+    """Return what networks are compared by."""
+    if test is None:
+        return fitter.score
+
+    def held_out(network: LatentNetwork, log_likelihood: float) -> float:
+        engine = engine_for(network, test)
+        return float(engine.log_likelihood(engine.layout.pack(network.tables)))
+
+    return held_out

@@ -1,0 +1,228 @@
+"""The surface of the learners of networks, and how they fit one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from pgmpy_latent import scores
+from pgmpy_latent.diagnostics import explain
+from pgmpy_latent.em.network_em import state_shares
+from pgmpy_latent.em.starts import random_memberships
+from pgmpy_latent.inference.network_engine import NetworkEngine
+from pgmpy_latent.inference.queries import engine_for, network_engine
+from pgmpy_latent.learners.base import StructureLearner
+from pgmpy_latent.learners.fitted import unfinished_words, weighting_words
+from pgmpy_latent.learners.search import Search
+from pgmpy_latent.learners.search_learner import SearchSettings
+from pgmpy_latent.model.network import LatentNetwork, reordered
+from pgmpy_latent.networks.counts import Completion
+from pgmpy_latent.networks.family_scores import PSEUDO_COUNTS, family_score
+from pgmpy_latent.networks.graph import rearranged
+from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.tables.encode import CategoricalData
+
+#: Share of a table row that is spread over its states where EM begins: nothing that is hidden is ruled out.
+SMOOTHING = 1e-3
+
+
+class NetworkLearner(SearchSettings, StructureLearner):
+    """Base of the learners of networks; what :class:`~pgmpy_latent.learners.base.LatentTreeLearner` is for trees."""
+
+    _holder = "network_"
+
+    @property
+    def _pseudo_count(self) -> float:
+        """Dirichlet pseudo-count of every table entry: what is said, or what goes with the score."""
+        return PSEUDO_COUNTS[self.scoring_method] if self.prior is None else float(self.prior)
+
+    def _search(self, data: CategoricalData) -> Search:
+        search = super()._search(data)
+        search.settings = replace(search.settings, prior=self._pseudo_count)
+        return search
+
+    def _check_scoring(self) -> None:
+        """Raise for scores that there are not, before any work."""
+        if self.scoring_method not in PSEUDO_COUNTS:
+            raise ValueError(f"scoring_method is {self.scoring_method!r}; give one of {sorted(PSEUDO_COUNTS)}")
+        if self.scoring_method == "bde" and self._pseudo_count == 0:
+            raise ValueError("prior is 0, with which 'bde' is not defined; give a pseudo-count above 0, as 0.5")
+
+    def _keep_model(self, model: LatentNetwork) -> LatentNetwork:
+        self.network_ = model
+        return model
+
+    def summary(self) -> None:
+        """Print how well the model fits, its hidden variables with their neighbours, and all other edges.
+
+        Numbers in brackets are numbers of states. A last line says so if the search was stopped.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from pgmpy_latent import StructuralEM
+        >>> frame = pd.DataFrame({"x": [0, 0, 1, 1] * 25, "y": [0, 0, 1, 1] * 25, "z": [0, 1] * 50})
+        >>> StructuralEM().fit(frame).summary()
+        log-likelihood -138.63, BIC -147.84, 4 parameters, 0 hidden variables, 3 columns, 1 edge
+        <BLANKLINE>
+        Edges among columns:
+        x -> y
+        """
+        check_is_fitted(self)
+        print(explain.writable("\n".join(_summary_lines(self)), sys.stdout.encoding))
+
+    def _presentable(self, network: LatentNetwork, data: CategoricalData) -> LatentNetwork:
+        """Return the network with hidden nodes first, columns as in the table, and hidden states by their shares."""
+        network = rearranged(network, [*network.latent_names, *self._order_of_columns(data)])
+        shares = state_shares(network, engine_for(network, data))
+        for node in np.flatnonzero(network.latent):
+            network = reordered(network, int(node), np.argsort(-shares[node], kind="stable"))
+        return network
+
+    def _order_of_columns(self, data: CategoricalData) -> Sequence[Hashable]:
+        return data.columns
+
+
+def _summary_lines(learner: NetworkLearner) -> list[str]:
+    network = learner.network_
+
+    def number(n: int, what: str) -> str:
+        return f"{n} {what}{'s' * (n != 1)}"
+
+    hidden, seen = network.latent_names, network.observed_names
+    lines = [
+        f"log-likelihood {learner.log_likelihood_:,.2f}, BIC {learner.bic_:,.2f}, "
+        f"{number(learner.n_parameters_, 'parameter')}, {number(len(hidden), 'hidden variable')}, "
+        f"{number(len(seen), 'column')}, {number(len(network.edges), 'edge')}"
+    ]
+    for name in hidden:
+        above = ", ".join(str(parent) for parent, child in network.edges if child == name)
+        below = ", ".join(str(child) for parent, child in network.edges if parent == name)
+        lines += [
+            "",
+            f"{name} ({network.cards[network.index(name)]})" + (f", given {above}" if above else "") + f": {below}",
+        ]
+    others = {}
+    for parent, child in network.edges:
+        if parent not in hidden and child not in hidden:
+            others.setdefault(child, []).append(str(parent))
+    if others:
+        lines += ["", "Edges among columns:", *(f"{', '.join(above)} -> {child}" for child, above in others.items())]
+    for words in (weighting_words(learner), unfinished_words(learner)):
+        lines += ["", words] if words else []
+    return lines
+
+
+def network_score(
+    network: LatentNetwork, data: CategoricalData, log_likelihood: float, scoring_method: str, prior: float
+) -> float:
+    """Return the score of a fitted network: Cheeseman-Stutz with a pseudo-count if it is "bde", else the BIC."""
+    if scoring_method == "bde":
+        return scores.cheeseman_stutz(network, data, prior=prior)
+    return log_likelihood - network.n_parameters / 2 * float(np.log(data.total_weight))
+
+
+class Fitter:
+    """Fits networks over one table, and scores them.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table.
+    search : Search
+        Runs EM.
+    scoring_method : {"bic", "bde"}
+        What networks are compared by. With ``"bde"``, what is hidden is scored by the Cheeseman-Stutz approximation,
+        with the pseudo-count of the search.
+    """
+
+    def __init__(self, data: CategoricalData, search: Search, scoring_method: str = "bic"):
+        self.data = data
+        self.search = search
+        self.scoring_method = scoring_method
+        self.family_score = family_score(scoring_method, search.settings.prior)
+        self._known_counts: dict = {}
+
+    def states(self, names: Sequence[Hashable], cards: dict[Hashable, int]) -> list[tuple]:
+        """Return the states of all nodes: those of the table, or numbers."""
+        seen = dict(zip(self.data.columns, self.data.state_names, strict=True))
+        return [seen[name] if name in seen else tuple(range(cards[name])) for name in names]
+
+    def from_tables(self, network: LatentNetwork, **options) -> tuple[LatentNetwork, float]:
+        """Run EM from the network's own tables; return it with new ones, and their log-likelihood."""
+        engine = engine_for(network, self.data)
+        found = self.search.fit(engine, engine.layout.pack(network.tables), **options)
+        return network.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood
+
+    def from_scratch(
+        self,
+        names: Sequence[Hashable],
+        parents: Sequence[Sequence[int]],
+        cards: dict[Hashable, int],
+        n_init: int,
+        key: tuple[int, ...] = (),
+        **options,
+    ) -> tuple[LatentNetwork, float]:
+        """Run EM from random memberships; return the network and its log-likelihood."""
+        states = self.states(names, cards)
+        sizes = np.array([len(own) for own in states])
+        engine = network_engine(names, parents, sizes, self.data)
+        codes = self.data.codes_of(names)
+        n_starts = n_init if (codes < 0).any() else 1
+        seeds = [self.search.seed(*key, start) for start in range(n_starts)]
+        data = self.data
+        starts = [random_memberships(parents, sizes, codes, data.weights, data.row_keys, seed) for seed in seeds]
+        found = self.search.fit(engine, np.stack(starts), n_jobs=self.search.n_jobs, **options)
+        latent = [name in cards for name in names]
+        network = LatentNetwork(names, states, parents, latent, engine.layout.unpack(found.tables))
+        return network, found.log_likelihood
+
+    def completion(self, network: LatentNetwork) -> Completion:
+        """Return the table as the network completes it."""
+        codes = self.data.codes_of(network.names)
+        engine = NetworkEngine(network.parents, network.cards, codes, self.data.weights, network.names)
+        return Completion(engine, engine.layout.pack(network.tables), self._known_counts)
+
+    def with_parents(
+        self, network: LatentNetwork, parents: Sequence[Sequence[int]], completion: Completion
+    ) -> LatentNetwork:
+        """Return the network with other edges, and the tables that the completed table says."""
+        tables = [self._table(completion, node, above, network) for node, above in enumerate(parents)]
+        return LatentNetwork(network.names, network.state_names, parents, network.latent, tables)
+
+    def _table(self, completion: Completion, node: int, parents: Sequence[int], network: LatentNetwork) -> np.ndarray:
+        if tuple(parents) == network.parents[node]:
+            return network.tables[node]
+        counts = completion.counts((*parents, node)).reshape(-1, int(network.cards[node]))
+        sums = counts.sum(axis=1, keepdims=True)
+        uniform = 1.0 / counts.shape[1]
+        table = np.divide(counts, sums, out=np.full_like(counts, uniform), where=sums > 0)
+        if network.latent[[node, *parents]].any():
+            table = (1 - SMOOTHING) * table + SMOOTHING * uniform
+        return table
+
+    def without(self, network: LatentNetwork, hidden: Hashable) -> LatentNetwork:
+        """Return the network without a node; its children keep their other parents."""
+        gone, completion = network.index(hidden), self.completion(network)
+        kept = [node for node in range(network.n_nodes) if node != gone]
+        parents = [tuple(above for above in some if above != gone) for some in network.parents]
+        place = {node: at for at, node in enumerate(kept)}
+        return LatentNetwork(
+            [network.names[node] for node in kept],
+            [network.state_names[node] for node in kept],
+            [[place[above] for above in parents[node]] for node in kept],
+            network.latent[kept],
+            [self._table(completion, node, parents[node], network) for node in kept],
+        )
+
+    def score(self, network: LatentNetwork, log_likelihood: float) -> float:
+        """Return the score of a fitted network; larger is better."""
+        return network_score(network, self.data, log_likelihood, self.scoring_method, self.search.settings.prior)
+
+    def state(self, network: LatentNetwork, log_likelihood: float, step: int, memory: dict | None = None) -> State:
+        """Return a state of a search."""
+        return State(network, self.score(network, log_likelihood), log_likelihood, step, memory or {})

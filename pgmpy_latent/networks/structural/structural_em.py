@@ -1,0 +1,192 @@
+"""StructuralEM: the edges of a network with hidden variables and missing cells."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from pgmpy_latent.learners.resumed import check_again
+from pgmpy_latent.learners.search import Outcome
+from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.networks.fitter import Fitter, NetworkLearner
+from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards, nodes_in_order
+from pgmpy_latent.networks.structural.policy import StructuralPolicy
+from pgmpy_latent.tables.encode import CategoricalData
+
+
+class StructuralEM(NetworkLearner):
+    """Learn the edges of a network, of which some variables may be hidden and some cells missing.
+
+    Structural EM (Friedman): the current network completes the table; on the expected counts, edges are added, removed
+    and turned round greedily; EM fits the new network; and so on for as long as the score rises. Without anything
+    hidden or missing this is a hill climb. The number of states of hidden variables stays as it is.
+
+    Parameters
+    ----------
+    start : pgmpy network or DAG, LatentTree, LatentNetwork or fitted learner, optional
+        Where to begin; its ``latents`` are the hidden variables. By default there is nothing hidden and no edge. If it
+        has tables, EM begins with them.
+    latent_card : dict or int, optional
+        Hidden variable -> number of states; otherwise as the tables of ``start`` say, or 2.
+    scoring_method : {"bic", "bde"}
+        What is maximised: the BIC, or the marginal likelihood with a pseudo-count for every table entry; the latter by
+        the Cheeseman-Stutz approximation where something is hidden or missing.
+    max_parents : int
+        Most parents of a node.
+    prior : float, optional
+        Dirichlet pseudo-count of every table entry. None is maximum likelihood with ``"bic"``, and 0.5 with ``"bde"``.
+    n_init : int
+        Random starts of the first fit, if ``start`` has no tables.
+    tol, search_tol : float
+        EM ends when so much log-likelihood is left to gain: at the end, and on the way.
+    max_iter, search_iter : int
+        Most iterations of EM: at the end, and on the way.
+    unseen : {"missing", "error"}
+        What becomes of categories in new rows that the model does not know.
+    n_jobs : int, optional
+        Threads that share the starts; -1 for all cores, None for one.
+    random_state : int, optional
+        Same seed, same answer, whatever ``n_jobs`` is.
+    time_limit : float, optional
+        Seconds, after which the best model so far is returned, with a warning.
+    checkpoint : path-like, optional
+        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
+        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
+    show_progress : bool
+        Whether searches of more than two seconds show a bar.
+
+    Attributes
+    ----------
+    network_ : LatentNetwork
+        The learned model.
+    model_, causal_graph_ : pgmpy.models.DiscreteBayesianNetwork
+        The same as a pgmpy network.
+    latents_, n_states_, log_likelihood_, n_parameters_, bic_, score_, history_, stopped_, n_features_in_
+        As in :class:`~pgmpy_latent.EAST`.
+
+    References
+    ----------
+    Friedman, N. (1998). The Bayesian structural EM algorithm. Proceedings of the 14th Conference on Uncertainty in
+    Artificial Intelligence, 129-138.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"x": [0, 0, 1, 1] * 25, "y": [0, 0, 1, 1] * 25, "z": [0, 1] * 50})
+    >>> learner = StructuralEM(show_progress=False).fit(frame)
+    >>> [tuple(sorted(edge)) for edge in learner.model_.edges()]
+    [('x', 'y')]
+    """
+
+    def __init__(
+        self,
+        start=None,
+        *,
+        latent_card: dict | int | None = None,
+        scoring_method: str = "bic",
+        max_parents: int = 5,
+        prior: float | None = None,
+        n_init: int = 16,
+        tol: float = 1e-3,
+        search_tol: float = 0.1,
+        max_iter: int = 10_000,
+        search_iter: int = 300,
+        unseen: str = "missing",
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+    ):
+        self.start = start
+        self.latent_card = latent_card
+        self.scoring_method = scoring_method
+        self.max_parents = max_parents
+        self.prior = prior
+        self.n_init = n_init
+        self.tol = tol
+        self.search_tol = search_tol
+        self.max_iter = max_iter
+        self.search_iter = search_iter
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.show_progress = show_progress
+        super().__init__()
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._check_scoring()
+        for name in ("max_parents", "n_init"):
+            self._check_number(name, 1, whole=True)
+        if self.start is not None:
+            latent_cards(graph_of(self.start, "start"), self.latent_card)
+        elif self.latent_card is not None:
+            raise ValueError("latent_card needs a start whose latents are the hidden variables")
+
+    def _known_states(self) -> dict | None:
+        return known_states(self.start)
+
+    def _known_codes(self) -> tuple:
+        return known_codes(self.start)
+
+    def _learn(self, data: CategoricalData) -> Outcome:
+        graph = Graph({}, ()) if self.start is None else graph_of(self.start, "start")
+        if self.start is not None:
+            check_columns(graph, data.columns, "start")
+        search = self._search(data)
+        fitter = Fitter(data, search, self.scoring_method)
+        cards = latent_cards(graph, self.latent_card)
+        policy = StructuralPolicy(fitter, int(self.max_parents))
+        outcome = search.run(
+            lambda: fitter.state(*first_fit(fitter, graph, cards, int(self.n_init)), 0),
+            policy.advance,
+            lambda state: check_again(state, data, fitter.score),
+            policy.finish,
+        )
+        tree = connected(outcome.tree)
+        gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
+        score = fitter.score(tree, outcome.log_likelihood) if gone else outcome.score
+        return replace(outcome, tree=self._presentable(tree, data), score=score, not_needed=gone)
+
+
+def known_states(start) -> dict | None:
+    """Return the states of the columns that a model to begin with knows."""
+    model = None if start is None else graph_of(start, "start").model
+    return None if model is None else {name: model.state_names[model.index(name)] for name in model.observed_names}
+
+
+def known_codes(start) -> tuple:
+    """Return what counts as missing under a model to begin with, as pairs of column and values."""
+    model = None if start is None else graph_of(start, "start").model
+    return () if model is None else model.missing
+
+
+def first_fit(
+    fitter: Fitter, graph: Graph, cards: Mapping, n_init: int, key: tuple[int, ...] = (0,)
+) -> tuple[LatentNetwork, float]:
+    """Fit the network that a search begins with, from its own tables if it has some of the right size."""
+    names, parents = nodes_in_order(graph, fitter.data)
+    if graph.model is not None and all(graph.model.cards[graph.model.index(name)] == cards[name] for name in cards):
+        tables = tables_in_order(graph.model, names, parents)
+        states = fitter.states(names, dict(cards))
+        network = LatentNetwork(names, states, parents, [name in cards for name in names], tables)
+        return fitter.from_tables(network, first=True)
+    return fitter.from_scratch(names, parents, dict(cards), n_init, key, first=True)
+
+
+def tables_in_order(model: LatentNetwork, names, parents) -> list[np.ndarray]:
+    """Return the tables of a model with nodes and parents in another order."""
+    tables = []
+    for name, above in zip(names, parents, strict=True):
+        node = model.index(name)
+        own = model.parents[node]
+        wanted = [own.index(model.index(names[parent])) for parent in above]
+        table = model.tables[node].reshape(*model.cards[list(own)], -1)
+        tables.append(table.transpose([*wanted, len(own)]).reshape(model.tables[node].shape))
+    return tables

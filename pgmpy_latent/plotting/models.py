@@ -1,0 +1,20 @@
+"""The tree of whatever a picture was asked of."""
+
+from __future__ import annotations
+
+from pgmpy_latent.inference.queries import model_of
+from pgmpy_latent.model.network import LatentNetwork, as_tree
+from pgmpy_latent.model.tree import LatentTree
+
+
+def tree_of(model) -> LatentTree:
+    """Return the tree of a model or fitted learner; networks may be given if no node has several parents.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.datasets import hlc_model
+    >>> tree_of(hlc_model(7, random_state=0))
+    LatentTree(10 nodes, 3 latent, 56 parameters)
+    """
+    found = model_of(model)
+    return as_tree(found) if isinstance(found, LatentNetwork) else found

@@ -1,1 +1,0 @@
-"""Compiled message passing: the one door to compiled code."""

@@ -1,0 +1,171 @@
+"""What a report says, as numbers: everything is computed here once, at its first use."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from pgmpy_latent import scores
+from pgmpy_latent.diagnostics import explain
+from pgmpy_latent.inference.network_engine import NetworkEngine
+from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.baselines import Baseline
+from pgmpy_latent.model.network import LatentNetwork, as_tree
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators import marginals
+from pgmpy_latent.tables.dependence import block_information
+from pgmpy_latent.tables.encode import CategoricalData
+
+#: Most hidden variables that are explained, and most columns that explain one of them; the second of a single one.
+MOST_LATENTS, MOST_COLUMNS, MOST_ITEMS = 24, 8, 30
+#: From this many parameters on the effective dimension, which takes seconds then, is left out.
+MANY_PARAMETERS = 300
+
+
+@dataclass(eq=False)
+class Facts:
+    """A model, the table that it is held against, and the learner that found it, if any.
+
+    Attributes
+    ----------
+    model : LatentTree or LatentNetwork
+        The model; a network without a node of several parents is turned into a tree.
+    data : CategoricalData
+        The table.
+    learner : fitted learner or None
+        Where the model comes from.
+    own_data : bool
+        Whether the table is the one that the learner learned from.
+    command : str or None
+        The command line that the model comes from.
+    """
+
+    model: LatentTree | LatentNetwork
+    data: CategoricalData
+    learner: object | None = None
+    own_data: bool = True
+    command: str | None = None
+
+    def __post_init__(self):
+        if isinstance(self.model, LatentNetwork) and all(len(above) <= 1 for above in self.model.parents):
+            self.model = as_tree(self.model)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether no node has several parents."""
+        return isinstance(self.model, LatentTree)
+
+    @property
+    def hidden(self) -> list[int]:
+        """The hidden nodes."""
+        return np.flatnonzero(self.model.latent).tolist()
+
+    @property
+    def is_latent_class(self) -> bool:
+        """Whether one hidden variable stands above all columns."""
+        hidden = self.hidden
+        return self.is_tree and len(hidden) == 1 and bool((np.delete(self.model.parent, hidden[0]) == hidden[0]).all())
+
+    @property
+    def candidates(self) -> list:
+        """The latent class models that the learner has chosen from, by their numbers of classes, where it did so."""
+        return self.learner.candidates_ if hasattr(self.learner, "chosen_") else []
+
+    @cached_property
+    def engine(self) -> TreeEngine | NetworkEngine:
+        """Model and table, ready to be asked."""
+        return engine_for(self.model, self.data)
+
+    @cached_property
+    def scores(self) -> dict[str, float | None]:
+        """The scores of the model by name; those that are not defined for it are left out."""
+        model, data = self.model, self.data
+        if self.is_tree:
+            effective = model.n_parameters < MANY_PARAMETERS
+            return asdict(scores.summary(model, data, effective=effective))
+        names = ("log_likelihood", "bic", "aic", "caic", "adjusted_bic", "cheeseman_stutz")
+        found = {name: getattr(scores, name)(model, data) for name in names}
+        return {"total_weight": data.total_weight, "n_parameters": model.n_parameters, **found}
+
+    @cached_property
+    def independence(self) -> dict[str, float | None]:
+        """The scores of the model without any dependence: the latent class model with one class."""
+        alone = Baseline("independence")._learn(self.data).tree  # fit would refuse a single row
+        return asdict(scores.summary(alone, self.data, effective=False))
+
+    @cached_property
+    def n_impossible(self) -> int:
+        """How many distinct rows the model rules out."""
+        flat = self.engine.layout.pack(self.model.tables)
+        return int(np.isneginf(self.engine.row_log_likelihoods(flat)).sum())
+
+    @cached_property
+    def shares(self) -> list[np.ndarray]:
+        """P(state) of every node, where the model is a tree; else the mean posterior of the rows for hidden nodes."""
+        if self.is_tree:
+            return list(marginals(self.model))
+        found = [np.empty(0)] * self.model.n_nodes
+        for node, belief in self.beliefs.items():
+            found[node] = self.data.weights @ np.nan_to_num(belief) / self.data.total_weight
+        return found
+
+    @cached_property
+    def beliefs(self) -> dict[int, np.ndarray]:
+        """P(state | distinct row) of the hidden nodes that are explained."""
+        flat = self.engine.layout.pack(self.model.tables)
+        return dict(zip(self.explained, self.engine.beliefs(flat, self.explained), strict=True))
+
+    @cached_property
+    def links(self) -> np.ndarray:
+        """Mutual information of every node of a tree with its parent, in nats; 0 for roots."""
+        found = np.zeros(self.model.n_nodes)
+        for node in np.flatnonzero(self.model.parent >= 0):
+            joint = self.shares[self.model.parent[node]][:, None] * self.model.tables[node]
+            found[node] = block_information(joint, [0], [0])[0, 0]
+        return found
+
+    @cached_property
+    def explained(self) -> list[int]:
+        """The hidden nodes that are explained: all, or those of a large tree with the strongest links."""
+        hidden = self.hidden
+        if len(hidden) <= MOST_LATENTS or not self.is_tree:
+            return hidden[:MOST_LATENTS]
+        strength = self.links.copy()
+        children = np.flatnonzero(self.model.parent >= 0)
+        np.add.at(strength, self.model.parent[children], self.links[children])
+        return sorted(sorted(hidden, key=lambda node: -strength[node])[:MOST_LATENTS])
+
+    @cached_property
+    def informative(self) -> pd.DataFrame:
+        """The columns that say most about the explained hidden variables of a tree."""
+        names = [self.model.names[node] for node in self.explained]
+        return explain.informative_columns(self.model, self.most_columns, latents=names)
+
+    @property
+    def most_columns(self) -> int:
+        """How many columns explain a hidden variable at most: those of a latent class model are all of interest."""
+        return MOST_ITEMS if self.is_latent_class else MOST_COLUMNS
+
+    @property
+    def state(self) -> str:
+        """What a state of a hidden variable is called."""
+        return "Class" if self.is_latent_class else "State"
+
+    @cached_property
+    def column_shares(self) -> list[np.ndarray]:
+        """The shares of the states of every column among its filled cells; zeros for a column without any."""
+        found = []
+        for codes, card in zip(self.data.codes.T, self.data.cards, strict=True):
+            filled = codes >= 0
+            counts = np.bincount(codes[filled], self.data.weights[filled], minlength=int(card))
+            found.append(counts / max(counts.sum(), np.finfo(float).tiny))
+        return found
+
+    @cached_property
+    def missing_shares(self) -> np.ndarray:
+        """The share of the weight that lacks each column."""
+        return self.data.weights @ (self.data.codes < 0) / self.data.total_weight

@@ -1,0 +1,148 @@
+"""How models and learners look in a notebook: short HTML, in which every name is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from html import escape
+
+import numpy as np
+
+from pgmpy_latent.diagnostics.explain import counted, is_leaf, shown
+from pgmpy_latent.learners.fitted import unfinished_words
+from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.model.tree import LatentTree, Named
+from pgmpy_latent.operators import marginals
+
+#: Most nodes on which something hangs that are listed; in larger trees only their number is given.
+MOST_INNER = 500
+#: Trees with at most so many of them are shown unfolded.
+UNFOLDED = 12
+#: Most hidden variables, or nodes of a network, of a table.
+MOST_ROWS = 20
+#: Most columns named in one line.
+MOST_NAMES = 40
+#: Most states whose shares are given.
+MOST_SHARES = 12
+
+
+def model_html(model: LatentTree | LatentNetwork) -> str:
+    """Return a model as HTML: its size, a table of its hidden variables, and the tree as a list that can be folded.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.datasets import hlc_model
+    >>> text = model_html(hlc_model(7, random_state=0))
+    >>> "3 hidden variables, 7 columns, 56 parameters" in text, text.count("<details")
+    (True, 3)
+    """
+    parts = [f"<b>{type(model).__name__}</b>: {_size(model)}"]
+    if isinstance(model, LatentTree):
+        parts += [_hidden_table(model), _tree_list(model)]
+    else:
+        parts.append(_node_table(model))
+    return _block(parts)
+
+
+def learner_html(learner, settings: str) -> str:
+    """Return a learner as HTML: its settings as scikit-learn shows them and, once it is fitted, what it found.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import RandomStarts
+    >>> learner_html(RandomStarts(), "<p>settings</p>")
+    '<p>settings</p>'
+    """
+    model = vars(learner).get(learner._holder)
+    if model is None:
+        return settings
+    facts = [f"BIC {learner.bic_:,.2f}", f"log-likelihood {learner.log_likelihood_:,.2f}", _size(model)]
+    found = f"<b>Found</b>: {', '.join(facts)}"
+    lines = [found, *filter(None, [escape(unfinished_words(learner))])]
+    table = _hidden_table(model) + _tree_list(model) if isinstance(model, LatentTree) else _node_table(model)
+    return settings + _block([*lines, table])
+
+
+def _block(parts: Iterable[str]) -> str:
+    return "".join(f"<div>{part}</div>" for part in parts if part)
+
+
+def _size(model: Named) -> str:
+    numbers = (len(model.latent_names), "hidden variable"), (len(model.observed_names), "column")
+    return ", ".join([*(counted(*number) for number in numbers), counted(model.n_parameters, "parameter")])
+
+
+def _name(name: Hashable) -> str:
+    return escape(shown(name))
+
+
+def _names(names: Sequence[Hashable]) -> str:
+    """Return names in a line, not more than can be read."""
+    line = ", ".join(map(_name, names[:MOST_NAMES]))
+    return line if len(names) <= MOST_NAMES else f"{line} and {len(names) - MOST_NAMES:,} more"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f'<th style="text-align:left">{cell}</th>' for cell in header)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _shares(distribution: np.ndarray) -> str:
+    shares = ", ".join(f"{share:.0%}" for share in distribution[:MOST_SHARES])
+    return shares if len(distribution) <= MOST_SHARES else f"{shares}, …"
+
+
+def _hidden_table(tree: LatentTree) -> str:
+    """Return the hidden variables with their states, unless there are too many."""
+    hidden = np.flatnonzero(tree.latent).tolist()
+    if not 0 < len(hidden) <= MOST_ROWS:
+        return ""
+    shares = marginals(tree)
+    rows = [(_name(tree.names[at]), str(tree.cards[at]), _shares(shares[at])) for at in hidden]
+    return _table(["hidden variable", "states", "shares"], rows)
+
+
+def _tree_list(tree: LatentTree) -> str:
+    """Return the tree as nested lists; what hangs on a node is folded below it."""
+    inner = [node for node in range(tree.n_nodes) if not is_leaf(tree, node)]
+    if len(inner) > MOST_INNER:
+        return "The tree is too large to be listed here; plotting.plot_tree draws its largest parts."
+    state = " open" if len(inner) <= UNFOLDED else ""
+    pieces: list[str] = []
+    # a stack of nodes and of what closes them, as trees can be deeper than Python's recursion
+    ahead: list[int | str] = [node for node in tree.roots[::-1].tolist() if not is_leaf(tree, node)]
+    while ahead:
+        at = ahead.pop()
+        if isinstance(at, str):
+            pieces.append(at)
+            continue
+        below = tree.child_lists[at]
+        title = f"<b>{_name(tree.names[at])}</b>" + (f" ({tree.cards[at]})" if tree.latent[at] else "")
+        leaves = [tree.names[child] for child in below if is_leaf(tree, child)]
+        pieces.append(f'<details{state}><summary>{title}</summary><ul style="margin:0">')
+        pieces.append(f"<li>{_names(leaves)}</li>" if leaves else "")
+        ahead.append("</ul></details>")
+        for child in reversed(below):
+            if not is_leaf(tree, child):
+                ahead += ["</li>", child, "<li>"]
+    if alone := [tree.names[node] for node in tree.roots.tolist() if is_leaf(tree, node)]:
+        pieces.append(f"<div>independent: {_names(alone)}</div>")
+    return "".join(pieces)
+
+
+def _node_table(network: LatentNetwork) -> str:
+    """Return the nodes of a network with their parents, the hidden ones first."""
+    order = np.argsort(~network.latent, kind="stable").tolist()
+    rows = [
+        (
+            f"<b>{_name(network.names[at])}</b>" if network.latent[at] else _name(network.names[at]),
+            "hidden" if network.latent[at] else "column",
+            str(network.cards[at]),
+            _names([network.names[above] for above in network.parents[at]]),
+        )
+        for at in order[:MOST_ROWS]
+    ]
+    left = len(order) - len(rows)
+    return _table(["node", "", "states", "parents"], rows) + (f"and {counted(left, 'further node')}" if left else "")

@@ -1,0 +1,1 @@
+"""What every part runs on: arrays, files, settings, workers, checkpoints."""

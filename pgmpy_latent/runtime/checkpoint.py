@@ -1,0 +1,352 @@
+"""Searches in files: what a search needs to go on where it was, written whole or not at all.
+
+A file belongs to a learner with certain settings and to certain data, its *fingerprint*; the number of jobs, the time
+limit, progress bars and the path of the file do not count. It holds the last state of the search (the model, its score,
+what the policy remembers), the history so far, and the entropy that seeds are made from; and a digest of all this, so
+that a file of which a bit has changed is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
+from pgmpy_latent.runtime.arrays import ROUNDING
+from pgmpy_latent.runtime.files import check_writable, kind_of, name_beside, remove_unfinished, write_whole
+from pgmpy_latent.runtime.fingerprint import Fingerprint
+from pgmpy_latent.runtime.lossless_json import back, plain
+
+FORMAT, VERSION = "pgmpy_latent search", 2
+#: What stands in the place of the digest while it is computed.
+NO_DIGEST = "0" * 64
+#: What to do about a file that cannot be taken up.
+REMEDY = "Remove it, or name another file."
+#: Most seconds of a search that a kill may cost, besides the step that was under way.
+MOST_SECONDS = 60.0
+#: Share of the time that may go into writing.
+SHARE = 0.01
+
+
+# States ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a search stands.
+
+    Attributes
+    ----------
+    tree : model or None
+        The current model, of a type that ``lossless_json.register`` was told of; None if there is none.
+    score, log_likelihood : float
+        Of the current model; larger is better.
+    step : int
+        Number of models accepted so far; seeds depend on it.
+    memory : dict
+        What the policy wants to know later: plain numbers, words, lists and dicts of them.
+    finished : bool
+        Whether the search has ended by itself.
+    """
+
+    tree: Any
+    score: float
+    log_likelihood: float
+    step: int = 0
+    memory: dict = field(default_factory=dict)
+    finished: bool = False
+
+
+# The file -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a file holds: the state of a search, its history, and the entropy of its seeds."""
+
+    state: State
+    history: list[dict]
+    entropy: int
+
+
+class Checkpoint:
+    """The file of one search.
+
+    Parameters
+    ----------
+    path : path-like
+        Its folder must exist. A file that is there already is taken up, or refused; it is never overwritten by
+        another search.
+    mark : Fingerprint
+        Whose search it is.
+    clock : callable
+        Tells the time in seconds.
+    """
+
+    def __init__(self, path, mark: Fingerprint, clock: Callable[[], float] = time.monotonic):
+        self.path = Path(path)
+        self.mark = mark
+        self.entropy = 0
+        self._clock = clock
+        self._waiting: tuple[State, list[dict]] | None = None
+        self._due, self._latest = -math.inf, -math.inf
+        self._lock = threading.Lock()
+        self._failed = False
+        self._superseded: list[Path] = []
+
+    def take_up(self, entropy: int, seeded: bool = False) -> Saved | None:
+        """Return the search in the file if there is one, and make sure that the file can be written.
+
+        Parameters
+        ----------
+        entropy : int
+            Of the seeds, should the search begin anew.
+        seeded : bool
+            Whether somebody gave the seed, which the file must agree with.
+        """
+        check_checkpoint(self.path)
+        saved = self._read() if self.path.exists() else None
+        if saved is None or not saved.state.finished:
+            check_writable(self.path, "checkpoint")
+        remove_unfinished(self.path)
+        if saved is not None:  # a kill may have come before it was removed
+            self.beside("start").unlink(missing_ok=True)
+        if saved is not None and seeded and saved.entropy != entropy:
+            raise self.damage(f"its seeds come from {saved.entropy}, not from {entropy}")
+        self.entropy = entropy if saved is None else saved.entropy
+        return saved
+
+    def damage(self, problem: str) -> CheckpointError:
+        """Return the error that says what is wrong with the file, and what to do."""
+        return CheckpointError(f"checkpoint {str(self.path)!r} is damaged ({problem}). {REMEDY}")
+
+    @contextmanager
+    def checking(self) -> Iterator[None]:
+        """Let whatever fails while the file is checked be said to be the file's fault."""
+        try:
+            yield
+        except CheckpointError:
+            raise
+        except Exception as error:  # of whatever kind nonsense leads to
+            raise self.damage(f"{type(error).__name__}: {error}") from error
+
+    @contextmanager
+    def taken_up(self) -> Iterator[None]:
+        """Let whatever ends a search that was taken up name the file that it came from."""
+        try:
+            yield
+        except (CheckpointError, MemoryError, OSError):  # the last two are about the machine, not about the file
+            raise
+        except Exception as error:
+            raise CheckpointError(
+                f"the search in checkpoint {str(self.path)!r} cannot go on ({type(error).__name__}: {error}). {REMEDY}"
+            ) from error
+
+    def beside(self, purpose: str) -> Path:
+        """Return the path of another file, for what comes before the search; it is removed when this one is written.
+
+        Examples
+        --------
+        >>> Checkpoint("search.json", Fingerprint("EAST", "", {})).beside("start").name
+        'search.json.start'
+        """
+        path = self.path.with_name(name_beside(self.path.name, f".{purpose}"))
+        self._superseded.append(path)
+        return path
+
+    def keep(self, state: State, history: list[dict], last: bool = False) -> None:
+        """Write a state, now or when writing has become cheap compared with the search; the last one now."""
+        self._waiting = (state, list(history))
+        self.tend(last)
+
+    @property
+    def due(self) -> bool:
+        """Whether writing has become cheap compared with the search."""
+        return self._clock() >= self._due
+
+    def tend(self, now: bool = False) -> None:
+        """Write what waits, if it is time; threads may call this whenever they like."""
+        if self._waiting is None or not (now or self.due):
+            return
+        if not self._lock.acquire(blocking=now):
+            return
+        try:
+            waiting, self._waiting = self._waiting, None
+            if waiting is not None:
+                began = self._clock()
+                self._write(*waiting)
+                self._due = self._clock() + min(MOST_SECONDS, (self._clock() - began) / SHARE)
+        finally:
+            self._lock.release()
+
+    def _write(self, state: State, history: list[dict]) -> None:
+        try:
+            write_whole(self.path, self._content(state, history))
+        except OSError as error:
+            if not self._failed:
+                warnings.warn(
+                    f"the checkpoint {str(self.path)!r} cannot be written ({error}); the search goes on, and what was "
+                    "written before stays. Make room, and fit again to write it.",
+                    CheckpointWarning,
+                    stacklevel=2,
+                )
+            self._failed = True
+            return
+        while self._superseded:
+            self._superseded.pop().unlink(missing_ok=True)
+
+    def _content(self, state: State, history: list[dict]) -> bytes:
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "digest": NO_DIGEST,
+            "learner": self.mark.learner,
+            "data": self.mark.data,
+            "settings": dict(self.mark.settings),
+            "entropy": self.entropy,
+            "finished": state.finished,
+            "step": state.step,
+            "score": plain(state.score),
+            "log_likelihood": plain(state.log_likelihood),
+            "memory": plain(state.memory),
+            "history": [plain(entry) for entry in history],
+            "model": plain(state.tree),
+        }
+        lines = [f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in document.items()]
+        content = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+        return content.replace(NO_DIGEST.encode(), digest_of(content, NO_DIGEST).encode(), 1)
+
+    def _read(self) -> Saved:
+        document = self._document()
+        with self.checking():
+            found = Fingerprint(document["learner"], document["data"], document["settings"])
+            differences = found.differences(self.mark)
+            if differences:
+                words = f"belongs to another search: {'; '.join(differences)}"
+                raise CheckpointError(f"checkpoint {str(self.path)!r} {words}. {REMEDY}")
+            state = State(
+                back(document["model"]),
+                back(document["score"]),
+                back(document["log_likelihood"]),
+                document["step"],
+                back(document["memory"]),
+                document["finished"],
+            )
+            history = [back(entry) for entry in document["history"]]
+            saved = Saved(state, history, document["entropy"])
+            _check_kinds(saved)
+            return saved
+
+    def _document(self) -> dict:
+        """Return the parsed file; raise if it is none of ours, or not as it was written."""
+        where = f"checkpoint {str(self.path)!r}"
+        try:
+            content = self.path.read_bytes()
+            document = json.loads(content.decode())
+        except OSError as error:
+            raise CheckpointError(f"{where} cannot be read ({error.strerror or error}). Name another file.") from None
+        except (ValueError, RecursionError) as error:
+            raise CheckpointError(f"{where} is not JSON, or cut short ({error}). {REMEDY}") from None
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise CheckpointError(f"{where} is not the file of a search. Name another file.")
+        version = document.get("version")
+        if type(version) is not int or not 1 <= version <= VERSION:
+            newer = type(version) is int and version > VERSION
+            words = "was written by a newer pgmpy_latent; upgrade it" if newer else "has an unknown version"
+            raise CheckpointError(f"{where} {words} (version {version!r}, this is {VERSION}). {REMEDY}")
+        if version < VERSION:
+            words = f"was written by an older pgmpy_latent (version {version}, this is {VERSION})"
+            raise CheckpointError(f"{where} {words}, whose searches cannot be gone on with. {REMEDY}")
+        digest = document.get("digest")
+        if not isinstance(digest, str) or digest != digest_of(content, digest):
+            raise self.damage("its digest is not that of its content")
+        return document
+
+
+def digest_of(content: bytes, written: str) -> str:
+    """Return the digest of a file: SHA-256 of its bytes with zeros in the place of the digest that is written there.
+
+    Examples
+    --------
+    >>> first = digest_of(b'{"digest": "", "score": 1}', "")
+    >>> first == digest_of(b'{"digest": "", "score": 2}', "")
+    False
+    """
+    return hashlib.sha256(content.replace(written.encode(), NO_DIGEST.encode(), 1)).hexdigest()
+
+
+def check_checkpoint(path) -> None:
+    """Raise if a checkpoint is not the path of a file, or something other than a file stands there.
+
+    Examples
+    --------
+    >>> check_checkpoint(os.curdir)
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.CheckpointError: checkpoint '.' is a folder, not a file. Name another file.
+    """
+    if path is None:
+        return
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise ValueError(f"checkpoint is {path!r}; give the path of a file, as 'search.json', or None")
+    try:
+        found = kind_of(path)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"checkpoint {os.fsdecode(path)!r} cannot be used: {error}. Name another file.") from None
+    if found is not None:
+        raise CheckpointError(f"checkpoint {os.fsdecode(path)!r} is {found}, not a file. Name another file.")
+
+
+# What a file must hold ----------------------------------------------------------------------------
+
+#: What every entry of a history says, and how.
+ENTRY = {"step": int, "operator": str, "score": float, "log_likelihood": float, "n_parameters": int, "seconds": float}
+
+
+def _check_kinds(saved: Saved) -> None:
+    """Raise if what was read is not of the kinds that a search writes."""
+    state = saved.state
+    for name, value in {"step": state.step, "entropy": saved.entropy}.items():
+        if type(value) is not int or value < 0:
+            raise ValueError(f"its {name} is {value!r}")
+    if type(state.finished) is not bool or not isinstance(state.memory, dict):
+        raise ValueError("its memory is not what a search writes")
+    for name in ("score", "log_likelihood"):
+        if type(getattr(state, name)) is not float:
+            raise ValueError(f"its {name} is {getattr(state, name)!r}")
+    before = 0.0
+    for entry in saved.history:
+        good = isinstance(entry, dict) and {*entry} == {*ENTRY, "target"}
+        if not good or not all(type(entry[name]) is kind for name, kind in ENTRY.items()):
+            raise ValueError("its history is not what a search writes")
+        if not all(0 <= entry[name] < 2**63 for name in ("step", "n_parameters")):
+            raise ValueError("its history counts what cannot be counted")
+        if not before <= entry["seconds"] < math.inf:
+            raise ValueError("the clock of its history does not go on")
+        before = entry["seconds"]
+    if (state.tree is None) != (not saved.history):
+        raise ValueError("it has a model without a history, or a history without a model")
+
+
+def check_number_again(name: str, written: float, computed: float) -> None:
+    """Raise if a number in a file is not what comes out when it is computed again.
+
+    Examples
+    --------
+    >>> check_number_again("score", -1000.0, -1000.0 - 1e-9)
+    >>> check_number_again("score", 0.0, -1000.0)
+    Traceback (most recent call last):
+    ValueError: its score is 0.0, and should be -1000.0
+    """
+    near = math.isfinite(computed) and abs(written - computed) <= ROUNDING * max(1.0, abs(computed))
+    if written != computed and not near:
+        raise ValueError(f"its {name} is {written!r}, and should be {float(computed)!r}")

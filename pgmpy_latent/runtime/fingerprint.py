@@ -1,0 +1,149 @@
+"""Whose search it is: a learner with certain settings, and certain data.
+
+The number of jobs, the time limit, progress bars and the path of the file do not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import networkx as nx
+import numpy as np
+from joblib import wrap_non_picklable_objects
+
+from pgmpy_latent.exceptions import CheckpointError
+from pgmpy_latent.runtime.lossless_json import is_registered, plain
+
+#: Rows that a fingerprint looks at at a time.
+BLOCK = 65_536
+#: Settings that change how a search runs, but not what it finds.
+NOT_COUNTED = ("n_jobs", "time_limit", "show_progress", "checkpoint")
+#: Settings that may hold a model.
+MODELS = ("start", "skeleton", "base", "network")
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Whose search it is.
+
+    Attributes
+    ----------
+    learner : str
+        Name of the class.
+    data : str
+        Digest of columns, states, rows and weights.
+    settings : dict of str to str
+        The constructor's arguments in words, but for those that do not change what is found.
+    """
+
+    learner: str
+    data: str
+    settings: Mapping[str, str]
+
+    @property
+    def is_given_a_model(self) -> bool:
+        """Whether the learner was told where to begin, and so what hidden variables and their states are called."""
+        return any(self.settings.get(name, "None") != "None" for name in MODELS)
+
+    def differences(self, other: Fingerprint) -> list[str]:
+        """Return, in words, in what another fingerprint differs from this one."""
+        found = []
+        if other.learner != self.learner:
+            return [f"learner {self.learner}, not {other.learner}"]
+        for name in sorted({*self.settings, *other.settings}):
+            ours, theirs = self.settings.get(name, "nothing"), other.settings.get(name, "nothing")
+            if ours != theirs:
+                found.append(f"{name}={ours}, not {theirs}")
+        if other.data != self.data:
+            found.append(f"another table, data {self.data}, not {other.data}")
+        return found
+
+
+class Identified(Protocol):
+    """Data that say what tells them from other data."""
+
+    def identity(self) -> tuple[str, Sequence[np.ndarray]]:
+        """Return text and arrays that together are the same for the same data only."""
+
+
+def fingerprint(learner, data: Identified) -> Fingerprint:
+    """Return the fingerprint of a learner and its data.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy_latent import BinG, encode
+    >>> found = fingerprint(BinG(n_jobs=2), encode(pd.DataFrame({"x": ["a", "b"]})))
+    >>> found.learner, found.settings["simplify"], "n_jobs" in found.settings
+    ('BinG', 'False', False)
+    """
+    text, arrays = data.identity()
+    return fingerprint_of(learner, text, *arrays)
+
+
+def fingerprint_of(learner, words: str, *arrays: np.ndarray) -> Fingerprint:
+    """Return the fingerprint of a learner and of data of any kind, given as words and arrays."""
+    settings = {name: value for name, value in learner.get_params(deep=False).items() if name not in NOT_COUNTED}
+    described = {name: _described(value) for name, value in sorted(settings.items())}
+    digest = hashlib.sha256(words.encode())
+    for array in arrays:
+        for first in range(0, len(array), BLOCK):  # a copy of a large table would take eight times its memory
+            block = array[first : first + BLOCK]
+            digest.update(np.ascontiguousarray(block, np.int64 if block.dtype.kind in "iub" else None).tobytes())
+    return Fingerprint(type(learner).__name__, digest.hexdigest()[:16], described)
+
+
+def _described(value) -> str:
+    """Return words that are the same in every run, for whatever a setting may be."""
+    if is_registered(value):
+        return f"{type(value).__name__} {hashlib.sha256(json.dumps(plain(value)).encode()).hexdigest()[:16]}"
+    if isinstance(value, nx.Graph):
+        parts = [sorted(map(repr, value.nodes)), sorted(map(repr, value.edges))]
+        parts += [sorted(repr(cpd) + repr(cpd.values.tolist()) for cpd in getattr(value, "cpds", []))]
+        return f"{type(value).__name__} {hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
+    if all(hasattr(value, name) for name in ("variables", "state_names", "values")):  # a table of pgmpy's
+        return f"{type(value).__name__}({_described([value.variables, value.state_names, value.values.tolist()])})"
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        fitted = next((getattr(value, name) for name in ("tree_", "network_") if hasattr(value, name)), None)
+        own = {name: _described(own) for name, own in sorted(value.get_params(deep=False).items())}
+        counted = ", ".join(f"{name}={own[name]}" for name in own if name not in NOT_COUNTED)
+        return f"{type(value).__name__}({counted})" + ("" if fitted is None else f" with {_described(fitted)}")
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(sorted(f"{_described(key)}: {_described(own)}" for key, own in value.items())) + "}"
+    if isinstance(value, (set, frozenset)):
+        return "{" + ", ".join(sorted(map(_described, value))) + "}"
+    if isinstance(value, (list, tuple, range)):
+        return "[" + ", ".join(map(_described, value)) + "]"
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)
+    if not (callable(value) and hasattr(value, "__qualname__")):
+        return f"{type(value).__name__} {_digest_of(value)}"
+    name = f"{value.__module__}.{value.__qualname__}"
+    return name if _can_be_imported(value) else f"{name} {_digest_of(value)}"
+
+
+def _can_be_imported(value) -> bool:
+    """Tell whether a function or class is what its name says, in every run; those of a script may have changed."""
+    if value.__module__ == "__main__":
+        return False
+    module = sys.modules.get(value.__module__ or "")
+    return module is not None and getattr(module, value.__qualname__, None) is value
+
+
+def _digest_of(value) -> str:
+    """Return a fingerprint of what an object holds; of a function without a name, of its code."""
+    try:
+        return hashlib.sha256(pickle.dumps(wrap_non_picklable_objects(value, keep_wrapper=False))).hexdigest()[:16]
+    except Exception as error:  # of whatever kind packing fails with
+        raise CheckpointError(
+            f"a checkpoint must tell settings apart, and {value!r} cannot be packed ({error}); give a function of a "
+            "module, or learn without a checkpoint"
+        ) from error

@@ -1,0 +1,1 @@
+"""Which number of classes, and how sure a learned tree is."""

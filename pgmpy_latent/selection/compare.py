@@ -1,0 +1,416 @@
+"""One table to choose the number of classes."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from tqdm.auto import tqdm
+
+from pgmpy_latent import scores
+from pgmpy_latent.diagnostics.goodness import chi_squared_p, degrees_of_freedom, deviance_and_pearson
+from pgmpy_latent.diagnostics.resampling import batches, n_rows_of
+from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.ascent import same_value
+from pgmpy_latent.em.few_rows import warn_of_few_rows
+from pgmpy_latent.em.starts import random_memberships
+from pgmpy_latent.exceptions import RegularityWarning
+from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.cardinality.random_starts import RandomStarts, with_cards
+from pgmpy_latent.learners.cardinality.split_merge import SplitMerge
+from pgmpy_latent.learners.skeletons import one_state_tree
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators import bound_from_cards, canonical_states, marginals, split_state
+from pgmpy_latent.runtime import parallel
+from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number, whole_seed
+from pgmpy_latent.selection.class_choice import caveats, recommended
+from pgmpy_latent.selection.class_draws import DRAW_TOL, Refit, refitted
+from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.survey import Survey
+
+#: Beyond this many parameters, whether they can be told apart is not found out: it would take longer than the fit.
+MOST_PARAMETERS = 500
+#: Columns of the table and their types.
+COLUMNS = {
+    "log_likelihood": "float64", "n_parameters": "int64", "bic": "float64", "aic": "float64", "caic": "float64",
+    "adjusted_bic": "float64", "icl": "float64", "cheeseman_stutz": "float64", "relative_entropy": "float64",
+    "smallest_share": "float64", "n_best": "int64", "n_starts": "int64", "effective_dimension": "Int64",
+    "identified": "boolean", "g2": "float64", "x2": "float64", "df": "Int64", "g2_p": "float64", "x2_p": "float64",
+    "blrt": "float64", "blrt_p": "float64", "found_by": object, "seconds": "float64",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """How models are fitted."""
+
+    method: str
+    n_init: int
+    prior: float
+    entropy: int
+    n_jobs: int | None
+
+    @property
+    def of_learners(self) -> dict:
+        return {"prior": self.prior, "random_state": self.entropy, "n_jobs": self.n_jobs, "show_progress": False}
+
+    def seed(self, *key: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self.entropy, spawn_key=key)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A fitted model of one size, and how it was found."""
+
+    tree: LatentTree
+    log_likelihood: float
+    found_by: str
+    n_best: int
+    n_starts: int
+    interrupted: bool
+
+
+def compare_classes(
+    X,
+    n_classes: Iterable[int] = range(1, 9),
+    *,
+    sample_weight=None,
+    weight_kind: str | None = None,
+    strata=None,
+    cluster=None,
+    method: str = "both",
+    n_init: int = 16,
+    prior: float | None = None,
+    n_bootstrap: int = 0,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    show_progress: bool = True,
+    return_models: bool = False,
+    missing=None,
+    allow_many_states=None,
+):
+    """Fit latent class models with several numbers of classes and put what speaks for each side by side.
+
+    Parameters
+    ----------
+    X : DataFrame, array or CategoricalData
+        A row per observation; missing cells are fine.
+    n_classes : iterable of int
+        Numbers of classes to compare.
+    sample_weight : array, shape (n_rows,), optional
+        Weights of the rows, or the name of the column that holds them.
+    weight_kind, strata, cluster
+        What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. Criteria use the effective
+        number of rows of sampling weights. Strata and clusters change nothing here: neither criteria nor tests know
+        that rows of a cluster are alike.
+    method : {"both", "random", "split"}
+        EM from random starts for every number, from splits of the classes of the model before (:class:`SplitMerge`),
+        or the better of the two, so that more classes never describe the table worse.
+    n_init : int
+        Number of random starts, all of which go on to their ends.
+    prior : float, optional
+        Dirichlet pseudo-count of every table entry; None is maximum likelihood.
+    n_bootstrap : int
+        Number of tables that are drawn from every model, for p-values. 0 draws none; 100 are enough for a decision at
+        the level of 0.05, and take some seconds where tables are small.
+    random_state : int, optional
+        Same seed, same table.
+    n_jobs : int, optional
+        Threads; the result does not depend on it.
+    show_progress : bool
+        Whether work of more than two seconds shows a bar.
+    return_models : bool
+        Whether to return the models as well.
+    missing : value, list of values, or dict of column to either, optional
+        Values that count as missing cells, as ``{"age": [99, -1]}``; the models keep them. See :meth:`SplitMerge.fit`.
+    allow_many_states : bool or list of columns, optional
+        Which columns are categories although they look like identifiers, dates or measurements.
+
+    Returns
+    -------
+    table : DataFrame
+        A row per number of classes, with these columns.
+
+        - ``best``: marks the recommended row, the one with the best BIC. ``table.attrs["recommended"]`` is its number
+          of classes, and ``table.attrs["reason"]`` says why, and what speaks against it.
+        - ``log_likelihood``, ``bic``, ``aic``, ``caic``, ``adjusted_bic``, ``icl``, ``cheeseman_stutz``: larger is
+          better (see :mod:`pgmpy_latent.scores`); ``n_parameters``.
+        - ``relative_entropy``: 1 where every row belongs to one class; ``smallest_share``: of the smallest class.
+        - ``n_best`` of ``n_starts`` random starts reached the best value. Few are a hint that it may not be the
+          global maximum; none, that splits found a better one.
+        - ``effective_dimension``: how many of the parameters the columns can tell apart, and ``identified``: whether
+          all of them. Not computed, NA, above 500 parameters.
+        - ``g2``, ``x2``: the likelihood-ratio and Pearson statistics of all cells; ``df``: the number of cells less 1
+          and less the effective dimension; ``g2_p``, ``x2_p``: small if the table deviates from the model by more
+          than chance. From the bootstrap, if there is one; else by the chi-squared distribution, and NaN where it says
+          little (fewer than 5 rows per cell, or no degrees of freedom). With missing cells there is no table of cells
+          to compare with: all five are NaN.
+        - ``blrt``: twice the gain in log-likelihood over the next smaller model of the table; ``blrt_p``: small if
+          tables drawn from that smaller model do not show such a gain (bootstrap likelihood-ratio test). NaN in the
+          first row and without a bootstrap.
+        - ``found_by``: "random starts" or "splits"; ``seconds``: for the fit and the tables drawn from it.
+    models : dict of int to LatentTree
+        Only if asked for.
+
+    Notes
+    -----
+    The bootstrap is parametric. From each model ``n_bootstrap`` tables are drawn, with as many rows as the given one
+    and with its patterns of gaps. To each of them this model is fitted, and the next larger one of the comparison, from
+    several starts. With ``B`` tables, a p-value is ``(1 + #{drawn >= observed}) / (1 + B)``, where values that differ
+    by less than EM's tolerance count as equal. Where weights count rows, a table has as many rows as they sum to,
+    rounded; with sampling weights, each drawn row gets the weight and the gaps of a row of the table.
+
+    Ctrl-C returns what is there, with a warning: finished rows of the table, and p-values from the draws that were
+    finished.
+
+    References
+    ----------
+    McLachlan, G. J. (1987). On bootstrapping the likelihood ratio test statistic for the number of components in a
+    normal mixture. Applied Statistics, 36(3), 318-324.
+    Nylund, K. L., Asparouhov, T. and Muthén, B. O. (2007). Deciding on the number of classes in latent class analysis
+    and growth mixture modeling. Structural Equation Modeling, 14(4), 535-569.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import compare_classes, datasets
+    >>> survey = datasets.load_anes96().iloc[:, :4]
+    >>> table = compare_classes(survey, range(1, 4), n_init=4)
+    >>> table.index.tolist(), bool((table["log_likelihood"].diff().dropna() >= 0).all())
+    ([1, 2, 3], True)
+    >>> table = compare_classes(survey, [1, 2], n_init=4, n_bootstrap=19)
+    >>> table["blrt_p"].tolist()
+    [nan, 0.05]
+    """
+    sizes = _checked_sizes(n_classes)
+    if method not in ("both", "random", "split"):
+        raise ValueError(f"method is {method!r}; give 'both', 'random' or 'split'")
+    check_number("n_bootstrap", n_bootstrap, 0, whole=True)
+    entropy = np.random.SeedSequence(whole_seed(random_state)).entropy
+    settings = _Settings(method, n_init, 0.0 if prior is None else prior, entropy, n_jobs)
+    learner = RandomStarts(n_init=n_init, **settings.of_learners)
+    learner._check_settings()
+    survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+    options = {"missing": missing, "allow_many_states": allow_many_states}
+    data = learner._check_fit_data(X, sample_weight, **options, **survey)
+    if n_bootstrap:
+        n_rows_of(data)  # raises
+    found, seconds = _fit_all(sizes, data, settings, show_progress)
+    _warn_of_too_many(list(found), data)
+    refits = _bootstrap(found, data, settings, n_bootstrap, seconds, show_progress) if n_bootstrap else {}
+    table = _table(found, data, seconds)
+    _fill_in_p_values(table, refits)
+    table.attrs["recommended"], reason = recommended(table)
+    table.attrs["reason"] = " ".join([reason, *caveats(data, n_bootstrap)])
+    table.insert(0, "best", table.index == table.attrs["recommended"])
+    models = {size: replace(one.tree, missing=data.missing) for size, one in found.items()}
+    best = table.attrs["recommended"]
+    warn_of_few_rows(models[best], data.total_weight, called=f"the recommended model, of {best} classes,", stacklevel=2)
+    return (table, models) if return_models else table
+
+
+def _fit_all(sizes: Sequence[int], data: CategoricalData, settings: _Settings, show_progress: bool):
+    """Return the model of every size and the seconds it took; after Ctrl-C, of those that were finished."""
+    found: dict[int, _Found] = {}
+    seconds: dict[int, float] = {}
+    smaller: LatentTree | None = None
+    for size in tqdm(sizes, desc="classes", disable=not show_progress, delay=PROGRESS_DELAY, leave=False):
+        began = time.perf_counter()
+        interrupted = False
+        try:
+            one = _fitted(size, smaller, data, settings)
+            interrupted = one.interrupted
+            if not (interrupted and found):  # a size that was not finished is shown only if there is no other
+                found[size], smaller = one, one.tree
+                seconds[size] = time.perf_counter() - began
+        except KeyboardInterrupt:
+            interrupted = True
+            if not found:
+                raise
+        if interrupted:
+            warnings.warn(
+                f"Ctrl-C stopped the comparison at {size} classes; the table holds {', '.join(map(str, found))}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+            break
+    return found, seconds
+
+
+def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settings: _Settings) -> _Found:
+    """Return the best model of one size."""
+    trees: dict[str, LatentTree] = {}
+    ends, interrupted = np.empty(0), False
+    with warnings.catch_warnings(), one_blas_thread():
+        warnings.simplefilter("ignore", RegularityWarning)  # one for all sizes comes at the end
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if settings.method != "split":
+            trees["random starts"], found = _from_random_starts(size, data, settings)
+            ends, interrupted = found.final_objectives, found.interrupted
+        if settings.method != "random" and not interrupted:
+            learner = SplitMerge(  # split classes until there are as many as wanted, whatever the penalty would say
+                start=smaller, max_states=size, scoring_method=scores.log_likelihood, merge=False, regular=False,
+                **settings.of_learners,
+            )._fit(data)  # fmt: skip
+            trees["splits"] = _with_classes(learner.tree_, size)
+            interrupted = learner.stopped_ is not None
+    values = {name: scores.log_likelihood(tree, data) for name, tree in trees.items()}
+    chosen = max(values, key=values.get)
+    flat = np.concatenate([table.ravel() for table in trees[chosen].tables])
+    best = values[chosen] + em.log_prior(flat, settings.prior)
+    n_best = int(same_value(ends, best).sum())
+    return _Found(trees[chosen], values[chosen], chosen, n_best, len(ends), interrupted)
+
+
+def _from_random_starts(size: int, data: CategoricalData, settings: _Settings) -> tuple[LatentTree, em.Fit]:
+    """Fit a model from random starts, all of which go on to their ends."""
+    shape = one_state_tree(None, data)
+    shape = with_cards(shape, np.where(shape.latent, size, shape.cards))
+    engine, codes = engine_for(shape, data), data.codes_of(shape.names)
+    starts = [
+        random_memberships(
+            shape.parents, shape.cards, codes, data.weights, data.row_keys, settings.seed(0, size, number)
+        )
+        for number in range(settings.n_init if size > 1 else 1)
+    ]
+    found = em.fit(engine, np.stack(starts), prior=float(settings.prior), retry=True, n_jobs=settings.n_jobs)
+    tree = canonical_states(shape.with_tables(engine.layout.unpack(found.tables)))
+    return shape.with_tables(tree.tables), found  # states are numbered in their new order
+
+
+def _with_classes(tree: LatentTree, size: int) -> LatentTree:
+    """Return the tree with as many classes as wanted: where no split helped, a class is there twice."""
+    hidden = tree.latent_names[0]
+    while tree.cards[tree.index(hidden)] < size:
+        tree = split_state(tree, hidden, tree.state_names[tree.index(hidden)][0], direction={})
+    return tree
+
+
+def _bootstrap(
+    found: dict[int, _Found],
+    data: CategoricalData,
+    settings: _Settings,
+    n_bootstrap: int,
+    seconds: dict[int, float],
+    show_progress: bool,
+) -> dict[int, Refit]:
+    """Return what was found on tables drawn from every model; seconds are added to those of the models."""
+    refits: dict[int, Refit] = {}
+    sizes = list(found)
+    with tqdm(
+        total=len(sizes) * n_bootstrap, desc="bootstrap", unit=" tables", disable=not show_progress,
+        delay=PROGRESS_DELAY, leave=False,
+    ) as bar:  # fmt: skip
+        for size, larger in zip(sizes, [*sizes[1:], None], strict=True):
+            began = time.perf_counter()
+            bar.set_postfix_str(f"{size} classes", refresh=False)
+            tree, more = found[size].tree, None if larger is None else found[larger].tree
+
+            seeds = [[settings.seed(1, size, draw) for draw in draws] for draws in batches(data, n_bootstrap)]
+            work = partial(refitted, tree, more, data, prior=float(settings.prior))
+            parts, interrupted = parallel.work_through(
+                work, seeds, settings.n_jobs, lambda part: bar.update(len(part.g2))
+            )
+            if parts:
+                refits[size] = Refit.joined(parts)
+            seconds[size] += time.perf_counter() - began
+            if interrupted:
+                _warn_of_few_draws(refits, n_bootstrap)
+                break
+    return refits
+
+
+def _warn_of_few_draws(refits: dict[int, Refit], n_bootstrap: int) -> None:
+    done = ", ".join(f"{len(refit.g2)} for {size}" for size, refit in refits.items()) or "none"
+    warnings.warn(
+        f"Ctrl-C stopped the bootstrap; p-values rest on the tables that were finished, by number of classes: {done} "
+        f"({n_bootstrap} for each were wanted)",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+def _warn_of_too_many(sizes: list[int], data: CategoricalData) -> None:
+    bound = bound_from_cards(data.cards.tolist())
+    if max(sizes) > max(bound, 1):
+        warnings.warn(
+            f"more than {bound} classes cannot describe these columns any better (the bound of regularity: the product "
+            f"of their numbers of states, divided by the largest); compare at most {bound}",
+            RegularityWarning,
+            stacklevel=3,
+        )
+
+
+def _checked_sizes(n_classes: Iterable[int]) -> list[int]:
+    sizes = [n_classes] if isinstance(n_classes, (int, np.integer)) else list(n_classes)
+    if not sizes:
+        raise ValueError("n_classes is empty; give numbers of classes to compare, as range(1, 9)")
+    for size in sizes:
+        if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
+            raise ValueError(f"n_classes holds {size!r}; give whole numbers of at least 1")
+    return sorted({int(size) for size in sizes})
+
+
+def _table(found: dict[int, _Found], data: CategoricalData, seconds: dict[int, float]) -> pd.DataFrame:
+    """Return the table without what the bootstrap says."""
+    rows = [{"n_classes": size, **_row(one, data), "seconds": seconds[size]} for size, one in found.items()]
+    table = pd.DataFrame(rows).set_index("n_classes")
+    table["blrt"] = 2 * table["log_likelihood"].diff()
+    table["blrt_p"] = np.nan
+    return table[list(COLUMNS)].astype(COLUMNS)
+
+
+def _row(one: _Found, data: CategoricalData) -> dict:
+    tree = one.tree
+    summary = asdict(scores.summary(tree, data, effective=tree.n_parameters <= MOST_PARAMETERS))
+    dimension = summary["effective_dimension"]
+    wanted = ("log_likelihood", "n_parameters", "bic", "aic", "caic", "adjusted_bic", "icl", "cheeseman_stutz")
+    hidden = int(np.flatnonzero(tree.latent)[0])
+    return {
+        **{name: summary[name] for name in wanted},
+        "relative_entropy": summary["relative_entropy"],
+        "smallest_share": float(marginals(tree)[hidden].min()),
+        "n_best": one.n_best,
+        "n_starts": one.n_starts,
+        "effective_dimension": dimension,
+        "identified": None if dimension is None else dimension == summary["n_parameters"],
+        **_misfit(tree, data, summary["n_parameters"] if dimension is None else dimension),
+        "found_by": one.found_by,
+    }
+
+
+def _misfit(tree: LatentTree, data: CategoricalData, dimension: int) -> dict:
+    """Return G² and X² with their degrees of freedom and p-values; nothing where cells are missing."""
+    if data.has_missing.any():
+        return {"g2": np.nan, "x2": np.nan, "df": None, "g2_p": np.nan, "x2_p": np.nan}
+    engine = engine_for(tree, data)
+    rows = engine.row_log_likelihoods(engine.layout.pack(tree.tables))
+    g2, x2 = map(float, deviance_and_pearson(data.weights, rows))
+    df = degrees_of_freedom(data, dimension)
+    return {"g2": g2, "x2": x2, "df": df, "g2_p": chi_squared_p(data, g2, df), "x2_p": chi_squared_p(data, x2, df)}
+
+
+def _fill_in_p_values(table: pd.DataFrame, refits: dict[int, Refit]) -> None:
+    """Replace p-values by those of the bootstrap, where there is one."""
+    sizes = table.index.tolist()
+    for size, larger in zip(sizes, [*sizes[1:], None], strict=True):
+        if size not in refits:
+            continue
+        refit = refits[size]
+        for name, drawn in (("g2", refit.g2), ("x2", refit.x2)):
+            table.loc[size, f"{name}_p"] = _share_beyond(drawn, table.loc[size, name])
+        if larger is not None:
+            table.loc[larger, "blrt_p"] = _share_beyond(refit.ratio, table.loc[larger, "blrt"])
+
+
+def _share_beyond(drawn: np.ndarray, observed: float) -> float:
+    """Return the p-value of an observed value; drawn ones that fall short of it by less than EM's tolerance count."""
+    if np.isnan(observed):
+        return np.nan
+    return float((1 + (drawn >= observed - 2 * DRAW_TOL).sum()) / (1 + len(drawn)))

@@ -1,0 +1,1 @@
+"""Tables: what their columns and rows say."""

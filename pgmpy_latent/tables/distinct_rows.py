@@ -1,0 +1,415 @@
+"""Pieces of a table, each read by itself, and the pool of distinct rows that they are thrown into."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pgmpy_latent.exceptions import DataError, WeightError
+from pgmpy_latent.model.labels import identity
+from pgmpy_latent.tables.columns import Column, Source, given_states, open_table, settled_levels, wanted_columns
+from pgmpy_latent.tables.encode import CategoricalData, code_columns, code_dtype, distinct_rows
+from pgmpy_latent.tables.missing import Met, codes_by_column, without_codes
+from pgmpy_latent.tables.sources import table_of
+from pgmpy_latent.tables.survey import (
+    Design,
+    are_whole,
+    check_kind,
+    checked_weights,
+    kind_of,
+    names_column,
+    warn_if_doubtful,
+)
+
+#: Distinct rows that are collected before those that are equal are joined; more than twice those there are already.
+POOL_ROWS = 1_000_000
+#: What a distinct row takes at most while a table is read and a tree is fitted: bytes per cell, and beside them.
+BYTES_PER_CELL, BYTES_PER_ROW = 12, 80
+#: What a single weight takes at most, where weights may be sampling weights.
+BYTES_PER_ENTRY = 64
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The distinct rows of a chunk: codes are positions in its own levels."""
+
+    label: str
+    names: tuple
+    levels: list[list]
+    occurring: list[np.ndarray]  # positions of the levels that do
+    settled: list[bool]
+    codes: np.ndarray  # a row per column
+    weights: np.ndarray
+    n_rows: int  # of positive weight
+    sums: WeightSums
+    entries: Entries | None = None  # single weights, where these may be sampling weights
+    met: Met = field(default_factory=set)  # values that count as missing, and occur
+
+
+@dataclass(frozen=True)
+class WeightSums:
+    """What is known of weights without keeping them: their sum, their sum of squares, and whether all are whole.
+
+    Sums are of weights divided by ``largest``, whose squares cannot overflow.
+    """
+
+    largest: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+    whole: bool = True
+
+    @classmethod
+    def of(cls, weights: np.ndarray) -> WeightSums:
+        """Return the sums of some positive weights."""
+        largest = float(weights.max())
+        share = weights / largest
+        return cls(largest, float(share.sum()), float(share @ share), are_whole(weights))
+
+    def __add__(self, other: WeightSums) -> WeightSums:
+        largest = max(self.largest, other.largest)
+        if largest == 0:
+            return self
+        own, more = self.largest / largest, other.largest / largest
+        total, squares = self.total * own + other.total * more, self.squares * own**2 + other.squares * more**2
+        return WeightSums(largest, total, squares, self.whole and other.whole)
+
+    @property
+    def kish_scale(self) -> float:
+        """What weights are multiplied with to sum to Kish's effective number of rows."""
+        return self.total / self.squares / self.largest
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Single weights of rows: ``count`` rows equal the distinct row ``row`` and have the same weight."""
+
+    row: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+
+    @classmethod
+    def merged(cls, row: np.ndarray, weight: np.ndarray, count: np.ndarray | None = None) -> Entries:
+        """Return the entries of rows; those that are alike are merged."""
+        design = Design.of_rows(row, weight, count)
+        return cls(design.row, design.weight, design.count)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a piece of a table is read by itself.
+
+    Attributes
+    ----------
+    weights : column name or None
+        The column that holds weights.
+    columns : tuple or None
+        Which columns are read; all others by default.
+    weight_kind : str or None
+        What the weights are, if that was said.
+    strata, cluster : column names or None
+        The columns that hold strata and clusters. They are read behind the others.
+    missing : value, values, or dict of column to either, optional
+        Values that count as missing cells.
+    """
+
+    weights: Hashable | None
+    columns: tuple | None
+    weight_kind: str | None = None
+    strata: Hashable | None = None
+    cluster: Hashable | None = None
+    missing: object = None
+
+    @property
+    def units(self) -> tuple:
+        """Names of the columns that hold strata and clusters, if there are any."""
+        return tuple(name for name in (self.strata, self.cluster) if name is not None)
+
+    @property
+    def aside(self) -> tuple:
+        """Names of the columns that say how rows were drawn."""
+        return self.units if self.weights is None else (*self.units, self.weights)
+
+    def check_names(self) -> None:
+        """Raise unless weights, strata and clusters are named by their columns."""
+        check_kind(self.weight_kind)
+        for what, value in (("sample_weight", self.weights), ("strata", self.strata), ("cluster", self.cluster)):
+            if value is not None and not names_column(value, [value]):
+                raise (WeightError if what == "sample_weight" else DataError)(
+                    f"{what} is a {type(value).__name__}; of a table in pieces, give the name of the column that holds "
+                    f"{'the weights' if what == 'sample_weight' else 'it'}"
+                )
+
+    def read_held(self, held, label: str, rows: bool) -> Piece:
+        """Encode a part; without its rows if only its categories are wanted."""
+        return self.read(table_of(held), label, rows)
+
+    def read(self, table, label: str, rows: bool = True) -> Piece:
+        """Encode one chunk by itself."""
+        source = open_table(table)
+        names = self._names(source, label)
+        weights = self._weights_of(source, label) if source.n_rows else np.empty(0)
+        kept = None if weights is None or (len(weights) and weights.all()) else np.flatnonzero(weights)
+        n_rows = source.n_rows if kept is None else len(kept)
+        if not n_rows:
+            nothing = [[] for _ in names]
+            none = [np.empty(0, np.int64) for _ in names]
+            return Piece(label, names, nothing, none, [False] * len(names), *_no_rows(len(names)), 0, WeightSums())
+        weights = weights if weights is None or kept is None else weights[kept]
+        sums = WeightSums(1.0, float(n_rows), float(n_rows)) if weights is None else WeightSums.of(weights)
+        levels, occurring, settled, codes = [], [], [], np.empty((len(names), n_rows if rows else 0), np.int8)
+        positions = {name: at for at, name in enumerate(source.names)}
+        missing, met = codes_by_column(self.missing, source.names), set()
+        for at, column in enumerate(source.read([positions[name] for name in names], kept)):
+            if at < len(names) - len(self.units) and names[at] in missing:
+                column = without_codes(names[at], column, missing[names[at]], met=met)
+            levels.append(column.levels)
+            settled.append(column.settled)
+            occurring.append(_occurring(column))
+            if at >= len(names) - len(self.units) and (column.codes < 0).any():
+                raise DataError(f"{label}: column {names[at]!r}, which strata or cluster names, has missing cells")
+            if rows:
+                codes = codes.astype(np.promote_types(codes.dtype, code_dtype(len(column.levels))), copy=False)
+                codes[at] = column.codes
+        if not rows:
+            return Piece(label, names, levels, occurring, settled, *_no_rows(len(names)), n_rows, sums, met=met)
+        groups, distinct = distinct_rows(codes, [max(1, len(own)) for own in levels])
+        summed = np.bincount(groups, weights, minlength=len(distinct)).astype(np.float64, copy=False)
+        single = None if weights is None or self.weight_kind == "frequency" else Entries.merged(groups, weights)
+        return Piece(label, names, levels, occurring, settled, distinct.T, summed, n_rows, sums, single, met)
+
+    def _names(self, source: Source, label: str) -> tuple:
+        wanted = self.columns
+        if wanted is None:
+            wanted = tuple(name for name in source.names if name not in self.aside)
+        if not source.n_rows:  # an empty chunk is no mistake
+            source = source._replace(n_rows=1)
+        try:
+            units = wanted_columns(source, self.units, ()) if self.units else ()
+            return (*wanted_columns(source, wanted, ()), *units)
+        except DataError as error:
+            raise DataError(f"{label}: {error}") from None
+
+    def _weights_of(self, source: Source, label: str) -> np.ndarray | None:
+        if self.weights is None:
+            return None
+        if self.weights not in source.names:
+            raise WeightError(f"{label} has no column {self.weights!r}, which sample_weight names")
+        try:
+            return checked_weights(source.values(source.names.index(self.weights)), source.n_rows, all_zero=True)
+        except WeightError as error:
+            raise WeightError(f"{label}, column {self.weights!r}: {error}") from None
+
+
+def _no_rows(n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.empty((n_columns, 0), np.int8), np.empty(0)
+
+
+def _occurring(column: Column) -> np.ndarray:
+    """Return which levels of a column occur; those of Categoricals need not."""
+    if not column.settled:
+        return np.arange(len(column.levels))
+    return np.flatnonzero(np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels)))
+
+
+# --- The distinct rows so far -----------------------------------------------------------------------------
+
+
+@dataclass
+class Book:
+    """The values of a column so far, in the order in which they appeared."""
+
+    levels: list = field(default_factory=list)
+    position: dict = field(default_factory=dict)
+    occurring: set = field(default_factory=set)
+    kinds: set = field(default_factory=set)
+    singles: dict[float, float] = field(default_factory=dict)  # numbers by what they are in single precision
+    settled: bool | None = None
+
+    def places(self, levels: list) -> np.ndarray:
+        """Return where the values of a chunk stand; those that are new are added."""
+        for value in levels:
+            if self.position.setdefault(identity(value), len(self.levels)) == len(self.levels):
+                self.levels.append(value)
+                self.kinds.add(identity(value)[0])
+        self.singles |= {_single(value): value for value in levels if _has_fraction(value)}
+        return np.array([*(self.position[identity(value)] for value in levels), -1], np.int64)  # -1 finds the last
+
+    def twin(self, levels: list) -> tuple | None:
+        """Return a number of a chunk and another one so far of which one is the other in single precision."""
+        for value in levels if self.singles else ():
+            before = self.singles.get(_single(value), value) if _has_fraction(value) else value
+            if before != value and _single(value) in (before, value):
+                return value, before
+        return None
+
+
+def _has_fraction(value) -> bool:
+    return isinstance(value, float) and np.isfinite(value) and not value.is_integer()
+
+
+def _single(value: float) -> float:
+    """Return a number as it is in single precision."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
+
+
+class Pool:
+    """Distinct rows with weights, joined again whenever they have doubled; dropped once they are too many."""
+
+    def __init__(self, memory_limit: float | None):
+        self.memory_limit = memory_limit
+        self.books: list[Book] = []
+        self.names: tuple | None = None
+        self.most_rows = np.inf
+        self.full = False
+        self.part_rows: list[int] = []
+        self.sums = WeightSums()
+        self.met: Met = set()
+        self._first = ""
+        self._codes: list[np.ndarray] = []
+        self._weights: list[np.ndarray] = []
+        self._entries: list[Entries] = []  # of which rows are positions among all that were added
+        self._size, self._joined_size = 0, 0
+
+    def add(self, piece: Piece) -> None:
+        """Take in the distinct rows of a chunk."""
+        if self.names is None:
+            self.names, self._first = piece.names, piece.label
+            self.books = [Book() for _ in piece.names]
+            if self.memory_limit is not None:
+                self.most_rows = self.memory_limit / (BYTES_PER_CELL * len(self.names) + BYTES_PER_ROW)
+        self._check_columns(piece)
+        places = []
+        for book, levels, occurring, settled in zip(
+            self.books, piece.levels, piece.occurring, piece.settled, strict=True
+        ):
+            places.append(book.places(levels))
+            book.occurring.update(places[-1][occurring].tolist())
+            if levels:
+                book.settled = settled if book.settled is None else book.settled and settled
+        self.part_rows.append(piece.n_rows)
+        self.sums += piece.sums
+        self.met |= piece.met
+        if not self.full and piece.codes.shape[1]:
+            self._add_rows(piece, places)
+
+    def _add_rows(self, piece: Piece, places: list[np.ndarray]) -> None:
+        codes = np.empty(piece.codes.shape, code_dtype(max(len(book.levels) for book in self.books)))
+        for at, place in enumerate(places):
+            codes[at] = place[piece.codes[at]]
+        self._codes.append(codes)
+        self._weights.append(piece.weights)
+        if piece.entries is not None:
+            single = piece.entries
+            self._entries.append(Entries(single.row + self._size, single.weight, single.count))
+        self._size += codes.shape[1]
+        if self._size > min(max(POOL_ROWS, 2 * self._joined_size), 2 * self.most_rows):
+            self.join()
+
+    def _check_columns(self, piece: Piece) -> None:
+        if piece.names != self.names:
+            odd = sorted({*piece.names} ^ {*self.names}, key=str)
+            words = f"differs in {', '.join(map(repr, odd[:5]))}" if odd else "has them in another order"
+            raise DataError(f"{piece.label} has other columns than {self._first}: it {words}")
+        for name, book, levels in zip(self.names, self.books, piece.levels, strict=True):
+            if levels and book.levels and book.kinds.isdisjoint(identity(value)[0] for value in levels):
+                raise DataError(
+                    f"column {name!r} holds {levels[0]!r} in {piece.label} and {book.levels[0]!r} before; "
+                    "give it the same type in all chunks"
+                )
+            if twin := book.twin(levels):
+                raise DataError(
+                    f"column {name!r} holds {twin[0]!r} in {piece.label} and {twin[1]!r} before, the same number in "
+                    "single precision; give it the same type in all chunks"
+                )
+
+    def join(self) -> None:
+        """Join rows that are equal; if too many are left, drop them."""
+        if not self._size:
+            return
+        codes = np.concatenate(self._codes, axis=1)
+        self._codes = []
+        groups, distinct = distinct_rows(codes, [max(1, len(book.levels)) for book in self.books])
+        summed = np.bincount(groups, np.concatenate(self._weights), minlength=len(distinct))
+        self._codes, self._weights = [np.ascontiguousarray(distinct.T)], [summed]
+        self._size = self._joined_size = len(distinct)
+        n_single = 0
+        if self._entries:
+            row, weight, count = (
+                np.concatenate([getattr(part, name) for part in self._entries]) for name in ("row", "weight", "count")
+            )
+            self._entries = [Entries.merged(groups[row], weight, count)]
+            n_single = len(self._entries[0].row)
+        if len(distinct) + n_single * self._share_of_entry > self.most_rows:
+            self.full, self._size, self._codes, self._weights, self._entries = True, 0, [], [], []
+
+    @property
+    def _share_of_entry(self) -> float:
+        """What a single weight takes, as a share of what a distinct row takes."""
+        return BYTES_PER_ENTRY / (BYTES_PER_CELL * len(self.names) + BYTES_PER_ROW)
+
+    def finish(self, state_names, unseen: str, reading: Reading) -> CategoricalData:
+        """Put the states in order."""
+        if self.names is None:
+            raise DataError("there are no chunks; give at least one table")
+        if not self._size:
+            raise WeightError(
+                "there are no rows, or all rows of all chunks have weight zero; give at least one row a positive weight"
+            )
+        self.join()
+        (codes,), (weights,) = self._codes, self._weights
+        n_columns = len(self.names) - len(reading.units)
+        states, placed = self._coded(codes[:n_columns], state_names, unseen)
+        cards = [len(own) for own in states]
+        groups, distinct = distinct_rows(placed, cards)
+        kind = None if reading.weights is None else kind_of(reading.weight_kind, self.sums.whole)
+        n_rows = sum(self.part_rows)
+        if kind is not None and reading.weight_kind is None:
+            warn_if_doubtful(
+                kind, cards, n_rows, len(distinct), self.sums.total * self.sums.largest / n_rows, bool(reading.units)
+            )
+        design = self._design(codes, weights, groups, kind, reading)
+        if kind == "sampling":
+            design = design.on_kish_scale()
+            summed = design.row_weights(len(distinct))
+        else:
+            summed = np.bincount(groups, weights, minlength=len(distinct))
+        return CategoricalData(self.names[:n_columns], states, distinct, summed, None, kind, design, n_rows)
+
+    def _design(self, codes, weights, groups: np.ndarray, kind: str | None, reading: Reading) -> Design | None:
+        """Return how rows were drawn, before weights are scaled; None if nothing is known but how often they occur."""
+        n_columns = len(self.names) - len(reading.units)
+        units = dict(zip(reading.units, codes[n_columns:], strict=True))
+        strata, clusters = units.get(reading.strata), units.get(reading.cluster)
+        if kind == "sampling":
+            (single,) = self._entries
+            row, weight, count = single.row, single.weight, single.count
+        elif units:
+            row, weight, count = np.arange(len(weights)), np.ones(len(weights)), weights
+        else:
+            return None
+        parts = (None if labels is None else labels[row] for labels in (strata, clusters))
+        return Design.of_rows(groups[row], weight, count, *parts)
+
+    def states(self, state_names, n_columns: int) -> tuple:
+        """Return the states of the first columns in order, without looking at rows."""
+        books = self.books[:n_columns]
+        most = max(1, *(len(book.occurring) for book in books))
+        codes = np.full((n_columns, most), -1)
+        for row, book in zip(codes, books, strict=True):
+            row[: len(book.occurring)] = sorted(book.occurring)
+        states, _ = self._coded(codes, state_names, "error")
+        return tuple(map(tuple, states))
+
+    def _coded(self, codes: np.ndarray, state_names, unseen: str) -> tuple[list, np.ndarray]:
+        names, books = self.names[: len(codes)], self.books[: len(codes)]
+        levels = [settled_levels(name, book.levels) for name, book in zip(names, books, strict=True)]
+
+        def read(positions: Sequence[int], kept) -> Iterator[Column]:
+            for at in positions:
+                yield Column(codes[at], levels[at], settled=bool(books[at].settled))
+
+        source = Source(list(names), codes.shape[1], read)
+        return code_columns(source, names, given_states(state_names, names), None, unseen)

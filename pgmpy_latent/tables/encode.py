@@ -1,0 +1,624 @@
+"""From any table to categorical data: distinct rows of small codes, their weights, their states' names."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
+import pandas as pd
+
+from pgmpy_latent.exceptions import DataError, WeightError
+from pgmpy_latent.model.labels import identity, sort_key
+from pgmpy_latent.model.tree import pairs_of_codes
+from pgmpy_latent.runtime.arrays import read_only
+from pgmpy_latent.tables.columns import (
+    Column,
+    Source,
+    dense_ranks,
+    given_states,
+    open_table,
+    place,
+    plain,
+    wanted_columns,
+)
+from pgmpy_latent.tables.missing import Codes, Met, codes_by_column, joined, warn_of_unmet, without_codes
+from pgmpy_latent.tables.survey import (
+    Design,
+    RowDesign,
+    are_whole,
+    check_kind,
+    check_weights,
+    kind_of,
+    names_column,
+    read_design,
+    rows_in_words,
+    warn_if_doubtful,
+)
+from pgmpy_latent.tables.unseen import find_strangers, report_strangers
+
+#: Keys of packed rows stay below this, so that one more digit cannot overflow a signed 64-bit integer.
+_LARGEST_KEY = 2**62
+#: Rows that are transposed at once; about what a processor's cache holds.
+_BLOCK_ROWS = 2**12
+
+
+def code_dtype(largest_card: int) -> type:
+    """Return the smallest signed integer type for codes from -1 to ``largest_card - 1``."""
+    return next(t for t in (np.int8, np.int16, np.int32) if largest_card - 1 <= np.iinfo(t).max)
+
+
+def _index_dtype(n_rows: int) -> type:
+    return np.int32 if n_rows <= np.iinfo(np.int32).max else np.int64
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CategoricalData:
+    """A table of categories, immutable: distinct rows in lexicographic order, with summed weights.
+
+    Made by :func:`encode`; every learner takes it in place of a table, so that a table is read only once.
+
+    Parameters
+    ----------
+    columns : sequence of hashable
+        Names of the columns, in the table's order.
+    state_names : sequence of sequences
+        The states of each column. A code is a position in this list.
+    codes : array of int, shape (n_distinct, n_columns)
+        The distinct rows, as small integers; -1 is a missing cell.
+    weights : array of float, shape (n_distinct,)
+        Sum of the weights of the rows that are equal: finite, at least zero, not all of them zero.
+    row_index : array of int, shape (n_rows,), optional
+        For every row of the table its distinct row; -1 for a row of weight zero, which was left out.
+    weight_kind : {None, "frequency", "sampling"}
+        What the weights are, or were taken for; None where there were none. Sampling weights are on the scale of the
+        effective number of rows.
+    design : Design, optional
+        Where rows were drawn with sampling weights, from strata or in clusters: what is known of single rows.
+    row_count : int, optional
+        Number of rows of the table, where ``row_index`` does not say.
+    missing : dict of column to values, or pairs of them, optional
+        Values that counted as missing cells when the table was read; models that are learned from it keep them. Kept as
+        pairs (column, values).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> data = encode(pd.DataFrame({"smokes": ["no", "yes", "no"], "age": [2, None, 2]}))
+    >>> data
+    CategoricalData(3 rows, 2 distinct, 2 columns, total weight 3, 1 column with missing cells)
+    >>> data.state_names
+    (('no', 'yes'), (2,))
+    >>> data.codes.tolist(), data.weights.tolist(), data.row_index.tolist()
+    ([[0, 0], [1, -1]], [2.0, 1.0], [0, 1, 0])
+    """
+
+    columns: tuple[Hashable, ...]
+    state_names: tuple[tuple[Hashable, ...], ...]
+    codes: np.ndarray
+    weights: np.ndarray
+    row_index: np.ndarray | None = None
+    weight_kind: str | None = None
+    design: Design | None = None
+    row_count: int | None = None
+    missing: tuple[tuple[Hashable, tuple[Hashable, ...]], ...] = ()
+
+    def __post_init__(self):
+        object.__setattr__(self, "missing", pairs_of_codes(self.missing))
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "state_names", tuple(tuple(states) for states in self.state_names))
+        largest = max((len(states) for states in self.state_names), default=1)
+        object.__setattr__(self, "codes", read_only(self.codes, code_dtype(largest)))
+        object.__setattr__(self, "weights", read_only(self.weights, np.float64))
+        if self.row_index is not None:
+            object.__setattr__(self, "row_index", read_only(self.row_index, _index_dtype(len(self.codes))))
+        sizes = (len(self.weights), len(self.columns))
+        if self.codes.shape != sizes or len(self.state_names) != sizes[1]:
+            raise DataError(
+                f"codes have shape {self.codes.shape}, but there are {sizes[0]} weights, {sizes[1]} columns "
+                f"and {len(self.state_names)} lists of states; let encode() make CategoricalData"
+            )
+        check_weights("weights", self.weights)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the table, those of weight zero included."""
+        if self.row_index is not None:
+            return len(self.row_index)
+        return len(self.codes) if self.row_count is None else self.row_count
+
+    @property
+    def n_distinct(self) -> int:
+        """Number of rows that differ."""
+        return len(self.codes)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Sum of the weights: the number of rows where none were given, the effective number of sampling weights."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def row_counts(self) -> np.ndarray:
+        """How many rows each distinct row stands for: the weights, unless they are sampling weights."""
+        if self.weight_kind != "sampling" or self.design is None:
+            return self.weights
+        return read_only(np.bincount(self.design.row, self.design.count, minlength=self.n_distinct), np.float64)
+
+    @cached_property
+    def table_rows(self) -> np.ndarray:
+        """How many rows of the table are equal to each distinct row, whatever they weigh; as far as that is known."""
+        if self.row_index is None:
+            return self.row_counts
+        return read_only(np.bincount(self.row_index[self.row_index >= 0], minlength=self.n_distinct), np.float64)
+
+    @cached_property
+    def cards(self) -> np.ndarray:
+        """Number of states of each column."""
+        return read_only([len(states) for states in self.state_names], np.int64)
+
+    @cached_property
+    def has_missing(self) -> np.ndarray:
+        """Which columns have a missing cell."""
+        return read_only((self.codes < 0).any(axis=0), np.bool_)
+
+    @cached_property
+    def row_keys(self) -> np.ndarray:
+        """A 64-bit number per distinct row, the same in every table that holds this row.
+
+        It depends on the pairs of column name and state name in the row and on nothing else: neither on the
+        order of columns, rows or states nor on other rows. Missing cells add nothing.
+        """
+        keys = np.zeros(self.n_distinct, np.uint64)
+        for column, states, codes in zip(self.columns, self.state_names, self.codes.T, strict=True):
+            hashes = [_hash64(column, state) for state in states]
+            keys += np.array([*hashes, 0], np.uint64)[codes]  # code -1 finds the zero at the end
+        return read_only(keys, np.uint64)
+
+    def select(self, columns: Iterable[Hashable]) -> CategoricalData:
+        """Return the data of some columns only, in the order given; rows that are now equal are merged.
+
+        Examples
+        --------
+        >>> data = encode(np.array([[0, 1], [0, 2], [1, 2]]))
+        >>> data.select([0]).weights.tolist()
+        [2.0, 1.0]
+        """
+        return encode(self, columns=columns)
+
+    def take(self, rows: np.ndarray) -> CategoricalData:
+        """Return some of the distinct rows, given by position or as a mask, with their weights.
+
+        Examples
+        --------
+        >>> encode(np.array([[0], [1], [1]])).take([1]).weights.tolist()
+        [2.0]
+        """
+        codes, design = self.codes[rows], None
+        if self.design is not None:
+            place = np.full(self.n_distinct, -1)
+            place[rows] = np.arange(len(codes))
+            design = self.design.take(place)
+        return CategoricalData(
+            self.columns,
+            self.state_names,
+            codes,
+            self.weights[rows],
+            None,
+            self.weight_kind,
+            design,
+            missing=self.missing,
+        )
+
+    def in_order_of_names(self) -> CategoricalData:
+        """Return the data with the columns in the order of their names, so that nothing depends on the table's order.
+
+        Examples
+        --------
+        >>> encode(pd.DataFrame({"y": [1], "x": [2]})).in_order_of_names().columns
+        ('x', 'y')
+        """
+        columns = sorted(self.columns, key=sort_key)
+        return self if tuple(columns) == self.columns else self.select(columns)
+
+    def codes_of(self, names: Sequence[Hashable]) -> np.ndarray:
+        """Return the codes of the distinct rows for the given names, -1 throughout for names that are no columns."""
+        codes = np.full((self.n_distinct, len(names)), -1, dtype=self.codes.dtype)
+        column = {name: at for at, name in enumerate(self.columns)}
+        for node, name in enumerate(names):
+            if name in column:
+                codes[:, node] = self.codes[:, column[name]]
+        return codes
+
+    def identity(self) -> tuple[str, tuple[np.ndarray, ...]]:
+        """Return text and arrays that together are the same for the same data only."""
+        return repr((self.columns, self.state_names, self.codes.shape)), (self.codes, self.weights)
+
+    def __repr__(self) -> str:
+        n_columns, missing = len(self.columns), int(self.has_missing.sum())
+        text = f"{self.n_rows} rows, {self.n_distinct} distinct, {n_columns} column{'s' * (n_columns != 1)}"
+        note = f", {missing} column{'s' * (missing != 1)} with missing cells" if missing else ""
+        return f"CategoricalData({text}, {weight_words(self)}{note})"
+
+    def __sizeof__(self) -> int:  # by which Dask decides what to move and what to write to disk
+        arrays = [self.codes, self.weights, self.row_index]
+        if self.design is not None:
+            arrays += [self.design.row, self.design.weight, self.design.count, self.design.stratum, self.design.cluster]
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
+        rows = (self.columns, self.state_names, self.codes, self.weights, self.row_index)
+        return CategoricalData, (*rows, self.weight_kind, self.design, self.row_count, self.missing)
+
+    def __deepcopy__(self, memo) -> CategoricalData:
+        return self  # immutable
+
+
+def weight_words(data: CategoricalData) -> str:
+    """Return what the weights of a table are, and what they sum to, in words.
+
+    Examples
+    --------
+    >>> weight_words(encode(np.array([[0], [1]]), sample_weight=[0.2, 0.2], cluster=["p", "q"]))
+    'sampling weights, effective number of rows 2, 2 clusters'
+    """
+    words = f"total weight {data.total_weight:.10g}"
+    if data.weight_kind == "sampling":
+        words = f"sampling weights, effective number of rows {rows_in_words(data.total_weight)}"
+    elif data.weight_kind == "frequency":
+        words = f"frequency weights, total weight {data.total_weight:.10g}"
+    return words if data.design is None else words + data.design.words
+
+
+def encode(
+    X,
+    *,
+    sample_weight=None,
+    weight_kind: str | None = None,
+    strata=None,
+    cluster=None,
+    state_names: Mapping[Hashable, Sequence[Hashable]] | None = None,
+    columns: Iterable[Hashable] | None = None,
+    unseen: str = "error",
+    hidden: Iterable[Hashable] = (),
+    missing=None,
+) -> CategoricalData:
+    """Read a table as categorical data.
+
+    Missing cells (NaN, None, NA, NaT) are kept as missing. The states of a column are the values that occur
+    in rows of positive weight, sorted; the levels of a Categorical, Enum or Arrow dictionary, in their order
+    and also those that do not occur; or what ``state_names`` says. States are plain values: floats become
+    integers if all are whole, members of an enumeration their values, intervals their text.
+
+    Parameters
+    ----------
+    X : DataFrame, 2-D array, list of rows, frame that narwhals understands, or CategoricalData
+        The columns of arrays and lists are called 0, 1, 2 and so on. CategoricalData keeps its states.
+    sample_weight : array-like of shape (n_rows,) or column name, optional
+        Finite weights of at least zero. A row of weight zero counts as absent. A column that is named here, or as
+        ``strata`` or ``cluster``, is not read as data unless ``columns`` asks for it.
+    weight_kind : {"frequency", "sampling"}, optional
+        What the weights are. A row of frequency weight 3 stands for three rows. Sampling weights (survey weights) say
+        how many of a population a row stands for: their scale says nothing, and they are scaled to sum to Kish's
+        effective number of rows, ``(Σw)² / Σw²``. By default whole numbers are frequencies and anything else sampling
+        weights, with a warning where that is doubtful.
+    strata : array-like of shape (n_rows,) or column name, optional
+        The stratum of every row, if strata were drawn from separately. Strata with a single unit are joined
+        (``docs/survey_weights.md``).
+    cluster : array-like of shape (n_rows,) or column name, optional
+        The primary sampling unit of every row (household, school, village), if rows were drawn together. The same
+        label in two strata means two clusters.
+    state_names : dict of column to sequence of states, optional
+        States and their order; may name states that do not occur, and columns that ``X`` does not have.
+    columns : iterable of column names, optional
+        Which columns to read, in this order. Others are ignored.
+    unseen : {"error", "missing"}
+        What to do about a value that is not in its column's ``state_names``: raise
+        :class:`~pgmpy_latent.exceptions.UnseenCategoryError`, or treat it as missing with one warning.
+    hidden : iterable of names
+        Names of hidden variables, which may not be columns of ``X``.
+    missing : value, list of values, or dict of column to either, optional
+        Values that count as missing cells, in all columns or in those that are named, as ``{"age": [99, -1]}``. They
+        are no states, and models that are learned from the data remember them.
+
+    Returns
+    -------
+    CategoricalData
+
+    Raises
+    ------
+    DataError, WeightError, StateNameError, UnseenCategoryError
+        Naming the column or argument and what would be right.
+    TypeError
+        If ``X`` is no table, or if cells cannot be hashed, such as lists.
+
+    Examples
+    --------
+    >>> data = encode(np.array([["b"], ["a"], ["b"]]), sample_weight=[1, 2, 3])
+    >>> data.state_names, data.codes.tolist(), data.weights.tolist()
+    ((('a', 'b'),), [[0], [1]], [2.0, 4.0])
+    >>> survey = pd.DataFrame({"answer": ["yes", "no", "no"], "w": [0.5, 0.5, 1.0]})
+    >>> encode(survey, sample_weight="w")
+    CategoricalData(3 rows, 2 distinct, 1 column, sampling weights, effective number of rows 2.667)
+    >>> encode(np.array([[1], [2], [99]]), missing=99).state_names
+    ((1, 2),)
+    >>> encode(np.array([["b"], ["c"]]), state_names={0: ["a", "b"]})
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.UnseenCategoryError: column 0 holds 'c' (1 row), not among its states 'a', 'b'...
+    """
+    if unseen not in ("error", "missing"):
+        raise ValueError(f"unseen={unseen!r} is not known; use 'error' or 'missing'")
+    check_kind(weight_kind)
+    hidden = tuple(hidden)
+    data = X if isinstance(X, CategoricalData) else None
+    reweighted = not (sample_weight is None and strata is None and cluster is None)
+    if data is not None and not reweighted:
+        _check_same_kind(data, weight_kind)
+        if state_names is None and columns is None and not hidden and not missing:
+            return data
+    source, used = _open_encoded(data) if data is not None else open_table(X), []
+    design: RowDesign | None = None
+    if data is None:
+        design, used = read_design(source, sample_weight, strata, cluster)
+    elif reweighted:
+        design = _design_of_encoded(data, sample_weight, strata, cluster)
+    names = wanted_columns(source, columns if columns is not None else _others(source, used), hidden)
+    out = _codes_in_use(missing, source.names, names, () if data is None else data.missing)
+    weights = _source_weights(design, data)
+    kept = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
+    met: Met = set()
+    states, codes = code_columns(source, names, given_states(state_names, names), kept, unseen, out, met)
+    warn_of_unmet(missing, met, names, () if data is None else data.missing, stacklevel=2)
+    cards = [len(column_states) for column_states in states]
+    groups, distinct = distinct_rows(codes, cards)
+    place = _row_index(groups, kept, source.n_rows)
+    row_index = (
+        place if data is None or data.row_index is None else np.append(place, place.dtype.type(-1))[data.row_index]
+    )
+    if design is None:
+        kind, merged = data.weight_kind, None if data.design is None else data.design.with_rows(place)
+        summed = np.bincount(groups, weights if kept is None else weights[kept], minlength=len(distinct))
+    else:
+        there = _rows_that_count(row_index, design)
+        rows = (design, row_index) if there is None else (design.take(there), row_index[there])
+        kind, summed, merged = _merged(rows[0], weight_kind, rows[1], cards, len(distinct))
+    summed = summed.astype(np.float64, copy=False)
+    for array in (distinct, summed, row_index):
+        array.flags.writeable = False
+    return CategoricalData(names, states, distinct, summed, row_index, kind, merged, missing=out)
+
+
+def _others(source: Source, used: list) -> list | None:
+    """Return the columns that do not say how rows were drawn; None stands for all."""
+    return [name for name in source.names if name not in used] if used else None
+
+
+def _rows_that_count(row_index: np.ndarray, design: RowDesign) -> np.ndarray | None:
+    """Return the rows of positive weight; None stands for all."""
+    there = row_index >= 0 if design.weights is None else (row_index >= 0) & (design.weights > 0)
+    return None if there.all() else np.flatnonzero(there)
+
+
+def _codes_in_use(missing, known: Sequence[Hashable], names: Sequence[Hashable], before: tuple) -> Codes:
+    """Return the values of the columns in use that count as missing, those of a table that was read before included."""
+    said = joined(dict(before), codes_by_column(missing, known))
+    return {name: said[name] for name in names if name in said}
+
+
+def column_names(X) -> list[Hashable]:
+    """Return the names of the columns of a table, as :func:`encode` knows them.
+
+    Examples
+    --------
+    >>> column_names(np.eye(2)), column_names(pd.DataFrame({"x": [1]}))
+    ([0, 1], ['x'])
+    """
+    return list(X.columns) if isinstance(X, CategoricalData) else open_table(X).names
+
+
+def decode(codes, states: Sequence[Hashable], dtype=None) -> pd.Series:
+    """Turn the codes of one column back into a pandas column of its states.
+
+    Without ``dtype`` it is chosen so that nothing is lost: integers and booleans become nullable where a cell
+    is missing.
+
+    Examples
+    --------
+    >>> decode([1, 0, 1], ["no", "yes"]).tolist()
+    ['yes', 'no', 'yes']
+    >>> str(decode([1, -1], [3, 4]).dtype)
+    'Int64'
+    """
+    codes = np.asarray(codes, np.intp)
+    if dtype is None:
+        dtype = _natural_dtype(states, missing=bool((codes < 0).any()))
+    levels = pd.Series(list(states), dtype=dtype).array
+    return pd.Series(levels.take(codes, allow_fill=True))
+
+
+def _natural_dtype(states: Sequence[Hashable], missing: bool):
+    kinds = {type(state) for state in states}
+    if kinds == {bool}:
+        return "boolean" if missing else "bool"
+    if kinds == {int} and all(-(2**63) <= state < 2**63 for state in states):
+        return "Int64" if missing else "int64"
+    if kinds == {float}:
+        return "float64"
+    return pd.Series([""]).dtype if kinds == {str} else object  # what this pandas makes of strings
+
+
+# --- Codes ------------------------------------------------------------------------------------------------
+
+
+def _open_encoded(data: CategoricalData) -> Source:
+    copies = None
+    if data.row_index is not None:
+        copies = np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct)
+
+    def read(positions: Sequence[int], kept) -> Iterator[Column]:
+        for i in positions:
+            codes = data.codes[:, i]
+            yield Column(codes if kept is None else codes[kept], list(data.state_names[i]), settled=True)
+
+    return Source(list(data.columns), data.n_distinct, read, copies)
+
+
+def code_columns(
+    source: Source,
+    names: tuple,
+    given: dict,
+    kept,
+    unseen: str,
+    missing: Codes | None = None,
+    met: Met | None = None,
+) -> tuple[list, np.ndarray]:
+    """Return the states of every column and the codes, a row per column so that columns are contiguous.
+
+    Values that count as missing and occur are added to ``met``.
+    """
+    position = {name: i for i, name in enumerate(source.names)}
+    codes = np.empty((len(names), source.n_rows if kept is None else len(kept)), np.int8)
+    copies = source.copies if kept is None or source.copies is None else source.copies[kept]
+    all_states, strangers = [], []
+    columns = source.read([position[name] for name in names], kept)
+    for i, (name, column) in enumerate(zip(names, columns, strict=True)):
+        if missing and name in missing:
+            column = without_codes(name, column, missing[name], given.get(name), met)
+        states, lookup = place(column, given.get(name))
+        if len(states) - 1 > np.iinfo(codes.dtype).max:
+            codes = codes.astype(code_dtype(len(states)))
+        codes[i] = column.codes if lookup is None else lookup.astype(codes.dtype)[column.codes]
+        if name in given:
+            strangers += find_strangers(name, column, lookup, states, copies)
+        elif not column.settled and (codes[i] < 0).all():
+            raise DataError(f"column {name!r} is all missing; drop it, declare it hidden or give its state_names")
+        all_states.append(states)
+    report_strangers(strangers, unseen)
+    return all_states, codes
+
+
+def _hash64(*values) -> int:
+    text = repr([identity(plain(value)) for value in values])
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+# --- Weights ----------------------------------------------------------------------------------------------
+
+
+def _design_of_encoded(data: CategoricalData, sample_weight, strata, cluster) -> RowDesign:
+    """Return the new weights, strata and clusters of the rows that a table had before it was encoded."""
+    if any(map(names_column, (sample_weight, strata, cluster))):
+        raise WeightError(
+            "sample_weight, strata and cluster of CategoricalData are values, one per row: its columns hold categories "
+            "alone. To name columns, encode the table itself."
+        )
+    n_rows = data.n_distinct if data.row_index is None else len(data.row_index)
+    design, _ = read_design(Source([], n_rows, None), sample_weight, strata, cluster)
+    if data.row_index is None:
+        return design
+    if design.weights is None:
+        if data.weight_kind is not None:
+            raise WeightError(
+                "strata and cluster of CategoricalData that was encoded with weights need sample_weight, as the "
+                "weights of single rows were merged; give it, too, or encode the table itself with strata and cluster"
+            )
+        return design
+    lost = np.flatnonzero((data.row_index < 0) & (design.weights > 0))
+    if len(lost):
+        raise WeightError(
+            f"sample_weight is positive in row {lost[0]}, which was left out with weight zero when the table "
+            "was encoded; encode the table anew"
+        )
+    return design
+
+
+def _check_same_kind(data: CategoricalData, weight_kind: str | None) -> None:
+    if weight_kind is not None and data.weight_kind not in (None, weight_kind):
+        raise WeightError(
+            f"weight_kind is {weight_kind!r}, but this table was encoded with {data.weight_kind} weights; encode the "
+            "table itself with the kind that is right"
+        )
+
+
+def _source_weights(design: RowDesign | None, data: CategoricalData | None) -> np.ndarray | None:
+    """Return the weights of what is read: rows of a table, or the distinct rows of data that were encoded before."""
+    if design is None:
+        return data.weights
+    if data is None or data.row_index is None or design.weights is None:
+        return design.weights
+    here = data.row_index >= 0
+    return np.bincount(data.row_index[here], design.weights[here], minlength=data.n_distinct)
+
+
+def _merged(design: RowDesign, weight_kind: str | None, groups: np.ndarray, cards: list[int], n_distinct: int) -> tuple:
+    """Return what the weights are, those of the distinct rows, and their design, if there is more to say.
+
+    Sampling weights are scaled to sum to Kish's effective number of rows, over rows before equal rows are merged.
+    """
+    if design.is_plain:
+        return None, np.bincount(groups, minlength=n_distinct).astype(np.float64), None
+    given = np.ones(len(groups)) if design.weights is None else design.weights
+    kind = None if design.weights is None else kind_of(weight_kind, are_whole(given))
+    if weight_kind is None and design.weights is not None:
+        has_units = design.strata is not None or design.clusters is not None
+        warn_if_doubtful(kind, cards, len(groups), n_distinct, float(given.mean()), has_units)
+    if kind == "sampling":
+        merged = Design.of_rows(groups, given, None, design.strata, design.clusters).on_kish_scale()
+        return kind, merged.row_weights(n_distinct), merged
+    summed = np.bincount(groups, given, minlength=n_distinct).astype(np.float64, copy=False)
+    if design.strata is None and design.clusters is None:
+        return kind, summed, None
+    return kind, summed, Design.of_rows(groups, np.ones(len(groups)), given, design.strata, design.clusters)
+
+
+# --- Distinct rows ----------------------------------------------------------------------------------------
+
+
+def distinct_rows(codes: np.ndarray, cards: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct row of every row, and the distinct rows; ``codes`` has a row per column."""
+    groups, n_distinct = _rank_rows(codes, cards)
+    member = np.empty(n_distinct, np.intp)
+    member[groups] = np.arange(len(groups))  # any row of a group will do: they are equal
+    if 4 * n_distinct < len(groups):
+        return groups, _transposed(codes.take(member, axis=1))
+    return groups, _transposed(codes).take(member, axis=0)  # whole rows at a time, which the cache prefers
+
+
+def _transposed(codes: np.ndarray) -> np.ndarray:
+    """Return a contiguous array with rows and columns exchanged; in blocks, as at once runs against the cache."""
+    rows = np.empty(codes.shape[::-1], codes.dtype)
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        block = slice(start, start + _BLOCK_ROWS)
+        rows[block] = codes[:, block].T
+    return rows
+
+
+def _row_index(groups: np.ndarray, kept, n_rows: int) -> np.ndarray:
+    """Return the group of every input row, -1 where it was left out."""
+    index = np.full(n_rows, -1, _index_dtype(n_rows))
+    index[slice(None) if kept is None else kept] = groups
+    return index
+
+
+def _rank_rows(codes: np.ndarray, cards: Sequence[int]) -> tuple[np.ndarray, int]:
+    """Return the rank of every row among the distinct rows, in lexicographic order, and their number.
+
+    Rows are numbers whose digits are the codes. When a number grows too large, its rank takes its place,
+    which keeps the order of what was read so far.
+    """
+    n_rows = codes.shape[1]
+    key, bound = np.zeros(n_rows, np.int64), 1
+    for digits, card in zip(codes, cards, strict=True):
+        missing = int(digits.min() < 0)
+        if bound * (card + missing) > _LARGEST_KEY:
+            key, present = dense_ranks(key, bound)
+            bound = len(present)
+            if bound == n_rows:  # all rows differ already; further columns cannot change their order
+                break
+        key *= card + missing
+        key += digits
+        key += missing
+        bound *= card + missing
+    ranks, present = dense_ranks(key, bound)
+    return ranks, len(present)

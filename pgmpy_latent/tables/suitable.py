@@ -1,0 +1,274 @@
+"""Can the columns of a table be meant as categories, and do some of their values stand for missing answers?
+
+One check for everything that learns: identifiers, dates and measurements are refused by name, and values that look like
+codes for missing answers are named in one note.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmpy_latent.exceptions import DataError, MissingCodeWarning
+from pgmpy_latent.tables.columns import LISTED
+from pgmpy_latent.tables.encode import CategoricalData
+
+#: In tables of no more rows than this, many categories prove nothing.
+FEW_ROWS = 100
+#: A column is an identifier if it has at least this share of as many categories as rows.
+ALMOST_ALL = 0.9
+#: A column with no more numbers or dates than this is a scale or a calendar, however few rows there are.
+FEW_VALUES = 20
+#: Numbers are measurements if they occur in fewer rows each, on average: too few to say how likely they are.
+FEW_REPEATS = 5
+#: Other values that occur so rarely are no categories if there are more of them than this, which all countries are not.
+MANY_VALUES = 250
+#: Numbers with fractions are measurements if there are more of them than this, however often they occur.
+MANY_FRACTIONS = 50
+#: Texts that usually stand for a missing answer, in small letters.
+MISSING_WORDS = frozenset(
+    ["", "?", "??", ".", "..", "-", "--", "*", "na", "n/a", "n.a.", "#n/a", "nan", "nil", "null", "missing", "unknown",
+     "unspecified", "dk", "d/k", "refused", "don't know", "don’t know", "dont know", "do not know", "no answer",
+     "no response", "not available", "no data"]
+)  # fmt: skip
+#: Numbers that usually stand for a missing answer, if they are apart from the others.
+HIGH_CODES = frozenset({8, 9, 77, 88, 96, 97, 98, 99, 777, 888, 996, 997, 998, 999, 8888, 9997, 9998, 9999, 99999})
+LOW_CODES = frozenset({*range(-9, 0), *(-code for code in HIGH_CODES)})
+#: Numbers that are apart from the others by less than this may belong to them.
+LEAST_GAP = 3
+
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?"
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s*[ap]m)?(?:Z|[+-]\d{2}:?\d{2})?"
+_DATE = re.compile(
+    rf"(?:\d{{4}}[-/.](?:0?[1-9]|1[0-2])(?:[-/.]\d{{1,2}})?|\d{{1,2}}[-/.]\d{{1,2}}[-/.](?:\d{{4}}|\d{{2}})"
+    rf"|\d{{1,2}}\.?[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}|{_CLOCK})(?:[T ]\s*{_CLOCK})?",
+    re.IGNORECASE,
+)
+
+
+class _Values(NamedTuple):
+    """The values that occur in a column, in how many rows, and how many rows of the table are filled."""
+
+    name: Hashable
+    states: list
+    rows: np.ndarray  # frequency weights count
+    n_filled: float  # whatever rows weigh: identifiers may have weights
+
+    @property
+    def n_rows(self) -> float:
+        return float(self.rows.sum())
+
+
+# --- What cannot be meant ---------------------------------------------------------------------------------
+
+
+def refuse_unsuitable(data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None) -> None:
+    """Raise if a column can hardly be meant as categories: identifiers, dates, measurements.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table.
+    allowed : bool or collection of column names
+        Which columns are meant all the same; True stands for all.
+    columns : collection of column names, optional
+        Which columns to look at; all by default.
+
+    Raises
+    ------
+    DataError
+        Naming the column and what to do about it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy_latent.tables.encode import encode
+    >>> refuse_unsuitable(encode(pd.DataFrame({"id": range(200)})))
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.DataError: column 'id' has a category of its own in every row, as identifiers and exact \
+measurements have; drop it or bin it, or say allow_many_states=['id'] if you mean it
+    """
+    found = unsuitable_column(data, allowed, columns)
+    if found is not None:
+        name, what = found
+        raise DataError(
+            f"column {name!r} {what}; drop it or bin it, or say allow_many_states=[{name!r}] if you mean it"
+        )
+
+
+def unsuitable_column(
+    data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None
+) -> tuple[Hashable, str] | None:
+    """Return the first column that can hardly be meant as categories, and why. See :func:`refuse_unsuitable`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy_latent.tables.encode import encode
+    >>> unsuitable_column(encode(pd.DataFrame({"height": [150 + at / 10 for at in range(300)] * 2})))
+    ('height', 'holds 300 different numbers in 600 rows, as measurements do')
+    """
+    if allowed is True:
+        return None
+    meant = _meant(data, allowed)
+    for values in _occurring(data, columns):
+        what = _what_is_wrong(values) if values.name not in meant else None
+        if what is not None:
+            return values.name, what
+    return None
+
+
+def _meant(data: CategoricalData, allowed) -> set:
+    if allowed is None or allowed is False:
+        return set()
+    if isinstance(allowed, (str, bytes)) or not isinstance(allowed, Collection):
+        raise ValueError(f"allow_many_states is {allowed!r}; give True, False or a list of columns")
+    strangers = [name for name in allowed if name not in data.columns]
+    if strangers:
+        raise DataError(f"allow_many_states names {strangers[0]!r}, which is no column; name columns of the table")
+    return set(allowed)
+
+
+def _occurring(data: CategoricalData, columns: Collection[Hashable] | None) -> Iterator[_Values]:
+    """Yield the columns that have many values, with the numbers of rows in which each occurs."""
+    rows, table_rows = data.row_counts, data.table_rows
+    for name, states, codes in zip(data.columns, data.state_names, data.codes.T, strict=True):
+        if len(states) > FEW_VALUES and (columns is None or name in columns):
+            filled = codes >= 0
+            counts = np.bincount(codes[filled], rows[filled], minlength=len(states))
+            seen = np.flatnonzero(counts)
+            yield _Values(name, [states[at] for at in seen], counts[seen], float(table_rows[filled].sum()))
+
+
+def _what_is_wrong(values: _Values) -> str | None:
+    """Say why a column can hardly be meant, or return None."""
+    number = len(values.states)
+    if number <= FEW_VALUES:
+        return None
+    if all(isinstance(state, str) and _DATE.fullmatch(state.strip()) for state in values.states):
+        return f"holds {number:,} different dates or times, as {values.states[0]!r}"
+    if values.n_filled > FEW_ROWS and number == values.n_filled:
+        return "has a category of its own in every row, as identifiers and exact measurements have"
+    if values.n_filled > FEW_ROWS and number >= ALMOST_ALL * values.n_filled:
+        return f"has {number:,} categories in {values.n_filled:,.0f} rows, as identifiers and exact measurements have"
+    if values.n_rows <= FEW_ROWS:
+        return None
+    numbers = _as_numbers(values.states)
+    if numbers is None:
+        if number <= MANY_VALUES or number * FEW_REPEATS <= values.n_rows:
+            return None
+        words = f"holds {number:,} different values in {values.n_rows:,.0f} rows, fewer than {FEW_REPEATS} rows each"
+        return f"{words}, as identifiers and free text do"
+    fractions = any(one % 1 for one in numbers)
+    if number * FEW_REPEATS > values.n_rows or (fractions and number > MANY_FRACTIONS):
+        return f"holds {number:,} different numbers in {values.n_rows:,.0f} rows, as measurements do"
+    return None
+
+
+def _as_numbers(states: Sequence[Hashable]) -> list[float] | None:
+    """Return the states as numbers, also such as were kept as text; None if one is none."""
+    if any(isinstance(state, bool) for state in states):
+        return None
+    try:
+        return [state if isinstance(state, int) else float(state) for state in states]
+    except (TypeError, ValueError):
+        return None
+
+
+# --- What may stand for missing ---------------------------------------------------------------------------
+
+
+def suspected_codes(data: CategoricalData, settled: Collection[Hashable] = ()) -> dict[Hashable, list[Hashable]]:
+    """Return the values that look like codes for missing answers, by column.
+
+    Numbers apart from a scale, as 9 or 99 above 1 to 5 and -1 below it, and texts as "?" or "don't know".
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table.
+    settled : collection of column names
+        Columns of which it is known what counts as missing.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.tables.encode import encode
+    >>> suspected_codes(encode([[1, "yes"], [2, "no"], [3, "?"], [4, "no"], [99, "no"]]))
+    {0: [99], 1: ['?']}
+    """
+    found = {}
+    for name, states in zip(data.columns, data.state_names, strict=True):
+        if name not in settled:
+            codes = [state for state in states if isinstance(state, str) and state.strip().casefold() in MISSING_WORDS]
+            rest = [state for state in states if state not in codes]
+            codes += _apart(rest)
+            if codes and len(codes) < len(states):
+                found[name] = codes
+    return found
+
+
+def _apart(states: Sequence[Hashable]) -> list[Hashable]:
+    """Return those of some whole numbers that are usual codes and stand apart from the others."""
+    numbers = _as_numbers(states)
+    if numbers is None or any(one % 1 for one in numbers):
+        return []
+    by_value = dict(zip(numbers, states, strict=True))
+    below, scale = sorted(one for one in numbers if one < 0), sorted(one for one in numbers if one >= 0)
+    above = _above(scale)
+    scale = scale[: len(scale) - len(above)]
+    return [by_value[one] for one in (*_below(below, scale), *above)]
+
+
+def _above(scale: list) -> list:
+    """Return the numbers at the end of a sorted list that are usual codes, beyond a gap wider than any before it."""
+    steps = np.diff(scale)
+    for at in range(2, len(scale)):  # two values at least make a scale
+        rest, gap = scale[at:], steps[at - 1]
+        reach = max(LEAST_GAP, steps[: at - 1].max() + 1, (scale[at - 1] - scale[0]) / 10)
+        if gap >= reach and HIGH_CODES.issuperset(rest):
+            return rest
+    return []
+
+
+def _below(below: list, scale: list) -> list:
+    """Return the numbers below zero if they are usual codes, and no half of a scale around zero."""
+    if len(scale) < 2 or not LOW_CODES.issuperset(below):
+        return []
+    if {-one for one in below} == {one for one in scale if one > 0}:
+        return []
+    apart = scale[0] - below[-1] >= 2 if below else False
+    return below if apart or (below == [-1] and scale[-1] >= LEAST_GAP) else []
+
+
+def warn_of_codes(data: CategoricalData, settled: Collection[Hashable] = (), stacklevel: int = 2) -> None:
+    """Warn once, for all columns, of values that look like codes for missing answers.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.tables.encode import encode
+    >>> with warnings.catch_warnings(record=True, action="always") as said:
+    ...     warn_of_codes(encode([[1], [2], [3], [99]]))
+    >>> print(said[0].message)
+    values that look like codes for missing answers are taken as categories: 99 in column 0. If they are codes, say \
+missing={0: [99]}; if they are categories, missing={} says so.
+    """
+    found = suspected_codes(data, settled)
+    if found:
+        shown = dict(list(found.items())[:LISTED])
+        listed = ", ".join(f"{_listed(codes)} in column {name!r}" for name, codes in shown.items())
+        more = f" and in {len(found) - LISTED} more columns" if len(found) > LISTED else ""
+        example = ", ".join(f"{name!r}: {codes!r}" for name, codes in shown.items())
+        warnings.warn(
+            f"values that look like codes for missing answers are taken as categories: {listed}{more}. If they are "
+            f"codes, say missing={{{example}{', ...' if more else ''}}}; if they are categories, missing={{}} says so.",
+            MissingCodeWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _listed(codes: Sequence[Hashable]) -> str:
+    return " and ".join(map(repr, codes))
