@@ -19,7 +19,7 @@ settings.load_profile("repeatable")
 os.environ.pop("COLUMNS", None)  # pytest-xdist tells its workers a width; what is printed is as wide as without
 
 #: A plugin that changes pgmpy, for runs that ask for it.
-collect_ignore = ["next_pgmpy.py"]
+collect_ignore = ["support/next_pgmpy.py"]
 #: The papers' data sets, beside the project; not part of it.
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -10,7 +10,7 @@ import pytest
 from pgmpy_latent import datasets, encode
 from pgmpy_latent.datasets import _n_coins, _table_of_coins, coins, hlc_model, load_anes96
 from pgmpy_latent.operators import is_regular
-from tests import reference
+from tests.support import reference
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from pgmpy_latent.inference.queries import encode_for, engine_for, posterior, sa
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import encode
 from pgmpy_latent.testing import codes_for, latent_trees, weights_for
-from tests import reference
+from tests.support import reference
 
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-9}
 

@@ -1,0 +1,232 @@
+"""Reports in a real browser: they are drawn, can be folded, complain of nothing and ask for nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgmpy_latent import EAST, Baseline, RandomStarts, sample
+from pgmpy_latent.datasets import hlc_model
+from pgmpy_latent.report import write_report
+from tests.report.test_page import HOSTILE, QUIET, large_tree
+from tests.support.browser import Browser, installed
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(installed() is None, reason="needs Chromium, as Debian's package chromium"),
+]
+
+SHOWN = "[...document.querySelectorAll('.item')].map((one) => one.querySelector('text').textContent)"
+PANEL = "document.getElementById('panel').textContent"
+FOCUS = "document.activeElement.querySelector('text')?.textContent"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Return the report of a small tree: H1 above D4, H2 and H3, and these above three columns each."""
+    path = tmp_path_factory.mktemp("reports") / "report.html"
+    learner = EAST(**QUIET).fit(sample(hlc_model(7, random_state=2), 2000, random_state=0))
+    assert sorted(learner.tree_.children("H2")) == ["D1", "D2", "D3"]
+    learner.report(path)
+    return path
+
+
+def item(browser, name):
+    """Return a selector of the node with that name, as it is drawn now."""
+    find = f"[...document.querySelectorAll('.item')].find((one) => one.querySelector('text').textContent === '{name}')"
+    key = browser.run(f"{find}.dataset.key")
+    return f'[data-key="{key}"] .box'
+
+
+def check_quiet(browser, path):
+    """Nothing was said on the console, and nothing was asked for but the page itself."""
+    assert browser.complaints == []
+    assert browser.requests == [path.resolve().as_uri()]
+
+
+def test_it_is_drawn_and_asks_for_nothing(browser, report):
+    browser.open(report)
+    assert set(browser.run(SHOWN)) == {"H1", "H2", "H3", *(f"D{i}" for i in range(1, 8))}
+    assert browser.run("document.title").startswith("Latent tree with 3 hidden variables")
+    boxes = browser.run("""[...document.querySelectorAll('.item .box')].map((one) => one.getBoundingClientRect())
+                           .map((box) => [box.x, box.y, box.right, box.bottom])""")
+    for at, (left, top, right, bottom) in enumerate(boxes):  # and no two nodes overlap
+        assert right > left
+        assert not any(x < right and left < u and y < bottom and top < v for x, y, u, v in boxes[at + 1 :])
+    check_quiet(browser, report)
+
+
+def test_folding_by_pointer(browser, report):
+    browser.open(report)
+    everything = browser.run(SHOWN)
+    browser.click(item(browser, "H2"))
+    assert set(browser.run(SHOWN)) == set(everything) - {"D1", "D2", "D3"}
+    assert browser.run("document.activeElement.getAttribute('aria-expanded')") == "false"
+    browser.click(item(browser, "H2"))
+    assert browser.run(SHOWN) == everything
+    browser.click("#fold")
+    assert browser.run(SHOWN) == ["H1"]
+    browser.click("#unfold")
+    assert browser.run(SHOWN) == everything
+    check_quiet(browser, report)
+
+
+def test_pointing_shows_the_table(browser, report):
+    browser.open(report)
+    browser.hover(item(browser, "D5"))
+    said = browser.run(PANEL)
+    assert said.startswith("D5")
+    assert "given H3" in said
+    cells = browser.run("[...document.querySelectorAll('#panel td')].map((one) => Number(one.textContent))")
+    columns = browser.run("document.querySelectorAll('#panel thead th').length") - 1
+    np.testing.assert_allclose(np.reshape(cells, (-1, columns)).sum(axis=1), 1, atol=0.003)
+    browser.hover(item(browser, "H1"))
+    assert browser.run(PANEL).startswith("H1")
+    browser.click("#panel a")
+    assert browser.run("location.hash").startswith("#latent-")
+
+
+def test_folding_by_keyboard(browser, report):
+    browser.open(report)
+    assert browser.run("document.querySelectorAll('.item[tabindex=\"0\"]').length") == 1
+    browser.run("document.getElementById('find').focus()")
+    browser.press("Tab")
+    assert browser.run(FOCUS) == "H1"
+    browser.press("ArrowRight")
+    assert browser.run(FOCUS) == browser.run(SHOWN)[1]
+    while browser.run(FOCUS) != "H2":
+        browser.press("ArrowDown")
+    assert browser.run(PANEL).startswith("H2")
+    browser.press("ArrowLeft")
+    assert "D1" not in browser.run(SHOWN)
+    assert browser.run(FOCUS) == "H2"
+    browser.press("Enter", "\r")
+    assert "D1" in browser.run(SHOWN)
+    browser.press("ArrowLeft")
+    browser.press("ArrowLeft")
+    assert browser.run(FOCUS) == "H1"
+    browser.press("ArrowUp")  # there is nothing further up
+    assert browser.run(FOCUS) == "H1"
+    check_quiet(browser, report)
+
+
+def test_what_is_read_aloud(browser, report):
+    browser.open(report)
+    assert browser.run("document.querySelector('svg[role=tree]').getAttribute('aria-label')") == "The tree"
+    said = "((one) => one.getAttribute('aria-label') + ' at ' + one.getAttribute('aria-level'))"
+    assert browser.run(f"{said}(document.querySelector('[role=treeitem]'))") == "H1, hidden variable, 2 states at 1"
+    assert (
+        browser.run("document.querySelectorAll('svg[role=img]:not([aria-label]), .stack:not([aria-label])').length")
+        == 0
+    )
+    assert browser.run("document.querySelectorAll('h1').length") == 1
+
+
+def test_finding_a_node_unfolds_the_way_to_it(browser, report):
+    browser.open(report)
+    browser.click("#fold")
+    browser.click("#find")
+    browser.type("d6")
+    browser.press("Enter", "\r")
+    assert browser.run(FOCUS) == "D6"
+    assert "D1" not in browser.run(SHOWN)
+    check_quiet(browser, report)
+
+
+def test_code_can_be_copied_and_steps_unfolded(browser, report):
+    browser.open(report)
+    browser.click("#copy")
+    browser.until("document.getElementById('copy').textContent !== 'Copy'")
+    browser.click("#search summary")
+    assert browser.run("document.querySelector('#search details').open")
+    check_quiet(browser, report)
+
+
+@pytest.mark.parametrize("width", [360, 768, 1200])
+def test_nothing_is_wider_than_the_window(browser, report, width):
+    browser.open(report, width=width)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_told_from_its_ground(browser, report, scheme):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.call("Emulation.setEmulatedMedia", media="screen", features=features)
+    browser.open(report)
+    script = """((selector) => {
+        const style = getComputedStyle(document.querySelector(selector));
+        const light = (colour) => {
+            const parts = colour.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
+            const linear = parts.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+            return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+        };
+        const [a, b] = [light(style.color), light(getComputedStyle(document.body).backgroundColor)];
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    })"""
+    try:
+        for selector in ("body", ".quiet", ".lead", "nav a", "summary", "dt"):
+            assert browser.run(f"{script}({selector!r})") >= 4.5, selector
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="", features=[])
+
+
+def test_names_stay_names(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: np.array(HOSTILE[:3])[rng.integers(0, 3, 60)] for name in HOSTILE})
+    path = tmp_path / "report.html"
+    RandomStarts(n_states=2, n_init=1, **QUIET).fit(frame).report(path)
+    browser.open(path)
+    for selector in [f'[data-key="{key}"] .box' for key in range(len(HOSTILE))]:
+        browser.hover(selector)
+    assert browser.run("document.querySelectorAll('img, script:not([type]):not(:last-of-type)').length") == 0
+    assert browser.run("document.querySelectorAll('script').length") == 2
+    assert HOSTILE[0] in browser.run("document.body.textContent")
+    check_quiet(browser, path)
+
+
+def test_a_thousand_leaves(browser, tmp_path):
+    tree = large_tree(20, 1000)
+    path = tmp_path / "report.html"
+    write_report(tree, path, sample(tree, 60, random_state=0))
+    assert path.stat().st_size < 3e6
+    browser.open(path)
+    assert len(browser.run(SHOWN)) < 60
+    browser.click("#unfold")
+    shown = browser.run(SHOWN)
+    assert shown.count("10 more") == 20  # of 50 columns each
+    browser.click(item(browser, "10 more"))
+    assert browser.run(SHOWN).count("10 more") == 19
+    browser.click("#fold")
+    browser.click("#find")
+    browser.type("x999")
+    browser.press("Enter", "\r")
+    assert browser.run(FOCUS) == "x999"
+    check_quiet(browser, path)
+
+
+def test_many_trees_and_no_hidden_variable(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 2, (50, 70)), columns=[f"x{at}" for at in range(70)])
+    path = tmp_path / "report.html"
+    Baseline("independence").fit(frame).report(path)
+    browser.open(path)
+    assert len(browser.run(SHOWN)) == 41
+    browser.click(item(browser, "30 more"))
+    assert len(browser.run(SHOWN)) == 70
+    check_quiet(browser, path)
+
+
+def test_it_can_be_printed(browser, report):
+    browser.open(report)
+    printed = browser.call("Page.printToPDF", printBackground=True)["data"]
+    assert len(printed) > 10_000
+    assert browser.run("[...document.querySelectorAll('details')].every((one) => one.open)")
+    check_quiet(browser, report)
