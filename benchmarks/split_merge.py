@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import RandomStarts, SplitMerge, datasets, sample, scores
-from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.tables.encode import encode
@@ -105,7 +105,7 @@ def hierarchical(n_variables: int, n_rows: int, strong: bool, seed: int) -> dict
     rows = sample(true, n_rows, random_state=100 + seed)
     regular = make_regular(true)
     data = encode(rows, state_names={name: true.state_names[true.index(name)] for name in true.observed_names})
-    oracle, _ = Workshop(data, regular, Search(Settings())).fit([regular], atol=1e-3, max_iter=20_000, polish=True)
+    oracle, _ = TreeFitter(data, regular, Search(Settings())).fit([regular], atol=1e-3, max_iter=20_000, polish=True)
     began = time.perf_counter()
     learner = SplitMerge(true, random_state=seed, show_progress=False).fit(rows)
     seconds = time.perf_counter() - began

@@ -17,7 +17,7 @@ from pgmpy_latent.classification import inputs as _input
 from pgmpy_latent.classification.canonical import canonical
 from pgmpy_latent.classification.learn import Recipe, learn
 from pgmpy_latent.classification.model import grouped, latent_means, log_densities, suitable
-from pgmpy_latent.classification.resume import journal_of, recalled_model
+from pgmpy_latent.classification.resume import memo_of, recalled_model
 from pgmpy_latent.classification.rows import training
 from pgmpy_latent.classification.size_search import Clock, Wrapper, most_rows
 from pgmpy_latent.runtime.arrays import one_blas_thread
@@ -212,14 +212,14 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         self._check_sizes(*given.attributes.shape)
         rows = training(given.attributes, given.labels, given.weights, centre=self.offset)
         entropy = np.random.SeedSequence(whole_seed(self.random_state)).entropy
-        journal, entropy = journal_of(self, given, entropy)
+        memo, entropy = memo_of(self, given, entropy)
         seed = int(np.random.SeedSequence(entropy).generate_state(1)[0])
         clock = Clock(self.time_limit)
-        clock.tend = journal.tend
-        with one_blas_thread(), journal.going_on:
-            shape, self.cv_results_ = self._sizes(given, rows, seed, clock, journal)
+        clock.tend = memo.tend
+        with one_blas_thread(), memo.going_on:
+            shape, self.cv_results_ = self._sizes(given, rows, seed, clock, memo)
             work = partial(learn, rows, rows.weights[None], shape, self._recipe(), self.n_init, seed, clock.tick)
-            found = recalled_model(journal, clock, rows, shape, work)
+            found = recalled_model(memo, clock, rows, shape, work)
         self.stopped_ = clock.why(found.interrupted)
         self.n_latents_, self.n_components_ = shape
         self._keep(found, rows)
@@ -278,7 +278,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
             tol=float(self.tol),
         )
 
-    def _sizes(self, given, rows, seed, clock, journal) -> tuple[tuple[int, int], pd.DataFrame | None]:
+    def _sizes(self, given, rows, seed, clock, memo) -> tuple[tuple[int, int], pd.DataFrame | None]:
         """Return the numbers of latents and of components, and how they were found."""
         if self.n_latents is not None and self.n_components is not None:
             return (int(self.n_latents), int(self.n_components)), None
@@ -287,7 +287,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
             given = given.some(_input.some_rows(given.labels, most, seed))
             rows = training(given.attributes, given.labels, given.weights, centre=self.offset)
         folds = _input.Folds(self.cv, given, self.classes_, seed)
-        wrapper = Wrapper(rows, folds, self._recipe(), seed, clock, self.n_jobs, self.show_progress, journal=journal)
+        wrapper = Wrapper(rows, folds, self._recipe(), seed, clock, self.n_jobs, self.show_progress, memo=memo)
         return wrapper.search(self.n_latents, self.n_components)
 
     def _keep(self, found, rows) -> None:

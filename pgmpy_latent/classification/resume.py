@@ -11,13 +11,13 @@ from pgmpy_latent.classification.learn import Learned
 from pgmpy_latent.classification.model import Parameters, log_densities
 from pgmpy_latent.classification.rows import Training
 from pgmpy_latent.classification.size_search import Clock
-from pgmpy_latent.learners.memo import Journal
+from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.runtime.checkpoint import Checkpoint, check_number_again
 from pgmpy_latent.runtime.fingerprint import fingerprint_of
 
 
-def journal_of(learner, given: Given, entropy: int) -> tuple[Journal, int]:
-    """Return the journal of a classifier, empty if it has no checkpoint, and the entropy of its seeds.
+def memo_of(learner, given: Given, entropy: int) -> tuple[Memo, int]:
+    """Return the memo of a classifier, empty if it has no checkpoint, and the entropy of its seeds.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def journal_of(learner, given: Given, entropy: int) -> tuple[Journal, int]:
         Of the seeds, should learning begin anew.
     """
     if learner.checkpoint is None:
-        return Journal(), entropy
+        return Memo(), entropy
     if isinstance(learner.cv, Iterable) and iter(learner.cv) is learner.cv:
         raise ValueError(
             "checkpoint needs a cv that can be gone through again; give a list of pairs, as cv=list(pairs)"
@@ -41,17 +41,17 @@ def journal_of(learner, given: Given, entropy: int) -> tuple[Journal, int]:
         arrays.append(given.clusters)
     checkpoint = Checkpoint(learner.checkpoint, fingerprint_of(learner, words, *arrays))
     saved = checkpoint.take_up(entropy, learner.random_state is not None)
-    return Journal(checkpoint, saved), checkpoint.entropy
+    return Memo(checkpoint, saved), checkpoint.entropy
 
 
 def recalled_model(
-    journal: Journal, clock: Clock, rows: Training, shape: tuple[int, int], compute: Callable[[], Learned]
+    memo: Memo, clock: Clock, rows: Training, shape: tuple[int, int], compute: Callable[[], Learned]
 ) -> Learned:
-    """Return the model that the journal knows, or else learn it, and write it down unless something was cut short.
+    """Return the model that the memo knows, or else learn it, and write it down unless something was cut short.
 
     Parameters
     ----------
-    journal : Journal
+    memo : Memo
     clock : Clock
         Knows whether something was cut short.
     rows : Training
@@ -61,19 +61,19 @@ def recalled_model(
     compute : callable
         Learns it.
     """
-    if "model" in journal.entries:
-        with journal.checkpoint.checking():
-            entry = dict(journal.entries["model"])
+    if "model" in memo.entries:
+        with memo.checkpoint.checking():
+            entry = dict(memo.entries["model"])
             known = Learned(**{**entry, "models": Parameters(**entry["models"])})
             _check_learned(known, rows, shape)
             return known
     found = compute()
     if not found.interrupted and clock.stopped is None:
         nobody_asks = {"log_joint": np.empty(0)}  # as long as the table
-        journal.note("model", {**vars(found), "models": dict(vars(found.models)), **nobody_asks})
-        journal.finish()
+        memo.note("model", {**vars(found), "models": dict(vars(found.models)), **nobody_asks})
+        memo.finish()
     else:
-        journal.tend(now=True)
+        memo.tend(now=True)
     return found
 
 

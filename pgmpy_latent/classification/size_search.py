@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 
 from pgmpy_latent.classification.learn import Recipe, learn
 from pgmpy_latent.classification.rows import Training, fold_weightings
-from pgmpy_latent.learners.memo import Journal
+from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, TimeUp, time_left
 
@@ -195,7 +195,7 @@ class Wrapper:
     show_progress : bool
     trials : dict
         Sizes -> their trials.
-    journal : Journal, optional
+    memo : Memo, optional
         Knows trials of a run that was killed.
     """
 
@@ -207,7 +207,7 @@ class Wrapper:
     n_jobs: int | None = None
     show_progress: bool = False
     trials: dict[tuple[int, int], list[Trial]] = field(default_factory=dict)
-    journal: Journal = field(default_factory=Journal)
+    memo: Memo = field(default_factory=Memo)
 
     def search(self, n_latents: int | None, n_components: int | None) -> tuple[tuple[int, int], pd.DataFrame]:
         """Return the best sizes, and a table of all that were tried.
@@ -344,14 +344,14 @@ class Wrapper:
             self._draws[repeat] = self.folds.draw(repeat)
         folds = self._draws[repeat]
         names = {shape: f"trial {shape[0]} {shape[1]} {repeat}" for shape in shapes}
-        known = self.journal.entries
+        known = self.memo.entries
         done = {shape: self._recalled(known[name], folds) for shape, name in names.items() if name in known}
         left = [shape for shape in names if shape not in done]
         work = partial(_trial, self.rows, folds, self.recipe, self.seed + repeat, self.clock)
         try:
             for at, trial in parallel.as_completed(work, left, self.n_jobs, self.clock.tick_early):
                 done[left[at]] = trial
-                self.journal.note(names[left[at]], dict(vars(trial)))
+                self.memo.note(names[left[at]], dict(vars(trial)))
         finally:  # what was finished before an interrupt counts, but no size may win for having been tried once more
             for shape in shapes:
                 if shape in done and (repeat == 0 or len(done) == len(shapes)):
@@ -365,8 +365,8 @@ class Wrapper:
         self._bar.update(len(shapes))
 
     def _recalled(self, entry: dict, folds: list) -> Trial:
-        """Return a trial that the journal knows, if it can be one on these folds."""
-        with self.journal.checkpoint.checking():
+        """Return a trial that the memo knows, if it can be one on these folds."""
+        with self.memo.checkpoint.checking():
             trial = Trial(**entry)
             for values in (trial.accuracies, trial.masses):
                 if values.shape != (len(folds),) or values.dtype != np.float64 or not (values >= 0).all():

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent.inference.queries import engine_for, model_and_data
-from pgmpy_latent.model.tree import Named
+from pgmpy_latent.model.tree import DiscreteModel
 from pgmpy_latent.tables.survey import Survey
 
 
@@ -129,7 +129,7 @@ def average_posteriors(
     return table.div(table.sum(axis=1).replace(0.0, np.nan), axis=0)
 
 
-def hidden_node(tree: Named, latent: Hashable | None) -> int:
+def hidden_node(tree: DiscreteModel, latent: Hashable | None) -> int:
     """Return the position of the hidden variable of that name, or of the only one.
 
     Examples

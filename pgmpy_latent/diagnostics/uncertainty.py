@@ -21,7 +21,7 @@ from pgmpy_latent.em import fit as em
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.inference.queries import engine_for, model_and_data
 from pgmpy_latent.model.network import LatentNetwork, as_network, reordered
-from pgmpy_latent.model.tree import LatentTree, Named
+from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, whole_seed
@@ -127,7 +127,7 @@ def standard_errors(
 
     References
     ----------
-    Louis, T. A. (1982). Finding the observed information matrix when using the EM algorithm. Journal of the Royal
+    Louis, T. A. (1982). Finding the observed information matrix when using the EM algorithm. Memo of the Royal
     Statistical Society B 44, 226-233.
     Binder, D. A. (1983). On the variances of asymptotically normal estimators from complex surveys. International
     Statistical Review 51, 279-292.
@@ -199,7 +199,7 @@ def _method_for(data: CategoricalData, method: str | None) -> str:
     return method
 
 
-def _labels(tree: Named) -> pd.DataFrame:
+def _labels(tree: DiscreteModel) -> pd.DataFrame:
     """Return node, state of the parent and state of every entry of the tables, in the order of the flat vector."""
     columns: dict[str, list] = {"node": [], "parent_state": [], "state": []}
     for node, name in enumerate(tree.names):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgmpy_latent.em.curvature import Outlook, outlook, uphill
+from pgmpy_latent.em.curvature import GainLeft, gain_left, uphill
 from pgmpy_latent.em.maximum import higher, promised_gains
 from pgmpy_latent.em.step import Problem, log_prior, step
 from pgmpy_latent.exceptions import ImpossibleRowError
@@ -80,7 +80,7 @@ def same_value(ends: np.ndarray, best: float, atol: float = 1e-3) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Route:
+class StopRule:
     """How starts go up, when they have arrived, and whether that is checked; see :func:`pgmpy_latent.em.fit.fit`."""
 
     atol: float
@@ -96,7 +96,7 @@ class Route:
         return self.stop == "last_step"
 
 
-class Climb:
+class Ascent:
     """Several starts on their way up, in step: plain EM first, then two EM steps and a leap (SQUAREM).
 
     ``before -> at`` is the last EM step of each start; ``value`` is the objective at ``before``. Starts of several
@@ -114,7 +114,7 @@ class Climb:
         self,
         problem: Problem,
         starts: np.ndarray,
-        route: Route,
+        route: StopRule,
         report: Callable[[int, float], None] = lambda iteration, value: None,
         groups: np.ndarray | None = None,
     ):
@@ -224,7 +224,7 @@ class Climb:
 
     def keep(self, which: np.ndarray) -> None:
         """Go on with some of the starts only."""
-        for name in Climb.PER_START:
+        for name in Ascent.PER_START:
             setattr(self, name, getattr(self, name)[which])
         self.underway = (self.numbers, self.before)
 
@@ -271,7 +271,7 @@ class Climb:
             if self.remaining[at] <= BELIEVED * self.atol:
                 converged[at] = True
                 continue
-            seen = outlook(self.problem, self.before[at], self.at[at], self.atol)
+            seen = gain_left(self.problem, self.before[at], self.at[at], self.atol)
             self._count(seen.n_steps)
             converged[at], self.reached = seen.gain <= self.atol, seen.gain <= self.route.atol
             if converged[at]:
@@ -280,7 +280,7 @@ class Climb:
                 self._go_uphill(at, seen)
         return converged
 
-    def _go_uphill(self, at: int, seen: Outlook) -> None:
+    def _go_uphill(self, at: int, seen: GainLeft) -> None:
         """Let a start go on where the curvature points to; look again later if that is not much higher."""
         found, n_steps = uphill(self.problem, self.before[at], float(self.value[at]), seen.ways)
         self._count(n_steps)
@@ -370,20 +370,20 @@ class Climb:
             Positions of some starts, which are to go on without the others; all, with what was found before, by
             default.
         """
-        own = {name: getattr(self, name) for name in (*Climb.PER_START, *Climb.OTHERS)}
+        own = {name: getattr(self, name) for name in (*Ascent.PER_START, *Ascent.OTHERS)}
         own |= {"final": self.final.copy(), "trace": (), "best": {}}
         if which is not None:
-            return own | {name: own[name][which] for name in Climb.PER_START}
+            return own | {name: own[name][which] for name in Ascent.PER_START}
         if self.trace:
             own["trace"] = tuple(np.concatenate(parts) for parts in zip(*self.trace, strict=True))
         return own | {"best": dict(self.best)}
 
     @classmethod
-    def of(cls, snapshot: dict, problem: Problem, route: Route, report: Callable[[int, float], None]) -> Climb:
+    def of(cls, snapshot: dict, problem: Problem, route: StopRule, report: Callable[[int, float], None]) -> Ascent:
         """Return the climb that a snapshot shows."""
         climb = cls.__new__(cls)
         climb.problem, climb.route, climb.report, climb._groups = problem, route, report, None
-        for name in (*Climb.PER_START, *Climb.OTHERS):
+        for name in (*Ascent.PER_START, *Ascent.OTHERS):
             setattr(climb, name, snapshot[name])
         climb.final, climb.best = snapshot["final"].copy(), dict(snapshot["best"])
         climb.trace = [snapshot["trace"]] if len(snapshot["trace"]) else []
@@ -399,7 +399,7 @@ class Climb:
             for group, found in part["best"].items():
                 self._suggest(group, found)
         order = np.argsort(np.concatenate([part["numbers"] for _, part in parts]))
-        for name in Climb.PER_START:
+        for name in Ascent.PER_START:
             setattr(self, name, np.concatenate([part[name] for _, part in parts])[order])
         self.underway = (self.numbers, self.before)
 
@@ -435,12 +435,12 @@ class Climb:
         )
 
 
-def climb_to_the_top(climb: Climb, pause: Callable[[], bool] = lambda: False) -> bool:
+def ascend(climb: Ascent, pause: Callable[[], bool] = lambda: False) -> bool:
     """Take all starts to their ends: plain steps first, then cycles, with a look at what is left now and then.
 
     Parameters
     ----------
-    climb : Climb
+    climb : Ascent
         The starts.
     pause : callable
         Asked again and again, where nothing is under way. After a pause the climb goes on as if there had been none.

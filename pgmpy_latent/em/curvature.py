@@ -33,7 +33,7 @@ SHARES, AWAY, KEPT = 0.5 ** np.arange(8), 0.1, 0.1
 
 
 @dataclass(frozen=True)
-class Outlook:
+class GainLeft:
     """What the curvature says about a point.
 
     Attributes
@@ -51,7 +51,7 @@ class Outlook:
     n_steps: int
 
 
-def outlook(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float) -> Outlook:
+def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float) -> GainLeft:
     """Return what is left to gain near some tables, and which way.
 
     Parameters
@@ -68,7 +68,7 @@ def outlook(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float) 
     >>> from pgmpy_latent.inference.tree_engine import TreeEngine
     >>> from pgmpy_latent.inference.plan import Evidence, compile_plan
     >>> engine = TreeEngine(compile_plan([-1], {0: Evidence(np.array([0, 1]), 2)}), [2], np.array([49.0, 51.0]))
-    >>> found = outlook(Problem(engine), np.array([0.5, 0.5]), np.array([0.49, 0.51]), 1e-3)
+    >>> found = gain_left(Problem(engine), np.array([0.5, 0.5]), np.array([0.49, 0.51]), 1e-3)
     >>> round(found.gain, 3), found.ways[0].round(3).tolist()
     (0.04, [-0.01, 0.01])
     """
@@ -88,7 +88,7 @@ def outlook(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float) 
         curvature = float(metric @ (way * product))
         flat = FLAT * float(metric @ way**2)
         if curvature < -flat:
-            return Outlook(np.inf, (way * (AWAY / np.abs(way).max()), error), n_steps)
+            return GainLeft(np.inf, (way * (AWAY / np.abs(way).max()), error), n_steps)
         if not curvature > flat:
             break
         length = size / curvature
@@ -96,7 +96,7 @@ def outlook(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float) 
         gain, longest, old = gain + length * size / 2, max(longest, length), size
         size = float(metric @ rest**2)
         way = rest + size / old * way
-    return Outlook(CAUTION * gain, (error,), n_steps)
+    return GainLeft(CAUTION * gain, (error,), n_steps)
 
 
 def uphill(problem: Problem, tables: np.ndarray, value: float, ways: tuple[np.ndarray, ...]) -> tuple | None:
@@ -111,7 +111,7 @@ def uphill(problem: Problem, tables: np.ndarray, value: float, ways: tuple[np.nd
     value : float
         The objective there.
     ways : sequence of arrays like ``tables``
-        From :func:`outlook`.
+        From :func:`gain_left`.
 
     Returns
     -------

@@ -24,7 +24,7 @@ from pgmpy_latent.inference.queries import network_engine
 from pgmpy_latent.model.convert import to_cpds
 from pgmpy_latent.model.network import LatentNetwork, as_tree, by_state, check_one_parent, topological_order
 from pgmpy_latent.model.pgmpy_api import DAG, DiscreteParameterEstimator, TabularCPD
-from pgmpy_latent.model.tree import Named
+from pgmpy_latent.model.tree import DiscreteModel
 from pgmpy_latent.operators import canonical_states, marginals
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
@@ -193,7 +193,9 @@ class EMEstimator(DiscreteParameterEstimator):
         mark = None if self.checkpoint is None else fingerprint_of(self, repr(described), *arrays())
         return KeptEM(self.checkpoint, mark, np.random.SeedSequence(self.seed).entropy, ends, self.seed is not None)
 
-    def _in_order(self, network: LatentNetwork, nodes: Sequence[Hashable], engine) -> tuple[Named, list[np.ndarray]]:
+    def _in_order(
+        self, network: LatentNetwork, nodes: Sequence[Hashable], engine
+    ) -> tuple[DiscreteModel, list[np.ndarray]]:
         """Return the fitted model with the states of some hidden nodes in order, and the shares of all states."""
         raise NotImplementedError
 
@@ -322,7 +324,7 @@ class EMEstimator(DiscreteParameterEstimator):
         kept.finish(found)
         return found
 
-    def _set_fitted(self, fitted: Named, found: em.Fit) -> None:
+    def _set_fitted(self, fitted: DiscreteModel, found: em.Fit) -> None:
         self.state_names_ = {name: list(states) for name, states in zip(fitted.names, fitted.state_names, strict=True)}
         self.parameters_ = to_cpds(fitted)
         self.log_likelihood_ = found.log_likelihood
@@ -448,12 +450,14 @@ class TreeEM(EMEstimator):
             check_one_parent(name, [names[node] for node in above])
         return names, parents, hidden
 
-    def _in_order(self, network: LatentNetwork, nodes: Sequence[Hashable], engine) -> tuple[Named, list[np.ndarray]]:
+    def _in_order(
+        self, network: LatentNetwork, nodes: Sequence[Hashable], engine
+    ) -> tuple[DiscreteModel, list[np.ndarray]]:
         self.tree_ = canonical_states(as_tree(network), nodes)
         return self.tree_, marginals(self.tree_)
 
 
-def degenerate_states(model: Named, shares: Sequence[np.ndarray]) -> list[str]:
+def degenerate_states(model: DiscreteModel, shares: Sequence[np.ndarray]) -> list[str]:
     """Say which hidden states are empty, or equal to another one."""
     found = []
     for node in np.flatnonzero(model.latent):

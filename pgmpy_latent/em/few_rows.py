@@ -6,10 +6,10 @@ import warnings
 
 from pgmpy_latent.exceptions import FewRowsWarning
 from pgmpy_latent.model.network import child_lists
-from pgmpy_latent.model.tree import Named
+from pgmpy_latent.model.tree import DiscreteModel
 
 
-def too_many_parameters(model: Named, n_rows: float) -> int | None:
+def too_many_parameters(model: DiscreteModel, n_rows: float) -> int | None:
     """Return the number of parameters that a table of so many rows cannot bear, or None if it bears them.
 
     A table may be so wide that columns which have nothing to do with each other take more parameters than there are
@@ -34,7 +34,7 @@ def too_many_parameters(model: Named, n_rows: float) -> int | None:
     return largest if largest > n_rows else None
 
 
-def warn_of_few_rows(model: Named, n_rows: float, *, called: str = "the model", stacklevel: int = 1) -> None:
+def warn_of_few_rows(model: DiscreteModel, n_rows: float, *, called: str = "the model", stacklevel: int = 1) -> None:
     """Warn if a fitted model has more parameters than its table has rows.
 
     Examples

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgmpy_latent.em.ascent import Climb, Fit, Route, climb_to_the_top, same_value
+from pgmpy_latent.em.ascent import Ascent, Fit, StopRule, ascend, same_value
 from pgmpy_latent.em.maximum import all_lifted
-from pgmpy_latent.em.sharing import Keeper, Memory, SharedClimb, taken_up
+from pgmpy_latent.em.sharing import Keeper, Memory, SharedAscent, taken_up
 from pgmpy_latent.em.step import (
     Problem,
     Runner,
@@ -123,7 +123,7 @@ def fit(
     if stop not in ("remaining", "last_step"):
         raise ValueError(f"stop is {stop!r}; give 'remaining' or 'last_step'")
     starts = _possible(np.atleast_2d(np.asarray(starts, dtype=np.float64)), engine.layout, prior, free)
-    n_threads, route = parallel.n_threads(n_jobs), Route(atol, max_iter, stop, target, accelerate, check)
+    n_threads, route = parallel.n_threads(n_jobs), StopRule(atol, max_iter, stop, target, accelerate, check)
     if free is None or np.all(free):
         problem, frozen = Problem(engine, prior, None, n_threads), None
     else:
@@ -138,7 +138,7 @@ def fit(
     keeper = Memory() if keeper is None else keeper
     with problem.threads():
         if keeper.saved is None:
-            shared = SharedClimb(Climb(problem, starts, route, report), n_jobs, keeper)
+            shared = SharedAscent(Ascent(problem, starts, route, report), n_jobs, keeper)
         else:
             shared = taken_up(keeper.saved, len(starts), problem, route, report, n_jobs, keeper)
         found = _climbed(shared, narrowing if keeper.saved is None else None, polish)
@@ -147,7 +147,7 @@ def fit(
     return found if frozen is None else _widened(found, frozen, whole[found.best_start], prior)
 
 
-def _climbed(shared: SharedClimb, narrowing: float | None, polish: bool) -> Fit:
+def _climbed(shared: SharedAscent, narrowing: float | None, polish: bool) -> Fit:
     """Take starts to their ends, as far as Ctrl-C allows, and return the best."""
     climb = shared.climb
     interrupted = False
@@ -184,11 +184,11 @@ class _ClockOnly:
         raise KeyboardInterrupt
 
 
-def _retried(found: Fit, problem: Problem, route: Route, polish: bool, report: Callable, keeper: Keeper) -> Fit:
+def _retried(found: Fit, problem: Problem, route: StopRule, polish: bool, report: Callable, keeper: Keeper) -> Fit:
     """Begin again where small entries are lifted, all at once, as long as it helps."""
 
-    def climbed(start: np.ndarray, route: Route, polish: bool) -> Fit:
-        return _climbed(SharedClimb(Climb(problem, start[None], route, report), 1, keeper), None, polish)
+    def climbed(start: np.ndarray, route: StopRule, polish: bool) -> Fit:
+        return _climbed(SharedAscent(Ascent(problem, start[None], route, report), 1, keeper), None, polish)
 
     while found.converged and not found.interrupted:
         start, least = all_lifted(problem, found.tables), found.objective + WORTH * route.atol
@@ -265,7 +265,7 @@ def fit_groups(
     """
     groups = np.asarray(groups, np.int64)
     starts = _possible(np.asarray(starts, dtype=np.float64), engine.layout, prior, None)
-    climb = Climb(Problem(engine, prior), starts, Route(atol, max_iter), groups=groups)
+    climb = Ascent(Problem(engine, prior), starts, StopRule(atol, max_iter), groups=groups)
     hopeless = np.setdiff1d(groups, climb.groups)
     if len(hopeless):
         raise ImpossibleRowError(
@@ -273,7 +273,7 @@ def fit_groups(
             "begin there. Replace zeros that the data contradicts, or give a prior."
         )
     race(climb, stages, climb.groups)
-    climb_to_the_top(climb)
+    ascend(climb)
     tables, objectives = climb.best_of_groups(len(engine.pattern_weights))
     return tables, objectives - log_prior(tables, prior)
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pgmpy_latent.em.ascent import Climb, Fit, Route, climb_to_the_top
+from pgmpy_latent.em.ascent import Ascent, Fit, StopRule, ascend
 from pgmpy_latent.em.step import Problem, step
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import ROUNDING
@@ -61,24 +61,24 @@ class _Further:
     """What workers do."""
 
     problem: Problem
-    route: Route
+    route: StopRule
 
     def go(self, item: tuple[dict, float]) -> dict:
         """Take a part further, for some seconds."""
         snapshot, seconds = item
         ends = time.monotonic() + seconds
-        climb = Climb.of(snapshot, self.problem, self.route, lambda iteration, value: None)
+        climb = Ascent.of(snapshot, self.problem, self.route, lambda iteration, value: None)
         turns = iter((False,))  # at least one, so that it gets on
-        climb_to_the_top(climb, lambda: next(turns, True) and (time.monotonic() > ends or parallel.abandoned()))
+        ascend(climb, lambda: next(turns, True) and (time.monotonic() > ends or parallel.abandoned()))
         return climb.snapshot()
 
 
-class SharedClimb:
+class SharedAscent:
     """Starts on their way up, here and at other workers.
 
     Parameters
     ----------
-    climb : Climb
+    climb : Ascent
         The starts, or those that were kept.
     n_jobs : int, optional
         As joblib understands it.
@@ -91,7 +91,7 @@ class SharedClimb:
         Numbers of the starts of every part, and where they are; empty as long as all are here.
     """
 
-    def __init__(self, climb: Climb, n_jobs: int | None, keeper: Keeper):
+    def __init__(self, climb: Ascent, n_jobs: int | None, keeper: Keeper):
         self.climb = climb
         self.n_jobs = n_jobs
         self.keeper = keeper
@@ -106,7 +106,7 @@ class SharedClimb:
                 self.keep()
             return time.monotonic() > began + HERE and len(self.climb.numbers) > 1 and self._others_work
 
-        if not self.parts and not climb_to_the_top(self.climb, pause):
+        if not self.parts and not ascend(self.climb, pause):
             n_parts = min(len(self.climb.numbers), PARTS * parallel.n_workers(self.n_jobs))
             some = np.array_split(np.arange(len(self.climb.numbers)), n_parts)
             self.parts = [(self.climb.numbers[which], self.climb.snapshot(which)) for which in some]
@@ -157,8 +157,8 @@ class SharedClimb:
 
 
 def taken_up(
-    state: dict, n_starts: int, problem: Problem, route: Route, report: Callable, n_jobs: int | None, keeper: Keeper
-) -> SharedClimb:
+    state: dict, n_starts: int, problem: Problem, route: StopRule, report: Callable, n_jobs: int | None, keeper: Keeper
+) -> SharedAscent:
     """Return the climb that was kept; raise if it is not one of so many starts, or not what the table says."""
     for snapshot in (state["climb"], *(part for _, part in state["parts"])):
         _check_snapshot(snapshot, n_starts, problem)
@@ -168,7 +168,7 @@ def taken_up(
     for members, part in state["parts"]:
         if not _are_starts(members, n_starts) or not {*part["numbers"].tolist()} <= {*members.tolist()}:
             raise ValueError("its parts have starts of others")
-    shared = SharedClimb(Climb.of(state["climb"], problem, route, report), n_jobs, keeper)
+    shared = SharedAscent(Ascent.of(state["climb"], problem, route, report), n_jobs, keeper)
     shared.parts = [tuple(part) for part in state["parts"]]
     return shared
 
@@ -200,7 +200,7 @@ def _check_snapshot(snapshot: dict, n_starts: int, problem: Problem) -> None:
     """Raise if a snapshot of a climb is not what one step from its tables says."""
     numbers, final = snapshot["numbers"], snapshot["final"]
     n_here = len(numbers)
-    for name in Climb.PER_START:
+    for name in Ascent.PER_START:
         kind = "i" if name == "numbers" else "f"
         if snapshot[name].dtype.kind != kind or len(snapshot[name]) != n_here:
             raise ValueError(f"its {name!r} of {n_here} starts is no such thing")

@@ -1,7 +1,7 @@
-"""A journal: what the dear parts of a computation gave, kept in a file, so that they are not computed twice.
+"""A memo: what the dear parts of a computation gave, kept in a file, so that they are not computed twice.
 
 For computations that are no sequence of states. One that is taken up again goes the same way from the beginning, and
-reads what it gets to know from the journal for as long as the journal says.
+reads what it gets to know from the memo for as long as the memo says.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from pgmpy_latent.runtime.checkpoint import Checkpoint, Saved, State
 
 
-class Journal:
+class Memo:
     """Results by name.
 
     Parameters
@@ -25,7 +25,7 @@ class Journal:
 
     Examples
     --------
-    >>> Journal().recall("the answer", lambda: 6 * 7)
+    >>> Memo().recall("the answer", lambda: 6 * 7)
     42
     """
 
@@ -36,9 +36,9 @@ class Journal:
         self._goes_on = saved is not None
         if saved is not None:
             with checkpoint.checking():
-                self.entries = dict(saved.state.memory["journal"])
+                self.entries = dict(saved.state.memory["memo"])
                 if replace(saved.state, memory={}) != self._state():
-                    raise ValueError("it counts or scores what a journal does not")
+                    raise ValueError("it counts or scores what a memo does not")
 
     @property
     def going_on(self) -> AbstractContextManager:
@@ -92,7 +92,7 @@ class Journal:
             self._keep()
 
     def _keep(self) -> None:
-        memory = {"journal": dict(self.entries)}
+        memory = {"memo": dict(self.entries)}
         self.checkpoint.keep(replace(self._state(), memory=memory), [], last=self.finished)
 
     def _state(self) -> State:

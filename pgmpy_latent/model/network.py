@@ -11,7 +11,15 @@ from math import prod
 import numpy as np
 
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
-from pgmpy_latent.model.tree import LatentTree, Named, check_names, check_table, pairs_of_codes, same_codes, same_types
+from pgmpy_latent.model.tree import (
+    DiscreteModel,
+    LatentTree,
+    check_names,
+    check_table,
+    pairs_of_codes,
+    same_codes,
+    same_types,
+)
 from pgmpy_latent.runtime.arrays import read_only
 
 
@@ -77,7 +85,7 @@ def blanket(parents: Sequence[Sequence[int]], node: int) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentNetwork(Named):
+class LatentNetwork(DiscreteModel):
     """A discrete Bayesian network, immutable: what :class:`LatentTree` is for forests.
 
     The joint distribution is the product of ``tables[node][states of the parents, state]`` over the nodes. Every
@@ -193,7 +201,7 @@ def check(network: LatentNetwork) -> None:
         check_table(network.names[node], table, (rows, cards[node]))
 
 
-def by_state(model: Named, child: int, parent: int) -> np.ndarray:
+def by_state(model: DiscreteModel, child: int, parent: int) -> np.ndarray:
     """Return a copy of a child's table with the states of one parent as its first axis.
 
     Examples

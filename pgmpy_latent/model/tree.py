@@ -54,7 +54,7 @@ def parents_first(parent: np.ndarray, names: Sequence[Hashable] | None = None) -
     return np.array(order, dtype=np.int64)
 
 
-class Named:
+class DiscreteModel:
     """Nodes with names, states and tables: what trees and other networks have in common."""
 
     @property
@@ -105,7 +105,7 @@ class Named:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTree(Named):
+class LatentTree(DiscreteModel):
     """A forest-shaped discrete Bayesian network, immutable.
 
     The joint distribution is the product of ``tables[node][state of parent, state]`` over the nodes; a
@@ -278,7 +278,7 @@ def check(tree: LatentTree) -> None:
         raise InvalidTreeError("the arrays of a tree must be read-only")
 
 
-def check_names(tree: Named, above: str) -> None:
+def check_names(tree: DiscreteModel, above: str) -> None:
     """Raise unless names and states are well-formed; ``above`` is the field that holds the parents."""
     n_nodes = len(tree.names)
     if n_nodes == 0:
@@ -299,7 +299,7 @@ def check_names(tree: Named, above: str) -> None:
     _check_codes(tree)
 
 
-def _check_codes(tree: Named) -> None:
+def _check_codes(tree: DiscreteModel) -> None:
     """Raise unless the values that count as missing are those of observed nodes, and none of their states."""
     for name, values in tree.missing:
         if name not in tree.observed_names:

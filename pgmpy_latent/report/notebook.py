@@ -10,7 +10,7 @@ import numpy as np
 from pgmpy_latent.diagnostics.explain import counted, is_leaf, shown
 from pgmpy_latent.learners.fitted import unfinished_words
 from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.model.tree import LatentTree, Named
+from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.operators import marginals
 
 #: Most nodes on which something hangs that are listed; in larger trees only their number is given.
@@ -66,7 +66,7 @@ def _block(parts: Iterable[str]) -> str:
     return "".join(f"<div>{part}</div>" for part in parts if part)
 
 
-def _size(model: Named) -> str:
+def _size(model: DiscreteModel) -> str:
     numbers = (len(model.latent_names), "hidden variable"), (len(model.observed_names), "column")
     return ", ".join([*(counted(*number) for number in numbers), counted(model.n_parameters, "parameter")])
 

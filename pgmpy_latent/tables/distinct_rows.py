@@ -217,7 +217,7 @@ def _occurring(column: Column) -> np.ndarray:
 
 
 @dataclass
-class Book:
+class Categories:
     """The values of a column so far, in the order in which they appeared."""
 
     levels: list = field(default_factory=list)
@@ -260,7 +260,7 @@ class Pool:
 
     def __init__(self, memory_limit: float | None):
         self.memory_limit = memory_limit
-        self.books: list[Book] = []
+        self.books: list[Categories] = []
         self.names: tuple | None = None
         self.most_rows = np.inf
         self.full = False
@@ -277,7 +277,7 @@ class Pool:
         """Take in the distinct rows of a chunk."""
         if self.names is None:
             self.names, self._first = piece.names, piece.label
-            self.books = [Book() for _ in piece.names]
+            self.books = [Categories() for _ in piece.names]
             if self.memory_limit is not None:
                 self.most_rows = self.memory_limit / (BYTES_PER_CELL * len(self.names) + BYTES_PER_ROW)
         self._check_columns(piece)

@@ -580,7 +580,7 @@ class Design:
 
         References
         ----------
-        Rao, J. N. K. and Wu, C. F. J. (1988). Resampling inference with complex survey data. Journal of the American
+        Rao, J. N. K. and Wu, C. F. J. (1988). Resampling inference with complex survey data. Memo of the American
         Statistical Association 83, 231-241.
 
         Examples

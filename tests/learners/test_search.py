@@ -10,7 +10,7 @@ import pytest
 from pgmpy_latent import LatentTree, RandomStarts, SplitMerge, encode, sample
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
-from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search import Outcome, Search, Settings, Step, TimeUp
 from pgmpy_latent.runtime.checkpoint import State
 from tests.support.samples import Notes, assert_same_tree, latent_class, two_classes_of_columns
@@ -275,7 +275,7 @@ def prepared(learner, data, notes=None):
     if notes is not None:
         search.checkpoint, search.saved = notes, notes.take_up(search.entropy)
     tree = learner._first_tree(data)
-    policy = learner._policy(Workshop(data, tree, search), learner._scorer(data))
+    policy = learner._policy(TreeFitter(data, tree, search), learner._scorer(data))
     return search, policy, tree
 
 

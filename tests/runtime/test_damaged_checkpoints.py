@@ -1,4 +1,4 @@
-"""Damaged checkpoints are refused with one kind of error, whatever is wrong with them; see ``tests/support/mutants.py``."""
+"""Damaged checkpoints are refused with one kind of error, whatever is wrong; see ``tests/support/mutants.py``."""
 
 import random
 

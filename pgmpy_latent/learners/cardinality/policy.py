@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmpy_latent import scores
 from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
-from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.resumed import check_again, check_memory, check_over
 from pgmpy_latent.learners.search import Outcome, Step
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
@@ -43,7 +43,7 @@ class Policy:
 
     Parameters
     ----------
-    workshop : Workshop
+    fitter : TreeFitter
         Fits trees.
     score : callable
         Tree and log-likelihood -> score.
@@ -57,7 +57,7 @@ class Policy:
 
     def __init__(
         self,
-        workshop: Workshop,
+        fitter: TreeFitter,
         score: Callable[[LatentTree, float], float],
         *,
         delta: float,
@@ -65,8 +65,8 @@ class Policy:
         adjust: bool = True,
         patience: int | None = 1,
     ):
-        self.workshop = workshop
-        self.search = workshop.search
+        self.fitter = fitter
+        self.search = fitter.search
         self.score = score
         self.delta = delta
         self.shrink = shrink
@@ -92,14 +92,14 @@ class Policy:
 
     def start(self, tree: LatentTree, **options) -> State:
         """Return the state of a search that begins with a tree, after EM."""
-        tree, found = self.workshop.fit([tree], first=True, **options)
+        tree, found = self.fitter.fit([tree], first=True, **options)
         model = self.model(tree, found.log_likelihood, ())
         memory = {**self._all_phases(), "tries": 0}
         return State(tree, model.score, model.log_likelihood, memory=memory)
 
     def check(self, state: State) -> None:
         """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
-        check_again(state, self.workshop.data, self.score)
+        check_again(state, self.fitter.data, self.score)
         check_memory(state.memory, grow=bool, shrink=bool, settled=bool, shrank=bool, tries=self._is_patient)
         memory = state.memory
         check_over(state, memory["settled"] and not memory["grow"] and not memory["shrink"])
@@ -154,7 +154,7 @@ class Policy:
         if settings.search_tol <= settings.tol and settings.stop == "last_step":
             self.search.remaining_gain = 0.0
             return Step(state)  # candidates were fitted to the end, by the rule of papers
-        tree, found = self.workshop.fit([state.tree], **self.search.settings.last_fit)
+        tree, found = self.fitter.fit([state.tree], **self.search.settings.last_fit)
         model = self.model(tree, found.log_likelihood, ())
         if model.score <= state.score + ROUNDING:
             return Step(state)
@@ -218,12 +218,12 @@ class CardinalityLearner(SearchingLearner):
     def _learn(self, data: CategoricalData) -> Outcome:
         search = self._search(data)
         tree = self._first_tree(data)
-        workshop = Workshop(data, tree, search)
-        policy = self._policy(workshop, self._scorer(data))
+        fitter = TreeFitter(data, tree, search)
+        policy = self._policy(fitter, self._scorer(data))
         outcome = search.run(lambda: self._first_state(policy, tree), policy.advance, policy.check, policy.finish)
         return self._regular(outcome, policy) if self.regular else outcome
 
-    def _policy(self, workshop: Workshop, score) -> Policy:
+    def _policy(self, fitter: TreeFitter, score) -> Policy:
         raise NotImplementedError
 
     def _first_state(self, policy: Policy, tree: LatentTree) -> State:

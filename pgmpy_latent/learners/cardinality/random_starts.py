@@ -17,7 +17,7 @@ from pgmpy_latent.learners.cardinality.policy import (
     most_useful_states,
     warn_of_irregular,
 )
-from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.resumed import check_again, check_memory, check_over
 from pgmpy_latent.learners.search import Step
 from pgmpy_latent.model.tree import LatentTree
@@ -48,10 +48,10 @@ def with_cards(tree: LatentTree, cards: np.ndarray) -> LatentTree:
 class RandomStartsPolicy(Policy):
     """Growing, shrinking and adjusting are the same: random starts, with one state more, one less, or as many."""
 
-    def __init__(self, workshop: Workshop, score, *, starts: str, n_init: int, narrowing: float | None, **options):
+    def __init__(self, fitter: TreeFitter, score, *, starts: str, n_init: int, narrowing: float | None, **options):
         self.max_states = options.pop("max_states", None)
         self.regular = options.pop("regular", True)
-        super().__init__(workshop, score, **options)
+        super().__init__(fitter, score, **options)
         self.starts = starts
         self.n_init = n_init
         self.narrowing = narrowing
@@ -59,8 +59,8 @@ class RandomStartsPolicy(Policy):
     def random_model(self, tree: LatentTree, cards: np.ndarray, key: tuple[int, ...], n: int, **options) -> Model:
         """Fit a tree with the given numbers of states from random starts."""
         shape = with_cards(tree, cards)
-        engine = self.workshop.engine(shape)
-        data = self.workshop.data
+        engine = self.fitter.engine(shape)
+        data = self.fitter.data
         codes = data.codes_of(shape.names)
         flat = np.empty((n, engine.layout.size))
         for number in range(n):
@@ -116,7 +116,7 @@ class FixedPolicy(RandomStartsPolicy):
 
     def check(self, state: State) -> None:
         """Raise if a state of a checkpoint is not what the table says."""
-        check_again(state, self.workshop.data, self.score)
+        check_again(state, self.fitter.data, self.score)
         most = MOST_ROUNDS if self.n_rounds is None else self.n_rounds
         check_memory(state.memory, rounds=lambda rounds: type(rounds) is int and 1 <= rounds <= most)
         check_over(state, state.memory["rounds"] == self.n_rounds)
@@ -287,7 +287,7 @@ class RandomStarts(CardinalityLearner):
             if getattr(self, name) is None and self.time_limit is None:
                 raise ValueError(f"{name}=None goes on until the time is up; give a time_limit as well")
 
-    def _policy(self, workshop: Workshop, score) -> RandomStartsPolicy:
+    def _policy(self, fitter: TreeFitter, score) -> RandomStartsPolicy:
         options = {
             "starts": self.starts,
             "n_init": self.n_init,
@@ -300,8 +300,8 @@ class RandomStarts(CardinalityLearner):
             "regular": self.regular,
         }
         if self.n_states is None:
-            return RandomStartsPolicy(workshop, score, **options)
-        return FixedPolicy(workshop, score, n_rounds=self.n_rounds, **options)
+            return RandomStartsPolicy(fitter, score, **options)
+        return FixedPolicy(fitter, score, n_rounds=self.n_rounds, **options)
 
     def _first_state(self, policy: Policy, tree: LatentTree) -> State:
         if self.n_states is None:

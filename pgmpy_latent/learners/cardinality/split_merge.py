@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterator
 from typing import ClassVar
 
 from pgmpy_latent.learners.cardinality.policy import CardinalityLearner, Model, Policy, most_useful_states
-from pgmpy_latent.learners.local.node_states import Options, Spot
-from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.local.node_states import NodeStates, Options
+from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.operators.edges import neighbours_of
 
 #: How many nodes' changes are fitted as whole models before one is chosen.
@@ -19,7 +19,7 @@ class SplitMergePolicy(Policy):
 
     def __init__(
         self,
-        workshop: Workshop,
+        fitter: TreeFitter,
         score,
         options: Options,
         *,
@@ -29,18 +29,20 @@ class SplitMergePolicy(Policy):
         n_restarts: int,
         **phases,
     ):
-        super().__init__(workshop, score, **phases)
+        super().__init__(fitter, score, **phases)
         self.options = options
         self.depth = depth
         self.n_restarts = n_restarts
         self.max_states = max_states
         self.regular = regular
 
-    def _spots(self, model: Model) -> list[Spot]:
+    def _spots(self, model: Model) -> list[NodeStates]:
         """Return the hidden nodes of a model; what is found out about them is kept with it."""
         if "spots" not in model.notes:
             model.notes["spots"] = [
-                Spot(self.workshop, self.options, name, model.log_likelihood, (*model.key, 0, number), tree=model.tree)
+                NodeStates(
+                    self.fitter, self.options, name, model.log_likelihood, (*model.key, 0, number), tree=model.tree
+                )
                 for number, name in enumerate(model.tree.latent_names)
             ]
         return model.notes["spots"]
@@ -98,7 +100,7 @@ class SplitMergePolicy(Policy):
                 if other.node in around and self._may_grow(larger, other.node) and other.grown is not None:
                     yield self._best([other.grown], "split two")
 
-    def _best(self, found: list[Spot | None], operator: str) -> tuple[str, Hashable, Model] | None:
+    def _best(self, found: list[NodeStates | None], operator: str) -> tuple[str, Hashable, Model] | None:
         """Return the model with the best score among changes of different nodes, after EM on the whole."""
         ranked = [spot for spot in found if spot is not None]
         ranked.sort(key=lambda spot: -self.score(spot.tree, spot.log_likelihood))
@@ -108,10 +110,10 @@ class SplitMergePolicy(Policy):
         best = max(range(len(finalists)), key=lambda at: finalists[at].score)
         return operator, ranked[best].node, finalists[best]
 
-    def _whole(self, spot: Spot) -> Model:
-        if self.workshop.is_star or not self.options.local:
+    def _whole(self, spot: NodeStates) -> Model:
+        if self.fitter.is_star or not self.options.local:
             return self.model(spot.tree, spot.log_likelihood, spot.key)
-        tree, fit = self.workshop.fit([spot.tree])
+        tree, fit = self.fitter.fit([spot.tree])
         return self.model(tree, fit.log_likelihood, spot.key)
 
 
@@ -375,7 +377,7 @@ class SplitMerge(CardinalityLearner):
         if self.patience is None and self.time_limit is None:
             raise ValueError("patience=None goes on until the time is up; give a time_limit as well")
 
-    def _policy(self, workshop: Workshop, score) -> SplitMergePolicy:
+    def _policy(self, fitter: TreeFitter, score) -> SplitMergePolicy:
         options = Options(
             directions=self.directions,
             n_splits=self.n_splits,
@@ -391,7 +393,7 @@ class SplitMerge(CardinalityLearner):
             merge_narrowing=self.merge_narrowing,
         )
         return SplitMergePolicy(
-            workshop,
+            fitter,
             score,
             options,
             max_states=self.max_states,

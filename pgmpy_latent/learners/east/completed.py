@@ -15,7 +15,7 @@ from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.east.moves import Delete, Grow, Introduce, Local, Relocate, Shrink
 from pgmpy_latent.learners.east.restricted import Candidate, Restricted, n_more_deleted, n_more_introduced
-from pgmpy_latent.learners.local.node_messages import Outlook
+from pgmpy_latent.learners.local.node_messages import NodeMessages
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.edges import normalised
 from pgmpy_latent.operators.star import Star
@@ -40,13 +40,13 @@ class Completed:
 
     Parameters
     ----------
-    outlook : Outlook
+    outlook : NodeMessages
         The current tree, seen from its nodes.
     restricted : Restricted
         Runs EM, and evaluates what counts cannot.
     """
 
-    def __init__(self, outlook: Outlook, restricted: Restricted):
+    def __init__(self, outlook: NodeMessages, restricted: Restricted):
         self.outlook = outlook
         self.tree = outlook.tree
         self.restricted = restricted
@@ -60,7 +60,7 @@ class Completed:
     # -- counts ---------------------------------------------------------------------------------------------------
 
     def counts(self, node: int) -> np.ndarray:
-        """Return expected counts of a node and pairs of its neighbours; see :meth:`Outlook.completed`."""
+        """Return expected counts of a node and pairs of its neighbours; see :meth:`NodeMessages.completed`."""
         return self.outlook.completed(node)
 
     def pair(self, above: int, below: int) -> np.ndarray:

@@ -29,7 +29,7 @@ from pgmpy_latent.learners.east.moves import (
     undoes,
 )
 from pgmpy_latent.learners.east.restricted import Candidate, Restricted
-from pgmpy_latent.learners.local.node_messages import Outlook
+from pgmpy_latent.learners.local.node_messages import NodeMessages
 from pgmpy_latent.learners.resumed import check_again, check_memory, check_over
 from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.model.tree import LatentTree
@@ -121,7 +121,7 @@ class EastPolicy:
         self.search = search
         self.options = options
         self.penalty = float(np.log(data.total_weight) / 2) if penalty is None else penalty
-        self._outlook: Outlook | None = None
+        self._outlook: NodeMessages | None = None
         self._evaluated: tuple[tuple, RestrictedEvaluation] | None = None
         self._attempted: dict[Move, tuple[Candidate, State | None]] = {}  # since the tree changed last
 
@@ -189,7 +189,7 @@ class EastPolicy:
     def _restricted(self, state: State) -> Restricted:
         outlook = self._outlook
         if outlook is None or outlook.tree is not state.tree:
-            outlook = self._outlook = Outlook(state.tree, self.data)
+            outlook = self._outlook = NodeMessages(state.tree, self.data)
         options = self.options
         return Restricted(
             outlook,

@@ -14,7 +14,7 @@ from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.east.moves import Contract, Delete, Grow, Introduce, Local, Move, Relocate, Shrink
 from pgmpy_latent.learners.local.directions import NEGLIGIBLE, data_directions
-from pgmpy_latent.learners.local.node_messages import Outlook, dense, times
+from pgmpy_latent.learners.local.node_messages import NodeMessages, dense, times
 from pgmpy_latent.learners.local.pairs import losses
 from pgmpy_latent.learners.local.simplify import Simplifier, n_star_parameters
 from pgmpy_latent.learners.search import Search
@@ -68,7 +68,7 @@ class Restricted:
 
     Parameters
     ----------
-    outlook : Outlook
+    outlook : NodeMessages
         The current tree, seen from its nodes.
     search : Search
         Runs EM.
@@ -86,7 +86,7 @@ class Restricted:
 
     def __init__(
         self,
-        outlook: Outlook,
+        outlook: NodeMessages,
         search: Search,
         penalty: float,
         n_starts: int,

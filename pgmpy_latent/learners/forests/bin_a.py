@@ -6,7 +6,7 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 
 from pgmpy_latent.learners.forests.forest import ForestLearner
-from pgmpy_latent.learners.local.roots import Frontier
+from pgmpy_latent.learners.local.roots import Roots
 from pgmpy_latent.tables.dependence import DECIMALS
 
 LINKAGES = ("average", "single", "complete")
@@ -34,7 +34,7 @@ class AsClustered:
         self.merges = merges
         self.slots: list[int | None] = list(range(len(merges) + 1))
 
-    def pair(self, frontier: Frontier) -> tuple[int, int] | None:
+    def pair(self, frontier: Roots) -> tuple[int, int] | None:
         """Return the next pair whose trees are whole."""
         while (at := len(self.slots) - len(self.merges) - 1) < len(self.merges):
             left, right = (self.slots[cluster] for cluster in self.merges[at])

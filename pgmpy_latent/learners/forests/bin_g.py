@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from pgmpy_latent.learners.forests.forest import ForestLearner
-from pgmpy_latent.learners.local.roots import Frontier
+from pgmpy_latent.learners.local.roots import Roots
 
 
 class ClosestFirst:
@@ -29,9 +29,9 @@ class ClosestFirst:
         self.penalty = penalty
         self.patience = patience
         self.n_refused = 0
-        self._last: tuple[Frontier, tuple[int, int]] | None = None
+        self._last: tuple[Roots, tuple[int, int]] | None = None
 
-    def pair(self, frontier: Frontier) -> tuple[int, int] | None:
+    def pair(self, frontier: Roots) -> tuple[int, int] | None:
         """Return the closest pair."""
         if self.n_refused == self.patience:
             return None

@@ -12,7 +12,7 @@ import numpy as np
 
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.local.pairs import Options, Pair
-from pgmpy_latent.learners.local.roots import Frontier, PairModel
+from pgmpy_latent.learners.local.roots import PairModel, Roots
 from pgmpy_latent.learners.local.simplify import Change, Simplifier, compatible, unaffected
 from pgmpy_latent.learners.resumed import check_again, check_memory, check_over, check_same_state
 from pgmpy_latent.learners.search import Outcome, Search, Step
@@ -31,7 +31,7 @@ PHASES = ("join", "fit", "simplify")
 class Order(Protocol):
     """Which roots are to be joined next."""
 
-    def pair(self, frontier: Frontier) -> tuple[int, int] | None:
+    def pair(self, frontier: Roots) -> tuple[int, int] | None:
         """Return two slots of the frontier, or None if there is nothing left to join."""
 
     def joined(self, slot: int) -> None:
@@ -64,7 +64,7 @@ class ForestPolicy:
         self,
         data: CategoricalData,
         information: np.ndarray,
-        make_order: Callable[[Frontier], Order],
+        make_order: Callable[[Roots], Order],
         options: Options,
         search: Search,
         simplify: bool,
@@ -75,7 +75,7 @@ class ForestPolicy:
         self.options = options
         self.search = search
         self.simplify = simplify
-        self._latest: tuple[State, Frontier, Order] | None = None
+        self._latest: tuple[State, Roots, Order] | None = None
 
     def start(self) -> State:
         """Return the state in which all columns are independent."""
@@ -97,8 +97,8 @@ class ForestPolicy:
         check_over(state, state.memory["phase"] == "simplify" and not state.memory["hopeless"])
         check_again(state, self.data, self.score)
 
-    def _columns_alone(self) -> Frontier:
-        return Frontier(self.data, self.information, self.search.settings.prior, self.options.debias)
+    def _columns_alone(self) -> Roots:
+        return Roots(self.data, self.information, self.search.settings.prior, self.options.debias)
 
     def advance(self, state: State) -> Step:
         """Take the next step."""
@@ -135,20 +135,20 @@ class ForestPolicy:
         self._latest = (new, frontier, order)
         return Step(new, entries=tuple(entries))
 
-    def _pair(self, frontier: Frontier, pair: tuple[int, int], attempt: int) -> Pair:
+    def _pair(self, frontier: Roots, pair: tuple[int, int], attempt: int) -> Pair:
         left, right = (frontier.roots[slot] for slot in pair)
         related = frontier.related(*pair, max(self.options.context, default=0))
         return Pair(left, right, related, self.data.weights, self.search, (attempt,), self.options)
 
     @staticmethod
-    def _tell(frontier: Frontier, order: Order, pair: tuple[int, int], model: PairModel | None) -> None:
+    def _tell(frontier: Roots, order: Order, pair: tuple[int, int], model: PairModel | None) -> None:
         if model is None:
             order.refused()
             return
         frontier.join(*pair, model)
         order.joined(min(pair))
 
-    def _where(self, state: State) -> tuple[Frontier, Order]:
+    def _where(self, state: State) -> tuple[Roots, Order]:
         """Return the frontier of a state; if it is not the latest, everything is joined again as it was."""
         if self._latest is not None and self._latest[0] is state:
             return self._latest[1:]
@@ -168,11 +168,11 @@ class ForestPolicy:
         """Return the BIC."""
         return log_likelihood - self.options.penalty * tree.n_parameters
 
-    def _state(self, frontier: Frontier, step: int, memory: dict) -> State:
+    def _state(self, frontier: Roots, step: int, memory: dict) -> State:
         tree = frontier.tree(self._names[: frontier.n_hidden])
         return State(tree, self.score(tree, frontier.log_likelihood), frontier.log_likelihood, step, memory)
 
-    def _entry(self, frontier: Frontier, step: int) -> dict:
+    def _entry(self, frontier: Roots, step: int) -> dict:
         log_likelihood, parameters = frontier.log_likelihood, frontier.n_parameters
         name = self._names[frontier.n_hidden - 1]
         score = log_likelihood - self.options.penalty * parameters

@@ -35,7 +35,7 @@ def dense(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     return evidence.patterns(), np.vstack([np.eye(evidence.n_states), np.ones(evidence.n_states)])
 
 
-class Outlook:
+class NodeMessages:
     """A fitted tree and the rows of a table, seen from its nodes.
 
     Every neighbour of a node tells it something about each row. A candidate that changes some of the edges of a node
@@ -54,7 +54,7 @@ class Outlook:
     >>> from pgmpy_latent.inference.queries import encode_for
     >>> tree = LatentTree(["H", "x", "y"], [[0, 1], "ab", "ab"], [-1, 0, 0], [True, False, False],
     ...                   [[[0.5, 0.5]], [[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.2, 0.8]]])
-    >>> outlook = Outlook(tree, encode_for(tree, pd.DataFrame({"x": ["a", "b"], "y": ["a", "a"]})))
+    >>> outlook = NodeMessages(tree, encode_for(tree, pd.DataFrame({"x": ["a", "b"], "y": ["a", "a"]})))
     >>> outlook.rest(0, without=[1]).round(3)  # without x both rows say the same
     array([[1.   , 0.222],
            [1.   , 0.222]])
@@ -259,14 +259,14 @@ def times(logs: np.ndarray | None, zeros: np.ndarray | None, factors: Iterable[t
 
 
 #: The last copies that came from another process: candidates of one step arrive in several parcels.
-_COPIES: OrderedDict[str, Outlook] = OrderedDict()
+_COPIES: OrderedDict[str, NodeMessages] = OrderedDict()
 _LOCK = Lock()
 
 
-def _copied(name: str, tree: LatentTree, data: CategoricalData, kept: int = 2) -> Outlook:
+def _copied(name: str, tree: LatentTree, data: CategoricalData, kept: int = 2) -> NodeMessages:
     """Return the copy of an outlook, which all that is unpacked here shares."""
     with _LOCK:
-        found = _COPIES.pop(name, None) or Outlook(tree, data)
+        found = _COPIES.pop(name, None) or NodeMessages(tree, data)
         found._name = name
         _COPIES[name] = found
         while len(_COPIES) > kept:

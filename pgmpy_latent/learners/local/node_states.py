@@ -12,7 +12,7 @@ import numpy as np
 from pgmpy_latent.em.fit import narrowed_in_groups
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.local.directions import NEGLIGIBLE, data_directions, random_directions, random_star
-from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, Workshop
+from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, TreeFitter
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.star import Star
@@ -65,12 +65,12 @@ class Merge:
     states: tuple[int, int]
 
 
-class Spot:
+class NodeStates:
     """A hidden node of a fitted model, with what is known about changing its states.
 
     Parameters
     ----------
-    workshop : Workshop
+    fitter : TreeFitter
         Fits models.
     options : Options
         How candidates are made.
@@ -84,13 +84,13 @@ class Spot:
         The model; or
     around : (LatentTree, Neighbourhood, Star), optional
         an older model of which only the star has changed.
-    origin : Spot, optional
+    origin : NodeStates, optional
         The model that is to be improved upon, if this is not it.
     """
 
     def __init__(
         self,
-        workshop: Workshop,
+        fitter: TreeFitter,
         options: Options,
         node: Hashable,
         log_likelihood: float,
@@ -98,10 +98,10 @@ class Spot:
         *,
         tree: LatentTree | None = None,
         around: tuple[LatentTree, Neighbourhood, Star] | None = None,
-        origin: Spot | None = None,
+        origin: NodeStates | None = None,
     ):
-        self.workshop = workshop
-        self.search = workshop.search
+        self.fitter = fitter
+        self.search = fitter.search
         self.options = options
         self.node = node
         self.log_likelihood = log_likelihood
@@ -123,7 +123,7 @@ class Spot:
 
     @cached_property
     def _here(self) -> tuple[Neighbourhood, Star]:
-        return self._around[1:] if self._around is not None else self.workshop.neighbourhood(self._tree, self.node)
+        return self._around[1:] if self._around is not None else self.fitter.neighbourhood(self._tree, self.node)
 
     @property
     def neighbourhood(self) -> Neighbourhood:
@@ -145,7 +145,7 @@ class Spot:
         """P(state | row)."""
         return self.neighbourhood.posterior(self.star)
 
-    def fitted(self, candidates: Sequence[Star], label: int, **options) -> Spot | None:
+    def fitted(self, candidates: Sequence[Star], label: int, **options) -> NodeStates | None:
         """Run EM from candidates with equally many states; return the best, or None if there is no candidate.
 
         Local EM changes the star only; else EM changes the whole model.
@@ -155,7 +155,7 @@ class Spot:
         key = (*self.key, label)
         n_states = candidates[0].n_states
         options = {"n_jobs": self.search.n_jobs, **options}
-        if self.options.local or self.workshop.is_star:
+        if self.options.local or self.fitter.is_star:
             engine = self.neighbourhood.engine(n_states)
             if self._may_give_up(n_states):
                 options.setdefault("target", self.origin.log_likelihood)
@@ -163,17 +163,17 @@ class Spot:
             around = (self.tree, self.neighbourhood, self.neighbourhood.star(found.tables, n_states))
             return self._next(found.log_likelihood, key, around=around)
         trees = [self._with(self.tree, star) for star in candidates]
-        tree, found = self.workshop.fit(trees, **options)
+        tree, found = self.fitter.fit(trees, **options)
         return self._next(found.log_likelihood, key, tree=tree)
 
     def _may_give_up(self, n_states: int) -> bool:
         """Tell whether only candidates that beat the origin are of use, and log-likelihoods say which do."""
         settings = self.search.settings
-        comparable = self.workshop.is_star and n_states == self.origin.n_states
+        comparable = self.fitter.is_star and n_states == self.origin.n_states
         return comparable and not settings.prior and settings.stop == "remaining"
 
-    def _next(self, log_likelihood: float, key: tuple[int, ...], **model) -> Spot:
-        return Spot(self.workshop, self.options, self.node, log_likelihood, key, origin=self.origin, **model)
+    def _next(self, log_likelihood: float, key: tuple[int, ...], **model) -> NodeStates:
+        return NodeStates(self.fitter, self.options, self.node, log_likelihood, key, origin=self.origin, **model)
 
     # -- one state more -------------------------------------------------------------------------------------------
 
@@ -276,7 +276,7 @@ class Spot:
         return np.stack([fit.tables for fit in found]), [fit.log_likelihood for fit in found], np.unique(groups)
 
     @cached_property
-    def grown(self) -> Spot | None:
+    def grown(self) -> NodeStates | None:
         """The best model found with one state more."""
         chosen = self.splits[: self.options.n_candidates]
         candidates = [stars.substitute(self.star, split.state, split.halves) for split in chosen]
@@ -344,7 +344,7 @@ class Spot:
         return distance
 
     @cached_property
-    def shrunk(self) -> Spot | None:
+    def shrunk(self) -> NodeStates | None:
         """The best model found with one state less."""
         if self.n_states < 2:
             return None
@@ -356,12 +356,12 @@ class Spot:
 
     # -- as many states, otherwise --------------------------------------------------------------------------------
 
-    def there_and_back(self, depth: int) -> Iterator[tuple[str, Spot]]:
+    def there_and_back(self, depth: int) -> Iterator[tuple[str, NodeStates]]:
         """Yield models on the way back from ``depth`` states more, and from as many less (Definition 6.1 has one)."""
         names = {"grown": "split", "shrunk": "merge"}
         ways = (("shrunk", "grown"), ("grown", "shrunk"))
         for there, back in ways if self.options.adjustments == "all" else ways[:1]:
-            spot: Spot | None = self
+            spot: NodeStates | None = self
             for number in range(2 * depth):
                 spot = getattr(spot, there if number < depth else back)
                 if spot is None:
@@ -369,7 +369,7 @@ class Spot:
                 if number >= depth:
                     yield f"{names[there]} {depth}, {names[back]} {number - depth + 1}", spot
 
-    def exchanged(self) -> Iterator[tuple[str, Spot]]:
+    def exchanged(self) -> Iterator[tuple[str, NodeStates]]:
         """Yield models in which one state is split and two are merged at the same time."""
         most = self.options.n_merge_candidates
         n = None if most is None else 4 * most
@@ -379,7 +379,7 @@ class Spot:
             if found is not None:
                 yield name, found
 
-    def restarted(self, number: int) -> Spot | None:
+    def restarted(self, number: int) -> NodeStates | None:
         """Return a model with as many states from random starts, improved by splitting and merging."""
         if self.n_states < 2:
             return None
@@ -410,7 +410,7 @@ class Spot:
         return float(np.log(self.neighbourhood.weights.sum()) / 2 * per_state)
 
     @staticmethod
-    def _from_now_on(spot: Spot) -> Spot:
+    def _from_now_on(spot: NodeStates) -> NodeStates:
         """Measure improvements against this model."""
         spot.origin = spot
         return spot

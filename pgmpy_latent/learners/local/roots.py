@@ -201,7 +201,7 @@ def root_above(node: int, below: Sequence[Root], model: PairModel, engine: TreeE
     return Root(node, evidence, model.share, heard)
 
 
-class Frontier:
+class Roots:
     """The working set: roots of a forest, by slot. A hidden root takes the slot of the first column below it.
 
     Parameters

@@ -132,7 +132,7 @@ class Messages:
         return product
 
 
-class Workshop:
+class TreeFitter:
     """Fits trees of one shape to one table, whatever the numbers of hidden states.
 
     Parameters

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.learners.memo import Journal
+from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.labels import sort_key
 from pgmpy_latent.model.network import blanket
@@ -219,8 +219,8 @@ stopped_
         wanted = self._wanted(graph)
         names, parents = nodes_in_order(graph, data)
         search = self._search(data)
-        journal = Journal(search.checkpoint, search.saved)
-        work = Sizing(data, search, names, parents, wanted, graph.model, self._options(), journal)
+        memo = Memo(search.checkpoint, search.saved)
+        work = Sizing(data, search, names, parents, wanted, graph.model, self._options(), memo)
         network, log_likelihood = work.run()
         self.cardinality_ = {name: int(network.cards[network.index(name)]) for name in wanted}
         self.agglomerated_ = {name: work.agglomerated.get(name, 1) for name in wanted}

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.queries import engine_for
-from pgmpy_latent.learners.memo import Journal
+from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.learners.resumed import check_model_again
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.network import LatentNetwork
@@ -64,7 +64,7 @@ class Sizing:
         likely in each row.
     options : SizingOptions
         How.
-    journal : Journal, optional
+    memo : Memo, optional
         Knows agglomerations and fits of a run that was killed.
 
     Attributes
@@ -88,10 +88,10 @@ class Sizing:
         wanted: Sequence[Hashable],
         model: LatentNetwork | None,
         options: SizingOptions,
-        journal: Journal | None = None,
+        memo: Memo | None = None,
     ):
         self.data = data
-        self.journal = Journal() if journal is None else journal
+        self.memo = Memo() if memo is None else memo
         self._asked = Counter()
         self.search = search
         self.wanted = list(wanted)
@@ -117,15 +117,15 @@ class Sizing:
     def run(self) -> tuple[LatentNetwork, float]:
         """Return the fitted network and its log-likelihood; if time is up, the best so far."""
         try:
-            with self.journal.going_on:
+            with self.memo.going_on:
                 network = self.found()
                 self._best = self._fitted(network, **self.search.settings.last_fit)
         except KeyboardInterrupt:
             self.search.note_interrupt()
         if self.search.stopped is None:
-            self.journal.finish()
+            self.memo.finish()
         else:
-            self.journal.tend(now=True)
+            self.memo.tend(now=True)
         network, log_likelihood = self._as_it_is() if self._best is None else self._best
         if self.search.stopped is not None:
             network, log_likelihood = self._finished(network, log_likelihood)
@@ -217,9 +217,9 @@ class Sizing:
         return self._recalled("fit", fitted, check)
 
     def _recalled(self, kind: str, compute: Callable, check: Callable):
-        """Compute something, or read it in the journal: calls of a kind come in the same order in every run."""
+        """Compute something, or read it in the memo: calls of a kind come in the same order in every run."""
         self._asked[kind] += 1
-        return self.journal.recall(f"{kind} {self._asked[kind]}", compute, lambda: self.search.stopped is None, check)
+        return self.memo.recall(f"{kind} {self._asked[kind]}", compute, lambda: self.search.stopped is None, check)
 
     def _agglomerated(self, scoring: Scoring) -> Trace:
         """Agglomerate a hidden variable."""

@@ -22,7 +22,7 @@ from pgmpy_latent.learners.east.evaluation import (
 )
 from pgmpy_latent.learners.east.moves import Delete, Grow, Introduce, Local, Relocate, Rules, Shrink, applied
 from pgmpy_latent.learners.east.restricted import Candidate, Restricted
-from pgmpy_latent.learners.local.node_messages import Outlook
+from pgmpy_latent.learners.local.node_messages import NodeMessages
 from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.scores import n_parameters
 from tests.support import reference
@@ -34,7 +34,7 @@ problems = slow.problems(trees, max_rows=8)
 
 
 def completed_for(tree, data, *, n_starts=3, random_state=0, penalty=0.5):
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     search = Search(Settings(), random_state=random_state)
     return Completed(outlook, Restricted(outlook, search, penalty, n_starts, 6, (0,)))
 
@@ -328,7 +328,7 @@ def test_new_nodes_depend_on_the_seed_alone():
 
 
 def evaluations(tree, data):
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     restricted = Restricted(outlook, Search(Settings(), random_state=0), 0.5, 3, 6, (0,))
     return [kind(restricted) for kind in (RestrictedEvaluation, CompletionEvaluation, CombinedEvaluation)]
 

@@ -13,7 +13,7 @@ from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.learners.east import moves as _moves
 from pgmpy_latent.learners.east.moves import Contract, Grow, Introduce, Local, Relocate, Shrink, applied
 from pgmpy_latent.learners.east.restricted import Candidate, Restricted
-from pgmpy_latent.learners.local.node_messages import Outlook
+from pgmpy_latent.learners.local.node_messages import NodeMessages
 from pgmpy_latent.learners.search import Search, Settings, TimeUp
 from pgmpy_latent.operators import is_regular, marginals, merge_states, remove_state, root_walk
 from pgmpy_latent.operators.star import star_of
@@ -30,7 +30,7 @@ def evaluator(tree, data, *, n_starts=4, n_steps=6, n_threads=1, random_state=0,
     """Return what evaluates candidates, as a search would have it."""
     search = Search(Settings(prior=prior), random_state=random_state, n_jobs=n_threads)
     penalty = float(np.log(data.total_weight + 1) / 2)
-    return Restricted(Outlook(tree, data), search, penalty, n_starts, n_steps, key, **options)
+    return Restricted(NodeMessages(tree, data), search, penalty, n_starts, n_steps, key, **options)
 
 
 def log_likelihood(tree, data):
@@ -300,7 +300,7 @@ def test_a_state_more_starts_with_splits_of_every_state(problem):
 
 def test_a_copy_of_the_old_node_is_a_start_that_loses_nothing(problem):
     tree, data = problem
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     node = tree.index("H")
     moved = ("a", "b")
     copy = [np.eye(3), *(outlook.given(node, tree.index(name)) for name in moved)]

@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import linkage as scipy_linkage
 from pgmpy_latent import BinA, datasets, encode, mutual_information, sample
 from pgmpy_latent.learners.forests.bin_a import AsClustered, merges_of
 from pgmpy_latent.learners.local.pairs import Pair
-from pgmpy_latent.learners.local.roots import Frontier
+from pgmpy_latent.learners.local.roots import Roots
 from tests.support import reference
 from tests.support.samples import clusters, columns_below, leafy_tree
 
@@ -66,14 +66,14 @@ def test_one_column_is_not_merged():
 @every_linkage
 def test_joins_follow_the_clustering(monkeypatch, linkage):
     table = sample(leafy_tree(n_columns=8, card=3), 500, random_state=0)
-    joined, join = [], Frontier.join
+    joined, join = [], Roots.join
 
     def noted(frontier, left, right, model):
         below = [reference.below(frontier.parents, frontier.roots[slot].node) for slot in (left, right)]
         joined.append({frozenset(node for node in nodes if node < 8) for nodes in below})  # the columns come first
         join(frontier, left, right, model)
 
-    monkeypatch.setattr(Frontier, "join", noted)
+    monkeypatch.setattr(Roots, "join", noted)
     BinA(**QUIET, linkage=linkage).fit(table)
     assert joined == reference.clustered(information_of(table), linkage)
 

@@ -13,7 +13,7 @@ from pgmpy_latent import Baseline, BinA, BinG, datasets, encode, from_pgmpy, loa
 from pgmpy_latent.exceptions import DataError, FewRowsWarning, NoOverlapWarning
 from pgmpy_latent.learners.forests import forest as _forest
 from pgmpy_latent.learners.local.pairs import Pair
-from pgmpy_latent.learners.local.roots import Frontier
+from pgmpy_latent.learners.local.roots import Roots
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.tables.dependence import pairwise_information
 from tests.support import reference
@@ -39,7 +39,7 @@ def fresh(learner, **settings):
 def watched(learner, table, monkeypatch):
     """Fit, and return the models of all pairs that were tried (None: refused) and the forest before each."""
     models, forests = [], []
-    best, join = Pair.best, Frontier.join
+    best, join = Pair.best, Roots.join
 
     def noted_best(pair):
         models.append(best(pair))
@@ -50,7 +50,7 @@ def watched(learner, table, monkeypatch):
         join(frontier, left, right, model)
 
     monkeypatch.setattr(Pair, "best", noted_best)
-    monkeypatch.setattr(Frontier, "join", noted_join)
+    monkeypatch.setattr(Roots, "join", noted_join)
     learner.fit(table)
     monkeypatch.undo()
     return models, forests
@@ -187,7 +187,7 @@ def test_pairs_that_only_rounding_tells_apart_are_ties():
     for _ in range(5):
         table = pd.DataFrame({"a": a, "b": rng.permutation(3)[a] + 5, "y": y})
         data = encode(table)
-        information = Frontier(data, pairwise_information(data)[0]).information
+        information = Roots(data, pairwise_information(data)[0]).information
         assert information[0, 2] == information[1, 2]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgmpy_latent.inference.plan import Evidence
-from pgmpy_latent.learners.local.node_messages import Outlook, dense
+from pgmpy_latent.learners.local.node_messages import NodeMessages, dense
 from pgmpy_latent.operators.edges import neighbours_of
 from tests.support import reference
 from tests.support import reference_east as slow
@@ -64,7 +64,7 @@ def some_neighbours(tree, node, rng):
 @given(problems)
 def test_a_message_is_how_likely_the_rows_are_on_the_side_of_a_neighbour(problem):
     tree, data = problem
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     for neighbour, node in edges(tree):
         index, messages = dense(outlook.message(neighbour, node))
         for at, row in enumerate(slow.evidence(tree, data)):
@@ -76,7 +76,7 @@ def test_a_message_is_how_likely_the_rows_are_on_the_side_of_a_neighbour(problem
 @given(problems)
 def test_a_factor_is_how_likely_the_rows_beyond_a_neighbour_are_given_the_node(problem):
     tree, data = problem
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     for neighbour, node in edges(tree):
         values = values_of(outlook.factor(neighbour, node))
         for at, row in enumerate(slow.evidence(tree, data)):
@@ -86,7 +86,7 @@ def test_a_factor_is_how_likely_the_rows_beyond_a_neighbour_are_given_the_node(p
 @given(problems)
 def test_tables_are_those_of_neighbours_given_the_node(problem):
     tree, data = problem
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     for neighbour, node in edges(tree):
         joint = reference.joint_array(tree).sum(axis=tuple(set(range(tree.n_nodes)) - {node, neighbour}))
         joint = joint if node < neighbour else joint.T
@@ -110,7 +110,7 @@ def test_states_that_were_seen_are_messages_too():
 def test_the_rest_is_what_all_other_neighbours_and_the_node_itself_say(problem, seed):
     tree, data = problem
     rng = np.random.default_rng(seed)
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     for node in range(tree.n_nodes):
         without = some_neighbours(tree, node, rng)
         found = outlook.rest(node, without)
@@ -122,7 +122,7 @@ def test_the_rest_is_what_all_other_neighbours_and_the_node_itself_say(problem, 
 @given(problems)
 def test_posteriors_are_those_of_enumeration(problem):
     tree, data = problem
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     rows = slow.evidence(tree, data)
     for node in range(tree.n_nodes):
         expected = reference.beliefs(tree.parent, tree.tables, rows, node)
@@ -133,7 +133,7 @@ def test_posteriors_are_those_of_enumeration(problem):
 def test_the_log_likelihood_is_that_of_the_tree_up_to_the_factors_that_were_left_out(problem, seed):
     tree, data = problem
     rng = np.random.default_rng(seed)
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     rows = slow.evidence(tree, data)
     whole = slow.log_likelihood(tree, data)
     for node in range(tree.n_nodes):
@@ -157,7 +157,7 @@ def test_a_neighbour_that_rules_a_state_out_can_be_left_out_again():
     tree = slow.tree_from({"H": 2}, {"x": 2, "y": 2}, ["Hx", "Hy"], rng, shuffle=False)
     tree = tree.with_tables([tree.table("H"), np.eye(2), tree.table("y")])
     data = slow.table_for(tree, np.array([[0, 0], [1, 1]]))
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     np.testing.assert_array_equal(outlook.posterior(0), np.eye(2))
     for at, row in enumerate(slow.evidence(tree, data)):
         assert_proportional(outlook.rest(0, without=[1])[at], remaining(tree, row, 0, [1]))
@@ -169,7 +169,7 @@ def test_a_neighbour_that_rules_a_state_out_can_be_left_out_again():
 @given(problems)
 def test_completed_counts_are_those_of_the_completed_table(problem):
     tree, data = problem
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     codes, weights = slow.completed(tree, data)
     for node in range(tree.n_nodes):
         around = neighbours_of(tree, node)
@@ -192,7 +192,7 @@ def columns(tree, around):
 @given(problems)
 def test_within_one_neighbour_completed_counts_are_those_of_two_draws(problem):
     tree, data = problem
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     rows = slow.evidence(tree, data)
     for node in range(tree.n_nodes):
         around = neighbours_of(tree, node)
@@ -217,7 +217,7 @@ def reachable(tree, node):
 @given(problems)
 def test_transitions_are_conditional_posteriors(problem):
     tree, data = problem
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     rows = slow.evidence(tree, data)
     for node in range(tree.n_nodes):
         for target, shares in outlook.transitions(node, reachable(tree, node)):
@@ -233,7 +233,7 @@ def test_transitions_are_conditional_posteriors(problem):
 def test_transitions_lead_to_all_nodes_asked_for_that_can_be_reached(problem, seed):
     tree, data = problem
     rng = np.random.default_rng(seed)
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     for node in range(tree.n_nodes):
         asked = {other for other in range(tree.n_nodes) if other != node and rng.random() < 0.5}
         found = [target for target, _ in outlook.transitions(node, asked)]
@@ -245,7 +245,7 @@ def test_transitions_lead_to_all_nodes_asked_for_that_can_be_reached(problem, se
 def test_transitions_carry_what_is_left_after_a_neighbour_is_taken_away(problem):
     """They hold whatever the other neighbours say: what relocating one of them relies on."""
     tree, data = problem
-    outlook = Outlook(tree, data)
+    outlook = NodeMessages(tree, data)
     rows = slow.evidence(tree, data)
     for node in range(tree.n_nodes):
         through = reachable(tree, node)

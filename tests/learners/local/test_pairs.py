@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pgmpy_latent import encode, sample
 from pgmpy_latent.learners.local.pairs import Options, Pair, groupings
-from pgmpy_latent.learners.local.roots import Frontier
+from pgmpy_latent.learners.local.roots import Roots
 from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.tables.dependence import pairwise_information
 from tests.support import reference
@@ -30,7 +30,7 @@ def pair_in(frontier, left=0, right=1, *, key=(0,), random_state=0, n_threads=1,
 
 
 def begin(data):
-    return Frontier(data, pairwise_information(data)[0])
+    return Roots(data, pairwise_information(data)[0])
 
 
 def grown(data, rng, **options):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pgmpy_latent import encode, scores
 from pgmpy_latent.learners.local import roots as _frontier
-from pgmpy_latent.learners.local.roots import Frontier, PairModel
+from pgmpy_latent.learners.local.roots import PairModel, Roots
 from pgmpy_latent.tables.dependence import pairwise_information
 from tests.support import reference
 from tests.support.samples import columns_below, small_tables
@@ -20,7 +20,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def begin(data):
-    return Frontier(data, pairwise_information(data)[0])
+    return Roots(data, pairwise_information(data)[0])
 
 
 def alive(frontier):

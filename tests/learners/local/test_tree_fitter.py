@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pgmpy_latent import encode, sample
 from pgmpy_latent.inference.queries import encode_for
 from pgmpy_latent.learners.local.directions import data_directions, random_directions
-from pgmpy_latent.learners.local.node_states import Options, Spot
-from pgmpy_latent.learners.local.tree_fitter import Workshop
+from pgmpy_latent.learners.local.node_states import NodeStates, Options
+from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.star import Star
@@ -28,8 +28,8 @@ class Situation:
     def __init__(self, tree, data, node, n_threads=1):
         self.tree, self.data, self.node, self.at = tree, data, node, tree.index(node)
         self.search = Search(Settings(), random_state=1, n_jobs=n_threads)
-        self.workshop = Workshop(data, tree, self.search)
-        self.neighbourhood, self.star = self.workshop.neighbourhood(tree, node)
+        self.fitter = TreeFitter(data, tree, self.search)
+        self.neighbourhood, self.star = self.fitter.neighbourhood(tree, node)
         self.rows = reference.rows_of(data.codes, [tree.index(name) for name in data.columns])
 
     def log_likelihood(self, tree=None):
@@ -40,7 +40,7 @@ class Situation:
         return stars.with_star(self.tree, self.at, star, range(star.n_states))
 
     def spot(self, **options):
-        return Spot(self.workshop, Options(**options), self.node, self.log_likelihood(), (0, 0), tree=self.tree)
+        return NodeStates(self.fitter, Options(**options), self.node, self.log_likelihood(), (0, 0), tree=self.tree)
 
 
 @st.composite
@@ -173,16 +173,16 @@ def test_several_weightings_of_a_neighbourhood():
 @few
 @given(situations(max_nodes=5))
 def test_a_workshop_fits_whole_trees(here):
-    tree, found = here.workshop.fit([here.tree], max_iter=20)
+    tree, found = here.fitter.fit([here.tree], max_iter=20)
     assert found.log_likelihood == pytest.approx(here.log_likelihood(tree), abs=1e-8)
     assert found.log_likelihood >= here.log_likelihood() - 1e-9
     assert (tree.names, tree.state_names) == (here.tree.names, here.tree.state_names)
 
 
 def test_which_trees_are_stars():
-    assert Situation(latent_class(2, [2] * 3), encode(sample(latent_class(2, [2] * 3), 5)), "C").workshop.is_star
+    assert Situation(latent_class(2, [2] * 3), encode(sample(latent_class(2, [2] * 3), 5)), "C").fitter.is_star
     deep = two_classes_of_columns()
-    assert not Situation(deep, encode(sample(deep, 5)), "A").workshop.is_star
+    assert not Situation(deep, encode(sample(deep, 5)), "A").fitter.is_star
 
 
 # candidates

@@ -116,7 +116,7 @@ def is_allowed(parents, max_parents):
 
 
 def slow_climb(score, parents, free, max_parents):
-    """Climb by the scores of whole graphs; of changes that help equally, to rounding, the first is made."""
+    """Ascent by the scores of whole graphs; of changes that help equally, to rounding, the first is made."""
 
     def total(graph):
         return sum(score(node, above) for node, above in enumerate(graph))
