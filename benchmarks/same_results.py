@@ -16,6 +16,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from reprlib import repr as shorten
 
 import numpy as np
 import pandas as pd
@@ -210,7 +211,7 @@ def differences(before, now, where: str = "") -> list[str]:
         same = before == now or (before != before and now != now)
         same = same or abs(before - now) <= TOLERANCE * max(1.0, abs(before))
         return [] if same else [f"{where}: {before!r} is now {now!r}"]
-    return [] if before == now else [f"{where}: {before!r} is now {now!r}"]
+    return [] if before == now else [f"{where}: {shorten(before)} is now {shorten(now)}"]
 
 
 def measured(work: Callable[[], dict]) -> dict:
