@@ -72,11 +72,14 @@ html_sidebars = {"index": [], "start": [], "changelog": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+#: Page -> the file outside this folder that it shows.
+SHOWN = {"start": "README.md", "contributing": "CONTRIBUTING.md", "conduct": "CODE_OF_CONDUCT.md"}
 #: File outside this folder -> the page that shows it.
 ELSEWHERE = {
     r"\.\./README\.md": "start.md",
     r"\.\./CHANGELOG\.md": "changelog.md",
     r"\.\./CONTRIBUTING\.md": "contributing.md",
+    r"\.\./CODE_OF_CONDUCT\.md": "conduct.md",
     r"\.\./notebooks/README\.md": "notebooks.md",
     r"\.\./notebooks/(\w+)\.py": r"notebooks/\1.ipynb",
 }
@@ -84,18 +87,19 @@ ELSEWHERE = {
 
 def redirect_links(app, name, source):
     """Let links to files outside this folder lead to the pages made of them."""
-    if name == "start":
-        source[0] = getting_started()
+    if name in SHOWN:
+        source[0] = shown(SHOWN[name])
     for target, page in ELSEWHERE.items():
         source[0] = re.sub(rf"\]\({target}", f"]({page}", source[0])
 
 
-def getting_started():
-    """Return the README as a page of this folder."""
-    text = (HERE.parent / "README.md").read_text(encoding="utf-8")
-    text = re.sub(r"\]\(docs/", "](", re.sub(r"\A# .*", "# Getting started", text))
-    text = re.sub(r"\[([^]]*)\]\(LICENSE\)", r"\1", text)
-    return re.sub(r"\]\((README|CHANGELOG|CONTRIBUTING|notebooks/)", r"](../\1", text)
+def shown(file):
+    """Return a file outside this folder as a page of this folder."""
+    text = (HERE.parent / file).read_text(encoding="utf-8")
+    if file == "README.md":
+        text = re.sub(r"\A# .*", "# Getting started", text)
+    text = re.sub(r"\[([^]]*)\]\((LICENSE|CITATION\.cff)\)", r"\1", re.sub(r"\]\(docs/", "](", text))
+    return re.sub(r"\]\((README|CHANGELOG|CONTRIBUTING|CODE_OF_CONDUCT|notebooks/)", r"](../\1", text)
 
 
 def skip_member(app, what, name, member, skip, options):
