@@ -76,7 +76,9 @@ def test_the_command_line_page_lists_every_command(capsys):
     with pytest.raises(SystemExit, match="0"):
         command_line(["--help"])
     commands = re.findall(r"^    ([a-z]+)  ", capsys.readouterr().out, re.MULTILINE)
-    listed = re.findall(r"^\| `pgmpy-latent (\w+)", (DOCS / "command_line.md").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = re.findall(
+        r"^\| `pgmpy-latent (\w+)", (DOCS / "command_line.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert len(commands) > 5
     assert sorted(listed) == sorted(commands)
 

@@ -1,4 +1,4 @@
-"""Settings that several files repeat agree: versions of Python and of the linter, and what continuous integration runs."""
+"""Settings that several files repeat agree: versions of Python, of pgmpy and of the linter."""
 
 import re
 import subprocess
