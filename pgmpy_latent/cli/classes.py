@@ -23,7 +23,7 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fitted model with its score, and how the starts fared."""
+    """A fitted model with its score, and how many starts reached it."""
 
     n_classes: int
     tree: LatentTree
@@ -40,7 +40,7 @@ class LatentClasses(SearchingLearner):
     """Learn a latent class model: EM from random starts for every number of classes, and the best BIC.
 
     The result is that of :class:`~pgmpy_latent.TreeEM` with the same seed. As a learner it can be asked and reported
-    on as the other methods of the command line. Where there is no terminal, it says on stderr how far it is.
+    on as the other methods of the command line. Without a terminal, it prints its progress to stderr.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class LatentClasses(SearchingLearner):
         return Outcome(*found, history, search.stopped, remaining_gain=left)
 
     def _nothing_more(self, search: Search) -> bool:
-        """Tell whether the sizes before are the result; Ctrl-C before the first of them was fitted ends it all."""
+        """Return whether a model was fitted already; raise if Ctrl-C came before the first one."""
         if not self.candidates_ and search.stopped == "interrupted":
             raise KeyboardInterrupt
         return bool(self.candidates_)
