@@ -42,13 +42,17 @@ nb_merge_streams = True
 # The API. Public names are looked up in the package when they are first asked for, and autodoc asks.
 autosummary_generate = True
 autosummary_ignore_module_all = False
+INTERNAL = (
+    *("runtime", "model", "tables", "inference", "em", "diagnostics", "learners", "selection", "networks"),
+    *("classification", "report", "cli"),
+)  # folders of the package whose modules have no pages
 suppress_warnings = ["config.cache"]  # the function in autosummary_context cannot be pickled, and need not be
 autodoc_typehints = "none"  # docstrings say more
 numpydoc_show_class_members = False  # the template lists them
 numpydoc_class_members_toctree = False
 nitpick_ignore_regex = [
     (r"py:.*", r"(pgmpy|sklearn|numpy|pandas|matplotlib|networkx|scipy|skbase)\..*"),  # other projects' pages
-    (r"py:.*", r"pgmpy_latent\.((.*\.)?_\w+\..*|em(\.fit)?|queries|tree\.check)"),  # named for readers of the code
+    (r"py:.*", rf"pgmpy_latent\.({'|'.join(INTERNAL)})(\..*)?"),  # named for readers of the code
     (r"py:func", r"check"),
 ]
 
