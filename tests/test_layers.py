@@ -39,7 +39,7 @@ LAYERS = [
     ["propagation.walk", "propagation.elimination", "propagation.cliques"],
     ["propagation.engine", "propagation.network_engine", "propagation.sharded_engine"],
     ["iteration"],
-    ["maximum"],
+    ["maximum", "curvature"],
     ["climb"],
     ["shared_climb"],
     ["starts", "em"],
