@@ -138,7 +138,7 @@ def test_laying_out_anew_changes_nothing(data, seed):
         slot = alive(frontier)[0]
         one, other = (own.posteriors.narrow[own.posteriors.first[slot]] for own in (frontier, fixed))
         np.testing.assert_array_equal(one, other)
-    assert len(fixed.first) == len(data.columns)
+    assert fixed.posteriors.n_slots == len(data.columns)
 
 
 @given(small_tables(max_columns=7), seeds)
