@@ -40,12 +40,10 @@ nb_execution_mode = "off"  # notebooks.run executes them, under its time limit
 nb_merge_streams = True
 
 # The API. Public names are looked up in the package when they are first asked for, and autodoc asks.
+#: Folders of the package whose modules have no pages.
+INTERNAL = "runtime model tables inference em diagnostics learners selection networks classification report cli".split()
 autosummary_generate = True
 autosummary_ignore_module_all = False
-INTERNAL = (
-    *("runtime", "model", "tables", "inference", "em", "diagnostics", "learners", "selection", "networks"),
-    *("classification", "report", "cli"),
-)  # folders of the package whose modules have no pages
 suppress_warnings = ["config.cache"]  # the function in autosummary_context cannot be pickled, and need not be
 autodoc_typehints = "none"  # docstrings say more
 numpydoc_show_class_members = False  # the template lists them
