@@ -41,7 +41,20 @@ nb_merge_streams = True
 
 # The API. Public names are looked up in the package when they are first asked for, and autodoc asks.
 #: Folders of the package whose modules have no pages.
-INTERNAL = "runtime model tables inference em diagnostics learners selection networks classification report cli".split()
+INTERNAL = [
+    "runtime",
+    "model",
+    "tables",
+    "inference",
+    "em",
+    "diagnostics",
+    "learners",
+    "selection",
+    "networks",
+    "classification",
+    "report",
+    "cli",
+]
 autosummary_generate = True
 autosummary_ignore_module_all = False
 suppress_warnings = ["config.cache"]  # the function in autosummary_context cannot be pickled, and need not be
