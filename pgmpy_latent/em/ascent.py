@@ -328,6 +328,7 @@ class Ascent:
                 converged = self._converged()
                 self._retire(converged, self._lift_zeros(converged))
                 position.cycles = 0
+        self.position.all_back()
         return True
 
     # Steps ----------------------------------------------------------------------------------------

@@ -170,10 +170,9 @@ def _check_position(position: Position, n_starts: int, problem: Problem) -> None
 
 def _check_trace(position: Position, n_starts: int) -> None:
     """Raise if the log-likelihoods on the way are not those of starts that have come so far."""
-    for part in position.trace:
-        if not isinstance(part, tuple) or len(part) != 2:
-            raise ValueError("its 'trace' is not what EM writes")
-        numbers, logs = part
+    if len(position.trace) != 1 or not isinstance(position.trace[0], tuple) or len(position.trace[0]) != 2:
+        raise ValueError("its 'trace' is not what EM writes")
+    for numbers, logs in position.trace:
         good = isinstance(logs, np.ndarray) and logs.dtype == np.float64 and not np.isnan(logs).any()
         if not good or not _are_starts(numbers, n_starts) or numbers.shape != logs.shape:
             raise ValueError("its 'trace' is not what EM writes")

@@ -15,7 +15,7 @@ import numpy as np
 from pgmpy_latent.em.ascent import Ascent, Position, StopRule
 from pgmpy_latent.em.step import Problem
 from pgmpy_latent.runtime import parallel
-from pgmpy_latent.runtime.clock import Clock
+from pgmpy_latent.runtime.clock import Clock, TimeLimitReached
 
 #: Seconds that EM takes here before its starts are shared; less is not worth sending them away.
 HERE = 1.0
@@ -34,10 +34,11 @@ class PartRunner:
     def run(self, part: Position) -> Position:
         """Return where the starts of a part are then."""
         ascent = Ascent(self.problem, self.rule, part)
-        ascent.run(self._is_over)
+        ascent.run(self.is_over)
         return ascent.position.snapshot()
 
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
+        """Tell whether the time is up."""
         return self.clock is not None and self.clock.seconds_left <= 0
 
 
@@ -100,6 +101,11 @@ class Sharing:
             ascent.report(position.most_iter, position.highest)
             if self.checkpoint is not None:
                 self.checkpoint(position, False)
+        is_over = work.is_over()
+        if is_over and self.checkpoint is not None:
+            self.checkpoint(position, True)
         for numbers, part in unfinished:
             ascent.take_in(numbers, part)
         position.all_back()
+        if is_over:
+            raise TimeLimitReached
