@@ -17,6 +17,7 @@ from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import SearchingLearner
 from pgmpy_latent.learners.skeletons import one_state_tree
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, evaluations
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -107,7 +108,7 @@ class LatentClasses(SearchingLearner):
 
     def _learn(self, data: CategoricalData) -> Outcome:
         search = self._search(data)
-        search.use_rest()  # every size is fitted to its end
+        search.clock.use_reserve()  # every size is fitted to its end
         wanted = range(1, (self.max_states or 8) + 1) if self.n_states is None else [self.n_states]
         self.candidates_ = []
         history = []
@@ -117,8 +118,8 @@ class LatentClasses(SearchingLearner):
             for n_classes in wanted:
                 try:
                     found = self._candidate(data, n_classes, search, bar)
-                except KeyboardInterrupt:  # outside EM, which keeps what it has
-                    search.note_interrupt()
+                except STOP_SIGNALS as stop:  # outside EM, which keeps what it has
+                    search.note_interrupt(stop)
                 if search.stopped is not None and self._nothing_more(search):
                     break  # a size that was not finished counts only if there is no other
                 self.candidates_.append(found)

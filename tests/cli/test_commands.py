@@ -253,7 +253,7 @@ def test_ctrl_c_keeps_the_classes_that_were_fitted(capsys, rows, monkeypatch):
 def interrupted_at_the_third(original):
     def candidate(self, data, n_classes, search, bar):
         if n_classes == 3:
-            search.stopped = "interrupted"
+            search.clock.stopped = "interrupted"
         return original(self, data, n_classes, search, bar)
 
     return candidate
