@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.describe import aligned, describe_table
-from pgmpy_latent.cli.files import encoded, missing_codes, output_file, table_of, write_rows
+from pgmpy_latent.cli.files import columns_with_codes, encoded, missing_codes, output_file, table_of, write_rows
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
     data = encoded(table, args.weight_kind, args.allow_many_states)
     codes = missing_codes(args, data)
-    say([*describe_table(table, data, codes), ""])
+    say([*describe_table(table, data, columns_with_codes(args)), ""])
 
     from pgmpy_latent import compare_classes
     from pgmpy_latent.exceptions import MissingCodeWarning

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.runtime.files import check_readable, check_writable, write_whole
-from pgmpy_latent.tables.csv import MISSING, BadInputError, Table, check_known, read_table
+from pgmpy_latent.tables.csv import MISSING, BadInputError, Table, check_known, read_table, without_fraction
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +35,8 @@ def table_of(args: argparse.Namespace, states: Collection[str] = ()) -> Table:
     everywhere, some = _said_missing(args)
     if everywhere is None and not set(MISSING).isdisjoint(states):
         everywhere = [text for text in MISSING if text not in states]
-    return read_table(args.file, args.separator, everywhere, some)
+    aside = [getattr(args, option, None) for option in ("weights", "strata", "cluster", "id")]
+    return read_table(args.file, args.separator, everywhere, some, aside)
 
 
 def _said_missing(args: argparse.Namespace) -> tuple[list[str] | None, dict[str, list[str]]]:
@@ -47,6 +48,11 @@ def _said_missing(args: argparse.Namespace) -> tuple[list[str] | None, dict[str,
         else:
             some.setdefault(name, []).extend(texts)
     return everywhere, some
+
+
+def columns_with_codes(args: argparse.Namespace) -> Collection[str]:
+    """Return the columns of which it was said by name what means a missing cell there."""
+    return _said_missing(args)[1]
 
 
 def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[str, list]:
@@ -64,6 +70,8 @@ def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[str, 
 
 
 def _as_kind(text: str, kind: type) -> str | int | float:
+    if kind is int:
+        text = without_fraction(text)
     try:
         value = kind(text)
     except ValueError:
@@ -168,10 +176,12 @@ def _frame(columns: dict) -> pd.DataFrame:
 
 
 def _as_states(column: pd.Series, states: Sequence) -> pd.Series:
-    """Return the cells as the states that are written alike; others stay as they are."""
+    """Return the cells as the states that are written alike, 5.0 like 5; others stay as they are."""
+    by_number = {without_fraction(str(state)): state for state in states}
     by_text = {str(state): state for state in states}
     column = column.astype(object)
-    return column.map({cell: by_text.get(str(cell), cell) for cell in column.dropna().unique()})
+    alike = {cell: by_number.get(without_fraction(str(cell)), cell) for cell in column.dropna().unique()}
+    return column.map({cell: by_text.get(str(cell), state) for cell, state in alike.items()})
 
 
 # Writing ------------------------------------------------------------------------------------------

@@ -113,7 +113,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,...",
         help="texts and numbers that mean a missing cell, as an empty one always does; COLUMN=A,B,... holds for one "
         f"column, and both can be said again. What is said for all columns takes the place of the default "
-        f"({','.join(MISSING)}; in Parquet none); '' stands for empty cells only",
+        f"({','.join(MISSING)}; in Parquet none) and leaves weights, strata, clusters and --id alone; '' stands for "
+        "empty cells only",
     )
     group.add_argument("--separator", metavar="C", help="what stands between cells (default: by the file's ending)")
 

@@ -332,7 +332,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
         known = {name: states[name] for name in self._columns}
         options = {"state_names": known, "unseen": self._unseen, "columns": self._columns}
-        options["missing"] = dict(self.tree_.missing) or None
+        options["missing"] = Kept(None, dict(self.tree_.missing)) if self.tree_.missing else None
         drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         kind = self.weight_kind_ if weight_kind is None and sample_weight is not None else weight_kind
         if comes_in_pieces(X):

@@ -369,7 +369,8 @@ def encode(
     kept = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
     met: Met = set()
     states, codes = code_columns(source, names, given_states(state_names, names), kept, unseen, out, met)
-    warn_of_unmet(missing, met, names, () if data is None else data.missing, stacklevel=2)
+    before = () if data is None else data.missing
+    warn_of_unmet(missing, met, dict(zip(names, states, strict=True)), before, stacklevel=2)
     cards = [len(column_states) for column_states in states]
     groups, distinct = distinct_rows(codes, cards)
     place = _row_index(groups, kept, source.n_rows)

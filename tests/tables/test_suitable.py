@@ -260,9 +260,7 @@ def test_values_that_look_missing_are_named_in_one_note(coded, learner):
         fresh(learner).fit(table)
     (said,) = [str(one.message) for one in caught if one.category is MissingCodeWarning]
     assert "9 in column 'b', -1 in column 'd', \"Don't know\" in column 'e'" in said
-    assert (
-        "say missing={'b': [9], 'd': [-1], 'e': [\"Don't know\"]}; if they are categories, missing={} says so" in said
-    )
+    assert "say missing={'b': [9], 'd': [-1], 'e': [\"Don't know\"]}; if they are categories, missing={'b': []}" in said
 
 
 @pytest.mark.parametrize("code", [-1, 9, 99, 999, -9, 8, 98])
@@ -284,7 +282,15 @@ def test_scales_without_codes(scale):
     RandomStarts(n_states=1, show_progress=False).fit(table)  # warnings are errors here
 
 
-@pytest.mark.parametrize("word", ["?", "NA", "n/a", "missing", "don't know", "Unknown", "."])
+@pytest.mark.parametrize("scale", [range(3), range(4)], ids=str)
+def test_minus_one_below_a_count_is_noted(scale):
+    with pytest.warns(MissingCodeWarning, match="-1 in column 'x'"):
+        Baseline("independence").fit(pd.DataFrame({"x": [-1, *scale] * 20}))
+
+
+@pytest.mark.parametrize(
+    "word", ["?", "NA", "n/a", "missing", "don't know", "Unknown", ".", "None", "Prefer not to say"]
+)
 def test_words_for_missing(word):
     with pytest.warns(MissingCodeWarning, match="in column 'x'"):
         Baseline("independence").fit(pd.DataFrame({"x": ["yes", "no", word] * 20}))
@@ -293,6 +299,35 @@ def test_words_for_missing(word):
 @pytest.mark.parametrize("missing", [{}, {"b": 9, "d": -1}, [9, -1], ()])
 def test_what_was_said_is_not_noted(coded, missing):
     RandomStarts(n_states=1, show_progress=False).fit(coded[0], missing=missing)
+
+
+def test_values_named_for_all_columns_do_not_hide_others(coded):
+    for missing, words in (([9], "-1 in column 'd'"), (-1, "9 in column 'b'"), ({"b": 9}, "-1 in column 'd'")):
+        with pytest.warns(MissingCodeWarning, match=f"taken as categories: {words}. If"):
+            RandomStarts(n_states=1, show_progress=False).fit(coded[0], missing=missing)
+    RandomStarts(n_states=1, show_progress=False).fit(coded[0], missing={"b": 9, "d": []})  # says that -1 is none
+
+
+def test_a_mistyped_code_is_pointed_out_beside_what_the_column_holds():
+    table = pd.DataFrame({"trust": ["low", "high", "refused"] * 20, "news": ["no", "yes", "no"] * 20})
+    with pytest.warns(MissingCodeWarning, match=r"'refusd' in column 'trust' \(it holds 'refused'\)\. Mend"):
+        Baseline("independence").fit(table, missing={"trust": "refusd"})
+
+
+def test_the_note_names_a_call_that_takes_missing(coded):
+    network = DiscreteBayesianNetwork(STAR, latents={"H"})
+    words = r"say TreeEM\(...\).fit\(model, data, missing={'b': \[9\], 'd': \[-1\]}\); if"
+    with pytest.warns(MissingCodeWarning, match=words):
+        network.fit(coded[0], estimator=TreeEM(latent_card=2, n_init=1, seed=0, show_progress=False))
+
+
+def test_partial_fit_does_not_look_for_the_codes_of_the_model(coded):
+    table = coded[0]
+    learner = RandomStarts(n_states=2, n_init=2, **QUIET).fit(table, missing=[9, -1])
+    learner.partial_fit(table)  # warnings are errors here
+    assert dict(learner.tree_.missing)["b"] == (9, -1)
+    other = RandomStarts(n_states=2, n_init=2, **QUIET).fit(coded[1]).partial_fit(coded[1])
+    np.testing.assert_array_equal(learner.tree_.table("b"), other.tree_.table("b"))
 
 
 def test_many_columns_make_one_short_note():
@@ -409,7 +444,7 @@ UNMET = "missing names values that do not occur: "
 @pytest.mark.parametrize(
     ("missing", "words"),
     [
-        ({"b": 9, "d": -7}, "-7 in column 'd'. Mend"),
+        ({"b": 9, "d": -7}, "-7 in column 'd' (it holds -1). Mend"),
         ({"b": [9, 99, 98], "d": -1}, "99 in column 'b', 98 in column 'b'. Mend"),
         ([9, -1, 77], "77 in any column. Mend"),
         ("?", "'?' in any column. Mend"),
