@@ -137,5 +137,5 @@ def comparison_lines(found: pd.DataFrame) -> list[str]:
 
 def _recommendation(found: pd.DataFrame) -> list[str]:
     chosen = found.attrs.get("recommended", found.index[found["best"]][0])
-    reason = found.attrs.get("reason", "It has the best BIC.")
+    reason = found.attrs.get("reason", "It has the best BIC.").replace("raise n_init", "raise --starts")
     return wrapped(f"Recommended: {counted(int(chosen), 'class', 'es')}. {reason}")

@@ -90,7 +90,7 @@ def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str]
     """Return the chosen columns as categorical data; those that can hardly be meant are refused unless allowed."""
     from pgmpy_latent.exceptions import WeightKindWarning
     from pgmpy_latent.tables.encode import encode
-    from pgmpy_latent.tables.suitable import unsuitable_column
+    from pgmpy_latent.tables.suitable import in_words, unsuitable_columns
 
     if weight_kind is not None and table.weights is None:
         raise BadInputError("--weight-kind says what weights are, and there are none; name their column with --weights")
@@ -106,12 +106,12 @@ def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str]
     except TypeError as error:  # cells that are no categories, such as lists in Parquet
         raise BadInputError(f"{table.title}: {error}") from None
     check_known(table.frame, allowed, "--allow-many-states")
-    found = unsuitable_column(data, allowed)
-    if found is not None:
-        name, what = found
+    found = unsuitable_columns(data, allowed)
+    if found:
+        it, names = "it" if len(found) == 1 else "them", ",".join(map(str, found))
         raise BadInputError(
-            f"column {name!r} {what}; leave it out with --drop {name}, bin it, or say --allow-many-states {name} if "
-            "you mean it"
+            f"{in_words(found)}; leave {it} out with --drop {names}, bin {it}, or say --allow-many-states {names} if "
+            f"you mean {it}"
         )
     return data
 

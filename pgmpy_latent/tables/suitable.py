@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from pgmpy_latent.exceptions import DataError, MissingCodeWarning
+from pgmpy_latent.exceptions import DataError, ManyNumbersWarning, MissingCodeWarning
 from pgmpy_latent.tables.columns import LISTED
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.likely_codes import as_numbers, likely_codes
@@ -82,34 +82,84 @@ def refuse_unsuitable(data: CategoricalData, allowed=False, columns: Collection[
     pgmpy_latent.exceptions.DataError: column 'id' has a category of its own in every row, as identifiers and exact \
 measurements have; drop it or bin it, or say allow_many_states=['id'] if you mean it
     """
-    found = unsuitable_column(data, allowed, columns)
-    if found is not None:
-        name, what = found
+    found = unsuitable_columns(data, allowed, columns)
+    if found:
+        it = "it" if len(found) == 1 else "them"
         raise DataError(
-            f"column {name!r} {what}; drop it or bin it, or say allow_many_states=[{name!r}] if you mean it"
+            f"{in_words(found)}; drop {it} or bin {it}, or say allow_many_states={list(found)!r} if you mean {it}"
         )
 
 
-def unsuitable_column(
+def in_words(unsuitable: Mapping[Hashable, str]) -> str:
+    """Return what is wrong with columns, the first ones if there are many.
+
+    Examples
+    --------
+    >>> in_words({"id": "has a category of its own in every row", "day": "holds 60 different dates"})
+    "column 'id' has a category of its own in every row; column 'day' holds 60 different dates"
+    """
+    words = [f"column {name!r} {what}" for name, what in unsuitable.items()]
+    more = [f"and {len(words) - LISTED} more columns"] if len(words) > LISTED else []
+    return "; ".join([*words[:LISTED], *more])
+
+
+def unsuitable_columns(
     data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None
-) -> tuple[Hashable, str] | None:
-    """Return the first column that can hardly be meant as categories, and why. See :func:`refuse_unsuitable`.
+) -> dict[Hashable, str]:
+    """Return the columns that can hardly be meant as categories, and why. See :func:`refuse_unsuitable`.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from pgmpy_latent.tables.encode import encode
-    >>> unsuitable_column(encode(pd.DataFrame({"height": [150 + at / 10 for at in range(300)] * 2})))
-    ('height', 'holds 300 different numbers in 600 rows, as measurements do')
+    >>> unsuitable_columns(encode(pd.DataFrame({"height": [150 + at / 10 for at in range(300)] * 2})))
+    {'height': 'holds 300 different numbers in 600 rows, as measurements do'}
     """
     if allowed is True:
-        return None
+        return {}
     meant = _meant(data, allowed)
+    wrong = {values.name: _what_is_wrong(values) for values in _occurring(data, columns) if values.name not in meant}
+    return {name: what for name, what in wrong.items() if what is not None}
+
+
+def warn_of_many_numbers(
+    data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None, stacklevel: int = 2
+) -> None:
+    """Warn once of columns that hold many different numbers, each often enough to be a category: they may be measured.
+
+    Parameters are those of :func:`refuse_unsuitable`, and the line to point at.
+    """
+    found = {} if allowed is True else many_numbers(data, _meant(data, allowed), columns)
+    if found:
+        listed = ", ".join(f"column {name!r} ({number})" for name, number in list(found.items())[:LISTED])
+        more = f" and {len(found) - LISTED} more columns" if len(found) > LISTED else ""
+        warnings.warn(
+            f"many different numbers, each taken as a category of its own: {listed}{more}. If they are measurements, "
+            "bin them (as pd.cut does) or drop the column; if they are categories, say "
+            f"allow_many_states={list(found)!r}.",
+            ManyNumbersWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def many_numbers(
+    data: CategoricalData, meant: Collection[Hashable] = (), columns: Collection[Hashable] | None = None
+) -> dict[Hashable, int]:
+    """Return how many different numbers columns hold, if these are many; those that are meant are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy_latent.tables.encode import encode
+    >>> many_numbers(encode(pd.DataFrame({"age": [*range(18, 90)] * 10, "wave": [1, 2] * 360})))
+    {'age': 72}
+    """
+    found = {}
     for values in _occurring(data, columns):
-        what = _what_is_wrong(values) if values.name not in meant else None
-        if what is not None:
-            return values.name, what
-    return None
+        many = len(values.states) > FEW_VALUES and values.n_rows > FEW_ROWS
+        if many and values.name not in meant and as_numbers(values.states) is not None:
+            found[values.name] = len(values.states)
+    return found
 
 
 def _meant(data: CategoricalData, allowed) -> set:

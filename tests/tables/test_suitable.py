@@ -52,6 +52,7 @@ from pgmpy_latent.exceptions import (
     FewRowsWarning,
     FileFormatError,
     InvalidTreeError,
+    ManyNumbersWarning,
     MissingCodeWarning,
     StateNameError,
     UnseenCategoryError,
@@ -124,6 +125,30 @@ def test_every_learner_refuses_identifiers_and_says_what_to_do(answers, learner)
         fresh(learner).fit(table)
 
 
+def test_all_columns_that_cannot_be_meant_are_named_at_once(answers, tmp_path, monkeypatch, capsys):
+    days = np.tile(pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d"), 5)
+    table = answers.assign(id=np.arange(N), day=days, height=np.arange(N) // 3)
+    words = "column 'id' has .*; column 'day' holds .*; column 'height' holds .*; drop them or bin them, or say "
+    with pytest.raises(DataError, match=words + r"allow_many_states=\['id', 'day', 'height'\] if you mean them"):
+        RandomStarts(n_states=2, **QUIET).fit(table)
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("t.csv", index=False)
+    assert main(["learn", "t.csv"]) == 2
+    assert "leave them out with --drop id,day,height, bin them, or say" in capsys.readouterr().err
+
+
+def test_many_numbers_that_occur_often_are_noted():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(18, 90, 700), "a": rng.integers(0, 2, 700), "b": rng.integers(0, 2, 700)})
+    words = r"column 'age' \(72\)\. .*; if they are categories, say allow_many_states=\['age'\]"
+    learner = RandomStarts(n_states=1, show_progress=False)
+    for fit in (learner.fit, lambda X: compare_classes(X, [1], show_progress=False)):
+        with pytest.warns(ManyNumbersWarning, match=words):
+            fit(table)
+    learner.fit(table, allow_many_states=["age"])  # warnings are errors here
+    learner.fit(table.assign(age=pd.cut(table["age"], [17, 29, 44, 64, 90])))
+
+
 def test_frequencies_do_not_hide_identifiers(answers):
     table = answers.assign(odd=np.arange(N))
     for weights in (np.arange(N) % 3 + 1, np.arange(N) % 19 + 1):
@@ -186,8 +211,6 @@ def test_what_may_be_allowed(answers):
     "cells",
     [
         [f"town {at % 100}" for at in range(N)],  # many categories of a few rows each are no identifiers
-        np.arange(N) % 50,  # years of age
-        np.arange(N) % 21 / 2,
         pd.date_range("2020-01-01", periods=N).strftime("%Y"),
         [f"2020-0{at % 9 + 1}" for at in range(N)],  # nine months
         [f"{at % 30}-{at % 30 + 4}" for at in range(N)],  # spans that are no dates
@@ -196,6 +219,13 @@ def test_what_may_be_allowed(answers):
 )
 def test_columns_of_many_categories_are_fine(answers, cells):
     RandomStarts(n_states=1, show_progress=False).fit(answers.assign(many=cells))
+
+
+@pytest.mark.parametrize("cells", [np.arange(N) % 50, np.arange(N) % 21 / 2, [str(at % 50) for at in range(N)]])
+def test_columns_of_many_numbers_are_read_and_noted(answers, cells):
+    with pytest.warns(ManyNumbersWarning, match="column 'many'"):
+        learner = RandomStarts(n_states=1, show_progress=False).fit(answers.assign(many=cells))
+    assert learner.tree_.cards[learner.tree_.index("many")] == len(set(cells))
 
 
 def test_small_tables_are_fine():
@@ -210,7 +240,8 @@ def test_rows_count_whatever_they_weigh(answers):
     with pytest.raises(DataError, match=r"column 'age' .*say allow_many_states=\['age'\]"):
         RandomStarts(n_states=1).fit(table, sample_weight=counts)
     RandomStarts(n_states=1).fit(table, sample_weight=counts, allow_many_states=["age"])
-    RandomStarts(n_states=1).fit(table.merge(pd.DataFrame({"y": [0, 1]}), "cross"), sample_weight=np.full(240, 4))
+    with pytest.warns(ManyNumbersWarning, match="column 'age'"):
+        RandomStarts(n_states=1).fit(table.merge(pd.DataFrame({"y": [0, 1]}), "cross"), sample_weight=np.full(240, 4))
 
 
 def test_whoever_writes_down_a_network_means_its_columns(answers):
@@ -274,7 +305,7 @@ def test_numbers_apart_from_a_scale(code):
 
 @pytest.mark.parametrize(
     "scale",
-    [range(1, 10), range(11), [-1, 0, 1], [-2, -1, 1, 2], range(-3, 4), [1, 3, 5, 7, 9], range(100), [0, 1], [5, 9]],
+    [range(1, 10), range(11), [-1, 0, 1], [-2, -1, 1, 2], range(-3, 4), [1, 3, 5, 7, 9], range(20), [0, 1], [5, 9]],
     ids=str,
 )
 def test_scales_without_codes(scale):
