@@ -18,7 +18,7 @@ PAGE = PACKAGE.parent / "docs" / "architecture.md"
 #: stands behind all of its modules.
 LAYERS = {
     "exceptions": "",
-    "runtime": "arrays files settings lossless_json fingerprint checkpoint tasks processes parallel",
+    "runtime": "arrays files clock settings lossless_json fingerprint checkpoint parallel",
     "model": "labels pgmpy_api json_format tree network convert exports",
     "operators": "edges root star states nodes canonical regularity",
     "datasets": "",

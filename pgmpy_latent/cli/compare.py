@@ -30,11 +30,11 @@ examples:
   pgmpy-latent compare answers.csv --weights w --bootstrap 100 --output all.csv
 
 Fits a latent class model for every number of classes. Larger BIC, AIC and ICL
-are better. Entropy is 1 where every row belongs clearly to one class. With
---bootstrap, p-values say whether a class more describes the table better than
-chance would (BLRT), and whether the model fits at all (G2).
+are better. Entropy is 1 if every row clearly belongs to one class. With --bootstrap,
+p-values say whether one more class describes the table better than chance would
+(BLRT), and whether the model fits at all (G2).
 """
-#: Column of the comparison -> its title here, and how it is written; columns that a table does not have are left out.
+#: Column of the comparison -> its title and format; columns that a table does not have are left out.
 SHOWN = {
     "log_likelihood": ("log-lik.", "{:.2f}"),
     "n_parameters": ("params", "{:,.0f}"),
@@ -48,7 +48,7 @@ SHOWN = {
     "g2_p": ("p(G2)", "{:.3f}"),
     "blrt_p": ("p(BLRT)", "{:.3f}"),
 }
-#: What is left out first where the terminal is too narrow.
+#: Columns to leave out if the terminal is too narrow, the first ones first.
 LEFT_OUT = ("AIC", "ICL", "identified", "smallest", "starts")
 
 

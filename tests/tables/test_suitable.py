@@ -721,7 +721,7 @@ def test_the_command_line_keeps_codes_with_the_model(capsys, coded):
     quick = ("--classes", "2", "--starts", "2")
     code, out, err = run(capsys, "learn", "coded.csv", *quick, "--output", "odd")
     assert code == 0
-    words = "note: categories that may mean missing: 9 in column 'b', -1 in column 'd'; if they do, say --missing b=9"
+    words = "note: categories that may mean missing: 9 in column 'b', -1 in column 'd'; if they do, pass --missing b=9"
     assert words in out
     assert "codes for missing" not in err  # once is enough
     said = ("--missing", "b=9", "--missing", "d=-1")

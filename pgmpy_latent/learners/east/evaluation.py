@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -93,19 +93,14 @@ class CombinedEvaluation(RestrictedEvaluation):
         relocations = [move for move in moves if isinstance(move, Relocate)]
         others = [move for move in moves if not isinstance(move, (Introduce, Relocate))]
         likely, doubtful = _few_or_many(relocations)
-
-        def stages() -> Iterator[list]:
-            yield self.restricted.parcels([*others, *likely])
-            screened = self._likely(doubtful)
-            likely.extend(screened)
-            yield self.restricted.parcels(screened)
-            if introductions not in self._introduced:
-                yield [(move, self._completed.table(move)) for move in self._dependent(introductions)]
-
-        known, more, *counted = self.restricted.search.map_in_stages(self._first_look, stages())
-        self.restricted.learn([*known, *more])
-        if counted:
-            ordered = by_ratio(counted[0])
+        likely.extend(self._likely(doubtful))
+        parcels, tables = self.restricted.parcels([*others, *likely]), []
+        if introductions not in self._introduced:
+            tables = [(move, self._completed.table(move)) for move in self._dependent(introductions)]
+        found = self.restricted.search.map(self._first_look, [*parcels, *tables])
+        self.restricted.learn(found[: len(parcels)])
+        if introductions not in self._introduced:
+            ordered = by_ratio(found[len(parcels) :])
             fitted = self.restricted.search.map(self._from_counts, ordered[:FITTED])
             self._introduced[introductions] = fitted + ordered[FITTED:]
         return self.restricted.candidates(others) + self._introduced[introductions] + self.restricted.candidates(likely)

@@ -35,6 +35,7 @@ from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: The phases of a round, in their order.
@@ -383,8 +384,8 @@ class EastPolicy:
         try:
             for new in strict.states(far, (*PHASES[1:], PHASES[0])):  # noqa: B007 - the last one counts
                 pass
-        except KeyboardInterrupt:
-            self.search.note_interrupt()  # what was found so far is kept, if it is better
+        except STOP_SIGNALS as stop:
+            self.search.note_interrupt(stop)  # what was found so far is kept, if it is better
         if new.score <= state.score + RISE:
             return Step(replace(state, memory={**state.memory, "excursions": left[1:]}))
         memory = {**state.memory, "phase": PHASES[0]}

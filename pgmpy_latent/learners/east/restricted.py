@@ -122,7 +122,7 @@ class Restricted:
             most = max(1, -(-sum(map(len, together)) // (TASKS * self.search.n_workers)))
             by_moved = [sorted(some, key=lambda move: repr(move.moved)) for some in together]
             together = [some[first : first + most] for some in by_moved for first in range(0, len(some), most)]
-        return _short_in_the_middle([*together, *([move] for move in apart)])
+        return sorted([*together, *([move] for move in apart)], key=_takes_long, reverse=True)
 
     def evaluated(self, parcel: Sequence[Move]) -> list[Candidate]:
         """Evaluate moves that share work."""
@@ -372,12 +372,6 @@ def _in_parts(moves: Sequence[Move]) -> tuple[list[Move], list[list[Move]]]:
 
 def _takes_long(parcel: Sequence[Move]) -> bool:
     return len(parcel) > 1 or isinstance(parcel[0], (Grow, Contract))
-
-
-def _short_in_the_middle(parcels: Sequence[Sequence[Move]]) -> list[Sequence[Move]]:
-    """Return parcels in the order in which workers that begin at both ends are done at the same time."""
-    long, short = ([one for one in parcels if _takes_long(one) == wanted] for wanted in (True, False))
-    return [*long[: len(long) // 2], *short, *long[len(long) // 2 :]]
 
 
 def n_more_introduced(tree: LatentTree, move: Introduce) -> int:

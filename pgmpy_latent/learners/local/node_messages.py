@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from threading import Lock
-from uuid import uuid4
 
 import numpy as np
 
@@ -71,11 +68,9 @@ class NodeMessages:
         self._posteriors: dict[int, np.ndarray] = {}
         self._completed: dict[int, np.ndarray] = {}
         self._neighbourhoods: dict[int, Neighbourhood] = {}
-        self._name: str | None = None
 
-    def __reduce__(self):  # what was computed on the way is computed anew, once for all who get a copy
-        self._name = self._name or uuid4().hex
-        return _copied, (self._name, self.tree, self.data)
+    def __reduce__(self):  # a copy computes the messages anew
+        return NodeMessages, (self.tree, self.data)
 
     @cached_property
     def walk(self):
@@ -256,19 +251,3 @@ def times(logs: np.ndarray | None, zeros: np.ndarray | None, factors: Iterable[t
         if zero is not None:
             zeros = zero[index] if zeros is None else zeros + zero[index]
     return logs, zeros
-
-
-#: The last copies that came from another process: candidates of one step arrive in several parcels.
-_COPIES: OrderedDict[str, NodeMessages] = OrderedDict()
-_LOCK = Lock()
-
-
-def _copied(name: str, tree: LatentTree, data: CategoricalData, kept: int = 2) -> NodeMessages:
-    """Return the copy of an outlook, which all that is unpacked here shares."""
-    with _LOCK:
-        found = _COPIES.pop(name, None) or NodeMessages(tree, data)
-        found._name = name
-        _COPIES[name] = found
-        while len(_COPIES) > kept:
-            _COPIES.popitem(last=False)
-    return found
