@@ -24,7 +24,8 @@ LAYERS = {
     "datasets": "",
     "testing": "",
     "tables": (
-        "csv sources columns missing unseen survey encode suitable distinct_rows chunks dependence sparse neighbours"
+        "likely_codes csv sources columns missing unseen survey encode suitable distinct_rows chunks dependence sparse "
+        "neighbours"
     ),
     "inference": (
         "layout protocol patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk "

@@ -147,7 +147,8 @@ class LatentClasses(SearchingLearner):
         def report(iteration: int, value: float) -> None:
             bar.set_postfix_str(f"{counted(n_classes, 'class', 'es')}, log-likelihood {value:.1f}", refresh=False)
             bar.update(0)
-            search.tick()
+            if n_classes > 1:  # one class takes a step or two, which no time limit stops
+                search.tick()
 
         starts = [
             random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(start))

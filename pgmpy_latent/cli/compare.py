@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.describe import aligned, describe_table
-from pgmpy_latent.cli.files import encoded, missing_codes, output_file, table_of, write_rows
+from pgmpy_latent.cli.files import columns_with_codes, encoded, missing_codes, output_file, table_of, write_rows
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
     data = encoded(table, args.weight_kind, args.allow_many_states)
     codes = missing_codes(args, data)
-    say([*describe_table(table, data, codes), ""])
+    say([*describe_table(table, data, columns_with_codes(args)), ""])
 
     from pgmpy_latent import compare_classes
     from pgmpy_latent.exceptions import MissingCodeWarning
@@ -137,5 +137,5 @@ def comparison_lines(found: pd.DataFrame) -> list[str]:
 
 def _recommendation(found: pd.DataFrame) -> list[str]:
     chosen = found.attrs.get("recommended", found.index[found["best"]][0])
-    reason = found.attrs.get("reason", "It has the best BIC.")
+    reason = found.attrs.get("reason", "It has the best BIC.").replace("raise n_init", "raise --starts")
     return wrapped(f"Recommended: {counted(int(chosen), 'class', 'es')}. {reason}")

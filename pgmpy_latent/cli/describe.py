@@ -105,6 +105,9 @@ def describe_classes(learner: LatentClasses, data: CategoricalData) -> list[str]
         "(larger is better)",
         f"{best.n_best} of {counted(best.n_starts, 'start')} reached the best value",
     ]
+    if learner.n_states is None and best.n_classes == learner.max_states:
+        words = f"{counted(best.n_classes, 'class', 'es')} is the largest number that was tried, so that more might be"
+        lines += wrapped(f"note: {words} better still; try --max-classes {2 * best.n_classes}", "  ")
     if not best.converged:
         lines.append(f"note: EM had not converged after {best.n_iter} iterations")
     lines += [f"note: {words}; fewer classes would fit as well" for words in _superfluous(tree)]
@@ -168,7 +171,9 @@ def describe_states(tree: LatentTree, data: CategoricalData) -> list[str]:
 
     alone = len(tree.latent_names) == 1
     what, most = ("class", PROFILED) if alone else ("state", PROFILED_EACH)
-    lines = wrapped(f"What marks each {what}: per column one category, its share of the {what}, and (of all rows)")
+    lines = wrapped(
+        f"What marks each {what}: per column one category, its share of the {what}, and (of all rows, by the model)"
+    )
     for hidden in tree.latent_names[:MOST_LATENTS]:
         at, listed = tree.index(hidden), marks(tree, hidden)
         counted_rows = data.weight_kind != "sampling"  # whose scale is that of the effective number of rows

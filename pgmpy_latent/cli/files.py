@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.runtime.files import check_readable, check_writable, write_whole
-from pgmpy_latent.tables.csv import MISSING, BadInputError, Table, check_known, read_table
+from pgmpy_latent.tables.csv import MISSING, BadInputError, Table, check_known, read_table, without_fraction
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +35,8 @@ def table_of(args: argparse.Namespace, states: Collection[str] = ()) -> Table:
     everywhere, some = _said_missing(args)
     if everywhere is None and not set(MISSING).isdisjoint(states):
         everywhere = [text for text in MISSING if text not in states]
-    return read_table(args.file, args.separator, everywhere, some)
+    aside = [getattr(args, option, None) for option in ("weights", "strata", "cluster", "id")]
+    return read_table(args.file, args.separator, everywhere, some, aside)
 
 
 def _said_missing(args: argparse.Namespace) -> tuple[list[str] | None, dict[str, list[str]]]:
@@ -47,6 +48,11 @@ def _said_missing(args: argparse.Namespace) -> tuple[list[str] | None, dict[str,
         else:
             some.setdefault(name, []).extend(texts)
     return everywhere, some
+
+
+def columns_with_codes(args: argparse.Namespace) -> Collection[str]:
+    """Return the columns of which it was said by name what means a missing cell there."""
+    return _said_missing(args)[1]
 
 
 def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[str, list]:
@@ -64,6 +70,8 @@ def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[str, 
 
 
 def _as_kind(text: str, kind: type) -> str | int | float:
+    if kind is int:
+        text = without_fraction(text)
     try:
         value = kind(text)
     except ValueError:
@@ -82,7 +90,7 @@ def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str]
     """Return the chosen columns as categorical data; refuse unsuitable columns unless they are allowed."""
     from pgmpy_latent.exceptions import WeightKindWarning
     from pgmpy_latent.tables.encode import encode
-    from pgmpy_latent.tables.suitable import unsuitable_column
+    from pgmpy_latent.tables.suitable import in_words, unsuitable_columns
 
     if weight_kind is not None and table.weights is None:
         raise BadInputError("--weight-kind needs weights; name their column with --weights")
@@ -98,12 +106,12 @@ def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str]
     except TypeError as error:  # cells that are no categories, such as lists in Parquet
         raise BadInputError(f"{table.title}: {error}") from None
     check_known(table.frame, allowed, "--allow-many-states")
-    found = unsuitable_column(data, allowed)
-    if found is not None:
-        name, what = found
+    found = unsuitable_columns(data, allowed)
+    if found:
+        it, names = "it" if len(found) == 1 else "them", ",".join(map(str, found))
         raise BadInputError(
-            f"column {name!r} {what}; leave it out with --drop {name}, bin it, or pass --allow-many-states {name} if "
-            "you mean it"
+            f"{in_words(found)}; leave {it} out with --drop {names}, bin {it}, or pass --allow-many-states {names} if "
+            f"you mean {it}"
         )
     return data
 
@@ -168,10 +176,12 @@ def _frame(columns: dict) -> pd.DataFrame:
 
 
 def _as_states(column: pd.Series, states: Sequence) -> pd.Series:
-    """Convert cells to the states with the same text; other cells stay as they are."""
+    """Convert cells to the states with the same text or whole number (5.0 is 5); other cells stay as they are."""
+    by_number = {without_fraction(str(state)): state for state in states}
     by_text = {str(state): state for state in states}
     column = column.astype(object)
-    return column.map({cell: by_text.get(str(cell), cell) for cell in column.dropna().unique()})
+    alike = {cell: by_number.get(without_fraction(str(cell)), cell) for cell in column.dropna().unique()}
+    return column.map({cell: by_text.get(str(cell), state) for cell, state in alike.items()})
 
 
 # Writing ------------------------------------------------------------------------------------------

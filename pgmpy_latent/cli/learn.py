@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.describe import describe_classes, describe_table, describe_tree, profiled_columns
-from pgmpy_latent.cli.files import checked_path, encoded, missing_codes, output_file, table_of, write_model
+from pgmpy_latent.cli.files import (
+    checked_path,
+    columns_with_codes,
+    encoded,
+    missing_codes,
+    output_file,
+    table_of,
+    write_model,
+)
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -48,9 +56,9 @@ examples:
   pgmpy-latent learn words.parquet --method bin-g --time-limit 600
 
 The first line of the file names the columns, every other line is a row. Cells
-are categories: whole numbers are read as numbers, everything else as text.
-Missing cells are fine. Ctrl-C ends the search, and the best model so far is
-written. Existing files are not overwritten without --overwrite, except those of
+are categories: columns of whole numbers are read as numbers (1.0 is 1), all others
+as text. Missing cells are fine. Ctrl-C ends the search, and the best model so far
+is written. Existing files are not overwritten without --overwrite, except those of
 the default --output; the table that is read is never overwritten.
 """
 
@@ -141,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
     data = encoded(table, args.weight_kind, args.allow_many_states)
     codes = missing_codes(args, data)
-    say(describe_table(table, data, codes))
+    say(describe_table(table, data, columns_with_codes(args)))
     announce_compiling()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it

@@ -129,7 +129,7 @@ class EMEstimator(DiscreteParameterEstimator):
         )
         # columns are not refused: whoever writes down a network means its nodes
         settled = {*settled_columns(missing, encoded.missing, encoded.columns), *(self.state_names or ())}
-        warn_of_codes(encoded, settled)
+        warn_of_codes(encoded, settled, call=f"{type(self).__name__}(...).fit(model, data, {{}})")
         state_names = self._all_state_names(names, hidden, encoded)
         cards = np.array([len(states) for states in state_names])
         prior = 0.0 if self.prior is None else float(self.prior)

@@ -118,7 +118,8 @@ def _assignments(facts: Facts) -> list[Html]:
         paragraph(
             "Rows are assigned to their most likely state. The tables count the assigned rows (down) by the state that "
             "they belong to (across) as far as the model can tell; the average posterior is the share on the diagonal, "
-            "which should usually be at least 0.7 to 0.8."
+            "which should usually be at least 0.7 to 0.8.",
+            _scale_of_counts(facts),
         ),
     ]
     tables = [_assignment(facts, node) for node in several]
@@ -127,6 +128,19 @@ def _assignments(facts: Facts) -> list[Html]:
         *parts,
         folded(f"Tables of {count(len(tables), 'hidden variable')}", *tables) if many else safe(*tables),
     ]
+
+
+def _scale_of_counts(facts: Facts) -> str:
+    """Say on what scale rows are counted, if they have weights."""
+    data = facts.data
+    if data.weight_kind == "sampling":
+        return (
+            f" Rows count by their sampling weights, which sum to Kish’s effective number of rows: "
+            f"{decimal(data.total_weight, 1)} for {count(data.n_rows, 'row')}."
+        )
+    if data.weight_kind == "frequency":
+        return f" Rows count as often as their weights say: {count(data.total_weight)} in all."
+    return ""
 
 
 def _assignment(facts: Facts, node: int) -> Html:
