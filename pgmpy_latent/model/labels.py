@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import decimal
+import numbers
 from collections.abc import Hashable
+
+#: A number of more digits than this is no name; Python itself refuses to write down those of some thousands.
+MOST_DIGITS = 1000
+_MOST_BITS = 3.33 * MOST_DIGITS  # a digit takes 3.32 bits
 
 
 def identity(value) -> tuple[str, Hashable]:
@@ -18,3 +24,22 @@ def sort_key(value) -> tuple:
     """Return what puts names or states in order, whatever their types."""
     kind, value = identity(value)
     return kind, value if kind in ("bool", "bytes", "int", "str") else repr(value)
+
+
+def has_too_many_digits(value) -> bool:
+    """Tell whether a number, as one inside a tuple, cannot be written down in reasonable length.
+
+    Examples
+    --------
+    >>> has_too_many_digits(10**900), has_too_many_digits(10**5000), has_too_many_digits(("x", -(10**5000)))
+    (False, True, True)
+    """
+    if isinstance(value, (str, float)):
+        return False
+    if isinstance(value, int):
+        return value.bit_length() > _MOST_BITS
+    if isinstance(value, decimal.Decimal):
+        return value.is_finite() and value.adjusted() >= MOST_DIGITS
+    if isinstance(value, numbers.Rational):
+        return max(int(value.numerator).bit_length(), int(value.denominator).bit_length()) > _MOST_BITS
+    return isinstance(value, tuple) and any(map(has_too_many_digits, value))

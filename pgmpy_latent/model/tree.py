@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
+from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits
 from pgmpy_latent.runtime.arrays import read_only
 
 #: How far from one the sum of a row of probabilities may be.
@@ -248,7 +249,8 @@ def check(tree: LatentTree) -> None:
 
     1. There is at least one node; names are hashable and unique.
     2. ``state_names``, ``parent``, ``latent`` and ``tables`` have one entry per node.
-    3. Every node has at least one state; the states of a node are hashable and differ.
+    3. Every node has at least one state; the states of a node are hashable and differ, and no number among names,
+       states and values that count as missing has more than 1,000 digits.
     4. Parents are other nodes or -1, and following them never runs in a circle.
     5. A table has one row per state of the parent (one row at a root) and one column per state.
     6. Probabilities are finite and at least zero; each row sums to one (within 1e-8).
@@ -283,6 +285,8 @@ def check_names(tree: DiscreteModel, above: str) -> None:
     n_nodes = len(tree.names)
     if n_nodes == 0:
         raise InvalidTreeError("a tree needs at least one node")
+    if any(map(has_too_many_digits, tree.names)):
+        raise InvalidTreeError(f"the name of a node is a number of more than {MOST_DIGITS:,} digits; rename it")
     if len(set(tree.names)) < n_nodes:
         twice = next(name for name in tree.names if tree.names.count(name) > 1)
         raise InvalidTreeError(f"two nodes are called {twice!r}; names must differ")
@@ -294,6 +298,10 @@ def check_names(tree: DiscreteModel, above: str) -> None:
     for name, states in zip(tree.names, tree.state_names, strict=True):
         if not states:
             raise InvalidTreeError(f"node {name!r} has no states; it needs at least one")
+        if any(map(has_too_many_digits, states)):
+            raise InvalidTreeError(
+                f"node {name!r} has a state that is a number of more than {MOST_DIGITS:,} digits; make it text"
+            )
         if len(set(states)) < len(states):
             raise InvalidTreeError(f"node {name!r} names a state twice: {list(states)}")
     _check_codes(tree)
@@ -308,6 +316,10 @@ def _check_codes(tree: DiscreteModel) -> None:
         for value in values:
             if not isinstance(value, Hashable):
                 raise InvalidTreeError(f"missing of {name!r} holds {value!r}; give text, numbers or booleans")
+            if has_too_many_digits(value):
+                raise InvalidTreeError(
+                    f"missing of {name!r} holds a number of more than {MOST_DIGITS:,} digits; leave it out"
+                )
             if (isinstance(value, bool), value) in states:
                 raise InvalidTreeError(f"{value!r} is a state of {name!r} and counts as missing; decide for one")
 

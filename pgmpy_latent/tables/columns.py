@@ -18,15 +18,13 @@ from pgmpy_latent.exceptions import (
     DataError,
     StateNameError,
 )
-from pgmpy_latent.model.labels import identity, sort_key
+from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits, identity, sort_key
 
 #: How many values, columns or rows a message lists before it says "and so on".
 LISTED = 5
 #: How many columns and rows of an array are copied at once; about what a processor's cache holds.
 _BLOCK_COLUMNS = 8
 _BLOCK_ROWS = 2**12
-#: A number of more digits than this is no category; Python itself refuses to write down those of some thousands.
-MOST_DIGITS = 1000
 #: What pandas calls object columns in which equal values are also of the same kind (1 == True elsewhere).
 _PURE_OBJECTS = frozenset({"string", "integer", "floating", "boolean", "bytes", "empty"})
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
@@ -121,7 +119,22 @@ def without_columns(X, names: Collection[Hashable]):
     return X[:, [at for at in range(X.shape[1]) if at not in names]]
 
 
+def refuse_long_names(what: str, names: Iterable[Hashable]) -> None:
+    """Raise if the name of a column is a number that no message could write down.
+
+    Examples
+    --------
+    >>> refuse_long_names("X", ["x", 10**2000])
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.DataError: X names a column by a number of more than 1,000 digits; rename the column
+    """
+    if any(map(has_too_many_digits, names)):
+        raise DataError(f"{what} names a column by a number of more than {MOST_DIGITS:,} digits; rename the column")
+
+
 def _open_columns(names: list, n_rows: int, values_of: Callable) -> Source:
+    refuse_long_names("X", names)
+
     def read(positions: Sequence[int], kept) -> Iterator[Column]:
         for i, values in zip(positions, values_of(positions), strict=True):
             yield _read(names[i], values if kept is None else values[kept])
@@ -153,6 +166,7 @@ def wanted_columns(source: Source, columns: Iterable[Hashable] | None, hidden: I
         if name in present:
             raise DataError(f"hidden variable {name!r} is named like a column; rename one")
     names = tuple(source.names) if columns is None else tuple(map(plain, columns))
+    refuse_long_names("columns", names)
     if not names:
         raise DataError("columns is empty; name at least one column")
     absent = [name for name in names if name not in present]
@@ -296,13 +310,6 @@ def plain(value):
     return value
 
 
-def has_too_many_digits(value) -> bool:
-    """Tell whether a number cannot be written down in reasonable length."""
-    if isinstance(value, decimal.Decimal):
-        return value.is_finite() and value.adjusted() >= MOST_DIGITS
-    return isinstance(value, int) and value.bit_length() > 3.33 * MOST_DIGITS  # 10 takes 3.32 bits
-
-
 def in_dtype_of(column: pd.Series, dtype) -> pd.Series:
     """Return a column of states as a Categorical, if that is the type of the column that the states were read from.
 
@@ -408,7 +415,9 @@ def checked_states(name: Hashable, states) -> list:
     if any(_is_missing(state) for state in states):
         raise StateNameError(f"state_names of column {name!r} has a missing value; missing cells need no state")
     if any(map(has_too_many_digits, states)):
-        raise StateNameError(f"state_names of column {name!r} has a number of more than {MOST_DIGITS:,} digits")
+        raise StateNameError(
+            f"state_names of column {name!r} has a number of more than {MOST_DIGITS:,} digits; make it text"
+        )
     twice = [state for state, count in Counter(states).items() if count > 1]
     if twice:
         raise StateNameError(f"state_names of column {name!r} names {twice[0]!r} twice; name each state once")

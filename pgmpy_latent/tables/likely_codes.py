@@ -17,6 +17,8 @@ HIGH_CODES = frozenset({8, 9, 77, 88, 96, 97, 98, 99, 777, 888, 996, 997, 998, 9
 LOW_CODES = frozenset({*range(-9, 0), *(-code for code in HIGH_CODES)})
 #: Numbers that are apart from the others by less than this may belong to them.
 LEAST_GAP = 3
+#: Numbers larger than this belong to no scale.
+LARGEST = 1e6
 
 
 def likely_codes(states: Sequence[Hashable]) -> list[Hashable]:
@@ -46,14 +48,14 @@ def as_numbers(states: Sequence[Hashable]) -> list[float] | None:
         return None
     try:
         return [state if isinstance(state, int) else float(state) for state in states]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # the last of fractions of large numbers
         return None
 
 
 def _apart(states: Sequence[Hashable]) -> list[Hashable]:
     """Return those of some whole numbers that are usual codes and stand apart from the others."""
     numbers = as_numbers(states)
-    if numbers is None or any(one % 1 for one in numbers):
+    if numbers is None or any(one % 1 for one in numbers) or not all(abs(one) <= LARGEST for one in numbers):
         return []
     by_value = dict(zip(numbers, states, strict=True))
     below, scale = sorted(one for one in numbers if one < 0), sorted(one for one in numbers if one >= 0)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmpy_latent.exceptions import DataError, MissingCodeWarning, StateNameError
-from pgmpy_latent.model.labels import identity
+from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits, identity
 from pgmpy_latent.model.tree import pairs_of_codes
-from pgmpy_latent.tables.columns import LISTED, Column, has_too_many_digits, plain, settled_levels
+from pgmpy_latent.tables.columns import LISTED, Column, plain, refuse_long_names, settled_levels
 from pgmpy_latent.tables.likely_codes import likely_codes
 
 #: Column -> the values that count as missing there.
@@ -51,6 +51,7 @@ def codes_by_column(missing, columns: Sequence[Hashable]) -> Codes:
         values = _values("all columns", missing)
         return dict.fromkeys(columns, values) if values else {}
     known = set(columns)
+    refuse_long_names("missing", map(plain, missing))
     strangers = [name for name in map(plain, missing) if name not in known]
     if strangers:
         raise DataError(f"missing names {strangers[0]!r}, which is no column of the table; it has {list(columns)[:5]}")
@@ -63,7 +64,12 @@ def _values(where: str, values) -> tuple[Hashable, ...]:
         values = [values]
     found: dict[tuple, Hashable] = {}
     for value in map(plain, values):
-        if not isinstance(value, (str, bytes, bool, int, float, type(None))) or has_too_many_digits(value):
+        if has_too_many_digits(value):
+            raise DataError(
+                f"missing of {where} holds a number of more than {MOST_DIGITS:,} digits, which no column may hold; "
+                "leave it out"
+            )
+        if not isinstance(value, (str, bytes, bool, int, float, type(None))):
             raise DataError(f"missing of {where} holds a {type(value).__name__}; give text, numbers or booleans")
         if value is not None and value == value:
             found.setdefault(identity(value), value)

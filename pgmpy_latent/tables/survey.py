@@ -15,7 +15,7 @@ from scipy import sparse
 
 from pgmpy_latent.exceptions import DataError, WeightError, WeightKindWarning
 from pgmpy_latent.runtime.arrays import read_only
-from pgmpy_latent.tables.columns import LISTED, Source, listing, open_table, plain, without_columns
+from pgmpy_latent.tables.columns import LISTED, Source, listing, open_table, plain, refuse_long_names, without_columns
 
 #: The keywords that hold something for every row, or name the column that does.
 DRAWN = ("sample_weight", "strata", "cluster")
@@ -125,6 +125,7 @@ def _values(source: Source, given, what: str, used: list):
     if not names_column(given, source.names):
         return given
     name, error = plain(given), WeightError if what == "sample_weight" else DataError
+    refuse_long_names(what, [name])
     if name not in source.names:
         raise error(f"the table has no column {name!r}, which {what} names; it has {listing(source.names)}")
     if source.names.count(name) > 1:

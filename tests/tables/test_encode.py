@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import pickle
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,10 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pgmpy_latent import LatentTree
 from pgmpy_latent.exceptions import (
     DataError,
+    InvalidTreeError,
     StateNameError,
     UnseenCategoryError,
     UnseenCategoryWarning,
@@ -790,7 +793,9 @@ def test_polars_and_arrow_read_like_pandas(table):
 
 
 @pytest.mark.parametrize(
-    "value", [decimal.Decimal("1e2000000"), 10**5000, -(10**5000)], ids=["decimal", "positive", "negative"]
+    "value",
+    [decimal.Decimal("1e2000000"), 10**5000, -(10**5000), Fraction(10**5000, 3)],
+    ids=["decimal", "positive", "negative", "fraction"],
 )
 def test_numbers_of_thousands_of_digits_are_refused_at_once(value):
     for cells in ([value, 1], [None, value], ["a", value]):
@@ -798,6 +803,34 @@ def test_numbers_of_thousands_of_digits_are_refused_at_once(value):
             encode(pd.DataFrame({"x": pd.Series(cells, dtype=object)}))
     with pytest.raises(StateNameError, match="state_names of column 'x' has a number of more than 1,000 digits"):
         encode(pd.DataFrame({"x": [1, 2]}), state_names={"x": [1, 2, value]})
+    with pytest.raises(DataError, match="missing of 'x' holds a number of more than 1,000 digits"):
+        encode(pd.DataFrame({"x": [1, 2]}), missing={"x": value})
+    with pytest.raises(InvalidTreeError, match="node 'x' has a state that is a number of more than 1,000 digits"):
+        LatentTree(["x"], [[1, value]], [-1], [False], [[[0.5, 0.5]]])
+    with pytest.raises(InvalidTreeError, match="missing of 'x' holds a number of more than 1,000 digits"):
+        LatentTree(["x"], [[1, 2]], [-1], [False], [[[0.5, 0.5]]], missing={"x": [value]})
+
+
+@pytest.mark.parametrize("name", [10**5000, ("x", 10**5000)], ids=["number", "in a tuple"])
+def test_names_of_thousands_of_digits_are_refused(name):
+    words = "names a column by a number of more than 1,000 digits; rename the column"
+    table = pd.DataFrame({"x": [1, 2]})
+    odd = table.set_axis(pd.Index([name], tupleize_cols=False), axis=1)
+    for read in (
+        lambda: encode(odd),
+        lambda: encode(odd, sample_weight="w"),
+        lambda: encode(table, columns=[name]),
+        lambda: encode(table, missing={name: 1}),
+    ):
+        with pytest.raises(DataError, match=words):
+            read()
+    with pytest.raises(InvalidTreeError, match="the name of a node is a number of more than 1,000 digits"):
+        LatentTree([name], [[1, 2]], [-1], [False], [[[0.5, 0.5]]])
+
+
+def test_weights_are_not_named_by_thousands_of_digits():
+    with pytest.raises(DataError, match="sample_weight names a column by a number of more than 1,000 digits"):
+        encode(pd.DataFrame({"x": [1, 2]}), sample_weight=10**5000)
 
 
 def test_decimals_of_hundreds_of_digits_are_whole_numbers():

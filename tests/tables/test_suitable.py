@@ -313,6 +313,12 @@ def test_scales_without_codes(scale):
     RandomStarts(n_states=1, show_progress=False).fit(table)  # warnings are errors here
 
 
+def test_numbers_of_hundreds_of_digits_are_no_scale():
+    large = 10**900
+    table = pd.DataFrame({"x": pd.Series([1, large, large + 1, large + 7] * 30, dtype=object), "y": [0, 1] * 60})
+    assert Baseline("independence").fit(table).tree_.state_names[0] == (1, large, large + 1, large + 7)
+
+
 @pytest.mark.parametrize("scale", [range(3), range(4)], ids=str)
 def test_minus_one_below_a_count_is_noted(scale):
     with pytest.warns(MissingCodeWarning, match="-1 in column 'x'"):
