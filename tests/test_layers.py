@@ -28,8 +28,8 @@ LAYERS = {
         "neighbours"
     ),
     "inference": (
-        "layout patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk tree_engine "
-        "elimination network_engine sharded_engine queries"
+        "layout protocol patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk "
+        "tree_engine elimination network_engine sharded_engine queries"
     ),
     "em": (
         "starts step maximum curvature ascent sharing fit resume shards inputs few_rows estimators network_em stepwise"

@@ -129,21 +129,3 @@ class Clock:
     def stop_signal(self) -> BaseException:
         """Return the exception that says why the computation stopped."""
         return TimeLimitReached() if self.stopped == "time_limit" else KeyboardInterrupt()
-
-
-# Interim -----------------------------------------------------------------------------------------
-# Until em/ catches STOP_SIGNALS. Then delete all that follows here, settings.TimeUp, and the end of parallel.py.
-
-
-class TimeUp(TimeLimitReached, KeyboardInterrupt):
-    """The time limit was reached, in a form that ``except KeyboardInterrupt`` catches."""
-
-
-def _check_for_old_em(clock: Clock, check: Callable[[Clock], None] = Clock.check) -> None:
-    try:
-        check(clock)
-    except TimeLimitReached:
-        raise TimeUp from None
-
-
-Clock.check = _check_for_old_em

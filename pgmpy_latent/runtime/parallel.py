@@ -313,34 +313,3 @@ def uninterrupted(heed: bool = False) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
     if pressed and heed:
         raise KeyboardInterrupt
-
-
-# Interim: see the end of clock.py -----------------------------------------------------------------
-
-
-def abandoned() -> bool:
-    """Tell that somebody waits for this thread; clocks know better."""
-    return False
-
-
-class _Meanwhile:
-    """A clock for those that are given a function to call while processes work."""
-
-    was_interrupted = False
-
-    def __init__(self, on_check: Callable[[], None]):
-        self.on_check = on_check
-
-    def check(self) -> None:
-        self.on_check()
-
-    def cancel_other_threads(self) -> None:
-        """Do nothing."""
-
-
-_as_completed = as_completed
-
-
-def as_completed(function, items, n_jobs, clock=None):
-    """Accept a function to call in place of a clock."""
-    return _as_completed(function, items, n_jobs, _Meanwhile(clock) if callable(clock) else clock)

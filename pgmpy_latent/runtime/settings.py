@@ -9,8 +9,6 @@ from numbers import Real
 import numpy as np
 from tqdm.auto import tqdm
 
-from pgmpy_latent.runtime.clock import TimeUp  # noqa: F401 - interim: see the end of clock.py
-
 #: Seconds before a progress bar appears.
 PROGRESS_DELAY = 2.0
 #: Why a search stopped early, and what to do about it.

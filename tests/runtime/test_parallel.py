@@ -7,6 +7,8 @@ import threading
 import time
 import warnings
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -115,26 +117,32 @@ def test_the_order_stays(backend, n_jobs):
         assert parallel.mapped(lambda number: number + more, range(20), n_jobs) == list(range(3, 23))
 
 
-def _where(number):
-    time.sleep(0.05)
+def _where(n_processes, folder, number):
+    """Wait until as many processes have begun as there should be: a busy machine may start them one after the other."""
+    (Path(folder) / str(os.getpid())).touch()
+    ends = time.monotonic() + 30
+    while len(os.listdir(folder)) < n_processes and time.monotonic() < ends:
+        time.sleep(0.01)
     return number, os.getpid()
 
 
-def processes_of(n_items, n_jobs):
-    return {pid for _, pid in parallel.mapped(_where, range(n_items), n_jobs)}
+def processes_of(n_items, n_jobs, n_processes):
+    with TemporaryDirectory() as folder:
+        work = partial(_where, n_processes, folder)
+        return {pid for _, pid in parallel.mapped(work, range(n_items), n_jobs)}
 
 
 def test_the_users_backend_does_the_work():
     own = os.getpid()
-    assert processes_of(4, 2) == {own}
+    assert processes_of(4, 2, 1) == {own}
     with parallel_config(backend="loky"):
-        assert own not in processes_of(10, 2)
-        assert len(processes_of(10, 2)) == 2
-        assert len(processes_of(20, 3)) in (2, 3)
+        assert own not in processes_of(10, 2, 2)
+        assert len(processes_of(10, 2, 2)) == 2
+        assert len(processes_of(20, 3, 2)) in (2, 3)
     with parallel_config(backend="loky", n_jobs=2):
         assert parallel.n_workers(None) == 2
         assert parallel.n_threads(None) == 1
-        assert len(processes_of(10, None)) == 2
+        assert len(processes_of(10, None, 2)) == 2
     with parallel_config(n_jobs=2):
         assert (parallel.n_workers(None), parallel.n_threads(None)) == (2, 2)
 
