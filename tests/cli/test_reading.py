@@ -68,7 +68,7 @@ def test_codes_for_all_columns_do_not_hide_others(capsys, survey):
     for command in (("learn", *QUICK, "--output", "m"), ("compare", "--classes", "1", "--starts", "1")):
         code, out, _ = run(capsys, command[0], "t.csv", *command[1:], "--missing", "refused")
         assert code == 0
-        assert "categories that may mean missing: 'NA' in column 'news', 99 in column 'scale'; if they do, say" in out
+        assert "categories that may mean missing: 'NA' in column 'news', 99 in column 'scale'; if they do, pass" in out
 
 
 def test_a_mistyped_code_is_pointed_out_beside_what_the_column_holds(capsys, survey):
