@@ -92,8 +92,8 @@ class MissingCodeWarning(UserWarning):
     """
 
 
-class ManyNumbersWarning(UserWarning):
-    """A column of many numbers may be a measurement. Bin it, or say that it is meant with ``allow_many_states``."""
+class ManyStatesWarning(UserWarning):
+    """A column may hold measurements or identifiers. Bin or drop it, or name it in ``allow_many_states``."""
 
 
 class FewRowsWarning(UserWarning):

@@ -90,7 +90,7 @@ def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str]
     """Return the chosen columns as categorical data; refuse unsuitable columns unless they are allowed."""
     from pgmpy_latent.exceptions import WeightKindWarning
     from pgmpy_latent.tables.encode import encode
-    from pgmpy_latent.tables.suitable import in_words, unsuitable_columns
+    from pgmpy_latent.tables.suitable import doubtful_columns, in_words, unsuitable_columns, warn_of_many_states
 
     if weight_kind is not None and table.weights is None:
         raise BadInputError("--weight-kind needs weights; name their column with --weights")
@@ -113,6 +113,8 @@ def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str]
             f"{in_words(found)}; leave {it} out with --drop {names}, bin {it}, or pass --allow-many-states {names} if "
             f"you mean {it}"
         )
+    doubtful = ",".join(map(str, doubtful_columns(data, allowed)))
+    warn_of_many_states(data, allowed, remedy=f"pass --allow-many-states {doubtful}")
     return data
 
 

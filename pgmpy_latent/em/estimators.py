@@ -38,7 +38,7 @@ from pgmpy_latent.tables.chunks import MEMORY_LIMIT, ShardedTable
 from pgmpy_latent.tables.columns import checked_states
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.missing import settled_columns
-from pgmpy_latent.tables.suitable import warn_of_codes
+from pgmpy_latent.tables.suitable import warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, design_of_fit
 
 #: A hidden state with a smaller share of the rows than this is empty.
@@ -127,7 +127,9 @@ class EMEstimator(DiscreteParameterEstimator):
         encoded = encoded_table(
             data, names, hidden, self.state_names, sample_weight, self.memory_limit, missing, **survey
         )
-        # columns are not refused: whoever writes down a network means its nodes
+        if isinstance(encoded, CategoricalData):  # nothing is refused: whoever writes down a network means its nodes
+            free = [name for name in encoded.columns if name not in (self.state_names or ())]
+            warn_of_many_states(encoded, columns=free, refused=False, remedy="give their state_names")
         settled = {*settled_columns(missing, encoded.missing, encoded.columns), *(self.state_names or ())}
         warn_of_codes(encoded, settled, call=f"{type(self).__name__}(...).fit(model, data, {{}})")
         state_names = self._all_state_names(names, hidden, encoded)

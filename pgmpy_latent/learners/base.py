@@ -29,7 +29,7 @@ from pgmpy_latent.runtime.settings import stopped_words
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing import Kept, settled_columns
-from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_numbers
+from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, design_of_fit
 
 #: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
@@ -147,7 +147,7 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
         used = self._columns_in_use(data)
         unknown = [name for name in used if name not in known]
         refuse_unsuitable(data, allow_many_states, unknown)
-        warn_of_many_numbers(data, allow_many_states, unknown, stacklevel=4)  # the line that calls fit
+        warn_of_many_states(data, allow_many_states, unknown, stacklevel=4)  # the line that calls fit
         aside = [name for name in data.columns if name not in used]
         settled = {*settled_columns(missing, data.missing, data.columns), *known, *aside}
         warn_of_codes(data, settled, stacklevel=4)  # the line that calls fit

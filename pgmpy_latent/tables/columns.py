@@ -369,7 +369,8 @@ def _refuse_odd(name: Hashable, value) -> None:
 def _refuse_time(name: Hashable, kind) -> None:
     raise DataError(
         f"column {name!r} holds dates or times ({kind}); drop it, or make a few categories of it, such as years or "
-        "weekdays"
+        f"weekdays; if each is meant as a category, make it text, as with astype(str), and say "
+        f"allow_many_states=[{name!r}]"
     )
 
 

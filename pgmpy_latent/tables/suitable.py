@@ -13,21 +13,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgmpy_latent.exceptions import DataError, ManyNumbersWarning, MissingCodeWarning
+from pgmpy_latent.exceptions import DataError, ManyStatesWarning, MissingCodeWarning
 from pgmpy_latent.tables.columns import LISTED
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.likely_codes import as_numbers, likely_codes
 
-#: In tables of no more rows than this, many categories prove nothing.
+#: In tables of no more rows than this, only a category of its own in every row is proof.
 FEW_ROWS = 100
 #: A column is an identifier if it has at least this share of as many categories as rows.
 ALMOST_ALL = 0.9
-#: A column with no more numbers or dates than this is a scale or a calendar, however few rows there are.
+#: A column with no more values than this is a scale, a calendar or a list, however few rows there are.
 FEW_VALUES = 20
 #: Numbers are measurements if they occur in fewer rows each, on average: too few to say how likely they are.
 FEW_REPEATS = 5
 #: Other values that occur so rarely are no categories if there are more of them than this, which all countries are not.
 MANY_VALUES = 250
+#: Other values that occur so rarely are in doubt if there are more of them than this, which American states are not.
+MANY_TEXTS = 60
+#: Other values are in doubt, however few, if they occur in fewer rows each than this.
+FEWEST_REPEATS = 2
 #: Numbers with fractions are measurements if there are more of them than this, however often they occur.
 MANY_FRACTIONS = 50
 
@@ -122,44 +126,62 @@ def unsuitable_columns(
     return {name: what for name, what in wrong.items() if what is not None}
 
 
-def warn_of_many_numbers(
-    data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None, stacklevel: int = 2
+def warn_of_many_states(
+    data: CategoricalData,
+    allowed=False,
+    columns: Collection[Hashable] | None = None,
+    *,
+    refused: bool = True,
+    remedy: str = "say allow_many_states={}",
+    stacklevel: int = 2,
 ) -> None:
-    """Warn once of columns that hold many different numbers, each often enough to be a category: they may be measured.
+    """Warn once of columns that may be measured or identify rows, although they could be meant as categories.
 
-    Parameters are those of :func:`refuse_unsuitable`, and the line to point at.
+    Parameters
+    ----------
+    data, allowed, columns
+        As in :func:`refuse_unsuitable`.
+    refused : bool
+        Whether unsuitable columns are refused elsewhere; otherwise they are named here.
+    remedy : str
+        What to do if a column is meant, with a pair of braces where the columns are to be named.
+    stacklevel : int
+        Of the line to point at.
     """
-    found = {} if allowed is True else many_numbers(data, _meant(data, allowed), columns)
+    found = doubtful_columns(data, allowed, columns)
+    if not refused:
+        found = unsuitable_columns(data, allowed, columns) | found
     if found:
-        listed = ", ".join(f"column {name!r} ({number})" for name, number in list(found.items())[:LISTED])
-        more = f" and {len(found) - LISTED} more columns" if len(found) > LISTED else ""
+        meant = remedy.replace("{}", repr(list(found)))
         warnings.warn(
-            f"many different numbers, each taken as a category of its own: {listed}{more}. If they are measurements, "
-            "bin them (as pd.cut does) or drop the column; if they are categories, say "
-            f"allow_many_states={list(found)!r}.",
-            ManyNumbersWarning,
+            f"columns that may be measurements or identifiers are taken as categories: {in_words(found)}. If they are "
+            f"no categories, bin them (as pd.cut does) or drop them; if they are, {meant}.",
+            ManyStatesWarning,
             stacklevel=stacklevel + 1,
         )
 
 
-def many_numbers(
-    data: CategoricalData, meant: Collection[Hashable] = (), columns: Collection[Hashable] | None = None
-) -> dict[Hashable, int]:
-    """Return how many different numbers columns hold, if these are many; those that are meant are left out.
+def doubtful_columns(
+    data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None
+) -> dict[Hashable, str]:
+    """Return the columns that may be measured or identify rows, and why; those that are unsuitable are left out.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from pgmpy_latent.tables.encode import encode
-    >>> many_numbers(encode(pd.DataFrame({"age": [*range(18, 90)] * 10, "wave": [1, 2] * 360})))
-    {'age': 72}
+    >>> doubtful_columns(encode(pd.DataFrame({"age": [*range(18, 90)] * 10, "wave": [1, 2] * 360})))
+    {'age': 'holds 72 different numbers in 720 rows'}
     """
-    found = {}
-    for values in _occurring(data, columns):
-        many = len(values.states) > FEW_VALUES and values.n_rows > FEW_ROWS
-        if many and values.name not in meant and as_numbers(values.states) is not None:
-            found[values.name] = len(values.states)
-    return found
+    if allowed is True:
+        return {}
+    meant = _meant(data, allowed)
+    doubts = {
+        values.name: _what_is_doubtful(values)
+        for values in _occurring(data, columns)
+        if values.name not in meant and _what_is_wrong(values) is None
+    }
+    return {name: what for name, what in doubts.items() if what is not None}
 
 
 def _meant(data: CategoricalData, allowed) -> set:
@@ -191,7 +213,7 @@ def _what_is_wrong(values: _Values) -> str | None:
         return None
     if all(isinstance(state, str) and _DATE.fullmatch(state.strip()) for state in values.states):
         return f"holds {number:,} different dates or times, as {values.states[0]!r}"
-    if values.n_filled > FEW_ROWS and number == values.n_filled:
+    if number == values.n_filled:
         return "has a category of its own in every row, as identifiers and exact measurements have"
     if values.n_filled > FEW_ROWS and number >= ALMOST_ALL * values.n_filled:
         return f"has {number:,} categories in {values.n_filled:,.0f} rows, as identifiers and exact measurements have"
@@ -207,6 +229,19 @@ def _what_is_wrong(values: _Values) -> str | None:
     if number * FEW_REPEATS > values.n_rows or (fractions and number > MANY_FRACTIONS):
         return f"holds {number:,} different numbers in {values.n_rows:,.0f} rows, as measurements do"
     return None
+
+
+def _what_is_doubtful(values: _Values) -> str | None:
+    """Say why a column may hold measurements or identifiers, or return None."""
+    number = len(values.states)
+    if number <= FEW_VALUES:
+        return None
+    if as_numbers(values.states) is not None:
+        return f"holds {number:,} different numbers in {values.n_rows:,.0f} rows"
+    repeats = FEW_REPEATS if number > MANY_TEXTS else FEWEST_REPEATS
+    if number * repeats <= values.n_rows:
+        return None
+    return f"holds {number:,} different values in {values.n_rows:,.0f} rows, fewer than {repeats} rows each"
 
 
 # --- What may stand for missing ---------------------------------------------------------------------------

@@ -52,7 +52,7 @@ from pgmpy_latent.exceptions import (
     FewRowsWarning,
     FileFormatError,
     InvalidTreeError,
-    ManyNumbersWarning,
+    ManyStatesWarning,
     MissingCodeWarning,
     StateNameError,
     UnseenCategoryError,
@@ -134,16 +134,16 @@ def test_all_columns_that_cannot_be_meant_are_named_at_once(answers, tmp_path, m
     monkeypatch.chdir(tmp_path)
     table.to_csv("t.csv", index=False)
     assert main(["learn", "t.csv"]) == 2
-    assert "leave them out with --drop id,day,height, bin them, or say" in capsys.readouterr().err
+    assert "leave them out with --drop id,day,height, bin them, or pass" in capsys.readouterr().err
 
 
 def test_many_numbers_that_occur_often_are_noted():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"age": rng.integers(18, 90, 700), "a": rng.integers(0, 2, 700), "b": rng.integers(0, 2, 700)})
-    words = r"column 'age' \(72\)\. .*; if they are categories, say allow_many_states=\['age'\]"
+    words = r"column 'age' holds 72 different numbers in 700 rows\. .*; if they are, say allow_many_states=\['age'\]"
     learner = RandomStarts(n_states=1, show_progress=False)
     for fit in (learner.fit, lambda X: compare_classes(X, [1], show_progress=False)):
-        with pytest.warns(ManyNumbersWarning, match=words):
+        with pytest.warns(ManyStatesWarning, match=words):
             fit(table)
     learner.fit(table, allow_many_states=["age"])  # warnings are errors here
     learner.fit(table.assign(age=pd.cut(table["age"], [17, 29, 44, 64, 90])))
@@ -178,10 +178,28 @@ def test_texts_of_few_rows_each_are_refused_if_there_are_hundreds(answers):
     RandomStarts(n_states=1, **QUIET).fit(table, allow_many_states=["odd"])
 
 
-@pytest.mark.parametrize(("n_values", "n_rows"), [(50, 300), (250, 750), (300, 1500)])
-def test_texts_of_a_few_hundred_kinds_or_of_five_rows_each_are_fine(answers, n_values, n_rows):
+@pytest.mark.parametrize(("n_values", "n_rows"), [(30, 200), (50, 300), (60, 120), (100, 500), (300, 1500)])
+def test_texts_of_dozens_of_kinds_or_of_five_rows_each_are_fine(answers, n_values, n_rows):
     found = RandomStarts(n_states=1, **QUIET).fit(many_rows(answers, n_values, n_rows))
     assert len(found.tree_.state_names[found.tree_.index("odd")]) == n_values
+
+
+@pytest.mark.parametrize(
+    ("n_values", "n_rows", "repeats"), [(40, 75, 2), (61, 300, 5), (150, 300, 5), (245, 490, 5), (200, 800, 5)]
+)
+def test_texts_that_may_be_identifiers_are_read_and_noted(answers, n_values, n_rows, repeats):
+    words = f"column 'odd' holds {n_values} different values in {n_rows} rows, fewer than {repeats} rows each"
+    table = many_rows(answers, n_values, n_rows)
+    with pytest.warns(ManyStatesWarning, match=words + r".*; if they are, say allow_many_states=\['odd'\]"):
+        RandomStarts(n_states=1, **QUIET).fit(table)
+    RandomStarts(n_states=1, **QUIET).fit(table, allow_many_states=["odd"])
+
+
+def test_many_numbers_are_noted_however_many_rows_there_are():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.integers(0, 900, 5000), "y": rng.integers(0, 2, 5000)})
+    with pytest.warns(ManyStatesWarning, match=r"column 'x' holds 8\d\d different numbers in 5,000 rows"):
+        Baseline("independence").fit(table)
 
 
 @pytest.mark.parametrize("learner", [LEARNERS[1], EAST(max_latents=1, **QUIET)], ids=["RandomStarts", "EAST"])
@@ -210,7 +228,7 @@ def test_what_may_be_allowed(answers):
 @pytest.mark.parametrize(
     "cells",
     [
-        [f"town {at % 100}" for at in range(N)],  # many categories of a few rows each are no identifiers
+        [f"town {at % 50}" for at in range(N)],  # many categories of some rows each are no identifiers
         pd.date_range("2020-01-01", periods=N).strftime("%Y"),
         [f"2020-0{at % 9 + 1}" for at in range(N)],  # nine months
         [f"{at % 30}-{at % 30 + 4}" for at in range(N)],  # spans that are no dates
@@ -223,14 +241,34 @@ def test_columns_of_many_categories_are_fine(answers, cells):
 
 @pytest.mark.parametrize("cells", [np.arange(N) % 50, np.arange(N) % 21 / 2, [str(at % 50) for at in range(N)]])
 def test_columns_of_many_numbers_are_read_and_noted(answers, cells):
-    with pytest.warns(ManyNumbersWarning, match="column 'many'"):
+    with pytest.warns(ManyStatesWarning, match="column 'many'"):
         learner = RandomStarts(n_states=1, show_progress=False).fit(answers.assign(many=cells))
     assert learner.tree_.cards[learner.tree_.index("many")] == len(set(cells))
 
 
 def test_small_tables_are_fine():
-    table = pd.DataFrame({"id": range(100), "x": [0, 1] * 50, "y": np.arange(100) / 7})
+    table = pd.DataFrame({"id": range(20), "x": [0, 1] * 10, "y": np.arange(20) / 7})
     RandomStarts(n_states=1, show_progress=False).fit(table)
+
+
+@pytest.mark.parametrize("n_rows", [21, 95])
+@pytest.mark.parametrize("kind", ["id", "text", "measured", "counted"])
+def test_identifiers_are_refused_in_small_tables(n_rows, kind):
+    """Weights do not hide them: the rows of the table count."""
+    rng = np.random.default_rng(0)
+    odd = [f"p{at}" for at in range(n_rows)] if kind == "text" else rng.normal(size=n_rows)
+    table = pd.DataFrame({"odd": range(n_rows) if kind == "id" else odd, "a": rng.integers(0, 2, n_rows)})
+    weights = np.full(n_rows, 20) if kind == "counted" else None
+    with pytest.raises(DataError, match="column 'odd' has a category of its own in every row"):
+        SplitMerge(**QUIET).fit(table, sample_weight=weights)
+
+
+@pytest.mark.parametrize("weight", [1, 20])
+def test_measurements_in_small_tables_are_noted(weight):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"odd": rng.normal(size=40).round(1), "a": rng.integers(0, 2, 40)})
+    with pytest.warns(ManyStatesWarning, match=r"column 'odd' holds 2\d different numbers"):
+        RandomStarts(n_states=1, **QUIET).fit(table, sample_weight=np.full(40, weight), weight_kind="frequency")
 
 
 def test_rows_count_whatever_they_weigh(answers):
@@ -240,16 +278,39 @@ def test_rows_count_whatever_they_weigh(answers):
     with pytest.raises(DataError, match=r"column 'age' .*say allow_many_states=\['age'\]"):
         RandomStarts(n_states=1).fit(table, sample_weight=counts)
     RandomStarts(n_states=1).fit(table, sample_weight=counts, allow_many_states=["age"])
-    with pytest.warns(ManyNumbersWarning, match="column 'age'"):
+    with pytest.warns(ManyStatesWarning, match="column 'age'"):
         RandomStarts(n_states=1).fit(table.merge(pd.DataFrame({"y": [0, 1]}), "cross"), sample_weight=np.full(240, 4))
 
 
 def test_whoever_writes_down_a_network_means_its_columns(answers):
     table = answers.assign(odd=np.arange(N) // 3)
     star = DAG([*STAR, ("H", "odd")], latents={"H"})
-    for estimator in (TreeEM(seed=0, n_init=2), NetworkEM(seed=0, n_init=2)):
-        fitted = estimator.fit(star, table)
+    words = "column 'odd' holds 100 different numbers in 300 rows, as .*; if they are, give their state_names"
+    for kind in (TreeEM, NetworkEM):
+        with pytest.warns(ManyStatesWarning, match=words):
+            fitted = kind(seed=0, n_init=2).fit(star, table)
         assert len(fitted.state_names_["odd"]) == 100
+        kind(seed=0, n_init=1, state_names={"odd": range(100)}).fit(star, table)  # warnings are errors here
+
+
+def test_dates_that_are_meant_become_text(answers):
+    table = answers.assign(day=np.tile(pd.date_range("2020-01-01", periods=60), 5))
+    words = r"column 'day' holds dates or times.*; drop it, or .*make it text, as with astype\(str\), and say "
+    with pytest.raises(DataError, match=words + r"allow_many_states=\['day'\]"):
+        RandomStarts(n_states=1, **QUIET).fit(table, allow_many_states=["day"])
+    found = RandomStarts(n_states=1, **QUIET).fit(table.astype({"day": str}), allow_many_states=["day"])
+    assert found.tree_.cards[found.tree_.index("day")] == 60
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_the_command_line_notes_columns_that_may_be_measured(capsys, answers):
+    answers.assign(age=np.arange(N) % 50).to_csv("t.csv", index=False)
+    quick = ("compare", "t.csv", "--classes", "1", "--starts", "1")
+    code, _, err = run(capsys, *quick)
+    assert code == 0
+    assert "column 'age' holds 50 different numbers in 300 rows" in err
+    assert "if they are, pass --allow-many-states age" in err
+    assert "column 'age'" not in run(capsys, *quick, "--allow-many-states", "age")[2]
 
 
 def test_agglomeration_looks_at_the_columns_of_its_network_only(answers):
@@ -790,7 +851,8 @@ def test_a_column_of_thousands_of_categories_takes_no_square_of_them():
     star = DAG([*STAR, ("H", "town")], latents={"H"})
     tracemalloc.start()
     try:
-        TreeEM(seed=0, n_init=1, atol=0.0, max_iter=3, show_progress=False).fit(star, table)
+        with pytest.warns(ManyStatesWarning, match="column 'town'"):
+            TreeEM(seed=0, n_init=1, atol=0.0, max_iter=3, show_progress=False).fit(star, table)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
