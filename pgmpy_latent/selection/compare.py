@@ -212,7 +212,8 @@ def compare_classes(
     table.insert(0, "best", table.index == table.attrs["recommended"])
     models = {size: replace(one.tree, missing=data.missing) for size, one in found.items()}
     best = table.attrs["recommended"]
-    warn_of_few_rows(models[best], data.total_weight, called=f"the recommended model, of {best} classes,", stacklevel=2)
+    called = f"the recommended model, of {best} class{'es' * (best != 1)},"
+    warn_of_few_rows(models[best], data.total_weight, called=called, stacklevel=2)
     return (table, models) if return_models else table
 
 
