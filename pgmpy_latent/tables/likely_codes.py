@@ -10,7 +10,8 @@ MISSING_WORDS = frozenset(
     ["", "?", "??", ".", "..", "-", "--", "*", "na", "n/a", "n.a.", "#n/a", "nan", "nil", "none", "null", "missing",
      "unknown", "unspecified", "dk", "d/k", "refused", "declined", "don't know", "don’t know", "dont know",
      "do not know", "no answer", "no response", "not available", "not stated", "no data", "prefer not to say",
-     "prefer not to answer", "rather not say"]
+     "prefer not to answer", "rather not say", "not applicable", "inapplicable", "not asked", "not answered",
+     "not known", "undisclosed"]
 )  # fmt: skip
 #: Numbers that usually stand for a missing answer, if they are apart from the others.
 HIGH_CODES = frozenset({8, 9, 77, 88, 96, 97, 98, 99, 777, 888, 996, 997, 998, 999, 8888, 9997, 9998, 9999, 99999})
@@ -53,9 +54,9 @@ def as_numbers(states: Sequence[Hashable]) -> list[float] | None:
 
 
 def _apart(states: Sequence[Hashable]) -> list[Hashable]:
-    """Return those of some whole numbers that are usual codes and stand apart from the others."""
+    """Return those of some numbers that are usual codes and stand apart from the others."""
     numbers = as_numbers(states)
-    if numbers is None or any(one % 1 for one in numbers) or not all(abs(one) <= LARGEST for one in numbers):
+    if numbers is None or not all(abs(one) <= LARGEST for one in numbers):
         return []
     by_value = dict(zip(numbers, states, strict=True))
     below, scale = sorted(one for one in numbers if one < 0), sorted(one for one in numbers if one >= 0)
@@ -82,4 +83,5 @@ def _below(below: list, scale: list) -> list:
     if {-one for one in below} == {one for one in scale if one > 0}:
         return []
     apart = scale[0] - below[-1] >= 2 if below else False
-    return below if apart or below == [-1] else []
+    is_count = not any(one % 1 for one in scale)
+    return below if apart or (below == [-1] and is_count) else []

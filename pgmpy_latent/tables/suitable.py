@@ -34,6 +34,8 @@ MANY_TEXTS = 60
 FEWEST_REPEATS = 2
 #: Numbers with fractions are measurements if there are more of them than this, however often they occur.
 MANY_FRACTIONS = 50
+#: How many columns the note about codes for missing answers names, so that its remedy can be copied.
+MOST_COLUMNS = 30
 
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?"
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s*[ap]m)?(?:Z|[+-]\d{2}:?\d{2})?"
@@ -299,9 +301,9 @@ missing={0: [99]}; if they are categories, missing={0: []} says so, and missing=
     """
     found = suspected_codes(data, settled)
     if found:
-        shown = dict(list(found.items())[:LISTED])
+        shown = dict(list(found.items())[:MOST_COLUMNS])
         listed = ", ".join(f"{_listed(codes)} in column {name!r}" for name, codes in shown.items())
-        more = f" and in {len(found) - LISTED} more columns" if len(found) > LISTED else ""
+        more = f" and in {len(found) - MOST_COLUMNS} more columns" if len(found) > MOST_COLUMNS else ""
         example = ", ".join(f"{name!r}: {codes!r}" for name, codes in shown.items())
         keyword = f"missing={{{example}{', ...' if more else ''}}}"
         warnings.warn(

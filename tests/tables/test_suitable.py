@@ -1,5 +1,6 @@
 """Columns that cannot be meant, values that stand for missing, and fits with more parameters than rows."""
 
+import ast
 import copy
 import json
 import pickle
@@ -355,6 +356,12 @@ def test_values_that_look_missing_are_named_in_one_note(coded, learner):
     assert "say missing={'b': [9], 'd': [-1], 'e': [\"Don't know\"]}; if they are categories, missing={'b': []}" in said
 
 
+@pytest.mark.parametrize(("scale", "code"), [([1.0, 2.0, 3.5], 99), ([0.5, 1.0, 1.5], 9), ([0.5, 1.0, 1.5], -9)])
+def test_numbers_apart_from_a_scale_with_fractions(scale, code):
+    with pytest.warns(MissingCodeWarning, match=rf"{code}\.0 in column 'x'"):
+        Baseline("independence").fit(pd.DataFrame({"x": [*scale, float(code)] * 20}))
+
+
 @pytest.mark.parametrize("code", [-1, 9, 99, 999, -9, 8, 98])
 def test_numbers_apart_from_a_scale(code):
     table = pd.DataFrame({"x": [1, 2, 3, 4, 5, code] * 20, "y": [0, 1] * 60})
@@ -366,7 +373,18 @@ def test_numbers_apart_from_a_scale(code):
 
 @pytest.mark.parametrize(
     "scale",
-    [range(1, 10), range(11), [-1, 0, 1], [-2, -1, 1, 2], range(-3, 4), [1, 3, 5, 7, 9], range(20), [0, 1], [5, 9]],
+    [
+        range(1, 10),
+        range(11),
+        [-1, 0, 1],
+        [-2, -1, 1, 2],
+        range(-3, 4),
+        [1, 3, 5, 7, 9],
+        range(20),
+        [0, 1],
+        [5, 9],
+        [-1, 0.5, 2],
+    ],
     ids=str,
 )
 def test_scales_without_codes(scale):
@@ -387,7 +405,7 @@ def test_minus_one_below_a_count_is_noted(scale):
 
 
 @pytest.mark.parametrize(
-    "word", ["?", "NA", "n/a", "missing", "don't know", "Unknown", ".", "None", "Prefer not to say"]
+    "word", ["?", "NA", "n/a", "missing", "don't know", "Unknown", ".", "None", "Prefer not to say", "Not applicable"]
 )
 def test_words_for_missing(word):
     with pytest.warns(MissingCodeWarning, match="in column 'x'"):
@@ -428,11 +446,21 @@ def test_partial_fit_does_not_look_for_the_codes_of_the_model(coded):
     np.testing.assert_array_equal(learner.tree_.table("b"), other.tree_.table("b"))
 
 
-def test_many_columns_make_one_short_note():
-    table = pd.DataFrame({f"x{at}": [1, 2, 3, 99] for at in range(40)})
-    with pytest.warns(MissingCodeWarning, match="99 in column 'x4' and in 35 more columns") as caught:
+def test_the_remedy_for_codes_in_many_columns_can_be_copied():
+    table = pd.DataFrame({f"x{at}": [1, 2, 3, 99] for at in range(30)})
+    with pytest.warns(MissingCodeWarning) as caught:
         Baseline("independence").fit(table)
-    assert len(str(caught[0].message)) < 600
+    (said,) = [str(one.message) for one in caught if one.category is MissingCodeWarning]
+    remedy = said[said.index("say missing=") + len("say missing=") : said.index("; if they are categories")]
+    assert ast.literal_eval(remedy) == {f"x{at}": [99] for at in range(30)}
+    Baseline("independence").fit(table, missing=ast.literal_eval(remedy))  # warnings are errors here
+
+
+def test_hundreds_of_columns_make_one_note_that_ends():
+    table = pd.DataFrame({f"x{at}": [1, 2, 3, 99] for at in range(400)})
+    with pytest.warns(MissingCodeWarning, match="99 in column 'x29' and in 370 more columns") as caught:
+        Baseline("independence").fit(table)
+    assert len(str(caught[0].message)) < 2000
 
 
 @every_learner
