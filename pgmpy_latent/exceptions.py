@@ -92,6 +92,10 @@ class MissingCodeWarning(UserWarning):
     """
 
 
+class UnknownColumnError(UnseenCategoryError):
+    """New rows have a column of which no cell is known: another column by the same name, or one of another type."""
+
+
 class ManyStatesWarning(UserWarning):
     """A column may hold measurements or identifiers. Bin or drop it, or name it in ``allow_many_states``."""
 

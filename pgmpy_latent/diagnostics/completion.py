@@ -42,7 +42,7 @@ class Completed:
 
 def complete(tree: LatentTree, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
     """Complete a table by a tree."""
-    data = encode_for(tree, X, sample_weight=sample_weight, **survey)
+    data = encode_for(tree, X, sample_weight=sample_weight, can_sum_out=False, **survey)
     engine = engine_for(tree, data)
     tables = engine.layout.pack(tree.tables)
     total, counts = engine.expected_counts(tables)

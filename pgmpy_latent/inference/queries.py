@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import NotFittedError
 
-from pgmpy_latent.exceptions import AbsentColumnError, DataError, DesignWarning
+from pgmpy_latent.exceptions import AbsentColumnError, DataError, DesignWarning, UnknownColumnError
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
@@ -27,14 +27,22 @@ MOST_NAMED = 10
 
 
 def encode_for(
-    tree: LatentTree, X, *, sample_weight=None, unseen: str = "missing", absent: str = "error", **survey: Unpack[Survey]
+    tree: LatentTree,
+    X,
+    *,
+    sample_weight=None,
+    unseen: str = "missing",
+    absent: str = "error",
+    can_sum_out: bool = True,
+    **survey: Unpack[Survey],
 ) -> CategoricalData:
     """Encode a table with the states of a tree, and with what counts as missing there.
 
     Columns that the tree does not have are left aside. ``unseen`` says what becomes of categories that the tree does
     not know: ``"missing"`` or ``"error"``. A column of which no cell is known is an error in any case, unless a few
     rows all hold the same new category of the right type. ``absent`` says what becomes of columns of the tree that the
-    table does not have: ``"error"``, or ``"sum_out"``, which leaves them out of the data.
+    table does not have: ``"error"``, or ``"sum_out"``, which leaves them out of the data. ``can_sum_out`` says whether
+    the user can give ``absent``, so that errors may name it.
 
     Examples
     --------
@@ -50,7 +58,13 @@ def encode_for(
     try:
         return encode(X, columns=columns, **options, **survey)
     except AbsentColumnError as error:
-        raise AbsentColumnError(f'{error}. Add them, or say absent="sum_out" to sum them out.') from None
+        summed_out = ', or say absent="sum_out" to sum out what is absent' if can_sum_out else ""
+        raise AbsentColumnError(
+            f"{error}. Add what is absent, with empty cells (None) if not known{summed_out}."
+        ) from None
+    except UnknownColumnError as error:
+        left_out = '; or leave it out, and say absent="sum_out"' if can_sum_out else ""
+        raise UnknownColumnError(f"{error}{left_out}.") from None
 
 
 def _columns_to_read(tree: LatentTree, X, absent: str) -> list[Hashable]:
@@ -149,7 +163,8 @@ def model_and_data(
     table, drawn = model._table_and_design(X, drawn) if hasattr(model, "_table") else (X, drawn)
     if drawn["sample_weight"] is not None and survey.get("weight_kind") is None:
         survey["weight_kind"] = getattr(model, "weight_kind_", None)
-    return found, encode_for(found, table, unseen=getattr(model, "_unseen", "missing"), **drawn, **survey)
+    unseen = getattr(model, "_unseen", "missing")
+    return found, encode_for(found, table, unseen=unseen, can_sum_out=False, **drawn, **survey)
 
 
 def model_and_rows(model, X) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
@@ -163,7 +178,7 @@ def model_and_rows(model, X) -> tuple[LatentTree | LatentNetwork, CategoricalDat
     """
     found = model_of(model)
     table = model._table(X) if hasattr(model, "_table") else X
-    return found, encode_for(found, table, unseen=getattr(model, "_unseen", "missing"))
+    return found, encode_for(found, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)
 
 
 def drawn_as_fitted(model, X, drawn: dict) -> dict:

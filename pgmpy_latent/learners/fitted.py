@@ -453,7 +453,7 @@ class FittedTree(FittedModel):
 
 
 def weighting_words(learner) -> str:
-    """Say what the weights of the table were taken for, if it had any.
+    """Say what the weights of the table were taken for, and how its rows were drawn, if that was said.
 
     Examples
     --------
@@ -462,6 +462,10 @@ def weighting_words(learner) -> str:
     >>> weighting_words(Baseline("independence").fit(frame, sample_weight="w"))
     'Sampling weights: 4 rows count as 2.909 in log-likelihood and BIC (weight_kind="sampling").'
     """
+    return " ".join(filter(None, [_weight_words(learner), _unit_words(learner)]))
+
+
+def _weight_words(learner) -> str:
     kind, n = getattr(learner, "weight_kind_", None), getattr(learner, "n_rows_", 0)
     if kind is None:
         return ""
@@ -470,6 +474,21 @@ def weighting_words(learner) -> str:
         worth = f"count as {rows_in_words(weight)} in log-likelihood and BIC"
         return f'Sampling weights: {rows} {worth} (weight_kind="sampling").'
     return f'Frequency weights: {rows} stand for {weight:,.10g} (weight_kind="frequency").'
+
+
+def _unit_words(learner) -> str:
+    """Say in which strata and clusters rows were drawn, if in any."""
+    given = getattr(learner, "design_", {})
+    units = [
+        f"{words} ({what}={given[what]!r})" if given[what] is not None else words
+        for what, words in (("strata", "from strata"), ("cluster", "in clusters"))
+        if what in given
+    ]
+    if not units:
+        return ""
+    return (
+        f"Rows were drawn {' and '.join(units)}: standard errors and bootstrap draws depend on it, the model does not."
+    )
 
 
 def unfinished_words(learner) -> str:

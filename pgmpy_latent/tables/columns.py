@@ -171,7 +171,8 @@ def wanted_columns(source: Source, columns: Iterable[Hashable] | None, hidden: I
         raise DataError("columns is empty; name at least one column")
     absent = [name for name in names if name not in present]
     if absent:
-        raise AbsentColumnError(f"X lacks the columns {listing(absent)}; it has {listing(source.names)}")
+        columns = f"column{'s' * (len(absent) > 1)} {listing(absent)}"
+        raise AbsentColumnError(f"X lacks the {columns}; it has {listing(source.names)}")
     counts, asked = Counter(source.names), Counter(names)
     twice = [name for name in asked if counts[name] > 1 or asked[name] > 1]
     if twice:

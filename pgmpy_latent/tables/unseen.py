@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from pgmpy_latent.exceptions import UnseenCategoryError, UnseenCategoryWarning
+from pgmpy_latent.exceptions import UnknownColumnError, UnseenCategoryError, UnseenCategoryWarning
 from pgmpy_latent.model.labels import identity, sort_key
 from pgmpy_latent.tables.columns import LISTED, Column, listing
 
@@ -51,9 +51,9 @@ def report_strangers(strangers: list[tuple], unseen: str) -> None:
     unknown = [one for one in strangers if _is_another_column(*one[1:])]
     if unseen == "missing" and unknown:
         _, values, _, states, _ = unknown[0]
-        raise UnseenCategoryError(
+        raise UnknownColumnError(
             f"{_describe_strangers(*unknown[0])}. No cell of the column is known{_kinds_apart(values, states)}, and "
-            'all of them would count as missing. Map or convert the column; or leave it out, and say absent="sum_out".'
+            "all of them would count as missing. Map or convert the column, or empty its cells (None) if that is meant"
         )
     text = "; ".join(_describe_strangers(*one) for one in strangers[:LISTED])
     if len(strangers) > LISTED:

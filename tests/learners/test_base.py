@@ -472,7 +472,7 @@ def test_bad_weights_and_settings_are_refused(learner):
 def test_new_rows_with_other_columns_or_categories(learner):
     frame = survey()
     learner = clone(learner).fit(frame)
-    with pytest.raises(DataError, match="X lacks the columns 'owns'"):
+    with pytest.raises(DataError, match="X lacks the column 'owns'"):
         learner.predict(frame.drop(columns="owns"))
     with pytest.raises(PgmpyLatentError, match=r"X has 3 features, but \w+ is expecting 4 features as input"):
         learner.score_samples(frame.to_numpy(dtype=object)[:, :3])

@@ -580,7 +580,7 @@ def test_encoded_data_can_be_recoded(data):
 
 
 def test_select_names_the_column_it_lacks(data):
-    with pytest.raises(DataError, match="X lacks the columns 'c'"):
+    with pytest.raises(DataError, match="X lacks the column 'c'"):
         data.select(["c"])
 
 

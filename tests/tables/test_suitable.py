@@ -30,6 +30,7 @@ from pgmpy_latent import (
     SplitMerge,
     StructuralEM,
     TreeEM,
+    classification_table,
     compare_classes,
     encode,
     encode_chunks,
@@ -40,11 +41,13 @@ from pgmpy_latent import (
     most_likely,
     network_from_pgmpy,
     posterior,
+    residuals,
     row_log_likelihoods,
     sample,
     save,
     support,
     to_pgmpy,
+    unusual_rows,
 )
 from pgmpy_latent.cli import main
 from pgmpy_latent.exceptions import (
@@ -762,10 +765,35 @@ def test_rows_of_which_a_column_is_unknown_are_refused(answers, fitted):
     posterior(fitted.tree_, answers.assign(b=None))  # nobody says that these are known
 
 
+@pytest.mark.parametrize("ask", [unusual_rows, residuals, classification_table], ids=lambda ask: ask.__name__)
+def test_advice_names_only_keywords_that_there_are(answers, fitted, ask):
+    for rows, words in (
+        (answers.drop(columns="b"), r"X lacks the column 'b'; .*Add what is absent, with empty cells \(None\) if not"),
+        (
+            answers.assign(b=17),
+            r"No cell of the column is known.*Map or convert the column, or empty its cells",
+        ),
+    ):
+        with pytest.raises((DataError, UnseenCategoryError), match=words) as caught:
+            ask(fitted, rows)
+        assert "absent=" not in str(caught.value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ask(fitted, answers.assign(b=None))  # the advice works
+
+
+def test_updates_name_only_keywords_that_there_are(answers):
+    learner = RandomStarts(n_states=2, n_init=2, **QUIET).fit(answers)
+    with pytest.raises(UnseenCategoryError, match="No cell of the column is known") as caught:
+        learner.partial_fit(answers.assign(b=17))
+    assert "absent=" not in str(caught.value)
+    learner.partial_fit(answers.assign(b=None))
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_rows_may_lack_columns_where_the_caller_says_so(answers, fitted, question):
     short, empty = answers.drop(columns="b"), answers.assign(b=pd.array([None] * N, dtype="Int64"))
-    with pytest.raises(AbsentColumnError, match=r'X lacks the columns \'b\'.*or say absent="sum_out"'):
+    with pytest.raises(AbsentColumnError, match=r'X lacks the column \'b\';.*or say absent="sum_out"'):
         getattr(fitted, question)(short)
     ours, theirs = getattr(fitted, question)(short, absent="sum_out"), getattr(fitted, question)(empty)
     if question == "impute":

@@ -1,0 +1,40 @@
+"""What fitted learners say about the weights, strata and clusters of their tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgmpy_latent import Baseline, RandomStarts
+
+
+@pytest.fixture(scope="module")
+def survey():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (80, 3)), columns=list("abc"))
+    return table.assign(w=rng.lognormal(0, 0.5, 80), region=np.arange(80) % 2, village=np.arange(80) // 4)
+
+
+def printed(learner, capsys):
+    learner.summary()
+    return capsys.readouterr().out
+
+
+def test_notebooks_and_summaries_name_kind_effective_rows_strata_and_clusters(survey, capsys):
+    learner = RandomStarts(n_states=1).fit(survey, sample_weight="w", strata="region", cluster="village")
+    kish = survey["w"].sum() ** 2 / (survey["w"] ** 2).sum()
+    units = "Rows were drawn from strata (strata='region') and in clusters (cluster='village'): standard errors"
+    page = learner._repr_html_().replace("&#x27;", "'")
+    for text in (printed(learner, capsys), page):
+        assert f"Sampling weights: 80 rows count as {kish:.4g} in log-likelihood and BIC" in text
+        assert units in text
+    assert "weight_kind=&quot;sampling&quot;" in page
+
+
+def test_values_need_no_names_and_nothing_is_said_of_plain_tables(survey, capsys):
+    rows = survey[["a", "b", "c"]]
+    learner = Baseline("independence").fit(rows, cluster=survey["village"].to_numpy())
+    assert "Rows were drawn in clusters: standard errors" in printed(learner, capsys)
+    plain = Baseline("independence").fit(rows)
+    for text in (printed(plain, capsys), plain._repr_html_()):
+        assert "weights:" not in text
+        assert "Rows were drawn" not in text
