@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgmpy_latent import scores
 from pgmpy_latent.em.few_rows import warn_of_few_rows
 from pgmpy_latent.em.stepwise import running_counts, updated
-from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.exceptions import DataError, DesignWarning, WeightError
 from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array, is_array
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.convert import to_pgmpy
@@ -336,7 +336,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         options = {"state_names": known, "unseen": self._unseen, "columns": self._columns}
         options["missing"] = Kept(None, dict(self.tree_.missing)) if self.tree_.missing else None
         drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
-        kind = self.weight_kind_ if weight_kind is None and sample_weight is not None else weight_kind
+        kind = self._kind_of_update(X, sample_weight, weight_kind)
         if comes_in_pieces(X):
             data = encode_chunks(X, weight_kind=kind, **drawn, **options)
         else:
@@ -349,6 +349,23 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             self.tree_, self._running = updated(self.tree_, self._running, data, float(decay), prior)
         self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)
         return self
+
+    def _kind_of_update(self, X, sample_weight, weight_kind: str | None) -> str | None:
+        """Return what the weights of new rows are: those of ``fit``, with which the rows are weighed up."""
+        if weight_kind is not None and self.weight_kind_ not in (None, weight_kind):
+            raise WeightError(
+                f"weight_kind is {weight_kind!r}, but fit was given {self.weight_kind_} weights; give new rows weights "
+                "of the same kind, or fit again"
+            )
+        weighted = sample_weight is not None or getattr(X, "weight_kind", None) is not None
+        if self.weight_kind_ == "sampling" and not weighted:
+            warnings.warn(
+                "fit was given sampling weights, and these rows have none, so that they count alike. Give "
+                "sample_weight= as in fit.",
+                DesignWarning,
+                stacklevel=3,
+            )
+        return self.weight_kind_ if weight_kind is None and sample_weight is not None else weight_kind
 
     def _keep_model(self, model: LatentTree) -> LatentTree:
         self._running = None

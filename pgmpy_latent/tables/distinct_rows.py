@@ -17,9 +17,11 @@ from pgmpy_latent.tables.survey import (
     Design,
     are_whole,
     check_kind,
+    check_kind_has_weights,
     checked_weights,
     kind_of,
     names_column,
+    refuse_one_column_twice,
     warn_if_doubtful,
 )
 
@@ -134,12 +136,14 @@ class Reading:
     def check_names(self) -> None:
         """Raise unless weights, strata and clusters are named by their columns."""
         check_kind(self.weight_kind)
+        check_kind_has_weights(self.weight_kind, self.weights is not None)
         for what, value in (("sample_weight", self.weights), ("strata", self.strata), ("cluster", self.cluster)):
             if value is not None and not names_column(value, [value]):
                 raise (WeightError if what == "sample_weight" else DataError)(
                     f"{what} is a {type(value).__name__}; of a table in pieces, give the name of the column that holds "
                     f"{'the weights' if what == 'sample_weight' else 'it'}"
                 )
+        refuse_one_column_twice([one for one in (self.weights, self.strata, self.cluster) if one is not None])
 
     def read_held(self, held, label: str, rows: bool) -> Piece:
         """Encode a part; without its rows if only its categories are wanted."""

@@ -30,6 +30,7 @@ from pgmpy_latent.tables.survey import (
     RowDesign,
     are_whole,
     check_kind,
+    check_kind_has_weights,
     check_weights,
     kind_of,
     names_column,
@@ -352,6 +353,8 @@ def encode(
     check_kind(weight_kind)
     hidden = tuple(hidden)
     data = X if isinstance(X, CategoricalData) else None
+    has_weights = data is not None and data.weight_kind is not None
+    check_kind_has_weights(weight_kind, has_weights or sample_weight is not None)
     reweighted = not (sample_weight is None and strata is None and cluster is None)
     if data is not None and not reweighted:
         _check_same_kind(data, weight_kind)

@@ -30,6 +30,8 @@ LARGE_MEAN = 5.0
 MANY_CELLS = 10.0
 #: Share of rows that repeat another one from which on rows are said to repeat.
 REPEATED = 0.05
+#: Weights that sum to less cannot be scaled to a number of rows: the factor would exceed what floats hold.
+SMALLEST_TOTAL = 1e-290
 #: Units whose scores are multiplied at once.
 _BLOCK = 4096
 
@@ -106,6 +108,33 @@ def check_kind(weight_kind) -> None:
         )
 
 
+def check_kind_has_weights(weight_kind, weighted: bool) -> None:
+    """Raise if it is said what weights are, and there are none.
+
+    Examples
+    --------
+    >>> check_kind_has_weights("sampling", False)
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.WeightError: weight_kind is 'sampling', but there are no weights; give sample_weight, too
+    """
+    if weight_kind is not None and not weighted:
+        raise WeightError(f"weight_kind is {weight_kind!r}, but there are no weights; give sample_weight, too")
+
+
+def refuse_one_column_twice(named: Sequence[Hashable]) -> None:
+    """Raise if a column is named by more than one of ``sample_weight``, ``strata`` and ``cluster``.
+
+    Examples
+    --------
+    >>> refuse_one_column_twice(["w", "region", "w"])
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.DataError: column 'w' is named by two of sample_weight, strata and cluster; it can be one
+    """
+    twice = [name for at, name in enumerate(named) if name in named[:at]]
+    if twice:
+        raise DataError(f"column {twice[0]!r} is named by two of sample_weight, strata and cluster; it can be one")
+
+
 def read_design(source: Source, sample_weight, strata, cluster) -> tuple[RowDesign, list]:
     """Return weights, strata and clusters of a table's rows, and the names of the columns that hold them.
 
@@ -117,6 +146,7 @@ def read_design(source: Source, sample_weight, strata, cluster) -> tuple[RowDesi
         numbered(_values(source, given, what, used), what, source.n_rows)
         for what, given in (("strata", strata), ("cluster", cluster))
     ]
+    refuse_one_column_twice(used)
     return RowDesign(weights, *labels), used
 
 
@@ -188,6 +218,8 @@ def check_weights(what: str, weights: np.ndarray, all_zero: bool = False) -> Non
         total = weights.sum()
     if not np.isfinite(total):
         raise WeightError(f"{what} sums to more than a float can hold; scale the weights down")
+    if 0 < total < SMALLEST_TOTAL:
+        raise WeightError(f"{what} sums to {total:.3g}, too little to divide by; scale the weights up")
 
 
 def numbered(labels, what: str, n_rows: int) -> np.ndarray | None:

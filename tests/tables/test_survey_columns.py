@@ -272,3 +272,52 @@ def test_reports_on_the_same_table_are_about_the_same_rows(frame, fitted, tmp_pa
         text = (tmp_path / f"{page}.html").read_text(encoding="utf-8")
         assert f"effective number of rows is {kish(frame['w']):.1f}" in text
         assert "in 24 clusters from 2 strata" in text
+
+
+# --- What contradicts itself ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def drawn():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (60, 3)), columns=list("abc"))
+    return table.assign(w=rng.lognormal(0, 0.5, 60), n=rng.integers(1, 3, 60))
+
+
+@pytest.mark.parametrize("kind", ["sampling", "frequency"])
+def test_a_kind_without_weights_is_refused(drawn, kind):
+    words = f"weight_kind is '{kind}', but there are no weights; give sample_weight"
+    for fit in (
+        lambda: RandomStarts(n_states=1).fit(drawn[["a", "b"]], weight_kind=kind),
+        lambda: RandomStarts(n_states=1).fit(encode(drawn[["a", "b"]]), weight_kind=kind),
+        lambda: encode_chunks(iter([drawn[["a", "b"]]]), weight_kind=kind),
+    ):
+        with pytest.raises(WeightError, match=words):
+            fit()
+    encode(encode(drawn, sample_weight="n", weight_kind="frequency"), weight_kind="frequency")
+
+
+@pytest.mark.parametrize("what", ["strata", "cluster"])
+def test_a_column_cannot_be_weights_and_units(drawn, what):
+    words = "column 'n' is named by two of sample_weight, strata and cluster"
+    with pytest.raises(DataError, match=words):
+        encode(drawn, sample_weight="n", **{what: "n"})
+    with pytest.raises(DataError, match=words):
+        encode_chunks(iter([drawn]), sample_weight="n", **{what: "n"})
+
+
+@pytest.mark.parametrize("weights", [[5e-324] * 4, [5e-324, 1e-323, 5e-324, 5e-324]])
+def test_weights_too_small_to_be_scaled_are_refused(weights):
+    with pytest.raises(WeightError, match=r"sample_weight sums to .*, too little to divide by; scale the weights up"):
+        encode(np.array([[0], [1], [0], [1]]), sample_weight=weights)
+    encode(np.array([[0], [1], [0], [1]]), sample_weight=[1e-280, 1e-280, 2e-280, 1e-280], weight_kind="sampling")
+
+
+def test_updates_keep_to_the_kind_of_weights(drawn):
+    columns = ["a", "b", "c", "w"]
+    learner = RandomStarts(n_states=2, n_init=2, random_state=0).fit(drawn[columns], sample_weight="w")
+    with pytest.raises(WeightError, match="weight_kind is 'frequency', but fit was given sampling weights"):
+        learner.partial_fit(drawn, sample_weight="n", weight_kind="frequency")
+    with pytest.warns(DesignWarning, match="fit was given sampling weights, and these rows have none"):
+        learner.partial_fit(drawn)
+    learner.partial_fit(drawn, sample_weight="w")  # warnings are errors here

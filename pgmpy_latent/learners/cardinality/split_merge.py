@@ -366,7 +366,7 @@ class SplitMerge(CardinalityLearner):
         if self.adjustments not in ("all", "thesis"):
             raise ValueError(f"adjustments is {self.adjustments!r}; give 'all' or 'thesis'")
         if self.directions not in ("data", "random", "thesis", "clipped"):
-            raise ValueError(f"directions is {self.directions!r}; give 'data', 'random' or 'thesis', or 'clipped'")
+            raise ValueError(f"directions is {self.directions!r}; give 'data', 'random', 'thesis' or 'clipped'")
         self._check_number("perturbation", 0)
         if not 0 < self.perturbation <= 1:
             raise ValueError(f"perturbation is {self.perturbation!r}; give a number above 0 and at most 1")

@@ -489,7 +489,7 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch, three_classes, moment, n_job
         ({"patience": None}, "patience=None goes on until the time is up; give a time_limit as well"),
         ({"n_splits": 0}, "n_splits is 0; give a whole number of at least 1"),
         ({"depth": True}, "depth is True; give a whole number of at least 1"),
-        ({"directions": "up"}, "directions is 'up'; give 'data', 'random' or 'thesis'"),
+        ({"directions": "up"}, "directions is 'up'; give 'data', 'random', 'thesis' or 'clipped'"),
         ({"perturbation": 0}, "perturbation is 0; give a number above 0 and at most 1"),
         ({"perturbation": 2}, "perturbation is 2; give a number above 0 and at most 1"),
         ({"unseen": "ignore"}, "unseen is 'ignore'; give 'missing' or 'error'"),
