@@ -197,23 +197,23 @@ class Simplifier:
             star = merge_groups(star, labels)
         best, highest, failures = None, -np.inf, 0
         while star.n_states > 2 and failures < PATIENCE:
-            star, log_likelihood = self._merged(here, star)
-            gain = log_likelihood - base - self.penalty * (n_star_parameters(star) - parameters)
+            candidates = self._merges(here, star)
+            n_states = star.n_states - 1
+            fit = self.search.fit(
+                here.engine(n_states), here.flat(candidates), narrowing=2.0, atol=TOLERANCE, max_iter=ITERATIONS
+            )
+            star = here.star(fit.tables, n_states)
+            gain = fit.log_likelihood - base - self.penalty * (n_star_parameters(star) - parameters)
             if gain > highest and star.n_states <= self.max_states:
                 best, highest, failures = star, gain, 0
             elif best is not None:
                 failures += 1
         return best, highest
 
-    def _merged(self, here: Neighbourhood, star: Star) -> tuple[Star, float]:
-        """Merge two states, those that EM makes the best of."""
+    def _merges(self, here: Neighbourhood, star: Star) -> list[Star]:
+        """Return the most likely merges of two similar states."""
         apart = losses(star.share[:, None] * star.rows)
         nearest = np.argsort(apart, axis=None, kind="stable")[: min(SCREENED, comb(star.n_states, 2))]
         candidates = merge_pairs(star, [divmod(int(at), star.n_states) for at in nearest])
         values = here.log_likelihoods(candidates)
-        chosen = [candidates[at] for at in np.argsort(-values, kind="stable")[:CANDIDATES]]
-        n_states = star.n_states - 1
-        found = self.search.fit(
-            here.engine(n_states), here.flat(chosen), narrowing=2.0, atol=TOLERANCE, max_iter=ITERATIONS
-        )
-        return here.star(found.tables, n_states), found.log_likelihood
+        return [candidates[at] for at in np.argsort(-values, kind="stable")[:CANDIDATES]]
