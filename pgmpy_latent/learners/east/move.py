@@ -66,6 +66,9 @@ class Move(ABC):
 
     # What some kinds do differently
 
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.nodes))
+
     @property
     def names(self) -> frozenset:
         """All nodes that the move needs."""

@@ -37,9 +37,6 @@ class _ChangeStates(Move):
 
     may_settle = True
 
-    def __str__(self) -> str:
-        return str(self.node)
-
     @property
     def nodes(self) -> tuple[Hashable, ...]:
         """The node whose states change."""
