@@ -72,12 +72,7 @@ class Evaluation:
         self.step = step
         self.known: dict[Move, EvaluatedMove] = {}
         #: Options of :meth:`Search.fit` for local EM: half of the starts survive after 1, 3, 7, ... iterations.
-        self.em_options = {
-            "narrowing": 2.0,
-            "max_iter": settings.n_steps,
-            "atol": settings.tolerance,
-            "accelerate": True,
-        }
+        self.em_options = {"narrowing": 2.0, "max_iter": settings.n_steps, "atol": settings.tolerance}
 
     def __getstate__(self) -> dict:
         """Return what a worker needs: everything except the moves evaluated so far."""

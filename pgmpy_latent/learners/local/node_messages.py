@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from threading import Lock
-from uuid import uuid4
 
 import numpy as np
 
@@ -70,15 +67,13 @@ class NodeMessages:
         self._posteriors: dict[int, np.ndarray] = {}
         self._completed: dict[int, np.ndarray] = {}
         self._neighbourhoods: dict[int, Neighbourhood] = {}
-        self._name: str | None = None
         engine = engine_for(tree, data)
         #: The messages of one pass over the tree.
         self.walk = engine.walk(engine.layout.pack(tree.tables))
         self.marginals = self.walk.marginals
 
-    def __reduce__(self):  # a worker computes the messages again, once for all copies that it gets
-        self._name = self._name or uuid4().hex
-        return _copied, (self._name, self.tree, self.data)
+    def __reduce__(self):  # a copy computes the messages again
+        return NodeMessages, (self.tree, self.data)
 
     @property
     def weights(self) -> np.ndarray:
@@ -277,19 +272,3 @@ def times(logs: np.ndarray | None, zeros: np.ndarray | None, factors: Iterable[t
         if zero is not None:
             zeros = zero[index] if zeros is None else zeros + zero[index]
     return logs, zeros
-
-
-#: The last copies that came from another process: candidates of one step arrive in several parcels.
-_COPIES: OrderedDict[str, NodeMessages] = OrderedDict()
-_LOCK = Lock()
-
-
-def _copied(name: str, tree: LatentTree, data: CategoricalData, kept: int = 2) -> NodeMessages:
-    """Return the copy of messages that everything unpacked in this process shares."""
-    with _LOCK:
-        found = _COPIES.pop(name, None) or NodeMessages(tree, data)
-        found._name = name
-        _COPIES[name] = found
-        while len(_COPIES) > kept:
-            _COPIES.popitem(last=False)
-    return found
