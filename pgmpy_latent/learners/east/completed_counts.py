@@ -68,21 +68,17 @@ class CompletedCounts:
 
     def dependence(self, node: int) -> np.ndarray:
         """Return G² of all pairs of neighbours of a node, for the hypothesis that they are independent given it."""
-        if node not in self._dependences:
-            self._dependences[node] = self._dependence(node)
-        return self._dependences[node]
-
-    def _dependence(self, node: int) -> np.ndarray:
+        if node in self._dependences:
+            return self._dependences[node]
         counts, star = self.messages.completed(node), self.messages.star(node)
-        joint = np.add.reduceat(np.add.reduceat(xlogy(counts, counts), star.starts, axis=-2), star.starts, axis=-1).sum(
-            axis=0
-        )
+        joint = np.add.reduceat(np.add.reduceat(xlogy(counts, counts), star.starts, axis=-2), star.starts, axis=-1)
         single = np.add.reduceat(counts, star.starts, axis=2)[:, :, 0]  # summed over another neighbour's states
         alone = np.add.reduceat(xlogy(single, single), star.starts, axis=1).sum(axis=0)
         shares = single[:, : star.cards[0]].sum(axis=1)
-        g_squared = 2 * (joint - alone[:, None] - alone[None] + xlogy(shares, shares).sum())
+        g_squared = 2 * (joint.sum(axis=0) - alone[:, None] - alone[None] + xlogy(shares, shares).sum())
         np.fill_diagonal(g_squared, 0.0)
-        return np.maximum(g_squared, 0.0)
+        self._dependences[node] = np.maximum(g_squared, 0.0)
+        return self._dependences[node]
 
     def divergence(self, node: int) -> float:
         """Return how badly a node models pairs of its neighbours: their divergence, averaged over pairs."""

@@ -230,7 +230,9 @@ class CombinedEvaluation(Evaluation):
         return self.recalled(others) + self._from_counts[counted] + self.recalled(screened)
 
     def _most_needed(self, moves: Sequence[Move]) -> list[Move]:
-        needs = np.array([move.need(self) for move in moves])
+        needs = np.empty(len(moves))
+        for at, move in enumerate(moves):
+            needs[at] = move.need(self)
         return [moves[at] for at in np.argsort(-needs, kind="stable")[:COUNTED]]
 
     def _refined(self, counted: EvaluatedMove) -> EvaluatedMove:

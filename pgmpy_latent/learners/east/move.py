@@ -106,8 +106,8 @@ class Move(ABC):
         """Fit the move to completed counts; the result may be a variant of the move."""
         return self.evaluate(evaluation)
 
-    def refine(self, evaluation: Evaluation, counted: EvaluatedMove) -> EvaluatedMove:
-        """Evaluate the move by local EM after it was fitted to counts."""
+    def refine(self, evaluation: Evaluation, counted: EvaluatedMove | None) -> EvaluatedMove:
+        """Evaluate the move by local EM after it was fitted to counts, as ``counted`` says."""
         return self.evaluate(evaluation)
 
     def evaluate_on_counts(self, evaluation: Evaluation) -> EvaluatedMove:

@@ -112,16 +112,12 @@ class Introduce(Move):
         below = int(sum(tree.cards[tree.index(name)] - 1 for name in self.moved))
         return card * (self.n_states - 1) + (self.n_states - card) * below
 
-    def evaluate(self, evaluation: Evaluation, starts: Sequence[Sequence[np.ndarray]] = ()) -> EvaluatedMove:
-        """P(new | old) and P(moved | new) are free.
+    def evaluate(self, evaluation: Evaluation) -> EvaluatedMove:
+        """P(new | old) and P(moved | new) are free; starts are random."""
+        return self.refine(evaluation, None)
 
-        Parameters
-        ----------
-        evaluation : Evaluation
-            Runs local EM.
-        starts : sequence of lists of tables
-            P(new | old) and P(moved | new) to start with, besides random ones.
-        """
+    def refine(self, evaluation: Evaluation, counted: EvaluatedMove | None) -> EvaluatedMove:
+        """Start with the tables that were fitted to counts, if there are any, besides random ones."""
         tree, messages = evaluation.tree, evaluation.messages
         node, moved = tree.index(self.node), [tree.index(name) for name in self.moved]
         rest = messages.rest(node, moved)
@@ -131,8 +127,8 @@ class Introduce(Move):
         engine = TreeEngine(plan, [card, self.n_states, *tree.cards[moved]], messages.weights)
         ones = np.ones((1, card))  # ``rest`` includes the old node's distribution already
         rng = evaluation.rng(self)
-        flat = [engine.layout.pack([ones, *tables]) for tables in starts]
-        flat += [random_tables(engine.layout, rng) for _ in range(evaluation.settings.n_starts - len(starts))]
+        flat = [] if counted is None else [engine.layout.pack([ones, *counted.changed.tables.values()])]
+        flat += [random_tables(engine.layout, rng) for _ in range(evaluation.settings.n_starts - len(flat))]
         flat = np.stack(flat)
         flat[:, :card] = 1.0
         free = np.array([False, *[True] * (len(moved) + 1)])
@@ -165,7 +161,7 @@ class Introduce(Move):
         The log-likelihood of the whole tree rises by no less than that of the completed counts.
         """
         if len(self.moved) != 2:
-            return self.evaluate(evaluation)
+            return self.refine(evaluation, None)
         table = self.completed_table(evaluation) if table is None else table
         cells = np.argwhere(table > 0)
         weights = table[tuple(cells.T)]
@@ -191,10 +187,6 @@ class Introduce(Move):
             best = candidate
         assert best is not None  # a new node has at least two states
         return best
-
-    def refine(self, evaluation: Evaluation, counted: EvaluatedMove) -> EvaluatedMove:
-        """Local EM starts with the tables that were fitted to the counts, too."""
-        return self.evaluate(evaluation, [list(counted.changed.tables.values())])
 
 
 @dataclass(frozen=True)

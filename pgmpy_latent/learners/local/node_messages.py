@@ -191,8 +191,11 @@ class NodeMessages:
         around, star = self.around[node], self.star(node)
         shares = np.empty((self.data.n_distinct, star.rows.shape[1]))
         found = np.empty((star.n_states, shares.shape[1], shares.shape[1]))
-        messages = [dense(self.message(other, node)) for other in around]
-        known = [self.message(other, node).complete for other in around]
+        messages, known = [], []
+        for other in around:
+            evidence = self.message(other, node)
+            messages.append(dense(evidence))
+            known.append(evidence.complete)
         columns = [slice(first, first + card) for first, card in zip(star.starts, star.cards, strict=True)]
         weights = self.posterior(node) * self.weights[:, None]
         for state in range(star.n_states):

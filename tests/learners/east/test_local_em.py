@@ -306,7 +306,8 @@ def test_a_copy_of_the_old_node_is_a_start_that_loses_nothing(problem):
     moved = ("a", "b")
     copy = [np.eye(3), *(messages.given(node, tree.index(name)) for name in moved)]
     move = Introduce("H", moved, 3)
-    gains = [move.evaluate(evaluator(tree, data, n_starts=1, n_steps=n), [copy]).gain for n in (1, 30)]
+    counted = EvaluatedMove(move, 0.0, 0, ChangedTables("H", dict(zip((None, *moved), copy, strict=True))), 0.0)
+    gains = [move.refine(evaluator(tree, data, n_starts=1, n_steps=n), counted).gain for n in (1, 30)]
     assert gains[0] == pytest.approx(0.0, abs=1e-9)
     assert gains[1] > 0.0
 
