@@ -11,7 +11,7 @@ import numpy as np
 
 from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove
 from pgmpy_latent.learners.east.completed_counts import expected_log_likelihood
-from pgmpy_latent.learners.east.evaluation import Evaluation
+from pgmpy_latent.learners.east.evaluation import Evaluation, LeafModel, leaf_model
 from pgmpy_latent.learners.east.move import ADJUST, Move, start_table, with_tables
 from pgmpy_latent.learners.east.settings import Rules
 from pgmpy_latent.learners.local.node_messages import dense
@@ -142,9 +142,9 @@ class Relocate(Move):
         """P(moved | new) is free."""
         if self.shared_work is not None:
             return self.evaluate_together([self], evaluation)[0]
-        base, apart, n_more, leaves = self._cut(evaluation) if self.new is None else self._link(evaluation)
-        log_likelihood, changed = evaluation.fit_leaves(*leaves)
-        return evaluation.scored(self, log_likelihood + apart - base, n_more, changed)
+        base, apart, n_more, model = self._cut(evaluation) if self.new is None else self._link(evaluation)
+        fit = evaluation.search.fit(model.engine, model.start, free=model.free, **evaluation.em_options)
+        return evaluation.scored(self, fit.log_likelihood + apart - base, n_more, model.changed(fit.tables))
 
     @classmethod
     def evaluate_together(cls, moves: Sequence[Self], evaluation: Evaluation) -> list[EvaluatedMove]:
@@ -168,13 +168,14 @@ class Relocate(Move):
                 there = np.matmul(rest[:, None, :], shares)[:, 0]
                 starts = [start_table(messages, between, old, other) for other in moved]
                 evidence = [messages.message(other, old) for other in moved]
-                log_likelihood, changed = evaluation.fit_leaves(move.new, there, move.moved, evidence, starts)
+                model = leaf_model(move.new, there, move.moved, evidence, starts, messages.weights)
+                fit = evaluation.search.fit(model.engine, model.start, free=model.free, **evaluation.em_options)
                 n_more = int((tree.cards[target] - tree.cards[old]) * (tree.cards[moved] - 1).sum())
-                evaluated[move] = evaluation.scored(move, log_likelihood - base, n_more, changed)
+                evaluated[move] = evaluation.scored(move, fit.log_likelihood - base, n_more, model.changed(fit.tables))
         return [evaluated[move] for move in moves]
 
-    def _cut(self, evaluation: Evaluation) -> tuple[float, float, int, tuple]:
-        """Return the log-likelihoods with the edge and of the part that stays, the change of parameters, and leaves."""
+    def _cut(self, evaluation: Evaluation) -> tuple[float, float, int, LeafModel]:
+        """Return the log-likelihoods with the edge and of the part that stays, the parameters gained, and a model."""
         tree, messages = evaluation.tree, evaluation.messages
         root = self.moved[0]
         moved, old = tree.index(root), tree.index(self.old)
@@ -183,9 +184,10 @@ class Relocate(Move):
         apart = float(messages.weights @ np.log(rest.sum(axis=1)))
         evidence, share = messages.message(moved, old), messages.star(moved).share[None]
         n_more = -int((tree.cards[old] - 1) * (tree.cards[moved] - 1))
-        return base, apart, n_more, (root, np.ones((len(rest), 1)), [root], [evidence], [share])
+        model = leaf_model(root, np.ones((len(rest), 1)), [root], [evidence], [share], messages.weights)
+        return base, apart, n_more, model
 
-    def _link(self, evaluation: Evaluation) -> tuple[float, float, int, tuple]:
+    def _link(self, evaluation: Evaluation) -> tuple[float, float, int, LeafModel]:
         """Return the same as :meth:`_cut`, for an edge that is added; nothing stays apart."""
         tree, messages = evaluation.tree, evaluation.messages
         moved, new = tree.index(self.moved[0]), tree.index(self.new)
@@ -196,7 +198,7 @@ class Relocate(Move):
         start = messages.posterior(new).T @ (messages.posterior(moved) * messages.weights[:, None]) + share
         start = start / start.sum(axis=1, keepdims=True)
         n_more = int((tree.cards[new] - 1) * (tree.cards[moved] - 1))
-        return base, 0.0, n_more, (self.new, rest, self.moved, [evidence], [start])
+        return base, 0.0, n_more, leaf_model(self.new, rest, self.moved, [evidence], [start], messages.weights)
 
     def evaluate_on_counts(self, evaluation: Evaluation) -> EvaluatedMove:
         """P(moved | new) is counted."""

@@ -141,37 +141,6 @@ class Evaluation:
         """Return an evaluated move with its score."""
         return EvaluatedMove(move, gain, n_more, changed, gain - self.penalty * n_more)
 
-    def fit_leaves(
-        self,
-        root: Hashable,
-        rest: np.ndarray,
-        names: Sequence[Hashable],
-        evidence: Sequence[Evidence],
-        starts: Sequence[np.ndarray],
-    ) -> tuple[float, ChangedTables]:
-        """Fit P(each of some nodes | root) and nothing else; return the log-likelihood and the tables.
-
-        Parameters
-        ----------
-        root : hashable
-            The node that the others hang on.
-        rest : array, shape (rows, states)
-            What everything else says about the root; see :meth:`NodeMessages.rest`.
-        names, evidence, starts : sequences
-            The nodes, what each of them is told from beyond, and the tables to start with.
-        """
-        weights = self.messages.weights
-        if not names:
-            return float(weights @ np.log(rest.sum(axis=1))), ChangedTables(root, {})
-        pieces = {0: soft(rest)} | dict(enumerate(evidence, start=1))
-        plan = compile_plan([-1, *[0] * len(names)], pieces, pivots=[0])
-        engine = TreeEngine(plan, [rest.shape[1], *(table.shape[1] for table in starts)], weights)
-        flat = engine.layout.pack([np.ones((1, rest.shape[1])), *starts])
-        free = np.array([False, *[True] * len(names)])
-        fit = self.search.fit(engine, flat, free=free, **self.em_options)
-        tables = [table.copy() for table in engine.layout.unpack(fit.tables)[1:]]
-        return fit.log_likelihood, ChangedTables(root, dict(zip(names, tables, strict=True)))
-
 
 class CompletionEvaluation(Evaluation):
     """Evaluates moves on completed counts (section 4 of the paper).
@@ -237,6 +206,62 @@ class CombinedEvaluation(Evaluation):
 
     def _refined(self, counted: EvaluatedMove) -> EvaluatedMove:
         return counted.move.refine(self, counted)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafModel:
+    """A root with leaves, of which P(leaf | root) is fitted and nothing else.
+
+    Attributes
+    ----------
+    root, names : hashable, sequence
+        The nodes.
+    engine : TreeEngine
+        Everything else is its evidence.
+    start : array
+        Flat tables to start with.
+    free : bool array
+        Which tables are fitted.
+    """
+
+    root: Hashable
+    names: Sequence[Hashable]
+    engine: TreeEngine
+    start: np.ndarray
+    free: np.ndarray
+
+    def changed(self, tables: np.ndarray) -> ChangedTables:
+        """Return the tables of the leaves, from flat ones."""
+        leaves = self.engine.layout.unpack(tables)[1:]
+        return ChangedTables(self.root, {name: own.copy() for name, own in zip(self.names, leaves, strict=True)})
+
+
+def leaf_model(
+    root: Hashable,
+    rest: np.ndarray,
+    names: Sequence[Hashable],
+    evidence: Sequence[Evidence],
+    starts: Sequence[np.ndarray],
+    weights: np.ndarray,
+) -> LeafModel:
+    """Return the model of a root and some leaves.
+
+    Parameters
+    ----------
+    root : hashable
+        The node that the leaves hang on.
+    rest : array, shape (rows, states)
+        What everything else says about the root; see :meth:`NodeMessages.rest`.
+    names, evidence, starts : sequences
+        The leaves, one or more, what each of them is told from beyond, and the tables to start with.
+    weights : array
+        Of the rows.
+    """
+    pieces = {0: soft(rest)} | dict(enumerate(evidence, start=1))
+    plan = compile_plan([-1, *[0] * len(names)], pieces, pivots=[0])
+    engine = TreeEngine(plan, [rest.shape[1], *(table.shape[1] for table in starts)], weights)
+    start = engine.layout.pack([np.ones((1, rest.shape[1])), *starts])
+    return LeafModel(root, names, engine, start, np.array([False, *[True] * len(names)]))
 
 
 def soft(messages: np.ndarray) -> Evidence:

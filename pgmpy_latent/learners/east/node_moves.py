@@ -15,7 +15,7 @@ from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove
 from pgmpy_latent.learners.east.completed_counts import expected_log_likelihood
-from pgmpy_latent.learners.east.evaluation import Evaluation, soft
+from pgmpy_latent.learners.east.evaluation import Evaluation, leaf_model, soft
 from pgmpy_latent.learners.east.move import DELETE_NODES, EXPAND, Move, start_table, with_tables
 from pgmpy_latent.learners.east.settings import Rules
 from pgmpy_latent.learners.local.simplify import Simplifier, n_star_parameters
@@ -247,14 +247,18 @@ class Delete(Move):
         """P(each neighbour of the deleted node | the node that takes over) is free."""
         tree, messages = evaluation.tree, evaluation.messages
         gone, into = (tree.index(name) for name in self.nodes)
-        moved = self._moved(evaluation)
+        moved, n_more = self._moved(evaluation), self.n_more(evaluation)
         rest, between = messages.rest(into, [gone]), messages.given(into, gone)
         base = messages.log_likelihood_through(gone, moved, rest @ between)
+        if not moved:
+            log_likelihood = float(messages.weights @ np.log(rest.sum(axis=1)))
+            return evaluation.scored(self, log_likelihood - base, n_more, ChangedTables(self.into, {}))
         starts = [start_table(messages, between, gone, other) for other in moved]
         evidence = [messages.message(other, gone) for other in moved]
         names = [tree.names[other] for other in moved]
-        log_likelihood, changed = evaluation.fit_leaves(self.into, rest, names, evidence, starts)
-        return evaluation.scored(self, log_likelihood - base, self.n_more(evaluation), changed)
+        model = leaf_model(self.into, rest, names, evidence, starts, messages.weights)
+        fit = evaluation.search.fit(model.engine, model.start, free=model.free, **evaluation.em_options)
+        return evaluation.scored(self, fit.log_likelihood - base, n_more, model.changed(fit.tables))
 
     def evaluate_on_counts(self, evaluation: Evaluation) -> EvaluatedMove:
         """The deleted node's own part of the log-likelihood goes with it."""
@@ -320,11 +324,11 @@ class Contract(Move):
         evidence = {(other, node): messages.message(other, node) for node in nodes for other in messages.around[node]}
         max_states = None if np.isinf(rules.max_states) else int(rules.max_states)
         simplifier = Simplifier(messages.data, evaluation.search, evaluation.penalty, max_states)
-        change = simplifier.best(tree, evidence, *nodes, least=-np.inf)
-        n_more = n_star_parameters(change.star) - sum(n_star_parameters(messages.star(node)) for node in nodes)
+        star, score = simplifier.fewer_states(*simplifier.joint_node(tree, evidence, *nodes))
+        n_more = n_star_parameters(star) - sum(n_star_parameters(messages.star(node)) for node in nodes)
         n_more += int(tree.cards[nodes[0]] * tree.cards[nodes[1]] - 1)  # their edge was counted twice
-        gain = change.gain + evaluation.penalty * n_more
-        return evaluation.scored(self, gain, n_more, ChangedTables(self.node, star=change.star))
+        gain = score + evaluation.penalty * n_more
+        return evaluation.scored(self, gain, n_more, ChangedTables(self.node, star=star))
 
 
 def _are_neighbours(tree: LatentTree, one: Hashable, other: Hashable) -> bool:
