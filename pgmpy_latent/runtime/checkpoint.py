@@ -27,7 +27,7 @@ from pgmpy_latent.runtime.files import check_writable, kind_of, name_beside, rem
 from pgmpy_latent.runtime.fingerprint import Fingerprint
 from pgmpy_latent.runtime.lossless_json import back, is_registered, plain
 
-FORMAT, VERSION = "pgmpy_latent search", 2
+FORMAT, VERSION = "pgmpy_latent search", 3
 #: What stands in the place of the digest while it is computed.
 NO_DIGEST = "0" * 64
 #: What to do about a file that cannot be taken up.
