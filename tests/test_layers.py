@@ -18,17 +18,18 @@ PAGE = PACKAGE.parent / "docs" / "architecture.md"
 #: stands behind all of its modules.
 LAYERS = {
     "exceptions": "",
-    "runtime": "arrays files settings lossless_json fingerprint checkpoint tasks processes parallel",
+    "runtime": "arrays files clock settings lossless_json fingerprint checkpoint parallel",
     "model": "labels pgmpy_api json_format tree network convert exports",
     "operators": "edges root star states nodes canonical regularity",
     "datasets": "",
     "testing": "",
     "tables": (
-        "csv sources columns missing unseen survey encode suitable distinct_rows chunks dependence sparse neighbours"
+        "likely_codes csv sources columns missing unseen survey encode suitable distinct_rows chunks dependence sparse "
+        "neighbours"
     ),
     "inference": (
-        "layout patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk tree_engine "
-        "elimination network_engine sharded_engine queries"
+        "layout protocol patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk "
+        "tree_engine elimination network_engine sharded_engine queries"
     ),
     "em": (
         "starts step maximum curvature ascent sharing fit resume shards inputs few_rows estimators network_em stepwise"

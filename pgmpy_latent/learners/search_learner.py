@@ -13,6 +13,7 @@ from pgmpy_latent.learners.search import Outcome, Search, Settings
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.runtime.checkpoint import Checkpoint, check_checkpoint
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.fingerprint import fingerprint
 from pgmpy_latent.runtime.settings import check_n_jobs, check_number, check_time_limit, evaluations, whole_seed
 from pgmpy_latent.tables.encode import CategoricalData
@@ -24,6 +25,9 @@ class SearchSettings:
     ``prior``, ``tol``, ``search_tol``, ``max_iter``, ``search_iter``, ``n_jobs``, ``random_state``, ``time_limit`` and
     ``show_progress``; ``max_states``, ``narrowing``, ``stop``, ``accelerate`` and ``checkpoint`` where there are any.
     """
+
+    #: Clock of a computation that this learner is part of: if that is cancelled, its search ends.
+    _outer_clock: Clock | None = None
 
     @property
     def _stop(self) -> str:
@@ -66,6 +70,7 @@ class SearchSettings:
             show_progress=self.show_progress,
             title=type(self).__name__,
             checkpoint=checkpoint,
+            outer_clock=self._outer_clock,
         )
         if search.saved is not None and search.saved.state.tree is not None and not checkpoint.mark.is_given_a_model:
             with checkpoint.checking():
@@ -101,6 +106,7 @@ def learned_for(host, learner, data: CategoricalData, search: Search):
         learner.set_params(show_progress=host.show_progress)
     if search.checkpoint is not None and settings.get("checkpoint", 0) is None:
         learner.set_params(checkpoint=search.checkpoint.beside("start"))
+    learner._outer_clock = search.clock
     learner._check_settings()
     outcome = learner._learn(data)
     if outcome.stopped == "interrupted":

@@ -256,6 +256,8 @@ class Checkpoint:
         except OSError as error:
             raise CheckpointError(f"{where} cannot be read ({error.strerror or error}). Name another file.") from None
         except (ValueError, RecursionError) as error:
+            if content and FORMAT.encode() not in content:
+                raise CheckpointError(f"{where} is not the file of a search. Name another file.") from None
             raise CheckpointError(f"{where} is not JSON, or cut short ({error}). {REMEDY}") from None
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise CheckpointError(f"{where} is not the file of a search. Name another file.")

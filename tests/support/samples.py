@@ -60,11 +60,11 @@ class Notes:
     def watch(self, monkeypatch):
         """Take the place of every checkpoint that a learner asks for."""
 
-        def in_place(path, mark):
+        def made(path, mark):
             self.mark = mark
             return self
 
-        monkeypatch.setattr(_searching, "Checkpoint", in_place)
+        monkeypatch.setattr(_searching, "Checkpoint", made)
 
 
 def through_a_file(state):

@@ -22,6 +22,7 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.operators.edges import neighbours_of
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Most moves that wait in the queue, and the least improvement ratio they need, as a share of the best one's.
@@ -279,8 +280,8 @@ class EastPolicy:
         try:
             for new in strict.states(far, (*PHASES[1:], PHASES[0])):  # noqa: B007 - the last one counts
                 pass
-        except KeyboardInterrupt:
-            self.search.note_interrupt()  # the best so far is kept, if it is better
+        except STOP_SIGNALS as stop:
+            self.search.note_interrupt(stop)  # the best so far is kept, if it is better
         if new.score <= state.score + RISE:
             return Step(replace(state, memory=replace(state.memory, excursions=left[1:])))
         memory = replace(state.memory, phase=EXPAND)

@@ -15,9 +15,10 @@ from pgmpy_latent.learners.east.evaluation import Evaluation
 from pgmpy_latent.learners.east.moves import Contract, Grow, Introduce, Relocate, Shrink
 from pgmpy_latent.learners.east.settings import EastSettings
 from pgmpy_latent.learners.local.node_messages import NodeMessages
-from pgmpy_latent.learners.search import Search, Settings, TimeUp
+from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.operators import is_regular, marginals, merge_states, remove_state, root_walk
 from pgmpy_latent.operators.star import star_of
+from pgmpy_latent.runtime.clock import TimeLimitReached
 from pgmpy_latent.scores import n_parameters
 from tests.support import reference_east as slow
 from tests.support.samples import latent_class, two_classes_of_columns
@@ -230,9 +231,9 @@ def test_random_starts_depend_on_the_seed_and_on_the_step(problem):
 
 def test_nothing_is_evaluated_when_the_time_is_up(problem):
     evaluation = evaluator(*problem)
-    evaluation.search.ends = 0.0
+    evaluation.search.clock.time_limit = 0.0
     for move in slow.some_moves(problem[0], np.random.default_rng(0), most=1):
-        with pytest.raises(TimeUp):
+        with pytest.raises(TimeLimitReached):
             evaluation.candidate(move)
 
 
