@@ -134,7 +134,7 @@ def test_all_columns_that_cannot_be_meant_are_named_at_once(answers, tmp_path, m
     monkeypatch.chdir(tmp_path)
     table.to_csv("t.csv", index=False)
     assert main(["learn", "t.csv"]) == 2
-    assert "leave them out with --drop id,day,height, bin them, or say" in capsys.readouterr().err
+    assert "leave them out with --drop id,day,height, bin them, or pass" in capsys.readouterr().err
 
 
 def test_many_numbers_that_occur_often_are_noted():
