@@ -45,7 +45,8 @@ LAYERS = {
         "local/simplify "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
         "forests/forest forests/bin_g forests/bin_a "
-        "east/moves east/restricted east/completed east/evaluation east/policy east/east "
+        "east/settings east/candidates east/completed_counts east/evaluation east/move east/node_moves "
+        "east/edge_moves east/state_moves east/moves east/memory east/policy east/east "
         "hlta/variables hlta/islands hlta/levels hlta/hlta "
         "baselines"
     ),

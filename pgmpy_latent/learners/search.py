@@ -286,9 +286,9 @@ class Search:
                     if taken.operator is not None:
                         history.append(self._entry(state, taken.operator, taken.target))
                     n_accepted = len(taken.entries) + (taken.operator is not None)
-                    last = history[-1]["operator"]
+                    last, phase = history[-1]["operator"], phase_of(state)
                     self.show(
-                        f"{state.memory['phase']} (last: {last})" if "phase" in state.memory else last,
+                        last if phase is None else f"{phase} (last: {last})",
                         state,
                         n_accepted,
                     )
@@ -374,6 +374,12 @@ class Search:
         if not bar.disable and now > bar.start_t + bar.delay and now > bar.last_print_t + bar.mininterval:
             bar.last_print_t = now
             bar.refresh()
+
+
+def phase_of(state: State) -> str | None:
+    """Return what the policy of a search does next, if its memory says so."""
+    memory = state.memory
+    return memory.get("phase") if isinstance(memory, dict) else getattr(memory, "phase", None)
 
 
 def _check_end(state: State, history: list[dict]) -> None:

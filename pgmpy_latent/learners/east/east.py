@@ -14,8 +14,8 @@ from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.east.evaluation import EVALUATIONS
-from pgmpy_latent.learners.east.moves import Rules
-from pgmpy_latent.learners.east.policy import EastPolicy, Options
+from pgmpy_latent.learners.east.policy import EastPolicy
+from pgmpy_latent.learners.east.settings import EastSettings, Rules
 from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import SearchingLearner, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
@@ -235,7 +235,7 @@ class EAST(SearchingLearner):
         search = self._search(data)
         ordered = data.in_order_of_names()
         rules = self._rules(ordered)
-        options = Options(
+        settings = EastSettings(
             self.evaluation,
             bool(self.improvement_ratio),
             self.n_starts,
@@ -244,7 +244,7 @@ class EAST(SearchingLearner):
             excursions=self._excursions(len(data.columns)),
             rules=rules,
         )
-        policy = EastPolicy(ordered, search, options)
+        policy = EastPolicy(ordered, search, settings)
         outcome = search.run(
             lambda: policy.start(self._first_tree(ordered, search, rules)), policy.advance, policy.check, policy.finish
         )
