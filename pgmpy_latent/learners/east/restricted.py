@@ -167,9 +167,7 @@ class Restricted:
 
     def _fit(self, engine: TreeEngine, starts: np.ndarray, free: Sequence[bool] | None = None):
         free = None if free is None else np.array(free)
-        return self.search.fit(
-            engine, starts, free=free, narrowing=2.0, max_iter=self.n_steps, atol=self.tolerance, accelerate=True
-        )
+        return self.search.fit(engine, starts, free=free, narrowing=2.0, max_iter=self.n_steps, atol=self.tolerance)
 
     # -- nodes ----------------------------------------------------------------------------------------------------
 
