@@ -22,6 +22,8 @@ from pgmpy_latent.runtime.settings import PROGRESS_DELAY, TimeUp, time_left
 LATENTS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 40, 60, 90, 120)
 COMPONENTS = (1, 2, 3, 5, 10, 20, 40)
 FIRST_COMPONENTS = (1, 3, 10)
+#: The numbers of components that are tried if all sizes are.
+EVERY_COMPONENTS = (1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 35, 40)
 #: Numbers of latents that may pass without a better accuracy before the first look ends.
 PATIENCE = 2
 #: Sizes whose neighbours are tried next, and how many such trials there are at most.
@@ -121,12 +123,19 @@ class Trial:
         return float(self.accuracies @ self.masses / self.masses.sum())
 
 
-def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed: int, report) -> Trial:
+def try_size(
+    rows: Training,
+    folds,
+    shape: tuple[int, int],
+    recipe: Recipe,
+    seed: int,
+    report: Callable[[], None],
+    n_starts: int = TRIAL_STARTS,
+) -> Trial:
     """Learn from all folds but one, and test on that one."""
     began = time.perf_counter()
     learning, testing = fold_weightings(rows, folds)
-    recipe = replace(recipe, tol=max(recipe.tol, TRIAL_TOL))
-    found = learn(rows, learning, shape, recipe, TRIAL_STARTS, seed, report)
+    found = learn(rows, learning, shape, recipe, n_starts, seed, report)
     if found.interrupted:
         raise KeyboardInterrupt
     masses = testing.sum(axis=1)
@@ -138,13 +147,20 @@ def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed
         accuracies=(right * testing).sum(axis=1) / masses,
         masses=masses,
         log_loss=float((losses * testing).sum() / masses.sum()),
-        work=work_of(rows, shape, recipe) * len(folds) * TRIAL_STARTS,
+        work=work_of(rows, shape, recipe) * len(folds) * n_starts,
         seconds=time.perf_counter() - began,
     )
 
 
-def _trial(rows: Training, folds, recipe: Recipe, seed: int, clock: Clock, shape: tuple[int, int]) -> Trial:
-    return try_size(rows, folds, shape, recipe, seed, clock.tick_early)
+def _trial(
+    rows: Training, folds, recipe: Recipe, n_starts: int, seed: int, clock: Clock, shape: tuple[int, int]
+) -> Trial:
+    return try_size(rows, folds, shape, recipe, seed, clock.tick_early, n_starts)
+
+
+def quick(recipe: Recipe) -> Recipe:
+    """Return how models are learned where sizes are compared: which is best shows before EM is at its end."""
+    return recipe if recipe.relative else replace(recipe, tol=max(recipe.tol, TRIAL_TOL))
 
 
 def work_of(rows: Training, shape: tuple[int, int], recipe: Recipe) -> float:
@@ -193,6 +209,8 @@ class Wrapper:
     clock : Clock
     n_jobs : int or None
     show_progress : bool
+    n_starts : int, optional
+        Try every size, with so many restarts and EM to its end; by default few sizes are tried, and quickly.
     trials : dict
         Sizes -> their trials.
     memo : Memo, optional
@@ -206,6 +224,7 @@ class Wrapper:
     clock: Clock
     n_jobs: int | None = None
     show_progress: bool = False
+    n_starts: int | None = None
     trials: dict[tuple[int, int], list[Trial]] = field(default_factory=dict)
     memo: Memo = field(default_factory=Memo)
 
@@ -223,9 +242,12 @@ class Wrapper:
             disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" sizes", desc="sizes", leave=False
         ) as self._bar:
             try:
-                self._first_look()
-                self._look_closer()
-                self._compare_again()
+                if self.n_starts is not None:
+                    self._look_at_all()
+                else:
+                    self._first_look()
+                    self._look_closer()
+                    self._compare_again()
             except KeyboardInterrupt:
                 self.clock.note_interrupt(Clock.FOR_SIZES)
         if not self.trials:
@@ -249,8 +271,16 @@ class Wrapper:
     def _set_grid(self, n_latents: int | None, n_components: int | None) -> None:
         most = self.rows.table.shape[1] * self.rows.n_classes
         latents = sorted({*(q for q in LATENTS if q <= most), min(most, LATENTS[-1])})
+        components = COMPONENTS
+        if self.n_starts is not None:
+            latents, components = list(range(1, most + 1)), EVERY_COMPONENTS
         self._latents = latents if n_latents is None else [int(n_latents)]
-        self._components = list(COMPONENTS) if n_components is None else [int(n_components)]
+        self._components = list(components) if n_components is None else [int(n_components)]
+
+    def _look_at_all(self) -> None:
+        """Try every size that is allowed."""
+        shapes = [(q, m) for q in self._latents for m in self._components]
+        self._try([shape for shape in shapes if self._allowed(shape)], 0)
 
     def _allowed(self, shape: tuple[int, int]) -> bool:
         return shape[0] * shape[1] <= self._n_learning or shape == (self._latents[0], self._components[0])
@@ -347,7 +377,8 @@ class Wrapper:
         known = self.memo.entries
         done = {shape: self._recalled(known[name], folds) for shape, name in names.items() if name in known}
         left = [shape for shape in names if shape not in done]
-        work = partial(_trial, self.rows, folds, self.recipe, self.seed + repeat, self.clock)
+        recipe, n_starts = (quick(self.recipe), TRIAL_STARTS) if self.n_starts is None else (self.recipe, self.n_starts)
+        work = partial(_trial, self.rows, folds, recipe, n_starts, self.seed + repeat, self.clock)
         try:
             for at, trial in parallel.as_completed(work, left, self.n_jobs, self.clock.tick_early):
                 done[left[at]] = trial

@@ -30,7 +30,7 @@ CRITERIA = {
 }
 #: Settings that say how often EM begins.
 STARTS = {
-    "n_init": "random starts",
+    "n_starts": "random starts",
     "n_starts": "starts per candidate",
     "n_restarts": "restarts",
     "n_splits": "splits tried per state",
