@@ -387,8 +387,8 @@ class LatentClassificationTuning(Tuning):
     max_iter : int
         Most iterations of EM.
     stop : {"per_row", "relative"}
-        Whether ``tol`` is in nats per row, or a share of the log-likelihood. While sizes are compared, a tolerance per
-        row is at least 0.01.
+        Whether ``tol`` is in nats per row, or a share of the log-likelihood of the scaled attributes. While sizes are
+        searched for, it is at least 0.01.
     n_starts : int
         Restarts of the final model.
     thinning : bool
@@ -470,8 +470,7 @@ KARCIAUSKAS_2005_CHAPTER_6 = _documented(
     merges and adjustments, delta = 1, and EM that ends when a step gains less than 0.01 or after 200 iterations. The
     thesis stops runs after five hours; give ``time_limit`` for that.
 
-    Departures: scores must rise by more than rounding errors. Candidates that the multiple restart EM drops after 1, 3,
-    7, ... iterations are compared across all states at once where the thesis compares the splits of one state.
+    Departures: scores must rise by more than rounding errors. States whose data are all alike are not split.
     """,
 )
 KARCIAUSKAS_2005_CHAPTER_7 = _documented(
@@ -482,7 +481,8 @@ KARCIAUSKAS_2005_CHAPTER_7 = _documented(
     variable may end with a single state.
 
     Departures: those of :data:`KARCIAUSKAS_2005_CHAPTER_6`. The tree is not rooted at the variable in question, which
-    changes no likelihood.
+    changes no likelihood. Partial EM changes the tables around the two new states only; those further away wait for the
+    EM on the whole model that follows.
     """,
 )
 KARCIAUSKAS_2005_CHAPTER_4 = _documented(

@@ -56,7 +56,7 @@ def learned_edges(total: Moments, edges: np.ndarray, shared: bool, offset: bool 
     return edges
 
 
-def _scatter(total: Moments, offset: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _scatter(total: Moments, offset: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the posterior's scatter of latents, of attributes with latents, and of attributes, in every component."""
     mass = np.maximum(total.mass, np.finfo(float).tiny)[..., None]
     latent_means, means = total.latents / mass, total.attributes / mass

@@ -258,6 +258,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
             tol=float(tuning.tol),
             relative=tuning.stop == "relative",
             thinning=bool(tuning.thinning),
+            trial_starts=int(tuning.n_starts) if tuning.sizes == "every" else None,
         )
 
     def _sizes(self, given, rows, seed, clock, memo) -> tuple[tuple[int, int], pd.DataFrame | None]:
@@ -269,8 +270,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
             given = given.some(_input.some_rows(given.labels, most, seed))
             rows = training(given.attributes, given.labels, given.weights, centre=self._tuning.offset)
         folds = _input.Folds(self.cv, given, self.classes_, seed)
-        options = {"n_starts": self._tuning.n_starts if every else None, "memo": memo}
-        wrapper = Wrapper(rows, folds, self._recipe(), seed, clock, self.n_jobs, self.show_progress, **options)
+        wrapper = Wrapper(rows, folds, self._recipe(), seed, clock, self.n_jobs, self.show_progress, memo=memo)
         return wrapper.search(self.n_latents, self.n_components)
 
     def _keep(self, found, rows) -> None:

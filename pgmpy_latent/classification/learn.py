@@ -40,6 +40,9 @@ class Recipe:
         Where EM ends; see :func:`~pgmpy_latent.classification.em.climb`.
     thinning : bool
         Whether most restarts are given up early.
+    trial_starts : int or None
+        Restarts where sizes are compared, if all sizes are, with EM to its end; None: few sizes are compared, with few
+        restarts and EM that ends early.
     """
 
     tied: bool = True
@@ -52,6 +55,7 @@ class Recipe:
     tol: float = 3e-3
     relative: bool = False
     thinning: bool = True
+    trial_starts: int | None = None
 
     def shrinkage_of(self, n_components: int) -> float:
         """Return how many rows classes borrow from each other in models of so many components."""

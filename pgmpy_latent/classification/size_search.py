@@ -123,18 +123,13 @@ class Trial:
         return float(self.accuracies @ self.masses / self.masses.sum())
 
 
-def try_size(
-    rows: Training,
-    folds,
-    shape: tuple[int, int],
-    recipe: Recipe,
-    seed: int,
-    report: Callable[[], None],
-    n_starts: int = TRIAL_STARTS,
-) -> Trial:
+def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed: int, report) -> Trial:
     """Learn from all folds but one, and test on that one."""
     began = time.perf_counter()
     learning, testing = fold_weightings(rows, folds)
+    n_starts = TRIAL_STARTS if recipe.trial_starts is None else recipe.trial_starts
+    if recipe.trial_starts is None:
+        recipe = replace(recipe, tol=max(recipe.tol, TRIAL_TOL))
     found = learn(rows, learning, shape, recipe, n_starts, seed, report)
     if found.interrupted:
         raise KeyboardInterrupt
@@ -152,15 +147,8 @@ def try_size(
     )
 
 
-def _trial(
-    rows: Training, folds, recipe: Recipe, n_starts: int, seed: int, clock: Clock, shape: tuple[int, int]
-) -> Trial:
-    return try_size(rows, folds, shape, recipe, seed, clock.tick_early, n_starts)
-
-
-def quick(recipe: Recipe) -> Recipe:
-    """Return how models are learned where sizes are compared: which is best shows before EM is at its end."""
-    return recipe if recipe.relative else replace(recipe, tol=max(recipe.tol, TRIAL_TOL))
+def _trial(rows: Training, folds, recipe: Recipe, seed: int, clock: Clock, shape: tuple[int, int]) -> Trial:
+    return try_size(rows, folds, shape, recipe, seed, clock.tick_early)
 
 
 def work_of(rows: Training, shape: tuple[int, int], recipe: Recipe) -> float:
@@ -209,8 +197,6 @@ class Wrapper:
     clock : Clock
     n_jobs : int or None
     show_progress : bool
-    n_starts : int, optional
-        Try every size, with so many restarts and EM to its end; by default few sizes are tried, and quickly.
     trials : dict
         Sizes -> their trials.
     memo : Memo, optional
@@ -224,7 +210,6 @@ class Wrapper:
     clock: Clock
     n_jobs: int | None = None
     show_progress: bool = False
-    n_starts: int | None = None
     trials: dict[tuple[int, int], list[Trial]] = field(default_factory=dict)
     memo: Memo = field(default_factory=Memo)
 
@@ -242,7 +227,7 @@ class Wrapper:
             disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" sizes", desc="sizes", leave=False
         ) as self._bar:
             try:
-                if self.n_starts is not None:
+                if self.recipe.trial_starts is not None:
                     self._look_at_all()
                 else:
                     self._first_look()
@@ -272,7 +257,7 @@ class Wrapper:
         most = self.rows.table.shape[1] * self.rows.n_classes
         latents = sorted({*(q for q in LATENTS if q <= most), min(most, LATENTS[-1])})
         components = COMPONENTS
-        if self.n_starts is not None:
+        if self.recipe.trial_starts is not None:
             latents, components = list(range(1, most + 1)), EVERY_COMPONENTS
         self._latents = latents if n_latents is None else [int(n_latents)]
         self._components = list(components) if n_components is None else [int(n_components)]
@@ -377,8 +362,7 @@ class Wrapper:
         known = self.memo.entries
         done = {shape: self._recalled(known[name], folds) for shape, name in names.items() if name in known}
         left = [shape for shape in names if shape not in done]
-        recipe, n_starts = (quick(self.recipe), TRIAL_STARTS) if self.n_starts is None else (self.recipe, self.n_starts)
-        work = partial(_trial, self.rows, folds, recipe, n_starts, self.seed + repeat, self.clock)
+        work = partial(_trial, self.rows, folds, self.recipe, self.seed + repeat, self.clock)
         try:
             for at, trial in parallel.as_completed(work, left, self.n_jobs, self.clock.tick_early):
                 done[left[at]] = trial

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent.plotting.axes import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, as_label, lighten, new_axes
+from pgmpy_latent.runtime.configured import settings_in_force
 
 #: Colours and marks of lines, in their order; both differ.
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (BLACK, "P"))
@@ -68,7 +69,7 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
 
 def _score_words(learners: Sequence) -> str:
     """Say what the learners maximise, if they agree."""
-    kinds = {getattr(learner, "scoring_method", "bic") for learner in learners}
+    kinds = {settings_in_force(learner).get("scoring_method", "bic") for learner in learners}
     kind = kinds.pop()
     if kinds or not isinstance(kind, str):
         return "score"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from dataclasses import replace as replaced
 from functools import wraps
 from typing import ClassVar, Self
@@ -97,15 +97,28 @@ class Tuning:
                 raise TypeError(f"{type(self).__name__} has no field {name!r}; it has {', '.join(known)}")
         return replaced(self, **changes)
 
-    def __repr__(self) -> str:
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        defaults = {one.name: one.default for one in fields(self) if one.default is not MISSING}
-        changed = [f"{name}={value!r}" for name, value in values.items() if value != defaults.get(name, MISSING)]
-        return f"{type(self).__name__}({', '.join(changed)})"
-
     def as_dict(self) -> dict:
         """Return field -> value."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def changes(self) -> dict:
+        """Return field -> value of the fields that differ from their defaults."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+
+    def as_code(self) -> str:
+        """Return Python that makes the same tuning.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import presets
+        >>> presets.EAST.replace(n_steps=3).as_code()
+        'presets.EAST.replace(n_steps=3)'
+        """
+        changed = _arguments(self.changes())
+        return f"presets.{self.preset}" + (f".replace({changed})" if changed else "")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_arguments(self.changes())})"
 
 
 class Configured:
@@ -222,6 +235,10 @@ def with_shared_keywords(text: str, keywords: Iterable[str], shared: Mapping = S
                 head, words = shared[name]
                 lines += [indent + head, *_wrapped(words, indent + "    ")]
     return "\n".join(lines)
+
+
+def _arguments(values: Mapping) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
 def _wrapped(words: str, indent: str) -> list[str]:

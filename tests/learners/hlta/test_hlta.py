@@ -20,7 +20,7 @@ from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.neighbours import nearest_columns
 from pgmpy_latent.tables.sparse import read_sparse
-from tests.support.samples import assert_same_tree, clusters
+from tests.support.samples import assert_same_tree, clusters, tuned
 
 QUIET = {"show_progress": False}
 seeds = st.integers(0, 2**32 - 1)
@@ -263,7 +263,7 @@ def test_a_large_table_is_fitted_in_batches_by_itself(monkeypatch):
 def test_batches_go_on_from_a_checkpoint(monkeypatch, tmp_path):
     monkeypatch.setattr(_levels, "CHUNK_SECONDS", 0.0)  # a state after every island and every batch
     frame = planted(600)
-    settings = {"random_state": 0, "batch_size": 200, "n_epochs": 2, **QUIET}
+    settings = {"random_state": 0, "tuning": presets.HLTA.replace(batch_size=200, n_epochs=2), **QUIET}
     whole = HLTA(**settings).fit(frame)
     learner = HLTA(checkpoint=tmp_path / "a.json", **settings)
     for _ in range(40):
@@ -415,7 +415,7 @@ def test_zeros_and_ones_are_understood_whatever_they_were_called():
 )
 def test_settings_that_cannot_be_meant(settings, message):
     with pytest.raises(ValueError, match=message):
-        HLTA(**settings).fit(planted(20))
+        tuned(HLTA, **settings).fit(planted(20))
 
 
 def test_bad_sparse_input_is_refused(tmp_path):

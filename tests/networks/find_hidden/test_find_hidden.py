@@ -390,7 +390,7 @@ def test_when_time_is_up_the_best_so_far_is_returned():
 
 
 def test_settings_are_stored_as_given_and_copies_answer_alike(found):
-    options = {"criterion": "held_out", "n_states": 3, "min_children": 4}
+    options = {"criterion": "held_out", "n_states": 3, "max_latents": 4}
     one = learner(StructuralEM(max_parents=2), **options)
     assert {name: one.get_params()[name] for name in options} == options
     assert one.get_params()["base__max_parents"] == 2

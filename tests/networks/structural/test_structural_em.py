@@ -289,7 +289,7 @@ STARTS = {
     "learner of trees": lambda: EAST(
         tuning=presets.EAST.replace(excursions=(), look_ahead=0), random_state=0, show_progress=False
     ).fit(observed()),
-    "learner of networks": lambda: learner(TRUTH, search_iter=5).fit(observed()),
+    "learner of networks": lambda: learner(TRUTH, tuning=presets.STRUCTURAL_EM.replace(search_iter=5)).fit(observed()),
     "estimator": lambda: NetworkEM(seed=0, n_init=2, show_progress=False).fit(star(), observed()),
 }
 #: How many states the hidden variables of these have.
