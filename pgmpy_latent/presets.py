@@ -21,6 +21,44 @@ from typing import ClassVar, TypeVar
 from pgmpy_latent.runtime.configured import Tuning, setting
 from pgmpy_latent.runtime.settings import flag, number, one_of, sequence_of
 
+__all__ = [
+    "AGGLOMERATIVE_CARDINALITY",
+    "BIN_A",
+    "BIN_G",
+    "CHEN_2008",
+    "CHEN_2008_DC",
+    "EAST",
+    "ELIDAN_FRIEDMAN_2001",
+    "FIND_HIDDEN",
+    "HARMELING_WILLIAMS_2011_BIN_A",
+    "HARMELING_WILLIAMS_2011_BIN_G",
+    "HLTA",
+    "KARCIAUSKAS_2005_CHAPTER_4",
+    "KARCIAUSKAS_2005_CHAPTER_4_STANDARD",
+    "KARCIAUSKAS_2005_CHAPTER_4_STANDARD_FIXED",
+    "KARCIAUSKAS_2005_CHAPTER_6",
+    "KARCIAUSKAS_2005_CHAPTER_7",
+    "KARCIAUSKAS_2005_STANDARD3",
+    "KARCIAUSKAS_2005_STANDARD_FIXED",
+    "LANGSETH_NIELSEN_2005",
+    "LANGSETH_NIELSEN_2005_NONLINEAR",
+    "LATENT_CLASSIFICATION",
+    "RANDOM_STARTS",
+    "SPLIT_MERGE",
+    "STRUCTURAL_EM",
+    "AgglomerativeCardinalityTuning",
+    "BinATuning",
+    "BinGTuning",
+    "EASTTuning",
+    "FindHiddenTuning",
+    "HLTATuning",
+    "LatentClassificationTuning",
+    "RandomStartsTuning",
+    "SearchTuning",
+    "SplitMergeTuning",
+    "StructuralEMTuning",
+]
+
 Preset = TypeVar("Preset", bound=Tuning)
 
 #: Numbers that are counts, and counts that may be left open.

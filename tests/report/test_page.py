@@ -466,7 +466,7 @@ def test_the_code_on_the_page_learns_the_same_model(tmp_path, monkeypatch):
     frame.to_csv("survey.csv", index=False)
     learner = RandomStarts(n_states=3, n_starts=2, prior=0.5, **QUIET).fit(frame)
     text = code(gather(learner))
-    assert "RandomStarts(n_init=2, n_states=3, prior=0.5, random_state=0, show_progress=False)" in text
+    assert "RandomStarts(n_starts=2, n_states=3, prior=0.5, random_state=0, show_progress=False)" in text
     namespace = {}
     exec(text.replace("...", "'survey.csv'"), namespace)
     assert namespace["learner"].tree_ == learner.tree_

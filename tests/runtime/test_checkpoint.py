@@ -158,7 +158,7 @@ def test_fingerprints_tell_functions_and_arrays_apart(table):
     assert mark(random_state=np.random.RandomState(1)) == mark(random_state=np.random.RandomState(1))
     assert mark(random_state=np.random.RandomState(1)) != mark(random_state=np.random.RandomState(2))
     with pytest.raises(CheckpointError, match="a checkpoint must tell settings apart"):
-        mark(scoring_method=(one for one in [1]))
+        mark(skeleton=(one for one in [1]))
     first, second = _rule_of_a_script("tree.n_nodes"), _rule_of_a_script("len(tree.names)")
     assert first.__qualname__ == second.__qualname__
     assert mark(scoring_method=first) != mark(scoring_method=second)
