@@ -39,9 +39,10 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
 
     Examples
     --------
-    >>> from pgmpy_latent import SplitMerge, datasets
+    >>> from pgmpy_latent import SplitMerge, datasets, presets
     >>> survey = datasets.load_anes96().iloc[:, :4]
-    >>> learners = [SplitMerge(random_state=0, merge=merge).fit(survey) for merge in (True, False)]
+    >>> tunings = [presets.SPLIT_MERGE, presets.SPLIT_MERGE.replace(merge=False)]
+    >>> learners = [SplitMerge(random_state=0, tuning=tuning).fit(survey) for tuning in tunings]
     >>> ax = plot_history(*learners, labels=["split and merge", "split"])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['split and merge', 'split']

@@ -194,6 +194,7 @@ def compare_classes(
     check_number("n_bootstrap", n_bootstrap, 0, whole=True)
     entropy = np.random.SeedSequence(whole_seed(random_state)).entropy
     settings = _Settings(method, n_init, 0.0 if prior is None else prior, entropy, n_jobs)
+    check_number("n_init", n_init, 1, whole=True)
     learner = RandomStarts(n_starts=n_init, **settings.of_learners)
     learner._check_settings()
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
