@@ -241,11 +241,10 @@ def page(run: runner.Runner) -> str:
         lines.append(f"| {case} | {' | '.join(cells)} | {FASTER} x | {'yes' if same else 'no'} |")
     lines += [
         "",
-        'Two processes are chosen by `joblib.parallel_config(backend="loky")`: the one that asks, and another; threads '
-        "gain less where much of the work is Python's, and as much in EM on large tables, whose rows they share if "
-        "there is one start. EAST takes hundreds of short steps. What keeps it from twice the speed is that both "
-        "processes compute for themselves what rows say at the nodes of a new tree, and what one of them does alone "
-        "between the steps.",
+        'Two processes are chosen by `joblib.parallel_config(backend="loky")`; threads gain less where much of the '
+        "work is Python's, and as much in EM on large tables, whose rows they share if there is one start. EAST takes "
+        "hundreds of short steps. What keeps it from twice the speed is that every task computes for itself what rows "
+        "say at the nodes of a new tree, and what is done by one process between the steps.",
     ]
     if run.find("Start", COLD):
         lines.append(

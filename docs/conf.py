@@ -40,6 +40,21 @@ nb_execution_mode = "off"  # notebooks.run executes them, under its time limit
 nb_merge_streams = True
 
 # The API. Public names are looked up in the package when they are first asked for, and autodoc asks.
+#: Folders of the package whose modules have no pages.
+INTERNAL = [
+    "runtime",
+    "model",
+    "tables",
+    "inference",
+    "em",
+    "diagnostics",
+    "learners",
+    "selection",
+    "networks",
+    "classification",
+    "report",
+    "cli",
+]
 autosummary_generate = True
 autosummary_ignore_module_all = False
 suppress_warnings = ["config.cache"]  # the function in autosummary_context cannot be pickled, and need not be
@@ -48,7 +63,7 @@ numpydoc_show_class_members = False  # the template lists them
 numpydoc_class_members_toctree = False
 nitpick_ignore_regex = [
     (r"py:.*", r"(pgmpy|sklearn|numpy|pandas|matplotlib|networkx|scipy|skbase)\..*"),  # other projects' pages
-    (r"py:.*", r"pgmpy_latent\.((.*\.)?_\w+\..*|em(\.fit)?|queries|tree\.check)"),  # named for readers of the code
+    (r"py:.*", rf"pgmpy_latent\.({'|'.join(INTERNAL)})(\..*)?"),  # named for readers of the code
     (r"py:func", r"check"),
 ]
 
@@ -72,11 +87,14 @@ html_sidebars = {"index": [], "start": [], "changelog": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+#: Page -> the file outside this folder that it shows.
+SHOWN = {"start": "README.md", "contributing": "CONTRIBUTING.md", "conduct": "CODE_OF_CONDUCT.md"}
 #: File outside this folder -> the page that shows it.
 ELSEWHERE = {
     r"\.\./README\.md": "start.md",
     r"\.\./CHANGELOG\.md": "changelog.md",
     r"\.\./CONTRIBUTING\.md": "contributing.md",
+    r"\.\./CODE_OF_CONDUCT\.md": "conduct.md",
     r"\.\./notebooks/README\.md": "notebooks.md",
     r"\.\./notebooks/(\w+)\.py": r"notebooks/\1.ipynb",
 }
@@ -84,18 +102,19 @@ ELSEWHERE = {
 
 def redirect_links(app, name, source):
     """Let links to files outside this folder lead to the pages made of them."""
-    if name == "start":
-        source[0] = getting_started()
+    if name in SHOWN:
+        source[0] = shown(SHOWN[name])
     for target, page in ELSEWHERE.items():
         source[0] = re.sub(rf"\]\({target}", f"]({page}", source[0])
 
 
-def getting_started():
-    """Return the README as a page of this folder."""
-    text = (HERE.parent / "README.md").read_text(encoding="utf-8")
-    text = re.sub(r"\]\(docs/", "](", re.sub(r"\A# .*", "# Getting started", text))
-    text = re.sub(r"\[([^]]*)\]\(LICENSE\)", r"\1", text)
-    return re.sub(r"\]\((README|CHANGELOG|CONTRIBUTING|notebooks/)", r"](../\1", text)
+def shown(file):
+    """Return a file outside this folder as a page of this folder."""
+    text = (HERE.parent / file).read_text(encoding="utf-8")
+    if file == "README.md":
+        text = re.sub(r"\A# .*", "# Getting started", text)
+    text = re.sub(r"\[([^]]*)\]\((LICENSE|CITATION\.cff)\)", r"\1", re.sub(r"\]\(docs/", "](", text))
+    return re.sub(r"\]\((README|CHANGELOG|CONTRIBUTING|CODE_OF_CONDUCT|notebooks/)", r"](../\1", text)
 
 
 def skip_member(app, what, name, member, skip, options):

@@ -92,6 +92,10 @@ class MissingCodeWarning(UserWarning):
     """
 
 
+class ManyNumbersWarning(UserWarning):
+    """A column of many numbers may be a measurement. Bin it, or say that it is meant with ``allow_many_states``."""
+
+
 class FewRowsWarning(UserWarning):
     """A fitted model has more parameters than the table has rows. Ask for fewer states, or give a prior."""
 

@@ -10,6 +10,7 @@ import pytest
 
 import pgmpy_latent
 from notebooks.run import NOTEBOOKS, main
+from pgmpy_latent.cli import main as command_line
 from tests.test_readme import ROOT
 
 DOCS = ROOT / "docs"
@@ -69,6 +70,60 @@ def test_figures_that_pages_quote_were_measured():
     ]
     assert len(quoted) > 60
     assert [figure for figure in quoted if figure not in measured] == []
+
+
+def test_the_command_line_page_lists_every_command(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        command_line(["--help"])
+    commands = re.findall(r"^    ([a-z]+)  ", capsys.readouterr().out, re.MULTILINE)
+    listed = re.findall(
+        r"^\| `pgmpy-latent (\w+)", (DOCS / "command_line.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert len(commands) > 5
+    assert sorted(listed) == sorted(commands)
+
+
+# Words --------------------------------------------------------------------------------------------
+
+#: Pages that scripts write, that list code, or that translate the words of other programs.
+OTHER_WORDS = {"api", "benchmarks", "changelog", "coming_from", "evidence", "glossary", "scaling"}
+PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CODE_OF_CONDUCT.md"] + [
+    page for page in sorted(DOCS.glob("*.md")) if page.stem not in OTHER_WORDS
+]
+
+
+def glossary():
+    """Return the rows of the glossary: term, meaning, and the words that we do not use for it."""
+    rows = [line.strip("| ").split(" | ") for line in (DOCS / "glossary.md").read_text(encoding="utf-8").splitlines()]
+    return [(term, meaning, words.split(", ")) for term, meaning, words in (row for row in rows if len(row) == 3)][1:]
+
+
+def prose(page):
+    """Return the text of a page without code, formulas, references and the targets of links."""
+    text = page.read_text(encoding="utf-8").partition("## References")[0]
+    for other in (r"^```.*?^```$", r"\$\$.*?\$\$", r"`[^`]*`", r"\$[^$\n]*\$", r"\]\([^)]*\)"):
+        text = re.sub(other, " ", text, flags=re.DOTALL | re.MULTILINE)
+    return text
+
+
+def test_terms_of_the_glossary_are_sorted_and_have_a_meaning():
+    terms = [term for term, _, _ in glossary()]
+    assert len(terms) > 50
+    assert terms == sorted(set(terms), key=str.casefold)
+    assert [term for term, meaning, _ in glossary() if not meaning.endswith((".", ").", "`."))] == []
+
+
+def test_no_term_of_the_glossary_is_a_word_that_it_advises_against():
+    terms = {term for term, _, _ in glossary()}
+    assert [word for _, _, words in glossary() for word in words if word in terms] == []
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_pages_use_the_words_of_the_glossary(page):
+    avoided = [word for _, _, words in glossary() for word in words if not word.startswith("*")]
+    assert len(avoided) > 20
+    text = prose(page)
+    assert [word for word in avoided if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)] == []
 
 
 # Notebooks ----------------------------------------------------------------------------------------

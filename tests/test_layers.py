@@ -18,18 +18,19 @@ PAGE = PACKAGE.parent / "docs" / "architecture.md"
 #: stands behind all of its modules.
 LAYERS = {
     "exceptions": "",
-    "runtime": "arrays files settings configured lossless_json fingerprint checkpoint tasks processes parallel",
+    "runtime": "arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
     "presets": "",
     "model": "labels pgmpy_api json_format tree network convert exports",
     "operators": "edges root star states nodes canonical regularity",
     "datasets": "",
     "testing": "",
     "tables": (
-        "csv sources columns missing unseen survey encode suitable distinct_rows chunks dependence sparse neighbours"
+        "likely_codes csv sources columns missing unseen survey encode suitable distinct_rows chunks dependence sparse "
+        "neighbours"
     ),
     "inference": (
-        "layout patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk tree_engine "
-        "elimination network_engine sharded_engine queries"
+        "layout protocol patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk "
+        "tree_engine elimination network_engine sharded_engine queries"
     ),
     "em": (
         "starts step maximum curvature ascent sharing fit resume shards inputs few_rows estimators network_em stepwise"
@@ -45,7 +46,8 @@ LAYERS = {
         "local/simplify "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
         "forests/forest forests/bin_g forests/bin_a "
-        "east/moves east/restricted east/completed east/evaluation east/policy east/east "
+        "east/settings east/candidates east/completed_counts east/evaluation east/move east/node_moves "
+        "east/edge_moves east/state_moves east/moves east/memory east/policy east/east "
         "hlta/variables hlta/islands hlta/levels hlta/hlta "
         "baselines"
     ),

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(ROOT.glob("docs/*.md"))
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md")] + sorted(
+    ROOT.glob("docs/*.md")
+)
 #: Written by a benchmark script, which does not run with the tests.
 WRITTEN_LATER = {"benchmarks.md"}
 
@@ -22,7 +24,13 @@ def command_after(marker):
     return found[1]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page)], ids=lambda page: page.name)
+#: Executed by tests of their own.
+EXECUTED = {"README.md", "tour.md"}
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if python_blocks(page) and page.name not in EXECUTED], ids=lambda page: page.name
+)
 def test_python_blocks_run_in_order(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": page.name}
@@ -30,10 +38,29 @@ def test_python_blocks_run_in_order(page, tmp_path, monkeypatch, capsys):
         exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
 
 
-def test_readme_shows_what_it_promises(tmp_path, monkeypatch, capsys):
+def test_readme_is_short():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 120
+    assert len(python_blocks(ROOT / "README.md")) == 5
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_an_example_of_the_readme_runs_by_itself(number, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace: dict = {}
-    for block in python_blocks(ROOT / "README.md"):
+    exec(python_blocks(ROOT / "README.md")[number], namespace)
+    assert capsys.readouterr().out
+    if "network" in namespace:
+        assert namespace["network"].check_model()
+        assert namespace["network"].latents == {"camp"}
+    if "classes" in namespace:
+        assert Path("classes.html").is_file()
+
+
+def test_the_tour_shows_what_it_promises(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {}
+    for block in python_blocks(ROOT / "docs" / "tour.md"):
         exec(block, namespace)
     assert namespace["estimator"].converged_
     assert namespace["network"].check_model()

@@ -18,6 +18,7 @@ from pgmpy_latent.classification.model import (
     transposed,
 )
 from pgmpy_latent.em.step import best_of_groups, race
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 
 #: Where rows say nothing about a coefficient it stays; this is how much the old value weighs, relative to the rows.
 INERTIA = 1e-9
@@ -293,14 +294,14 @@ class _Climb:
         self.report()
         return values
 
-    def _interrupt(self, old: _Batch, n_done: int) -> KeyboardInterrupt | None:
+    def _interrupt(self, old: _Batch, n_done: int) -> BaseException | None:
         """Return what ends the first iteration after some of the models; in later ones it is raised.
 
         Models that have taken no step are worth nothing, so that every weighting gets one that has.
         """
         try:
             self.report()
-        except KeyboardInterrupt as reason:
+        except STOP_SIGNALS as reason:
             if self.n_iter:
                 raise
             if len(np.unique(old.numbers[:n_done])) == len(np.unique(old.numbers)):
@@ -374,7 +375,7 @@ def climb(
     relative : bool
         Whether the tolerance is a share of the log-likelihood, and not per row.
     report : callable
-        Called after every iteration. A KeyboardInterrupt that it raises ends EM where it is.
+        Called after every iteration. Ctrl-C and TimeLimitReached, if it raises them, end EM where it is.
     judge : callable
         Takes models, their weightings and their log-likelihoods; says which to keep; by default the log-likelihood.
     """
@@ -388,7 +389,7 @@ def climb(
             batch = runner.batch
             least = tol * np.abs(batch.values) if relative else enough[batch.numbers]
             ended.append(runner.split_off(batch.gains < least))
-    except KeyboardInterrupt:
+    except STOP_SIGNALS:
         interrupted = True
     if runner.n_iter < FEW and len(runner.batch.numbers):
         runner.settle(fewest=interrupted)

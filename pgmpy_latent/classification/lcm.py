@@ -20,9 +20,10 @@ from pgmpy_latent.classification.learn import Recipe, learn
 from pgmpy_latent.classification.model import grouped, latent_means, log_densities, suitable
 from pgmpy_latent.classification.resume import memo_of, recalled_model
 from pgmpy_latent.classification.rows import training
-from pgmpy_latent.classification.size_search import Clock, Wrapper, most_rows
+from pgmpy_latent.classification.size_search import LAST_SHARE, Wrapper, most_rows
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import check_checkpoint
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.configured import Configured
 from pgmpy_latent.runtime.settings import check_number, flag, number, one_of, stopped_words, whole_seed
 from pgmpy_latent.tables.columns import as_pandas
@@ -213,15 +214,17 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         entropy = np.random.SeedSequence(whole_seed(self.random_state)).entropy
         memo, entropy = memo_of(self, given, entropy)
         seed = int(np.random.SeedSequence(entropy).generate_state(1)[0])
-        clock = Clock(self.time_limit)
-        clock.tend = memo.tend
+        clock = Clock(self.time_limit, LAST_SHARE, memo.tend)
         with one_blas_thread(), memo.going_on:
             shape, self.cv_results_ = self._sizes(given, rows, seed, clock, memo)
+            clock.use_reserve()
             work = partial(
-                learn, rows, rows.weights[None], shape, self._recipe(), self._tuning.n_starts, seed, clock.tick
+                learn, rows, rows.weights[None], shape, self._recipe(), self._tuning.n_starts, seed, clock.check
             )
             found = recalled_model(memo, clock, rows, shape, work)
-        self.stopped_ = clock.why(found.interrupted)
+        if found.interrupted:
+            clock.note_stop()
+        self.stopped_ = clock.stopped
         self.n_latents_, self.n_components_ = shape
         self._keep(found, rows)
         if self.stopped_ is not None:

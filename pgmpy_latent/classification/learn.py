@@ -13,6 +13,7 @@ from pgmpy_latent.classification.model import Parameters, log_densities
 from pgmpy_latent.classification.rows import Training
 from pgmpy_latent.classification.starts import draw_starts
 from pgmpy_latent.em.step import best_of_groups
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 
 #: Most times that edges are learned anew after EM.
 EDGE_ROUNDS = 4
@@ -114,7 +115,8 @@ def learn(
         Starts for each weighting.
     seed : int
     report : callable
-        Called after every iteration of EM. A KeyboardInterrupt that it raises ends learning where it is.
+        Called after every iteration of EM. Ctrl-C and TimeLimitReached, if it raises them,
+        end learning where it is.
     """
     shrinkage = recipe.shrinkage_of(shape[1])
     problem = Problem(rows.by_class, weightings, recipe.tied, recipe.offset, recipe.noise_floor, shrinkage)
@@ -155,7 +157,7 @@ def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: dict) -> E
         try:
             _, by_class = expected(problem, ended.models, ended.numbers)
             new = learned_edges(sum_of(by_class), edges, shared, problem.offset)
-        except KeyboardInterrupt:
+        except STOP_SIGNALS:
             return replace(ended, interrupted=True)
         if ended.edges is not None and (new == edges).all():
             break

@@ -10,9 +10,9 @@ from pgmpy_latent.classification.inputs import Given
 from pgmpy_latent.classification.learn import Learned
 from pgmpy_latent.classification.model import Parameters, log_densities
 from pgmpy_latent.classification.rows import Training
-from pgmpy_latent.classification.size_search import Clock
 from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.runtime.checkpoint import Checkpoint, check_number_again
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.fingerprint import fingerprint_of
 
 

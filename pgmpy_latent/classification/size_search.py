@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -16,7 +16,8 @@ from pgmpy_latent.classification.learn import Recipe, learn
 from pgmpy_latent.classification.rows import Training, fold_weightings
 from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.runtime import parallel
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, TimeUp, time_left
+from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
 
 #: Sizes that may be tried; every second number of latents, and these numbers of components, belong to the first look.
 LATENTS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 40, 60, 90, 120)
@@ -38,61 +39,10 @@ BUDGETS = (0.6e10, 1.0e10, 1.8e10)
 TOO_DEAR = 0.2
 #: Most latents of the model for which there is no time to compare sizes.
 GUESS = 9
+#: Share of a time limit that is reserved for the last fit.
+LAST_SHARE = 0.3
 #: The largest log-loss that a row can have: a sure and wrong prediction says no more than that.
 WORST = 20.0
-
-
-class Clock:
-    """Says when the time is up.
-
-    Parameters
-    ----------
-    time_limit : float, optional
-        Seconds.
-    """
-
-    #: Share of the time that the wrapper may take; the rest is for the last fit.
-    FOR_SIZES = 0.7
-
-    def __init__(self, time_limit: float | None):
-        self.began = time.perf_counter()
-        self.limit = np.inf if time_limit is None else float(time_limit)
-        self.stopped: str | None = None
-        self.tend: Callable[[], None] | None = None
-
-    def __getstate__(self) -> dict:
-        """Return what a worker needs, whose clock may be another one."""
-        return {**vars(self), "began": time.time() - self.elapsed, "tend": None}
-
-    def __setstate__(self, own: dict) -> None:
-        vars(self).update(own, began=time.perf_counter() - (time.time() - own["began"]))
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the beginning."""
-        return time.perf_counter() - self.began
-
-    def tick(self) -> None:
-        """Raise TimeUp when the time is up."""
-        if self.elapsed > self.limit:
-            raise TimeUp
-
-    def tick_early(self) -> None:
-        """Raise TimeUp when the time for finding sizes is up, or nobody waits any more; let a file be written."""
-        if self.tend is not None:
-            self.tend()
-        if parallel.abandoned() or self.elapsed > self.FOR_SIZES * self.limit:
-            raise TimeUp
-
-    def note_interrupt(self, share: float) -> None:
-        """Remember that the clock, or else Ctrl-C, ended something."""
-        self.stopped = "time_limit" if self.elapsed > share * self.limit else "interrupted"
-
-    def why(self, interrupted: bool) -> str | None:
-        """Return why learning ended early, if it did."""
-        if interrupted and self.stopped is None:
-            self.note_interrupt(1.0)
-        return self.stopped
 
 
 @dataclass(frozen=True)
@@ -148,7 +98,11 @@ def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed
 
 
 def _trial(rows: Training, folds, recipe: Recipe, seed: int, clock: Clock, shape: tuple[int, int]) -> Trial:
-    return try_size(rows, folds, shape, recipe, seed, clock.tick_early)
+    try:
+        return try_size(rows, folds, shape, recipe, seed, clock.check)
+    except KeyboardInterrupt:
+        clock.note_stop()
+        raise clock.stop_signal() from None
 
 
 def work_of(rows: Training, shape: tuple[int, int], recipe: Recipe) -> float:
@@ -233,8 +187,8 @@ class Wrapper:
                     self._first_look()
                     self._look_closer()
                     self._compare_again()
-            except KeyboardInterrupt:
-                self.clock.note_interrupt(Clock.FOR_SIZES)
+            except STOP_SIGNALS as stop:
+                self.clock.note_stop(stop)
         if not self.trials:
             return self._guess(), self.table()
         return self._best(1)[0], self.table()
@@ -364,7 +318,7 @@ class Wrapper:
         left = [shape for shape in names if shape not in done]
         work = partial(_trial, self.rows, folds, self.recipe, self.seed + repeat, self.clock)
         try:
-            for at, trial in parallel.as_completed(work, left, self.n_jobs, self.clock.tick_early):
+            for at, trial in parallel.as_completed(work, left, self.n_jobs, self.clock):
                 done[left[at]] = trial
                 self.memo.note(names[left[at]], dict(vars(trial)))
         finally:  # what was finished before an interrupt counts, but no size may win for having been tried once more
@@ -374,7 +328,7 @@ class Wrapper:
         best = self._best(1)[0]
         self._bar.set_postfix_str(
             f"{_counted(best[0], 'latent')}, {_counted(best[1], 'component')}: accuracy {self._value(best)[0]:.3f}"
-            + time_left(Clock.FOR_SIZES * self.clock.limit - self.clock.elapsed),
+            + time_left(self.clock.seconds_left),
             refresh=False,
         )
         self._bar.update(len(shapes))

@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a letter must not end the run
+            stream.reconfigure(errors="replace")  # a character that the terminal lacks must not end the run
     args = _parser().parse_args(argv)
     args.command_line = shlex.join(["pgmpy-latent", *(sys.argv[1:] if argv is None else argv)])
     try:
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PgmpyLatentError as error:
         print(f"pgmpy-latent: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader of our output has left; there is nobody to tell
+    except BrokenPipeError:  # the reader of our output is gone; there is no one to tell
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:

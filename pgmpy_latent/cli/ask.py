@@ -29,7 +29,8 @@ examples:
 Logarithms are natural. Larger is better, and the least likely rows are the
 oddest. Missing cells are summed out. The mean goes to stderr. The file needs the
 columns of the model, unless --absent sum-out allows it to lack some; others are
-ignored. What --missing said when the model was learned is missing here too.
+ignored. Values that --missing named when the model was learned count
+as missing here, too.
 """
 PREDICT_EXAMPLES = """\
 examples:
@@ -38,7 +39,8 @@ examples:
 
 For a hidden variable H there is a column H, its most likely state, and P(H=0),
 P(H=1), ..., the probabilities of its states given the row. Missing cells are
-summed out. A column of the table, as vote above, is predicted where it is missing.
+summed out. A column of the table, such as vote above, is predicted where it is
+missing.
 """
 SAMPLE_EXAMPLES = """\
 examples:
@@ -89,13 +91,13 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--unseen",
         choices=("missing", "error"),
         default="missing",
-        help="what categories that the model does not know count as (default: missing, with a note)",
+        help="how to treat categories that the model does not know (default: missing, with a note)",
     )
     parser.add_argument(
         "--absent",
         choices=("error", "sum-out"),
         default="error",
-        help="what becomes of columns of the model that the file lacks (default: an error; else they are summed out)",
+        help="how to treat columns of the model that the file lacks (default: an error)",
     )
     add_reading(parser)
 
@@ -169,7 +171,7 @@ def run_sample(args: argparse.Namespace) -> None:
 
 
 def _output(args: argparse.Namespace) -> Path | None:
-    """Return where rows are to be written, which is neither the model nor the table; None stands for the terminal."""
+    """Return the file to write, after checking that it is neither the model nor the table; None means the terminal."""
     path = output_file(args.output)
     read = [("the model", args.model), ("the table", getattr(args, "file", None))]
     check_outputs(args, [("--output", path)], read)
@@ -177,14 +179,14 @@ def _output(args: argparse.Namespace) -> Path | None:
 
 
 def _word(args: argparse.Namespace) -> str:
-    """Return Python's word for what becomes of columns that the file lacks."""
+    """Return the value of the Python keyword ``absent`` for the option."""
     return args.absent.replace("-", "_")
 
 
 def _variables(model, wanted: list[str] | None) -> list:
     if wanted is None:
         if not model.latent_names:
-            raise BadInputError("the model has no hidden variables; say which columns to predict with --variables")
+            raise BadInputError("the model has no hidden variables; name columns to predict with --variables")
         return list(model.latent_names)
     by_text = {str(name): name for name in model.names}
     for name in wanted:
@@ -194,7 +196,7 @@ def _variables(model, wanted: list[str] | None) -> list:
 
 
 def _names_of_rows(frame: pd.DataFrame, column: str | None) -> pd.Series:
-    """Return what rows are called: by a column that is kept, or by their numbers."""
+    """Return the labels of rows: the values of a column, or row numbers."""
     import pandas as pd
 
     if column is None:
@@ -216,7 +218,7 @@ def _beside(names: pd.Series, columns: dict[str, pd.Series]) -> pd.DataFrame:
 
 @contextmanager
 def _in_terms_of_options() -> Iterator[None]:
-    """Let the refusal of unknown categories name the option in place of Python's argument."""
+    """Reword errors about unknown categories to name the option instead of the Python argument."""
     from pgmpy_latent.exceptions import UnseenCategoryError
 
     try:
@@ -225,7 +227,7 @@ def _in_terms_of_options() -> Iterator[None]:
         if "No cell of the column is known" in str(error):
             raise BadInputError(str(error).replace('absent="sum_out"', "--absent sum-out")) from None
         what = str(error).partition(". Map them")[0]
-        raise BadInputError(f"{what}. Mend the cells, or say --unseen missing.") from None
+        raise BadInputError(f"{what}. Correct the cells, or pass --unseen missing.") from None
 
 
 def _say_impossible(impossible: np.ndarray, names: pd.Series) -> None:
@@ -233,6 +235,6 @@ def _say_impossible(impossible: np.ndarray, names: pd.Series) -> None:
         which = [str(name) for name in names[impossible]]
         first = ", ".join([*which[:3], *(["..."] if len(which) > 3 else [])])
         note(
-            f"{counted(len(which), 'row')} cannot happen under the model ({names.name}: {first}); a model that was "
+            f"{counted(len(which), 'row')} cannot occur under the model ({names.name}: {first}); a model that was "
             "learned with --prior 0.01 rules nothing out"
         )

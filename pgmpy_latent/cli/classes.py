@@ -18,13 +18,14 @@ from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import SearchingLearner
 from pgmpy_latent.learners.skeletons import one_state_tree
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, number
 from pgmpy_latent.tables.encode import CategoricalData
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fitted model with its score, and how the starts fared."""
+    """A fitted model with its score, and how many starts reached it."""
 
     n_classes: int
     tree: LatentTree
@@ -41,7 +42,7 @@ class LatentClasses(SearchingLearner):
     """Learn a latent class model: EM from random starts for every number of classes, and the best BIC.
 
     The result is that of :class:`~pgmpy_latent.TreeEM` with the same seed. As a learner it can be asked and reported
-    on as the other methods of the command line. Where there is no terminal, it says on stderr how far it is.
+    on as the other methods of the command line. Without a terminal, it prints its progress to stderr.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ class LatentClasses(SearchingLearner):
 
     def _learn(self, data: CategoricalData) -> Outcome:
         search = self._search(data)
-        search.use_rest()  # every size is fitted to its end
+        search.clock.use_reserve()  # every size is fitted to its end
         wanted = range(1, (self.max_states or 8) + 1) if self.n_states is None else [self.n_states]
         self.candidates_ = []
         history = []
@@ -115,8 +116,8 @@ class LatentClasses(SearchingLearner):
             for n_classes in wanted:
                 try:
                     found = self._candidate(data, n_classes, search, bar)
-                except KeyboardInterrupt:  # outside EM, which keeps what it has
-                    search.note_interrupt()
+                except STOP_SIGNALS as stop:  # outside EM, which keeps what it has
+                    search.note_interrupt(stop)
                 if search.stopped is not None and self._nothing_more(search):
                     break  # a size that was not finished counts only if there is no other
                 self.candidates_.append(found)
@@ -131,7 +132,7 @@ class LatentClasses(SearchingLearner):
         return Outcome(*found, history, search.stopped, remaining_gain=left)
 
     def _nothing_more(self, search: Search) -> bool:
-        """Tell whether the sizes before are the result; Ctrl-C before the first of them was fitted ends it all."""
+        """Return whether a model was fitted already; raise if Ctrl-C came before the first one."""
         if not self.candidates_ and search.stopped == "interrupted":
             raise KeyboardInterrupt
         return bool(self.candidates_)
@@ -144,7 +145,8 @@ class LatentClasses(SearchingLearner):
         def report(iteration: int, value: float) -> None:
             bar.set_postfix_str(f"{counted(n_classes, 'class', 'es')}, log-likelihood {value:.1f}", refresh=False)
             bar.update(0)
-            search.tick()
+            if n_classes > 1:  # one class takes a step or two, which no time limit stops
+                search.tick()
 
         starts = [
             random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(start))

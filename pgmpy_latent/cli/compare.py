@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.describe import aligned, describe_table
-from pgmpy_latent.cli.files import encoded, missing_codes, output_file, table_of, write_rows
+from pgmpy_latent.cli.files import columns_with_codes, encoded, missing_codes, output_file, table_of, write_rows
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -30,11 +30,11 @@ examples:
   pgmpy-latent compare answers.csv --weights w --bootstrap 100 --output all.csv
 
 Fits a latent class model for every number of classes. Larger BIC, AIC and ICL
-are better. Entropy is 1 where every row belongs clearly to one class. With
---bootstrap, p-values say whether a class more describes the table better than
-chance would (BLRT), and whether the model fits at all (G2).
+are better. Entropy is 1 if every row clearly belongs to one class. With --bootstrap,
+p-values say whether one more class describes the table better than chance would
+(BLRT), and whether the model fits at all (G2).
 """
-#: Column of the comparison -> its title here, and how it is written; columns that a table does not have are left out.
+#: Column of the comparison -> its title and format; columns that a table does not have are left out.
 SHOWN = {
     "log_likelihood": ("log-lik.", "{:.2f}"),
     "n_parameters": ("params", "{:,.0f}"),
@@ -48,7 +48,7 @@ SHOWN = {
     "g2_p": ("p(G2)", "{:.3f}"),
     "blrt_p": ("p(BLRT)", "{:.3f}"),
 }
-#: What is left out first where the terminal is too narrow.
+#: Columns to leave out if the terminal is too narrow, the first ones first.
 LEFT_OUT = ("AIC", "ICL", "identified", "smallest", "starts")
 
 
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
     data = encoded(table, args.weight_kind, args.allow_many_states)
     codes = missing_codes(args, data)
-    say([*describe_table(table, data, codes), ""])
+    say([*describe_table(table, data, columns_with_codes(args)), ""])
 
     from pgmpy_latent import compare_classes
     from pgmpy_latent.exceptions import MissingCodeWarning
@@ -137,5 +137,5 @@ def comparison_lines(found: pd.DataFrame) -> list[str]:
 
 def _recommendation(found: pd.DataFrame) -> list[str]:
     chosen = found.attrs.get("recommended", found.index[found["best"]][0])
-    reason = found.attrs.get("reason", "It has the best BIC.")
+    reason = found.attrs.get("reason", "It has the best BIC.").replace("raise n_init", "raise --starts")
     return wrapped(f"Recommended: {counted(int(chosen), 'class', 'es')}. {reason}")

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   pgmpy-latent convert model.json model.bif             unless that loses something
-  pgmpy-latent convert model.json model.xmlbif --force  written all the same
+  pgmpy-latent convert model.json model.xmlbif --force  written anyway
   pgmpy-latent convert model.bif model.json --hidden H  BIF forgets what is hidden
 
 Endings: .json, which loses nothing, .bif, .xmlbif or .xml, .net and .uai. What
-would be lost is listed; pgmpy writes and reads the model to find it out.
+would be lost is listed; to find out, pgmpy writes and reads the model.
 """
 
 
@@ -44,7 +44,7 @@ def add_parser(commands) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Convert, or say what would be lost."""
+    """Write the model in another format, or print what that would lose."""
     kind = model_format(args.out)
     path = output_file(args.out, "OUT")
     check_outputs(args, [("OUT", path)], [("the model", args.model)])
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
         losses = check_export(model, kind)
     lost = [line for loss in losses for line in wrapped(f"  {loss}", "    ")]
     if losses and not args.force:
-        words = f"{kind.upper()} would lose something; nothing was written. Say --force to have it all the same."
+        words = f"{kind.upper()} would lose something; nothing was written. Pass --force to write it anyway."
         raise BadInputError("\n".join([words, *lost]))
     write_model(model, path, kind)
     say([f"Written: {path}", *(["What it lost:", *lost] if lost else [])])

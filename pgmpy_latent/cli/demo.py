@@ -14,7 +14,7 @@ examples:
   pgmpy-latent demo                    writes demo.csv
   pgmpy-latent demo survey.csv
 """
-#: What can be tried next, with the file that was written.
+#: Commands to try next, with the file that was written.
 NEXT = """\
 pgmpy-latent learn {file} --method east --output camps --report camps.html
 pgmpy-latent compare {file} --classes 1-4

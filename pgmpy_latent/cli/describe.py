@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from pgmpy_latent.tables.csv import Table
     from pgmpy_latent.tables.encode import CategoricalData
 
-#: Most columns of the table that the profile of the only hidden variable lists, and of each of several.
+#: Maximum number of columns in the profile of a single hidden variable, and of each of several.
 PROFILED, PROFILED_EACH = 30, 5
-#: Most hidden variables whose profiles are listed.
+#: Maximum number of hidden variables whose profiles are listed.
 MOST_LATENTS = 6
-#: Most parameters for which it is checked whether they are identified; beyond, that takes more than a moment.
+#: Largest number of parameters for which identification is checked; beyond, the check takes too long.
 MOST_PARAMETERS = 500
-#: A column with more categories than this is worth a remark, and one of numbers already with fewer.
+#: Columns with more categories than this get a remark; columns of numbers get it with fewer.
 MANY_CATEGORIES, MANY_NUMBERS = 50, 20
-#: Most columns whose suspicious categories are listed.
+#: Maximum number of columns whose suspicious categories are listed.
 SUSPECTED = 5
 #: Names of columns that often hold weights.
 WEIGHT_NAMES = ("w", "wt", "wgt", "weight", "weights", "pweight", "freq", "frequency", "count", "n")
@@ -35,7 +35,7 @@ WEIGHT_NAMES = ("w", "wt", "wgt", "weight", "weights", "pweight", "freq", "frequ
 
 
 def describe_table(table: Table, data: CategoricalData, settled: Collection[Hashable] = ()) -> list[str]:
-    """Return what was read, and remarks on what looks odd; of settled columns it is known what counts as missing."""
+    """Describe the table that was read, with remarks on oddities; settled columns get none on missing codes."""
     from pgmpy_latent.tables.encode import weight_words
 
     frame = table.frame
@@ -65,14 +65,14 @@ def _suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]
     values = ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in found[:SUSPECTED])
     more = f" and more in {counted(len(found) - SUSPECTED, 'other column')}" if len(found) > SUSPECTED else ""
     say = " ".join(f"--missing {name}={','.join(map(str, codes))}" for name, codes in found[:SUSPECTED])
-    return wrapped(f"note: categories that may mean missing: {values}{more}; if they do, say {say}", "  ")
+    return wrapped(f"note: categories that may mean missing: {values}{more}; if they do, pass {say}", "  ")
 
 
 def _remarks(name: str, states: Sequence[Hashable], weighted: bool) -> list[str]:
     numbers = _all_numbers(states)
     remarks = []
     if numbers and not weighted and str(name).casefold() in WEIGHT_NAMES:
-        remarks.append(f"column {name!r} is used as a category; if it holds weights, say --weights {name}")
+        remarks.append(f"column {name!r} is used as a category; if it holds weights, pass --weights {name}")
     elif numbers and len(states) > MANY_NUMBERS:
         remarks.append(
             f"column {name!r} has {len(states)} different numbers; if it is a measurement, bin it (as 18-29, 30-44, "
@@ -84,7 +84,7 @@ def _remarks(name: str, states: Sequence[Hashable], weighted: bool) -> list[str]
 
 
 def _all_numbers(states: Sequence[Hashable]) -> bool:
-    """Tell whether every category can be read as a number, also such as were kept as text."""
+    """Return whether every category is a number or text that reads as one."""
     try:
         return all(float(str(state)) is not None for state in states)
     except ValueError:
@@ -105,6 +105,9 @@ def describe_classes(learner: LatentClasses, data: CategoricalData) -> list[str]
         "(larger is better)",
         f"{best.n_best} of {counted(best.n_starts, 'start')} reached the best value",
     ]
+    if learner.n_states is None and best.n_classes == learner.max_states:
+        words = f"{counted(best.n_classes, 'class', 'es')} is the largest number that was tried, so that more might be"
+        lines += wrapped(f"note: {words} better still; try --max-classes {2 * best.n_classes}", "  ")
     if not best.converged:
         lines.append(f"note: EM had not converged after {best.n_iter} iterations")
     lines += [f"note: {words}; fewer classes would fit as well" for words in _superfluous(tree)]
@@ -133,7 +136,7 @@ def _superfluous(tree: LatentTree) -> list[str]:
 
 
 def _identification(tree: LatentTree, n_parameters: int) -> list[str]:
-    """Return a note if infinitely many parameters fit as well as those that were found."""
+    """Return a note if the parameters are not identified."""
     from pgmpy_latent.scores import effective_dimension
 
     if n_parameters > MOST_PARAMETERS:
@@ -152,7 +155,7 @@ def _identification(tree: LatentTree, n_parameters: int) -> list[str]:
 
 
 def describe_tree(learner, data: CategoricalData) -> list[str]:
-    """Return how well a learned tree fits, how it looks, and what its hidden variables are about."""
+    """Describe the fit of a learned tree, the tree itself, and what its hidden variables are about."""
     from pgmpy_latent.diagnostics import explain
 
     tree = learner.tree_
@@ -163,12 +166,14 @@ def describe_tree(learner, data: CategoricalData) -> list[str]:
 
 
 def describe_states(tree: LatentTree, data: CategoricalData) -> list[str]:
-    """Return sizes and profiles of the states of the hidden variables, the first ones if there are many."""
+    """Describe the probabilities and profiles of hidden states, of the first hidden variables if there are many."""
     from pgmpy_latent.operators import marginals
 
     alone = len(tree.latent_names) == 1
     what, most = ("class", PROFILED) if alone else ("state", PROFILED_EACH)
-    lines = wrapped(f"What marks each {what}: per column one category, its share of the {what}, and (of all rows)")
+    lines = wrapped(
+        f"What marks each {what}: per column one category, its share of the {what}, and (of all rows, by the model)"
+    )
     for hidden in tree.latent_names[:MOST_LATENTS]:
         at, listed = tree.index(hidden), marks(tree, hidden)
         counted_rows = data.weight_kind != "sampling"  # whose scale is that of the effective number of rows
@@ -187,7 +192,7 @@ def describe_states(tree: LatentTree, data: CategoricalData) -> list[str]:
 
 
 def marks(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable, list[str]]]:
-    """Return, for each column, its mark of every state; columns that tell the states apart best come first."""
+    """Return, for each column, its most telling category in every state; the most informative columns come first."""
     from pgmpy_latent.operators import marginals
 
     found = []

@@ -1,4 +1,4 @@
-"""Files of the command line: tables and models that are read, and places that can be written."""
+"""Files of the command line: reading tables and models, and checking that outputs can be written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.runtime.files import check_readable, check_writable, write_whole
-from pgmpy_latent.tables.csv import MISSING, BadInputError, Table, check_known, read_table
+from pgmpy_latent.tables.csv import MISSING, BadInputError, Table, check_known, read_table, without_fraction
 
 if TYPE_CHECKING:
     import argparse
@@ -29,17 +29,18 @@ FORMATS = {".bif": "bif", ".xmlbif": "xmlbif", ".xml": "xmlbif", ".net": "net", 
 
 
 def table_of(args: argparse.Namespace, states: Collection[str] = ()) -> Table:
-    """Read the table that was named; none stands for the demonstration. States of a model are not missing cells."""
+    """Read a table; by default the demonstration table. States of a model do not count as missing."""
     if args.file is None:
         return demonstration()
     everywhere, some = _said_missing(args)
     if everywhere is None and not set(MISSING).isdisjoint(states):
         everywhere = [text for text in MISSING if text not in states]
-    return read_table(args.file, args.separator, everywhere, some)
+    aside = [getattr(args, option, None) for option in ("weights", "strata", "cluster", "id")]
+    return read_table(args.file, args.separator, everywhere, some, aside)
 
 
 def _said_missing(args: argparse.Namespace) -> tuple[list[str] | None, dict[str, list[str]]]:
-    """Return the texts that mean a missing cell: in all columns, None for the usual ones, and in some columns."""
+    """Return the missing codes for all columns (None: the default ones) and for single columns."""
     everywhere, some = None, {}
     for name, texts in args.missing or ():
         if name is None:
@@ -49,8 +50,13 @@ def _said_missing(args: argparse.Namespace) -> tuple[list[str] | None, dict[str,
     return everywhere, some
 
 
+def columns_with_codes(args: argparse.Namespace) -> Collection[str]:
+    """Return the columns of which it was said by name what means a missing cell there."""
+    return _said_missing(args)[1]
+
+
 def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[str, list]:
-    """Return what was said to mean a missing cell, for the model to keep: numbers where a column holds numbers."""
+    """Return the missing codes for the model to remember, as numbers if their column has numbers."""
     if args.file is None:
         return {}
     everywhere, some = _said_missing(args)
@@ -64,6 +70,8 @@ def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[str, 
 
 
 def _as_kind(text: str, kind: type) -> str | int | float:
+    if kind is int:
+        text = without_fraction(text)
     try:
         value = kind(text)
     except ValueError:
@@ -79,13 +87,13 @@ def demonstration() -> Table:
 
 
 def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str] = ()) -> CategoricalData:
-    """Return the chosen columns as categorical data; those that can hardly be meant are refused unless allowed."""
+    """Return the chosen columns as categorical data; refuse unsuitable columns unless they are allowed."""
     from pgmpy_latent.exceptions import WeightKindWarning
     from pgmpy_latent.tables.encode import encode
-    from pgmpy_latent.tables.suitable import unsuitable_column
+    from pgmpy_latent.tables.suitable import in_words, unsuitable_columns
 
     if weight_kind is not None and table.weights is None:
-        raise BadInputError("--weight-kind says what weights are, and there are none; name their column with --weights")
+        raise BadInputError("--weight-kind needs weights; name their column with --weights")
     drawn = {"sample_weight": table.weights, "strata": table.strata, "cluster": table.cluster}
     drawn = {name: column.to_numpy() for name, column in drawn.items() if column is not None}
     try:
@@ -98,12 +106,12 @@ def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str]
     except TypeError as error:  # cells that are no categories, such as lists in Parquet
         raise BadInputError(f"{table.title}: {error}") from None
     check_known(table.frame, allowed, "--allow-many-states")
-    found = unsuitable_column(data, allowed)
-    if found is not None:
-        name, what = found
+    found = unsuitable_columns(data, allowed)
+    if found:
+        it, names = "it" if len(found) == 1 else "them", ",".join(map(str, found))
         raise BadInputError(
-            f"column {name!r} {what}; leave it out with --drop {name}, bin it, or say --allow-many-states {name} if "
-            "you mean it"
+            f"{in_words(found)}; leave {it} out with --drop {names}, bin {it}, or pass --allow-many-states {names} if "
+            f"you mean {it}"
         )
     return data
 
@@ -114,12 +122,12 @@ def model_format(path: str) -> str:
     if ending == ".json":
         return "json"
     if ending not in FORMATS:
-        raise BadInputError(f"{path}: the ending of a model is .json, {', '.join(FORMATS)}; this is none of them")
+        raise BadInputError(f"{path}: a model file ends in .json, {', '.join(FORMATS)}")
     return FORMATS[ending]
 
 
 def read_model(path: str) -> LatentTree | LatentNetwork:
-    """Read a model: a tree where no node has several parents."""
+    """Read a model, as a tree if no node has several parents."""
     kind = model_format(path)
     try:
         check_readable(path, "give a model that pgmpy-latent learn has written")
@@ -145,7 +153,7 @@ def read_model(path: str) -> LatentTree | LatentNetwork:
 
 
 def table_for(model: LatentTree | LatentNetwork, args: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the columns of a model with its states in place of their texts, and the whole table."""
+    """Return the columns of a model, with text converted to its states, and the whole table."""
     states = {str(state) for name in model.observed_names for state in model.state_names[model.index(name)]}
     frame = table_of(args, states).frame
     names = [name for name in model.observed_names if args.absent == "error" or str(name) in frame.columns]
@@ -168,28 +176,30 @@ def _frame(columns: dict) -> pd.DataFrame:
 
 
 def _as_states(column: pd.Series, states: Sequence) -> pd.Series:
-    """Return the cells as the states that are written alike; others stay as they are."""
+    """Convert cells to the states with the same text or whole number (5.0 is 5); other cells stay as they are."""
+    by_number = {without_fraction(str(state)): state for state in states}
     by_text = {str(state): state for state in states}
     column = column.astype(object)
-    return column.map({cell: by_text.get(str(cell), cell) for cell in column.dropna().unique()})
+    alike = {cell: by_number.get(without_fraction(str(cell)), cell) for cell in column.dropna().unique()}
+    return column.map({cell: by_text.get(str(cell), state) for cell, state in alike.items()})
 
 
 # Writing ------------------------------------------------------------------------------------------
 
 
 def checked_path(path: Path, option: str) -> Path:
-    """Raise, naming the option, if a file cannot be written, so that this is known before any work; return the path."""
+    """Return the path of an output; raise, naming the option, if it cannot be written, before any work."""
     try:
         check_writable(path, option)
     except (OSError, ValueError) as error:
         raise BadInputError(str(error)) from None
     if path.exists() and not os.access(path, os.W_OK):
-        raise BadInputError(f"{option}: {str(path)!r} is there and may not be changed; give another name")
+        raise BadInputError(f"{option}: {str(path)!r} exists and is read-only; give another name")
     return path
 
 
 def output_file(name: str | None, option: str = "--output") -> Path | None:
-    """Return where a file shall be written, once it is known that it can be; None stands for the terminal."""
+    """Return the path of an output after checking that it can be written; None means the terminal."""
     if name is None:
         return None
     if not name or name.endswith(("/", os.sep)):
@@ -208,7 +218,7 @@ def write_model(model: LatentTree | LatentNetwork, path: Path, kind: str) -> Non
 
 
 def write_rows(frame: pd.DataFrame, path: Path | None, digits: str = "%.6g") -> None:
-    """Write rows as CSV in UTF-8: to a file, or where the output goes."""
+    """Write rows as CSV in UTF-8, to a file or to standard output."""
     text = frame.to_csv(index=False, float_format=digits, lineterminator="\n")
     if path is not None:
         write_whole(path, text.encode())

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.describe import describe_classes, describe_table, describe_tree, profiled_columns
-from pgmpy_latent.cli.files import checked_path, encoded, missing_codes, output_file, table_of, write_model
+from pgmpy_latent.cli.files import (
+    checked_path,
+    columns_with_codes,
+    encoded,
+    missing_codes,
+    output_file,
+    table_of,
+    write_model,
+)
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -33,10 +41,10 @@ methods:
   classes        one hidden variable above all columns; how many classes it has
                  is decided by BIC (the default)
   split-merge    the same, found by splitting and merging classes
-  random-starts  the same, by random starts for a class more or less at a time
+  random-starts  the same, from random starts, one class more or less at a time
   east           a tree of hidden variables: seconds for 10 columns, minutes for 40
   bin-g, bin-a   a forest of hidden variables, for hundreds of columns
-  chow-liu, independence    nothing hidden: what the others must beat
+  chow-liu, independence    no hidden variables: what the others must beat
 
 examples:
   pgmpy-latent learn                    a survey that comes with the package
@@ -47,17 +55,17 @@ examples:
       --missing q4=8,9
   pgmpy-latent learn words.parquet --method bin-g --time-limit 600
 
-In the file the first line names the columns, every other line is a row. Cells
-are categories: whole numbers are read as numbers, everything else as text, just
-as it stands. Missing cells are fine. Ctrl-C ends the search, and the best model
-so far is written. Files that are there are not written over without --overwrite,
-but for those of the default --output; the table that is read never is.
+The first line of the file names the columns, every other line is a row. Cells
+are categories: columns of whole numbers are read as numbers (1.0 is 1), all others
+as text. Missing cells are fine. Ctrl-C ends the search, and the best model so far
+is written. Existing files are not overwritten without --overwrite, except those of
+the default --output; the table that is read is never overwritten.
 """
 
-#: Where the model is written if nobody says so; these files may be written again.
+#: Default name of the model; these files may be overwritten.
 PREFIX = "pgmpy-latent-model"
 
-#: Method -> name of its learner in the package, and what it is made with.
+#: Method -> name of its learner in the package, and its keywords.
 LEARNERS = {
     "classes": (None, {}),
     "split-merge": ("SplitMerge", {}),
@@ -68,7 +76,7 @@ LEARNERS = {
     "chow-liu": ("Baseline", {"model": "chow_liu"}),
     "independence": ("Baseline", {"model": "independence"}),
 }
-#: Option -> the learners' word for it. Those that a learner does not have are refused.
+#: Option -> keyword of the learners. An option that a learner does not have is refused.
 KEYWORDS = {
     "classes": "n_states",
     "max_classes": "max_states",
@@ -85,7 +93,7 @@ def add_parser(commands) -> None:
         commands,
         "learn",
         "learn a model from a table",
-        "Learn hidden variables that explain how the columns of a table hang together.",
+        "Learn hidden variables that explain how the columns of a table depend on each other.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
@@ -106,12 +114,12 @@ def add_parser(commands) -> None:
     add_prior(group)
     add_seed_and_jobs(group)
     group.add_argument(
-        "--time-limit", type=positive, metavar="SECONDS", help="end with the best model that was found until then"
+        "--time-limit", type=positive, metavar="SECONDS", help="stop after this time, with the best model so far"
     )
     group.add_argument(
         "--checkpoint",
         metavar="FILE",
-        help="keep the search there; the same command later goes on where it was (not with --method classes)",
+        help="save the search there; the same command resumes it (not with --method classes)",
     )
     group = parser.add_argument_group("what it writes")
     group.add_argument(
@@ -124,7 +132,7 @@ def add_parser(commands) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Learn, say what was found, and write it; return the exit code."""
+    """Learn a model, describe it, and write it; return the exit code."""
     from sklearn.exceptions import ConvergenceWarning
 
     from pgmpy_latent.exceptions import MissingCodeWarning
@@ -141,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
     data = encoded(table, args.weight_kind, args.allow_many_states)
     codes = missing_codes(args, data)
-    say(describe_table(table, data, codes))
+    say(describe_table(table, data, columns_with_codes(args)))
     announce_compiling()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
@@ -167,7 +175,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def output_prefix(prefix: str) -> Path:
-    """Return where the model will be written; raise if nothing can be written there."""
+    """Return the path of the model; raise if it cannot be written."""
     if not prefix or prefix.endswith(("/", os.sep)):
         raise BadInputError(f"--output is {prefix!r}; give the beginning of a file name")
     path = Path(f"{prefix.removesuffix('.json')}.json")
@@ -176,13 +184,15 @@ def output_prefix(prefix: str) -> Path:
 
 
 def make_learner(args: argparse.Namespace):
-    """Return the learner of a method with what the options say; raise for those that it does not have."""
+    """Return the learner of a method with its options set; raise for an option that it does not have."""
     learner = _learner(args.method)
     known = learner.get_params(deep=False)
     given = {option: getattr(args, option) for option in KEYWORDS if getattr(args, option) not in (None, 0.0)}
     for option in given:
         if KEYWORDS[option] not in known:
-            raise BadInputError(f"--{option.replace('_', '-')} means nothing to --method {args.method}; {_who(option)}")
+            raise BadInputError(
+                f"--{option.replace('_', '-')} does not apply to --method {args.method}; {_who(option)}"
+            )
     learner.set_params(
         **{KEYWORDS[option]: value for option, value in given.items()}, random_state=args.seed, n_jobs=args.jobs
     )
@@ -208,7 +218,7 @@ def _learner(method: str):
 
 
 def _who(option: str) -> str:
-    """Say which methods have an option."""
+    """Return advice that names the methods with an option."""
     found = [method for method in LEARNERS if KEYWORDS[option] in _learner(method).get_params(deep=False)]
     return f"leave it out, or use {', '.join(found)}" if found else "no method has it"
 
@@ -222,12 +232,12 @@ def _unfinished(learner, args: argparse.Namespace) -> list[str]:
     words = unfinished_words(learner)
     if words and args.checkpoint is not None:
         again = "" if args.overwrite or (args.output == PREFIX and args.report is None) else " with --overwrite"
-        words += f" The same command{again} goes on from the checkpoint."
+        words += f" The same command{again} resumes from the checkpoint."
     return ["", *wrapped(words)] if words else []
 
 
 def _exported(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
-    """Write the model as BIF too, if that loses nothing or is asked for; return what was done."""
+    """Also write the model as BIF, if that loses nothing or was requested; return lines about it."""
     from pgmpy_latent import check_export
 
     lines = []
@@ -237,13 +247,13 @@ def _exported(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
         lines.append(f"Written: {path.with_suffix('.bif')}")
     if losses:
         kinds = "; ".join(loss.partition(": ")[0] for loss in losses)
-        words = f"What BIF, another format, would lose: {kinds}."
-        lines += wrapped(words + ("" if force_bif else " Say --bif to have it all the same."))
+        words = f"BIF, another format, would lose: {kinds}."
+        lines += wrapped(words + ("" if force_bif else " Pass --bif to write it anyway."))
     return lines
 
 
 def _snippet(tree: LatentTree, path: Path) -> list[str]:
-    """Return three lines of Python that ask the model something."""
+    """Return three lines of Python that query the model."""
     lines = ["from pgmpy.inference import VariableElimination", "from pgmpy_latent import load, to_pgmpy"]
     asked, evidence = tree.names[0], {}
     if tree.latent_names:

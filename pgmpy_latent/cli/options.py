@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pgmpy_latent.tables.csv import MISSING
 
-#: What weights can be, as in :mod:`pgmpy_latent.tables.survey`, which is not loaded to read options.
+#: Kinds of weights, as in :mod:`pgmpy_latent.tables.survey`, repeated here to keep ``--help`` fast.
 KINDS = ("frequency", "sampling")
 
 
@@ -59,7 +59,7 @@ def listed(text: str) -> list[str]:
 
 
 def codes(text: str) -> tuple[str | None, list[str]]:
-    """Read values that mean a missing cell: of all columns, or behind the name of one and "=".
+    """Read missing codes: for all columns, or for one column as ``COLUMN=A,B``.
 
     Examples
     --------
@@ -83,11 +83,11 @@ def sizes(text: str) -> list[int]:
     for part in text.split(","):
         first, dash, last = part.partition("-")
         if not (first.strip().isdecimal() and (last.strip().isdecimal() or not dash)):
-            raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers of classes; give as 1-8, or 2,3,5")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers of classes, such as 1-8 or 2,3,5")
         low = int(first)
         high = int(last) if dash else low
         if not 1 <= low <= high:
-            raise argparse.ArgumentTypeError(f"{part!r} is no range of numbers of classes; give as 1-8, from 1 on")
+            raise argparse.ArgumentTypeError(f"{part!r} is not a range of numbers of classes, such as 1-8")
         found.update(range(low, high + 1))
     return sorted(found)
 
@@ -104,22 +104,23 @@ def add_command(commands, name: str, words: str, description: str, examples: str
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add how a table is read."""
+    """Add the options that say how a table is read."""
     group = parser.add_argument_group("how the file is read")
     group.add_argument(
         "--missing",
         type=codes,
         action="append",
         metavar="A,B,...",
-        help="texts and numbers that mean a missing cell, as an empty one always does; COLUMN=A,B,... holds for one "
-        f"column, and both can be said again. What is said for all columns takes the place of the default "
-        f"({','.join(MISSING)}; in Parquet none); '' stands for empty cells only",
+        help="texts and numbers that mean a missing cell, as an empty cell always does; COLUMN=A,B,... is for one "
+        f"column, and the option can be repeated. Values for all columns replace the default "
+        f"({','.join(MISSING)}; in Parquet none), and do not apply to weights, strata, clusters and --id; '' means "
+        "empty cells only",
     )
-    group.add_argument("--separator", metavar="C", help="what stands between cells (default: by the file's ending)")
+    group.add_argument("--separator", metavar="C", help="separator of cells (default: by the file's ending)")
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
-    """Add which columns of a table are used."""
+    """Add the options that choose columns of a table."""
     group = parser.add_argument_group("which columns are used")
     which = group.add_mutually_exclusive_group()
     which.add_argument("--columns", type=listed, metavar="A,B,...", help="use these columns only")
@@ -128,12 +129,12 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
 
 
 def add_survey(group) -> None:
-    """Add how rows were drawn."""
+    """Add the options that say how rows were drawn."""
     group.add_argument("--weights", metavar="COLUMN", help="column of row weights")
     group.add_argument(
         "--weight-kind",
         choices=KINDS,
-        help="what the weights are: numbers of rows, or survey weights (default: whole numbers are frequencies)",
+        help="frequency weights count rows (default: whole numbers are frequencies)",
     )
     group.add_argument("--strata", metavar="COLUMN", help="column of strata, which were drawn from separately")
     group.add_argument("--cluster", metavar="COLUMN", help="column of clusters (primary sampling units)")
@@ -148,7 +149,9 @@ def add_survey(group) -> None:
 
 def add_seed_and_jobs(group) -> None:
     """Add the seed and the number of threads."""
-    group.add_argument("--seed", type=number(int, 0), metavar="N", default=0, help="of the random numbers (default: 0)")
+    group.add_argument(
+        "--seed", type=number(int, 0), metavar="N", default=0, help="seed of the random numbers (default: 0)"
+    )
     group.add_argument("--jobs", type=jobs, metavar="N", default=-1, help="threads (default: one per core)")
 
 
@@ -159,5 +162,5 @@ def add_prior(group) -> None:
         type=number(float, 0),
         metavar="A",
         default=0.0,
-        help="pseudo-count of every table entry (default: 0, maximum likelihood)",
+        help="pseudo-count for every probability (default: 0, maximum likelihood)",
     )

@@ -1,4 +1,4 @@
-"""Which files a command may write: never what it reads, none twice, and those that are there only if it is told to."""
+"""Which files a command may write: never one that it reads, none twice, and existing ones only with --overwrite."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pgmpy_latent.tables.csv import BadInputError
 
 
 def add_overwrite(parser, *aliases: str) -> None:
-    """Add the option that allows a command to write over files."""
+    """Add the option that lets a command overwrite files."""
     parser.add_argument(
         "--overwrite",
         *aliases,
         action="store_true",
-        help="write over files that are there (never over what is read)",
+        help="overwrite existing files (never those that are read)",
     )
 
 
@@ -26,7 +26,7 @@ def check_outputs(
     inputs: Sequence[tuple[str, str | None]],
     free: Sequence[Path | None] = (),
 ) -> None:
-    """Raise, before any work, if a command would write over what it reads, or over what is there and was not meant.
+    """Raise, before any work, if a command would overwrite its input, or an existing file without ``--overwrite``.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def check_outputs(
     for at, (option, path) in enumerate(written):
         for words, read in inputs:
             if read is not None and is_same_file(path, read):
-                raise BadInputError(f"{option}: {str(path)!r} is {words}, which is read; give another name")
+                raise BadInputError(f"{option}: {str(path)!r} is {words}, which this command reads; give another name")
         for other, earlier in written[:at]:
             if is_same_file(path, earlier):
-                raise BadInputError(f"{option}: {str(path)!r} is also what {other} names; give another name")
+                raise BadInputError(f"{option}: {str(path)!r} is also the file of {other}; give another name")
     for option, path in written:
         if os.path.lexists(path) and not args.overwrite and path not in free:
             raise BadInputError(
-                f"{option}: {str(path)!r} is there already; give another name, or say --overwrite to write over it"
+                f"{option}: {str(path)!r} exists already; give another name, or pass --overwrite to replace it"
             )
 
 

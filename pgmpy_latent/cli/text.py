@@ -1,4 +1,4 @@
-"""What a person reads on the terminal: lines that fit, tables, notes, and progress also where there is no terminal."""
+"""Text for the terminal: wrapped lines, tables, notes, and progress, which also works without a terminal."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pathlib import Path
 
 from pgmpy_latent.tables.csv import shortened
 
-#: Most and fewest columns of text that what is printed takes.
+#: Maximum and minimum width of printed lines, in characters.
 WIDTH, NARROWEST = 100, 60
-#: Least and most columns of text that a class takes in a profile.
+#: Minimum and maximum width of a class in a profile, in characters.
 NARROW, WIDE = 30, 40
-#: Seconds between two lines of progress where there is no terminal.
+#: Seconds between two lines of progress without a terminal.
 LINE_SECONDS = 10.0
 
 
 def width() -> int:
-    """Return how many columns of text there are: those of the terminal, within bounds."""
+    """Return the width of the terminal in characters, within bounds."""
     return min(WIDTH, max(NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns))
 
 
@@ -33,7 +33,7 @@ def say(lines: Sequence[str]) -> None:
 
 
 def note(words: str) -> None:
-    """Print a remark beside the result."""
+    """Print a remark to stderr, apart from the result."""
     print("\n".join(wrapped(f"note: {words}")), file=sys.stderr, flush=True)
 
 
@@ -94,13 +94,13 @@ def _fitted(text: str, room: int) -> str:
 
 
 def announce_compiling() -> None:
-    """Say that the first run takes longer, if this seems to be the first."""
+    """Print that the first run takes longer, if this seems to be the first."""
     if needs_compiling(Path(__file__).parents[1]):
-        print("the first run compiles, which takes a while; later ones do not", file=sys.stderr, flush=True)
+        print("the first run compiles, which takes a while; later runs do not", file=sys.stderr, flush=True)
 
 
 def needs_compiling(package: Path) -> bool:
-    """Tell whether the kernels are probably not compiled yet: numba keeps its results beside them where it can."""
+    """Return whether the kernels are probably not compiled yet, judged by numba's cache."""
     return not any((package / "inference" / "kernels" / "__pycache__").glob("trees*.nbi"))
 
 
@@ -133,7 +133,7 @@ class PlainLines:
         self._last = float("-inf")
 
     def write(self, text: str) -> int:
-        """Pass text on; of the pictures of a bar only some."""
+        """Pass text on, but only some of the updates of a progress bar."""
         if "\r" not in text:
             return self._stream.write(text)
         words = re.sub(r"\|[^|]*\|", ",", text.rsplit("\r", 1)[1]).strip()  # without the bar itself
@@ -150,7 +150,7 @@ class PlainLines:
 
 @contextmanager
 def progress_and_notes() -> Iterator[None]:
-    """Turn bars into lines where there is no terminal, and warnings that are for users into notes, each said once."""
+    """Turn progress bars into lines if there is no terminal, and warnings for users into notes, each printed once."""
     stderr, said = sys.stderr, set()
 
     def show(message, category, filename, lineno, file=None, line=None) -> None:

@@ -38,7 +38,8 @@ def classification_table(
     Returns
     -------
     DataFrame
-        A row per assigned state, a column per true state; the entries sum to the weight of all rows.
+        A row per assigned state, a column per true state. The entries sum to the weight of all rows: their number
+        without weights, and Kish's effective number of rows with sampling weights, which is smaller.
         ``attrs["error"]`` is the share of the weight off the diagonal: how many rows are assigned wrongly, as the model
         expects it.
 

@@ -171,12 +171,12 @@ def information(problem: Problem, coordinates: Coordinates, show_progress: bool 
     rows = [np.empty((0, coordinates.n_parameters))]
     up, down = coordinates.moved(STEP), coordinates.moved(-STEP)
     n_batches = -(-coordinates.n_parameters // BATCH)
-    with problem.threads():
+    with problem.threads() as problem:
         for _ in tqdm(range(n_batches), "information", disable=not show_progress, delay=PROGRESS_DELAY, leave=False):
             gradients = []
             for points in (up, down):
                 tables = np.stack(list(islice(points, BATCH)))
-                _, counts = problem.expected_counts(tables)
+                _, counts = problem.shared_counts(tables)
                 gradients.append(coordinates.gradient(tables, counts))
             rows.append((gradients[1] - gradients[0]) / (2 * STEP))
     matrix = np.concatenate(rows)

@@ -32,6 +32,8 @@ from pgmpy_latent.tables.survey import Design, Survey
 UNIFORM_SHARE = 0.01
 #: Draws without which a bootstrap that was interrupted says nothing.
 FEWEST_DRAWS = 20
+#: Fewer degrees of freedom (clusters less strata) than this make standard errors vague.
+FEW_UNITS = 10
 #: Gain, in nats, from which on tables are said not to be at a maximum.
 NOTABLE_GAIN = 0.1
 #: Rows of tables that account for less than this share of the weight are not known at all.
@@ -93,7 +95,8 @@ def standard_errors(
     Warns
     -----
     UserWarning
-        If probabilities are at the boundary or not identified, or the model is not at a maximum of the likelihood.
+        If probabilities are at the boundary or not identified, the model is not at a maximum of the likelihood, or
+        there are few clusters: fewer than ten more than strata.
 
     Raises
     ------
@@ -127,7 +130,7 @@ def standard_errors(
 
     References
     ----------
-    Louis, T. A. (1982). Finding the observed information matrix when using the EM algorithm. Memo of the Royal
+    Louis, T. A. (1982). Finding the observed information matrix when using the EM algorithm. Journal of the Royal
     Statistical Society B 44, 226-233.
     Binder, D. A. (1983). On the variances of asymptotically normal estimators from complex surveys. International
     Statistical Review 51, 279-292.
@@ -146,6 +149,7 @@ def standard_errors(
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     tree, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
     method = _method_for(data, method)
+    _warn_of_few_units(data.design)
     engine = engine_for(tree, data)
     tables = engine.layout.pack(tree.tables)
     log_likelihood, counts = engine.expected_counts(tables)
@@ -197,6 +201,18 @@ def _method_for(data: CategoricalData, method: str | None) -> str:
             "weights, strata or clusters are not; leave method out, or give 'sandwich' or 'bootstrap'"
         )
     return method
+
+
+def _warn_of_few_units(design: Design | None) -> None:
+    """Warn if so few clusters were drawn that differences between them say little about their variance."""
+    if design is None or design.cluster is None or not 0 < design.degrees_of_freedom < FEW_UNITS:
+        return
+    units = f"{design.n_units:.10g} clusters" + (f" in {design.n_strata} strata" if design.n_strata > 1 else "")
+    warnings.warn(
+        f"standard errors rest on {units}, so few that they are rough and tend to be too small. Draw more clusters; or "
+        "leave cluster out, if rows were drawn one by one.",
+        stacklevel=3,
+    )
 
 
 def _labels(tree: DiscreteModel) -> pd.DataFrame:

@@ -74,7 +74,7 @@ def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float
     """
     moving = tables > STILL
     inverse = np.divide(1.0, tables, where=moving, out=np.zeros_like(tables))
-    _, counts = problem.expected_counts(tables[None])
+    _, counts = problem.engine.expected_counts(tables[None], problem.free, pool=problem.pool)
     metric = problem.engine.layout.row_sums(counts[0] + problem.prior) * inverse
     first = np.where(moving, new - tables, 0.0)
     error, rest, way = np.zeros_like(tables), first, first

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,27 +14,24 @@ from tqdm.auto import tqdm
 
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em.few_rows import warn_of_few_rows
-from pgmpy_latent.em.inputs import encoded_table, given_tables
-from pgmpy_latent.em.resume import KeptEM
-from pgmpy_latent.em.shards import open_shards
-from pgmpy_latent.em.starts import n_rows_of_start, random_memberships, random_tables, uniform_tables
+from pgmpy_latent.em.inputs import RowsInMemory, RowsInShards, encoded_table, given_tables, opened_rows
+from pgmpy_latent.em.resume import EMCheckpoint
+from pgmpy_latent.em.starts import random_memberships, random_tables, uniform_tables
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, StateNameError
-from pgmpy_latent.inference.queries import network_engine
 from pgmpy_latent.model.convert import to_cpds
 from pgmpy_latent.model.network import LatentNetwork, as_tree, by_state, check_one_parent, topological_order
 from pgmpy_latent.model.pgmpy_api import DAG, DiscreteParameterEstimator, TabularCPD
 from pgmpy_latent.model.tree import DiscreteModel
 from pgmpy_latent.operators import canonical_states, marginals
-from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import check_checkpoint
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.fingerprint import fingerprint_of
 from pgmpy_latent.runtime.settings import (
     PROGRESS_DELAY,
     check_n_jobs,
     check_number,
     check_time_limit,
-    evaluations,
     time_left,
 )
 from pgmpy_latent.tables.chunks import MEMORY_LIMIT, ShardedTable
@@ -124,7 +120,7 @@ class EMEstimator(DiscreteParameterEstimator):
         self
         """
         self._check_settings()
-        ends = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        clock = Clock(self.time_limit)
         names, parents, hidden = self._structure(model)
         self._check_state_names(names)
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
@@ -133,27 +129,37 @@ class EMEstimator(DiscreteParameterEstimator):
         )
         # columns are not refused: whoever writes down a network means its nodes
         settled = {*settled_columns(missing, encoded.missing, encoded.columns), *(self.state_names or ())}
-        warn_of_codes(encoded, settled)
+        warn_of_codes(encoded, settled, call=f"{type(self).__name__}(...).fit(model, data, {{}})")
         state_names = self._all_state_names(names, hidden, encoded)
         cards = np.array([len(states) for states in state_names])
-        with one_blas_thread(), self._opened(names, parents, cards, encoded) as (engine, rows_for, digest, n_jobs):
-            kept = self._kept((names, parents, sorted(map(repr, hidden)), state_names), digest, ends)
-            found = kept.found
-            if found is not None:
-                kept.check_found(engine, 0.0 if self.prior is None else float(self.prior))
-            else:
-                starts = self._starts(names, parents, cards, state_names, hidden, rows_for, engine.layout, kept.entropy)
-                found = self._run(engine, starts, n_jobs, kept)
-            latent = [name in hidden for name in names]
-            tables = engine.layout.unpack(found.tables)
-            network = LatentNetwork(names, state_names, parents, latent, tables, encoded.missing)
-            named = self.init_cpds if isinstance(self.init_cpds, Mapping) else ()
-            fitted, shares = self._in_order(network, [n for n in network.latent_names if n not in named], engine)
+        prior = 0.0 if self.prior is None else float(self.prior)
+        with one_blas_thread(), opened_rows(names, parents, cards, encoded, self.n_jobs) as rows:
+            checkpoint = self._checkpoint((names, parents, sorted(map(repr, hidden)), state_names), rows)
+            starts = self._starts(names, parents, cards, state_names, hidden, rows, checkpoint.entropy)
+            checkpoint.check(em.Problem(rows.engine, prior), len(starts))
+            found = checkpoint.found
+            if found is None:
+                with self._progress(clock) as report, checkpoint.resuming:
+                    found = em.fit(
+                        rows.engine,
+                        starts,
+                        prior=prior,
+                        max_iter=int(self.max_iter) + 1,  # evaluations: the first is that of the start itself
+                        atol=float(self.atol),
+                        n_jobs=rows.n_jobs,
+                        retry=True,
+                        position=checkpoint.position,
+                        checkpoint=checkpoint.save,
+                        clock=clock,
+                        report=report,
+                    )
+                checkpoint.finish(found)
+            fitted, shares = self._ordered(names, parents, hidden, state_names, found, encoded, rows)
         self._set_fitted(fitted, found)
         self.weight_kind_, self.n_rows_, self.total_weight_ = encoded.weight_kind, encoded.n_rows, encoded.total_weight
         drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         self.design_ = design_of_fit(data, encoded, drawn)
-        self.stopped_ = ("time_limit" if kept.seconds_left <= 0 else "interrupted") if found.interrupted else None
+        self.stopped_ = ("time_limit" if clock.seconds_left <= 0 else "interrupted") if found.interrupted else None
         self.degenerate_states_ = degenerate_states(fitted, shares)
         self._warn(found)
         warn_of_few_rows(fitted, encoded.total_weight, stacklevel=2)
@@ -171,27 +177,31 @@ class EMEstimator(DiscreteParameterEstimator):
         topological_order(parents, names)  # refuses cycles
         return names, parents, set(model.latents)
 
+    def _checkpoint(self, described: tuple, rows: RowsInMemory | RowsInShards) -> EMCheckpoint:
+        """Return the file of this EM, if it has one."""
+        mark = None if self.checkpoint is None else fingerprint_of(self, repr(described), *rows.digests())
+        return EMCheckpoint(self.checkpoint, mark, np.random.SeedSequence(self.seed).entropy, self.seed is not None)
+
     @contextmanager
-    def _opened(self, names, parents, cards, encoded: CategoricalData | ShardedTable) -> Iterator[tuple]:
-        """Return an engine, the rows that starts with given seeds choose from, what tells them from others, and jobs.
+    def _progress(self, clock: Clock) -> Iterator[Callable[[int, float], None]]:
+        """Show a bar, and yield what moves it on."""
+        with tqdm(disable=not self.show_progress, delay=PROGRESS_DELAY, unit="it", desc="EM", leave=False) as bar:
 
-        Jobs are those that may share the starts.
-        """
-        if isinstance(encoded, CategoricalData):
-            engine = network_engine(names, parents, cards, encoded)
-            yield engine, lambda seeds: (encoded, None), lambda: (encoded.codes, encoded.weights), self.n_jobs
-            return
-        seen = dict(zip(encoded.columns, encoded.seen, strict=True))
-        silent = [node for node, name in enumerate(names) if not seen.get(name, False)]
-        n_rows = n_rows_of_start(cards, silent)
-        threads = parallel.n_threads(self.n_jobs)
-        with open_shards(encoded, names, parents, cards, threads) as shards:  # which the threads share already
-            yield shards.engine, lambda seeds: (shards.starting_rows(seeds, n_rows), silent), shards.digests, 1
+            def report(iteration: int, value: float) -> None:
+                bar.update(iteration - bar.n)
+                bar.set_postfix_str(f"log-likelihood {value:.4f}{time_left(clock.seconds_left)}", refresh=False)
 
-    def _kept(self, described: tuple, arrays: Callable[[], Sequence[np.ndarray]], ends: float) -> KeptEM:
-        """Return what keeps EM in its file, if it has one, and knows when the time is up."""
-        mark = None if self.checkpoint is None else fingerprint_of(self, repr(described), *arrays())
-        return KeptEM(self.checkpoint, mark, np.random.SeedSequence(self.seed).entropy, ends, self.seed is not None)
+            yield report
+
+    def _ordered(
+        self, names, parents, hidden: set, state_names, found: em.Fit, encoded, rows
+    ) -> tuple[DiscreteModel, list[np.ndarray]]:
+        """Return the fitted model with hidden states in order, unless they were named, and the shares of all states."""
+        latent = [name in hidden for name in names]
+        tables = rows.engine.layout.unpack(found.tables)
+        network = LatentNetwork(names, state_names, parents, latent, tables, encoded.missing)
+        named = self.init_cpds if isinstance(self.init_cpds, Mapping) else ()
+        return self._in_order(network, [name for name in network.latent_names if name not in named], rows.engine)
 
     def _in_order(
         self, network: LatentNetwork, nodes: Sequence[Hashable], engine
@@ -280,9 +290,10 @@ class EMEstimator(DiscreteParameterEstimator):
         return isinstance(self.init_cpds, Mapping) and all(name in self.init_cpds for name in names)
 
     def _starts(
-        self, names, parents, cards, state_names, hidden: set, rows_for: Callable, layout, entropy: int
+        self, names, parents, cards, state_names, hidden: set, rows: RowsInMemory | RowsInShards, entropy: int
     ) -> np.ndarray:
         """Return the tables to begin with: (starts, size)."""
+        layout = rows.engine.layout
         nothing_hidden = hidden.isdisjoint(names)
         if self.init_cpds == "uniform" or (nothing_hidden and self.init_cpds is None):
             return uniform_tables(layout)[None]
@@ -290,10 +301,10 @@ class EMEstimator(DiscreteParameterEstimator):
         seeds = [np.random.SeedSequence(entropy, spawn_key=(start,)) for start in range(n_starts)]
         if self.init_cpds == "random":
             return np.stack([random_tables(layout, np.random.default_rng(seed)) for seed in seeds])
-        rows, silent = rows_for(seeds)
-        codes = rows.codes_of(names)
+        some, silent = rows.starting_rows(seeds)
+        codes = some.codes_of(names)
         starts = np.stack(
-            [random_memberships(parents, cards, codes, rows.weights, rows.row_keys, seed, silent) for seed in seeds]
+            [random_memberships(parents, cards, codes, some.weights, some.row_keys, seed, silent) for seed in seeds]
         )
         if isinstance(self.init_cpds, Mapping):
             given = given_tables(self.init_cpds, names, parents, state_names)
@@ -301,28 +312,6 @@ class EMEstimator(DiscreteParameterEstimator):
                 if names[node] in given:
                     view[:] = given[names[node]]
         return starts
-
-    def _run(self, engine, starts: np.ndarray, n_jobs: int | None, kept: KeptEM) -> em.Fit:
-        with tqdm(disable=not self.show_progress, delay=PROGRESS_DELAY, unit="it", desc="EM", leave=False) as bar:
-
-            def report(iteration: int, value: float) -> None:
-                bar.update(iteration - bar.n)
-                bar.set_postfix_str(f"log-likelihood {value:.4f}{time_left(kept.seconds_left)}", refresh=False)
-
-            with kept.going_on:
-                found = em.fit(
-                    engine,
-                    starts,
-                    prior=0.0 if self.prior is None else float(self.prior),
-                    max_iter=evaluations(self.max_iter),
-                    atol=float(self.atol),
-                    n_jobs=n_jobs,
-                    retry=True,
-                    keeper=kept,
-                    report=report,
-                )
-        kept.finish(found)
-        return found
 
     def _set_fitted(self, fitted: DiscreteModel, found: em.Fit) -> None:
         self.state_names_ = {name: list(states) for name, states in zip(fitted.names, fitted.state_names, strict=True)}

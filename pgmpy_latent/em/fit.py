@@ -1,15 +1,15 @@
-"""The one EM of the project. It knows engines and flat tables; no pandas, no pgmpy, no search."""
+"""The one EM of the project: starts, ascent, result. It knows engines and flat tables; no pandas, pgmpy or search."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from pgmpy_latent.em.ascent import Ascent, Fit, StopRule, ascend, same_value
+from pgmpy_latent.em.ascent import Ascent, Fit, Position, StopRule, same_value
 from pgmpy_latent.em.maximum import all_lifted
-from pgmpy_latent.em.sharing import Keeper, Memory, SharedAscent, taken_up
+from pgmpy_latent.em.sharing import Sharing
 from pgmpy_latent.em.step import (
     Problem,
     Runner,
@@ -21,11 +21,13 @@ from pgmpy_latent.em.step import (
     step,
 )
 from pgmpy_latent.exceptions import ImpossibleRowError
+from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.runtime import parallel
+from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 
 __all__ = [
-    "Fit", "Problem", "Runner", "fit", "fit_groups", "log_prior", "m_step", "narrowed_in_groups", "narrowing_stages",
-    "race", "step",
+    "Fit", "Position", "Problem", "Runner", "fit", "fit_groups", "log_prior", "m_step", "narrowed_in_groups",
+    "narrowing_stages", "race", "step",
 ]  # fmt: skip
 
 #: What a zero becomes where a prior asks for something larger.
@@ -35,7 +37,7 @@ WORTH = 5.0
 
 
 def fit(
-    engine,
+    engine: Engine,
     starts: np.ndarray,
     *,
     prior: float | np.ndarray = 0.0,
@@ -50,7 +52,9 @@ def fit(
     retry: bool = False,
     target: float = -np.inf,
     n_jobs: int | None = 1,
-    keeper: Keeper | None = None,
+    position: Position | None = None,
+    checkpoint: Callable[[Position, bool], None] | None = None,
+    clock: Clock | None = None,
     report: Callable[[int, float], None] = lambda iteration, value: None,
 ) -> Fit:
     """Maximise the (penalised) likelihood by EM from many starts.
@@ -102,10 +106,15 @@ def fit(
         Who shares the work, as joblib understands it: threads of this process share starts, and the rows of large
         tables; where joblib was told to use other workers, they get starts that take long. The result does not depend
         on it.
-    keeper : Keeper, optional
-        Is given where EM is, now and then, and may hold an EM that is to go on.
+    position : Position, optional
+        Where an EM with the same starts and options was, as ``checkpoint`` was given it; it goes on from there.
+    checkpoint : callable
+        Called between cycles with the position of all starts, and with whether the time is up.
+    clock : Clock, optional
+        Stops EM at its time limit.
     report : callable
-        Called with iteration and best objective after every iteration.
+        Called with iteration and best objective after every iteration. May raise
+        KeyboardInterrupt or TimeLimitReached to stop: EM then returns its best tables.
 
     Returns
     -------
@@ -123,88 +132,102 @@ def fit(
     if stop not in ("remaining", "last_step"):
         raise ValueError(f"stop is {stop!r}; give 'remaining' or 'last_step'")
     starts = _possible(np.atleast_2d(np.asarray(starts, dtype=np.float64)), engine.layout, prior, free)
-    n_threads, route = parallel.n_threads(n_jobs), StopRule(atol, max_iter, stop, target, accelerate, check)
-    if free is None or np.all(free):
-        problem, frozen = Problem(engine, prior, None, n_threads), None
-    else:
-        frozen_entries = ~np.asarray(free)[engine.layout.table_of_entry]
-        if (starts[:, frozen_entries] != starts[0, frozen_entries]).any():
-            raise ValueError("the starts differ in tables that are not free; give all of them the same")
-        if not np.any(free):
-            raise ValueError("no table is free; there is nothing to fit")
-        frozen = engine.freeze(starts[0], np.asarray(free))
-        starts, whole = frozen.narrow(starts), starts
-        problem = Problem(frozen.engine, frozen.narrow_prior(prior), frozen.free, n_threads)
-    keeper = Memory() if keeper is None else keeper
-    with problem.threads():
-        if keeper.saved is None:
-            shared = SharedAscent(Ascent(problem, starts, route, report), n_jobs, keeper)
+    rule = StopRule(atol, max_iter, stop, target, accelerate, check)
+    problem, starts, widen = _reduced(Problem(engine, prior, free, parallel.n_threads(n_jobs)), starts)
+    retrying = Retry(problem, rule, polish) if retry and stop == "remaining" else None
+    with problem.threads() as problem:
+        if position is None:
+            ascent = Ascent.begin(problem, starts, rule, report)
         else:
-            shared = taken_up(keeper.saved, len(starts), problem, route, report, n_jobs, keeper)
-        found = _climbed(shared, narrowing if keeper.saved is None else None, polish)
-        if retry and not route.by_last_step:
-            found = _retried(found, problem, route, polish, report, _ClockOnly(keeper))
-    return found if frozen is None else _widened(found, frozen, whole[found.best_start], prior)
+            ascent, narrowing = Ascent(problem, rule, position, report), None
+        sharing = Sharing(ascent, n_jobs, clock, checkpoint)
+        while True:
+            interrupted = False
+            try:
+                report(ascent.position.n_iter, ascent.position.highest)
+                if narrowing is not None:
+                    race(ascent, narrowing_stages(len(ascent.position.numbers), narrowing))
+                while not ascent.run(sharing.pause):
+                    sharing.run()
+                if polish and not ascent.position.polished:
+                    ascent.polish()
+                    ascent.run(sharing.pause)
+            except STOP_SIGNALS:
+                interrupted = True
+            found = ascent.result(interrupted)
+            if retrying is None:
+                return widen(found)
+            found, start, rule, polish = retrying.next(found)
+            if start is None:
+                return widen(found)
+            ascent, narrowing = Ascent.begin(problem, start[None], rule, report), None
+            sharing = Sharing(ascent, 1, clock)  # a checkpoint stays at the end of the first ascent
 
 
-def _climbed(shared: SharedAscent, narrowing: float | None, polish: bool) -> Fit:
-    """Take starts to their ends, as far as Ctrl-C allows, and return the best."""
-    climb = shared.climb
-    interrupted = False
-    try:
-        climb.report(climb.n_iter, climb.highest)
-        if narrowing is not None:
-            race(climb, narrowing_stages(len(climb.numbers), narrowing))
-        shared.to_the_top()
-        if polish:
-            if not climb.polished:
-                climb.polish()
-            shared.to_the_top()
-    except KeyboardInterrupt:
-        interrupted = True
-    return shared.finish(interrupted)
+def _reduced(problem: Problem, starts: np.ndarray) -> tuple[Problem, np.ndarray, Callable[[Fit], Fit]]:
+    """Return the problem over the tables that can change, its starts, and what turns its result into the whole's."""
+    engine, free = problem.engine, problem.free
+    if free is None or np.all(free):
+        return replace(problem, free=None), starts, lambda found: found
+    frozen_entries = ~np.asarray(free)[engine.layout.table_of_entry]
+    if (starts[:, frozen_entries] != starts[0, frozen_entries]).any():
+        raise ValueError("the starts differ in tables that are not free; give all of them the same")
+    if not np.any(free):
+        raise ValueError("no table is free; there is nothing to fit")
+    frozen = engine.freeze(starts[0], np.asarray(free))
+
+    def widen(found: Fit) -> Fit:
+        tables = frozen.widen(found.tables, starts[found.best_start])
+        objective = found.log_likelihood + log_prior(tables, problem.prior)
+        shifted = found.final_objectives + (objective - found.objective)
+        return replace(found, tables=tables, objective=objective, final_objectives=shifted)
+
+    part = Problem(frozen.engine, frozen.narrow_prior(problem.prior), frozen.free, problem.n_threads)
+    return part, frozen.narrow(starts), widen
 
 
-@dataclass(frozen=True)
-class _ClockOnly:
-    """A keeper that knows the time limit of another one, and keeps nothing: what was kept is where starts were."""
+class Retry:
+    """Begins again from the best tables with all small entries lifted at once, as long as that helps.
 
-    keeper: Keeper
-    saved = None
+    Several zeros can hold each other in place. Most new ascents lead back to where they came from, so that they are
+    given up early, and polished only if they are higher.
+    """
 
-    @property
-    def seconds_left(self) -> float:
-        return self.keeper.seconds_left
+    def __init__(self, problem: Problem, rule: StopRule, polish: bool):
+        self.problem, self.rule, self.polish = problem, rule, polish
+        self.found: Fit | None = None  # the best so far
+        self.unpolished: Fit | None = None  # higher, and being polished now
 
-    @property
-    def due(self) -> bool:
-        return self.seconds_left <= 0
+    def next(self, ended: Fit) -> tuple[Fit, np.ndarray | None, StopRule, bool]:
+        """Take the end of an ascent; return the best fit so far, and start, stop rule and polish of the next ascent.
 
-    def keep(self, state: dict) -> None:
-        raise KeyboardInterrupt
+        The start is None if there is no further ascent.
+        """
+        best, atol = self.found, self.rule.atol
+        if best is None:
+            self.found = ended
+        elif self.unpolished is not None:
+            self.found, self.unpolished = _higher_fit(best, _higher_fit(self.unpolished, ended, atol), atol), None
+        elif ended.objective <= best.objective + WORTH * atol:
+            return replace(best, interrupted=ended.interrupted), None, self.rule, False
+        elif self.polish and not ended.interrupted:
+            self.unpolished = ended
+            return best, ended.tables, self.rule, True
+        else:
+            self.found = _higher_fit(best, ended, atol)
+        return self._lifted()
 
-
-def _retried(found: Fit, problem: Problem, route: StopRule, polish: bool, report: Callable, keeper: Keeper) -> Fit:
-    """Begin again where small entries are lifted, all at once, as long as it helps."""
-
-    def climbed(start: np.ndarray, route: StopRule, polish: bool) -> Fit:
-        return _climbed(SharedAscent(Ascent(problem, start[None], route, report), 1, keeper), None, polish)
-
-    while found.converged and not found.interrupted:
-        start, least = all_lifted(problem, found.tables), found.objective + WORTH * route.atol
-        if (start == found.tables).all():
-            return found
-        again = climbed(start, replace(route, target=max(route.target, least)), polish=False)  # most lead back
-        if again.objective <= least:
-            return replace(found, interrupted=again.interrupted)
-        if polish and not again.interrupted:
-            again = _higher_fit(again, climbed(again.tables, route, polish), route.atol)
-        found = _higher_fit(found, again, route.atol)
-    return found
+    def _lifted(self) -> tuple[Fit, np.ndarray | None, StopRule, bool]:
+        found = self.found
+        start = all_lifted(self.problem, found.tables)
+        if not found.converged or found.interrupted or (start == found.tables).all():
+            return found, None, self.rule, False
+        least = found.objective + WORTH * self.rule.atol
+        return found, start, replace(self.rule, target=max(self.rule.target, least)), False
 
 
 def _higher_fit(found: Fit, again: Fit, atol: float) -> Fit:
-    """Return a fit whose best start went on to a higher end."""
+    """Return a fit whose best start went on to a higher maximum."""
     ends = found.final_objectives.copy()
     ends[found.best_start] = again.objective
     trace = again.log_likelihoods[again.log_likelihoods > found.log_likelihoods[-1]]
@@ -265,16 +288,16 @@ def fit_groups(
     """
     groups = np.asarray(groups, np.int64)
     starts = _possible(np.asarray(starts, dtype=np.float64), engine.layout, prior, None)
-    climb = Ascent(Problem(engine, prior), starts, StopRule(atol, max_iter), groups=groups)
-    hopeless = np.setdiff1d(groups, climb.groups)
+    ascent = Ascent.begin(Problem(engine, prior), starts, StopRule(atol, max_iter), groups=groups)
+    hopeless = np.setdiff1d(groups, ascent.groups)
     if len(hopeless):
         raise ImpossibleRowError(
             f"some rows of problem {hopeless[0]} have probability zero under all of its starting tables, so EM cannot "
             "begin there. Replace zeros that the data contradicts, or give a prior."
         )
-    race(climb, stages, climb.groups)
-    ascend(climb)
-    tables, objectives = climb.best_of_groups(len(engine.pattern_weights))
+    race(ascent, stages, ascent.groups)
+    ascent.run()
+    tables, objectives = ascent.best_of_groups(len(engine.pattern_weights))
     return tables, objectives - log_prior(tables, prior)
 
 
@@ -287,11 +310,3 @@ def _possible(starts: np.ndarray, layout, prior: float | np.ndarray, free: np.nd
         return starts
     lifted = np.where(zeros, LIFT, starts)
     return np.where(layout.row_sums(zeros.astype(np.float64)) > 0, lifted / layout.row_sums(lifted), starts)
-
-
-def _widened(found: Fit, frozen, start: np.ndarray, prior: float | np.ndarray) -> Fit:
-    """Put what was found in a part of the tables back into the whole."""
-    tables = frozen.widen(found.tables, start)
-    objective = found.log_likelihood + log_prior(tables, prior)
-    shifted = found.final_objectives + (objective - found.objective)
-    return replace(found, tables=tables, objective=objective, final_objectives=shifted)

@@ -2,20 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
 import pandas as pd
 
+from pgmpy_latent.em.shards import Shards, open_shards
+from pgmpy_latent.em.starts import n_rows_of_start
 from pgmpy_latent.exceptions import DataError, InvalidTreeError, StateNameError
+from pgmpy_latent.inference.protocol import Engine
+from pgmpy_latent.inference.queries import network_engine
 from pgmpy_latent.model.convert import aligned_table
 from pgmpy_latent.model.json_format import table_problem
+from pgmpy_latent.runtime import parallel
 from pgmpy_latent.tables.chunks import ShardedTable, comes_in_pieces, encode_or_shard
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing import codes_by_column
 from pgmpy_latent.tables.sources import column_names, opened
 from pgmpy_latent.tables.survey import Survey
+
+
+@dataclass(frozen=True, eq=False)
+class RowsInMemory:
+    """The rows that EM runs on, in memory.
+
+    Attributes
+    ----------
+    engine : Engine
+        Of the network and these rows.
+    n_jobs : int, optional
+        Who shares the starts, as joblib understands it.
+    data : CategoricalData
+    """
+
+    engine: Engine
+    n_jobs: int | None
+    data: CategoricalData
+
+    def starting_rows(self, seeds: Sequence[np.random.SeedSequence]) -> tuple[CategoricalData, list[int] | None]:
+        """Return the rows that starts with these seeds choose from, and the nodes without any known cell, if known."""
+        return self.data, None
+
+    def digests(self) -> Sequence[np.ndarray]:
+        """Return arrays that tell these rows from others."""
+        return self.data.codes, self.data.weights
+
+
+@dataclass(frozen=True, eq=False)
+class RowsInShards:
+    """The same for rows that do not fit into memory; threads or Dask workers share the shards, not the starts."""
+
+    shards: Shards
+    silent: list[int]
+    n_rows: int
+    n_jobs: int = 1
+
+    @property
+    def engine(self) -> Engine:
+        """Of the network and these rows."""
+        return self.shards.engine
+
+    def starting_rows(self, seeds: Sequence[np.random.SeedSequence]) -> tuple[CategoricalData, list[int] | None]:
+        """Return the rows that starts with these seeds choose from, and the nodes without any known cell."""
+        return self.shards.starting_rows(seeds, self.n_rows), self.silent
+
+    def digests(self) -> Sequence[np.ndarray]:
+        """Return arrays that tell these rows from others."""
+        return self.shards.digests()
+
+
+@contextmanager
+def opened_rows(
+    names: Sequence[Hashable], parents, cards: np.ndarray, encoded: CategoricalData | ShardedTable, n_jobs: int | None
+) -> Iterator[RowsInMemory | RowsInShards]:
+    """Yield the rows of a table for a network, held for as long as the block runs."""
+    if isinstance(encoded, CategoricalData):
+        yield RowsInMemory(network_engine(names, parents, cards, encoded), n_jobs, encoded)
+        return
+    seen = dict(zip(encoded.columns, encoded.seen, strict=True))
+    silent = [node for node, name in enumerate(names) if not seen.get(name, False)]
+    with open_shards(encoded, names, parents, cards, parallel.n_threads(n_jobs)) as shards:
+        yield RowsInShards(shards, silent, n_rows_of_start(cards, silent))
 
 
 def encoded_table(

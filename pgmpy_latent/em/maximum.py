@@ -59,7 +59,7 @@ def promised_gains(
     if problem.free_entries is not None:
         small &= problem.free_entries
     seen = np.where(small & (tables < SEEN), SEEN, tables)
-    _, counts = problem.expected_counts(seen, weightings)
+    _, counts = problem.engine.expected_counts(seen, problem.free, weightings, pool=problem.pool)
     counts = counts + problem.prior
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slopes = counts / seen

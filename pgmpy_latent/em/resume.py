@@ -1,130 +1,202 @@
-"""An EM of an estimator, kept in a file on its way, and how much time it has."""
+"""An EM in a checkpoint file: where its starts were, or what it found, checked before it is believed."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 import numpy as np
 
-from pgmpy_latent.em.ascent import Fit
-from pgmpy_latent.em.sharing import check_tables
-from pgmpy_latent.em.step import log_prior
+from pgmpy_latent.em.ascent import PER_START, Fit, Position
+from pgmpy_latent.em.step import Problem, log_prior, step
+from pgmpy_latent.inference.layout import Layout
+from pgmpy_latent.runtime.arrays import ROUNDING
 from pgmpy_latent.runtime.checkpoint import Checkpoint, State, check_number_again
 from pgmpy_latent.runtime.fingerprint import Fingerprint
-from pgmpy_latent.runtime.settings import TimeUp
+
+#: The fields of a position that are single numbers, and their types.
+NUMBERS = {"n_iter": int, "most_iter": int, "cycles": int, "highest": float, "atol": float, "polished": bool,
+           "best_value": float, "reached": bool}  # fmt: skip
 
 
-class KeptEM:
-    """A keeper (:class:`~pgmpy_latent.em.sharing.Keeper`) with a clock, and a file if there is to be one.
+class EMCheckpoint:
+    """The file of one EM; without a path, nothing is read or written.
 
     Parameters
     ----------
     path : path-like, optional
         The file.
     mark : Fingerprint, optional
-        Whose EM it is; needed with a path.
+        Which EM it belongs to; needed with a path.
     entropy : int
         Of the seeds, should EM begin anew.
-    ends : float
-        When the time is up, by ``time.monotonic``.
     seeded : bool
-        Whether somebody gave the seed.
+        Whether the user gave the seed.
 
     Attributes
     ----------
     entropy : int
         Of the seeds: those of the file, if it holds an EM.
-    saved : dict or None
-        Where EM was.
+    position : Position or None
+        Where an unfinished EM was; :meth:`check` must pass before it goes on.
     found : Fit or None
-        What it found, if it had come to its end.
+        What a finished EM found; likewise.
 
     Examples
     --------
-    >>> kept = KeptEM(None, None, 0, ends=float("-inf"))
-    >>> kept.due
-    True
-    >>> try:
-    ...     kept.keep({})
-    ... except TimeUp:
-    ...     print("too late")
-    too late
+    >>> checkpoint = EMCheckpoint(None, None, 0)
+    >>> checkpoint.position is None, checkpoint.found is None
+    (True, True)
     """
 
-    def __init__(self, path, mark: Fingerprint | None, entropy: int, ends: float, seeded: bool = False):
-        self.ends, self.entropy = ends, entropy
-        self.saved, self.found = None, None
+    def __init__(self, path, mark: Fingerprint | None, entropy: int, seeded: bool = False):
+        self.entropy = entropy
+        self.position: Position | None = None
+        self.found: Fit | None = None
         self._file = None if path is None else Checkpoint(path, mark)
-        self._before = None if self._file is None else self._file.take_up(entropy, seeded)
-        if self._before is not None:
-            self.entropy = self._before.entropy
-            state = self._before.state
-            with self._file.checking():
-                if state.finished:
-                    self.found = Fit(**state.memory["fit"])
-                else:
-                    self.saved = dict(state.memory["em"])
-                    for name in ("score", "log_likelihood"):
-                        check_number_again(name, getattr(state, name), self.saved["climb"]["highest"])
+        self._saved = None if self._file is None else self._file.take_up(entropy, seeded)
+        if self._saved is None:
+            return
+        self.entropy = self._saved.entropy
+        state = self._saved.state
+        with self._file.checking():
+            if state.finished:
+                self.found = Fit(**state.memory["fit"])
+            else:
+                self.position = _position(state.memory["em"])
+                for name in ("score", "log_likelihood"):
+                    check_number_again(name, getattr(state, name), self.position.highest)
 
     @property
-    def going_on(self) -> AbstractContextManager:
-        """In which an EM that was taken up goes on: what it stumbles on is said to come from its file."""
-        return nullcontext() if self._before is None else self._file.taken_up()
+    def resuming(self) -> AbstractContextManager:
+        """In which a resumed EM goes on: errors are said to come from its file."""
+        return nullcontext() if self._saved is None else self._file.taken_up()
 
-    def check_found(self, engine, prior: float) -> None:
-        """Raise if what the file says was found is not what the table says.
+    def check(self, problem: Problem, n_starts: int) -> None:
+        """Raise if what the file holds is not what the table says.
 
         Parameters
         ----------
-        engine : engine
-            Of the table.
-        prior : float
-            Pseudo-count of every table entry.
+        problem : Problem
+            What EM maximises.
+        n_starts : int
+            Number of starts.
         """
+        if self._saved is None:
+            return
         with self._file.checking():
-            found, state = self.found, self._before.state
-            check_tables(found.tables, engine.layout)
-            log_likelihood = float(engine.log_likelihood(found.tables))
-            objective = log_likelihood + float(log_prior(found.tables, prior))
-            for name, one, other in (
-                ("log-likelihood", found.log_likelihood, log_likelihood),
-                ("log-likelihood", state.log_likelihood, log_likelihood),
-                ("objective", found.objective, objective),
-                ("score", state.score, objective),
-            ):
-                check_number_again(name, one, other)
-            _check_way(found)
+            if self.position is not None:
+                _check_position(self.position, n_starts, problem)
+            else:
+                self._check_found(problem)
 
-    @property
-    def seconds_left(self) -> float:
-        """Until the time is up."""
-        return self.ends - time.monotonic()
+    def _check_found(self, problem: Problem) -> None:
+        found, state = self.found, self._saved.state
+        check_tables(found.tables, problem.engine.layout)
+        log_likelihood = float(problem.engine.log_likelihood(found.tables))
+        objective = log_likelihood + float(log_prior(found.tables, problem.prior))
+        for name, written, computed in (
+            ("log-likelihood", found.log_likelihood, log_likelihood),
+            ("log-likelihood", state.log_likelihood, log_likelihood),
+            ("objective", found.objective, objective),
+            ("score", state.score, objective),
+        ):
+            check_number_again(name, written, computed)
+        _check_consistent(found)
 
-    @property
-    def due(self) -> bool:
-        """Whether it is time to write, or to stop."""
-        return self.seconds_left <= 0 or (self._file is not None and self._file.due)
-
-    def keep(self, state: dict) -> None:
-        """Write where EM is; raise if its time is up."""
-        up = self.seconds_left <= 0
-        if self._file is not None:
-            highest = float(state["climb"]["highest"])
-            self._file.keep(State(None, highest, highest, state["climb"]["n_iter"], {"em": state}), [], last=up)
-        if up:
-            raise TimeUp
+    def save(self, position: Position, last: bool) -> None:
+        """Write where EM is, if that is cheap by now; the last position in any case."""
+        if self._file is None or not (last or self._file.due):
+            return
+        memory = {"em": {one.name: getattr(position.snapshot(), one.name) for one in fields(Position)}}
+        self._file.keep(State(None, position.highest, position.highest, position.n_iter, memory), [], last=last)
 
     def finish(self, found: Fit) -> None:
-        """Write what was found, unless EM was cut short."""
-        if self._file is not None and not found.interrupted:
+        """Write what was found, unless EM was stopped."""
+        if self._file is not None and self.found is None and not found.interrupted:
             memory = {"fit": asdict(found)}
             self._file.keep(State(None, found.objective, found.log_likelihood, found.n_iter, memory, True), [], True)
 
 
-def _check_way(found: Fit) -> None:
+def _position(written: Mapping) -> Position:
+    """Return the position that a file holds."""
+    position = Position(**written)
+    position.trace = list(position.trace)
+    return position
+
+
+# Checks -------------------------------------------------------------------------------------------
+
+
+def check_tables(tables, layout: Layout) -> None:
+    """Raise if flat tables are not of the size of a layout, or their rows are no probabilities.
+
+    Examples
+    --------
+    >>> check_tables(np.array([0.5, 0.6]), Layout([(1, 2)]))
+    Traceback (most recent call last):
+    ValueError: its tables hold no probabilities
+    """
+    if not isinstance(tables, np.ndarray) or tables.dtype != np.float64 or tables.shape[-1:] != (layout.size,):
+        raise ValueError(f"its tables are not of {layout.size} numbers")
+    if not (tables >= 0).all() or not (np.abs(layout.row_sums(tables) - 1) <= ROUNDING).all():
+        raise ValueError("its tables hold no probabilities")
+
+
+def _check_position(position: Position, n_starts: int, problem: Problem) -> None:
+    """Raise if a position is not what one step from its tables says."""
+    numbers, final = position.numbers, position.final
+    n_here = len(numbers)
+    for name in PER_START:
+        kind, array = "i" if name == "numbers" else "f", getattr(position, name)
+        if array.dtype.kind != kind or len(array) != n_here:
+            raise ValueError(f"its {name!r} of {n_here} starts is no such thing")
+    for name, kind in NUMBERS.items():
+        if type(getattr(position, name)) is not kind:
+            raise ValueError(f"its {name!r} is {getattr(position, name)!r}")
+    if final.shape != (n_starts,) or final.dtype != np.float64 or not set(numbers.tolist()) <= set(range(n_starts)):
+        raise ValueError(f"it does not know where {n_starts} starts are")
+    if not position.n_iter >= 1 or len(set(numbers.tolist())) < n_here or not {*position.best} <= {0}:
+        raise ValueError("it has starts twice, or before their beginning")
+    _check_trace(position, n_starts)
+    if n_here:
+        _check_step(problem, position.before, {name: getattr(position, name) for name in ("logs", "value", "at")})
+    for number, value, tables, converged, remaining in position.best.values():
+        if number not in range(n_starts) or type(converged) is not bool or type(remaining) is not float:
+            raise ValueError("its best start is no such thing")
+        _check_step(problem, tables[None], {"value": np.array([value])})
+
+
+def _check_trace(position: Position, n_starts: int) -> None:
+    """Raise if the log-likelihoods on the way are not those of starts that have come so far."""
+    if len(position.trace) != 1 or not isinstance(position.trace[0], tuple) or len(position.trace[0]) != 2:
+        raise ValueError("its 'trace' is not what EM writes")
+    for numbers, logs in position.trace:
+        good = isinstance(logs, np.ndarray) and logs.dtype == np.float64 and not np.isnan(logs).any()
+        if not good or not _are_starts(numbers, n_starts) or numbers.shape != logs.shape:
+            raise ValueError("its 'trace' is not what EM writes")
+        if np.bincount(numbers).max() > max(position.n_iter, position.most_iter):
+            raise ValueError("its 'trace' has more iterations than there were")
+
+
+def _are_starts(numbers, n_starts: int) -> bool:
+    """Tell whether something is a list of numbers of starts."""
+    if not isinstance(numbers, np.ndarray) or numbers.dtype.kind != "i" or numbers.ndim != 1 or not len(numbers):
+        return False
+    return set(numbers.tolist()) <= set(range(n_starts))
+
+
+def _check_step(problem: Problem, before: np.ndarray, known: Mapping[str, np.ndarray]) -> None:
+    """Raise if a step from some tables does not lead to what is known about it."""
+    check_tables(before, problem.engine.layout)
+    logs, values, at = step(problem, before, None)
+    for name, computed in {"logs": logs, "value": values, "at": at}.items():
+        if name in known and not np.allclose(known[name], computed, rtol=ROUNDING, atol=ROUNDING):
+            raise ValueError(f"its {name!r} is not what a step from its tables gives")
+
+
+def _check_consistent(found: Fit) -> None:
     """Raise if what is said about the way to the best tables contradicts itself."""
     ends, logs = found.final_objectives, found.log_likelihoods
     for values in (ends, logs):

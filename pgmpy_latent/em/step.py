@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from pgmpy_latent.inference.layout import Layout
+from pgmpy_latent.inference.protocol import Engine
 
 
 def m_step(
@@ -70,21 +71,23 @@ class Problem:
 
     Attributes
     ----------
-    engine : engine
-        Offers ``expected_counts`` and ``layout``.
+    engine : Engine
+        Of trees, of networks, or of rows in several places.
     prior : float or array
         Dirichlet pseudo-counts.
     free : bool array, shape (n_tables,), optional
         Tables that may change; all by default.
     n_threads : int
         Threads that share the starts, and the rows of large tables. The result does not depend on it.
+    pool : Executor, optional
+        These threads, while :meth:`threads` keeps them ready.
     """
 
-    engine: object
+    engine: Engine
     prior: float | np.ndarray = 0.0
     free: np.ndarray | None = None
     n_threads: int = 1
-    _pool: list = field(default_factory=list)
+    pool: Executor | None = None
 
     @property
     def free_entries(self) -> np.ndarray | None:
@@ -92,41 +95,31 @@ class Problem:
         return None if self.free is None else np.asarray(self.free)[self.engine.layout.table_of_entry]
 
     @contextmanager
-    def threads(self):
-        """Keep threads ready for as long as the block runs."""
+    def threads(self) -> Iterator[Problem]:
+        """Yield the same problem with its threads ready, for as long as the block runs."""
         if self.n_threads <= 1:
-            yield
+            yield self
             return
         with ThreadPoolExecutor(self.n_threads) as pool:
-            self._pool.append(pool)
-            try:
-                yield
-            finally:
-                self._pool.pop()
+            yield replace(self, pool=pool)
 
     def for_one_thread(self) -> Problem:
-        """Return the same problem for a worker, which can be packed."""
+        """Return the same problem for a worker, which can be pickled."""
         return Problem(self.engine, self.prior, self.free)
 
-    def expected_counts(
-        self, tables: np.ndarray, weightings: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return log-likelihoods and counts of many starts, which the threads share.
+    def shared_counts(self, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return log-likelihoods and counts of many starts, which the threads share if there are any.
 
         Threads that are left over share the rows of the last starts, if the engine is large.
-        ``weightings`` says which of the engine's weightings each start uses; such starts need one thread.
         """
-        if weightings is not None:
-            return self.engine.expected_counts(tables, self.free, weightings)
-        n, is_large = len(tables), getattr(self.engine, "is_large", False)
-        if not self._pool or (n == 1 and not is_large):
+        n, is_large = len(tables), self.engine.is_large
+        if self.pool is None or (n == 1 and not is_large):
             return self.engine.expected_counts(tables, self.free)
-        pool = self._pool[-1]
         alone = n - n % self.n_threads if is_large else n
         parts = np.array_split(tables[:alone], min(self.n_threads, alone)) if alone else []
-        results = list(pool.map(lambda part: self.engine.expected_counts(part, self.free), parts))
+        results = list(self.pool.map(lambda part: self.engine.expected_counts(part, self.free), parts))
         if alone < n:
-            results.append(self.engine.expected_counts(tables[alone:], self.free, pool=pool))
+            results.append(self.engine.expected_counts(tables[alone:], self.free, pool=self.pool))
         return np.concatenate([r[0] for r in results]), np.concatenate([r[1] for r in results])
 
     def normalise(self, tables: np.ndarray, fallback: np.ndarray) -> np.ndarray:
@@ -151,7 +144,10 @@ def step(
     new : array like ``tables``
         The tables after the M-step.
     """
-    log_likelihoods, counts = problem.expected_counts(tables, weightings)
+    if problem.pool is None or weightings is not None:  # starts with weightings of their own need one thread
+        log_likelihoods, counts = problem.engine.expected_counts(tables, problem.free, weightings)
+    else:
+        log_likelihoods, counts = problem.shared_counts(tables)
     objectives = log_likelihoods + log_prior(tables, problem.prior)
     if not np.isfinite(counts).all():
         # a row is so unlikely that what it counts for leaves the range of numbers: as good as impossible

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from math import prod
 
@@ -199,7 +200,16 @@ class NetworkEngine:
         """Return an engine for the same rows with other weights."""
         return NetworkEngine(self.parents, self.cards, self.codes, weights, self.names, self.most_entries)
 
-    def expected_counts(self, tables: np.ndarray, free: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    #: Threads cannot share the rows of one start.
+    is_large = False
+
+    def expected_counts(
+        self,
+        tables: np.ndarray,
+        free: np.ndarray | None = None,
+        weightings: np.ndarray | None = None,
+        pool: Executor | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-likelihood and the expected count of every entry of every table.
 
         Parameters
@@ -208,7 +218,10 @@ class NetworkEngine:
             Parameters.
         free : bool array, shape (n_tables,), optional
             Tables whose counts are wanted; the counts of others are zero.
+        weightings, pool
+            For trees only.
         """
+        assert weightings is None, "a network has one weighting"
         found = [self._expected_counts(one) for one in np.atleast_2d(tables)]
         log_likelihoods, counts = np.array([one[0] for one in found]), np.stack([one[1] for one in found])
         if free is not None:
@@ -250,7 +263,7 @@ class NetworkEngine:
         )  # fmt: skip
         return logs, last
 
-    def log_likelihood(self, tables: np.ndarray) -> np.ndarray:
+    def log_likelihood(self, tables: np.ndarray, weightings: np.ndarray | None = None) -> np.ndarray:
         """Return the log-likelihood alone: a float, or one per start."""
         found = []
         for one in np.atleast_2d(tables):

@@ -367,12 +367,20 @@ class _Compiler:
         """Return the site that makes the lists of patterns shortest, judged by their upper bounds."""
         first = component[0]
         upward, towards = self._orient(first)
-        own = {site: sum(np.log(piece.n_patterns) for piece in self.sites[site].evidence) for site in component}
-        inside = dict(own)
+        inside, width = {}, {}  # logarithms of numbers of patterns, and numbers that the shown states take
+        for site in component:
+            inside[site], width[site] = 0.0, 0
+            for piece in self.sites[site].evidence:
+                n_patterns = piece.n_patterns
+                inside[site] += np.log(n_patterns)
+                if piece.messages is None:
+                    width[site] += n_patterns * piece.n_states
         for site in upward[:-1]:
             inside[towards[site][0]] += inside[site]
         ceiling = np.log(self.n_rows)
-        cost = {first: sum(np.exp(min(ceiling, inside[site])) for site in upward[:-1])}
+        cost = {first: 0.0}
+        for site in upward[:-1]:
+            cost[first] += np.exp(min(ceiling, inside[site]))
         for site in upward[-2::-1]:
             outside = inside[first] - inside[site]
             change = np.exp(min(ceiling, outside)) - np.exp(min(ceiling, inside[site]))
@@ -381,7 +389,7 @@ class _Compiler:
         candidates = [site for site in candidates if self.sites[site].node in preferred] or candidates
         if not candidates:  # two copies: the child receives from the parent
             candidates = [site for site in component if not any(mine for _, _, mine in self.sites[site].links)]
-        narrow = [site for site in candidates if self._width(site) <= WIDEST]
+        narrow = [site for site in candidates if width[site] <= WIDEST]
         candidates = narrow or self._known_parents(component) or candidates
         return min(candidates, key=lambda site: (round(cost[site], 6), not self.sites[site].has_prior, site))
 
@@ -390,11 +398,6 @@ class _Compiler:
         if len(component) > 2:
             return []
         return [site for site in component if not self.sites[site].whole and self.sites[site].links[0][2]]
-
-    def _width(self, site: int) -> int:
-        """Return how many numbers a site takes to hold the states that rows show; as a leaf it would take a table's."""
-        shown = (piece for piece in self.sites[site].evidence if piece.messages is None)
-        return sum(piece.n_patterns * piece.n_states for piece in shown)
 
     def _is_plain_leaf(self, site: int, below: list[int], above: bool) -> bool:
         """Tell whether a site's messages are nothing but the entries of one table."""

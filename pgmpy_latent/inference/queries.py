@@ -16,10 +16,11 @@ from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.tables.columns import in_dtype_of, plain
-from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode
-from pgmpy_latent.tables.missing import Kept
+from pgmpy_latent.tables.columns import as_pandas, in_dtype_of, plain
+from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode, open_source
+from pgmpy_latent.tables.missing import Kept, without_codes
 from pgmpy_latent.tables.survey import Survey, belongs_to, names_column
+from pgmpy_latent.tables.unseen import unknown_cells
 
 #: How many impossible rows a warning names.
 MOST_NAMED = 10
@@ -368,7 +369,8 @@ def most_likely(
 ) -> pd.DataFrame:
     """Return the most likely state of each node given each row, each node by itself. See :func:`posterior`.
 
-    A filled cell is its own most likely state. What a row of probability zero leaves open has none, with a warning.
+    A filled cell is its own most likely state; one whose category the model does not know is predicted from the rest of
+    the row. What a row of probability zero leaves open has none, with a warning.
 
     Examples
     --------
@@ -379,24 +381,24 @@ def most_likely(
     """
     check_is_model(tree)
     names = list(tree.latent_names if nodes is None else nodes)
-    found, impossible, data = _likeliest(tree, X, names, unseen, absent)
+    codes, impossible, data = _likeliest(tree, X, names, unseen, absent)
     if names:
         _warn_of_impossible(impossible, X, data, "their hidden states and gaps stay open")
-    return found
+    return _frame_of_codes(tree, codes, names, index_of(X, data))
 
 
 def _likeliest(
     tree: LatentTree, X, names: list[Hashable], unseen: str, absent: str
-) -> tuple[pd.DataFrame, np.ndarray, CategoricalData]:
-    """Return the table of :func:`most_likely`, which rows are impossible, and the data."""
+) -> tuple[list[np.ndarray], np.ndarray, CategoricalData]:
+    """Return the codes of the most likely states, an array per node, which rows are impossible, and the data."""
     engine, tables, data = _ask(tree, X, None, unseen, absent)
     rows, cells = rows_as_given(data), data.codes_of(names)
-    found: dict[Hashable, pd.Series] = {}
+    found = []
     nodes = [tree.index(name) for name in names]
-    for node, belief, seen in zip(nodes, engine.beliefs(tables, nodes), cells.T, strict=True):
+    for belief, seen in zip(engine.beliefs(tables, nodes), cells.T, strict=True):
         best = np.where(np.isnan(belief).any(axis=1), -1, np.argmax(np.nan_to_num(belief), axis=1))
-        found[tree.names[node]] = decode(np.where(seen >= 0, seen, best)[rows], tree.state_names[node])
-    return _frame(found, index_of(X, data)), _impossible(engine, tables, data), data
+        found.append(np.where(seen >= 0, seen, best)[rows])
+    return found, _impossible(engine, tables, data), data
 
 
 def impute(
@@ -422,8 +424,9 @@ def impute(
     random_state : int or Generator, optional
         For draws.
     unseen : {"missing", "error"}
-        What becomes of categories that the model does not know: filled as gaps are, with a warning, or refused. Values
-        that count as missing under the model are gaps, and filled without one.
+        What becomes of categories that the model does not know: they stay as they are, with a warning, and other cells
+        of the row are filled as if they were missing; or they are refused. Values that count as missing under the model
+        (``tree.missing``) are gaps, and filled.
     absent : {"error", "sum_out"}
         What becomes of columns of the model that the table does not have: an error, or filled as if all of their cells
         were missing, and put last.
@@ -431,9 +434,10 @@ def impute(
     Returns
     -------
     DataFrame
-        The columns of the model under the table's index, as a pandas frame also where the table was none: in the order
-        of the table, and categorical where they are there; the columns of an array are in the model's order. Rows of
-        probability zero keep their gaps, with a warning. Filled cells stay as they are in any row.
+        The table under its index, as a pandas frame also where it was none: all columns in their order, those that the
+        model does not have as they are, and categorical where they are there. Of arrays and CategoricalData, the
+        columns of the model in its order. Rows of probability zero keep their gaps, with a warning. No cell that is
+        filled is changed in any row.
 
     Examples
     --------
@@ -446,17 +450,17 @@ def impute(
         raise ValueError(f"method is {method!r}; give 'most_likely' or 'draw'")
     check_is_model(tree)
     if method == "most_likely":
-        filled, impossible, data = _likeliest(tree, X, list(tree.observed_names), unseen, absent)
+        codes, impossible, data = _likeliest(tree, X, list(tree.observed_names), unseen, absent)
     else:
-        filled, impossible, data = _drawn(tree, X, np.random.default_rng(random_state), unseen, absent)
+        codes, impossible, data = _drawn(tree, X, np.random.default_rng(random_state), unseen, absent)
     _warn_of_impossible(impossible, X, data, "their gaps stay")
-    return _like(X, filled)
+    return _filled(tree, X, codes, data)
 
 
 def _drawn(
     tree: LatentTree, X, rng: np.random.Generator, unseen: str, absent: str
-) -> tuple[pd.DataFrame, np.ndarray, CategoricalData]:
-    """Return the table with its gaps drawn, which rows are impossible, and the data."""
+) -> tuple[list[np.ndarray], np.ndarray, CategoricalData]:
+    """Return the codes of the observed nodes with gaps drawn, which rows are impossible, and the data."""
     data = encode_for(tree, X, unseen=unseen, absent=absent)
     # every row draws for itself, also where rows are equal
     rows = CategoricalData(
@@ -464,8 +468,25 @@ def _drawn(
     )
     engine = engine_for(tree, rows)
     tables = engine.layout.pack(tree.tables)
-    filled = _frame_of_codes(tree, engine.draw(tables, rng), ~tree.latent, index_of(X, data))
-    return filled, _impossible(engine, tables, rows), data
+    codes = engine.draw(tables, rng)
+    return [codes[:, node] for node in np.flatnonzero(~tree.latent)], _impossible(engine, tables, rows), data
+
+
+def _filled(tree: LatentTree, X, codes: list[np.ndarray], data: CategoricalData) -> pd.DataFrame:
+    """Return a table with its gaps filled from codes; categories that the model does not know stay."""
+    source, rows, missing = open_source(X), X.row_index if isinstance(X, CategoricalData) else None, dict(tree.missing)
+    gaps = dict(zip(data.columns, data.has_missing, strict=True))
+    columns = {}
+    for name, filled in zip(tree.observed_names, codes, strict=True):
+        states = tree.state_names[tree.index(name)]
+        if gaps.get(name, False):
+            (column,) = source.read([source.names.index(name)], None)
+            column = without_codes(name, column, missing.get(name, ()), states)
+            unknown, strangers = unknown_cells(column, states)
+            unknown = unknown if rows is None else unknown[rows]
+            filled, states = np.where(unknown >= 0, unknown + len(states), filled), [*states, *strangers]
+        columns[name] = decode(filled, states)
+    return _like(as_pandas(X), columns, index_of(X, data))
 
 
 def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
@@ -498,8 +519,8 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
     if not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
     codes = sample_codes(tree, n, np.random.default_rng(random_state))
-    shown = np.ones(tree.n_nodes, bool) if latents else ~tree.latent
-    return _frame_of_codes(tree, codes, shown, pd.RangeIndex(n))
+    names = tree.names if latents else tree.observed_names
+    return _frame_of_codes(tree, [codes[:, tree.index(name)] for name in names], names, pd.RangeIndex(n))
 
 
 def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -562,26 +583,33 @@ def index_of(X, data: CategoricalData) -> pd.Index:
     return X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(data.n_rows)
 
 
-def _frame_of_codes(tree: LatentTree, codes: np.ndarray, shown: np.ndarray, index: pd.Index) -> pd.DataFrame:
-    nodes = np.flatnonzero(shown)
-    return _frame({tree.names[node]: decode(codes[:, node], tree.state_names[node]) for node in nodes}, index)
+def _frame_of_codes(
+    tree: LatentTree, codes: Sequence[np.ndarray], names: Sequence[Hashable], index: pd.Index
+) -> pd.DataFrame:
+    """Return nodes as columns of their states, given an array of codes per node."""
+    states = (tree.state_names[tree.index(name)] for name in names)
+    return _frame({name: decode(*column) for name, *column in zip(names, codes, states, strict=True)}, index)
 
 
-def _like(X, filled: pd.DataFrame) -> pd.DataFrame:
-    """Return a filled table with the order of columns, and the categorical types, of the one that was given."""
+def _like(X, filled: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame:
+    """Return filled columns in place of those of a frame, in its categorical types; columns that it lacks come last."""
     if not isinstance(X, pd.DataFrame):
-        return filled
-    given = {plain(name): at for at, name in enumerate(X.columns)}
-    columns = {}
-    for at in sorted(range(filled.shape[1]), key=lambda at: given.get(filled.columns[at], len(given))):
-        name, column = filled.columns[at], filled.iloc[:, at].reset_index(drop=True)
-        columns[name] = in_dtype_of(column, X.dtypes.iloc[given[name]]) if name in given else column
-    return _frame(columns, X.index)
+        return _frame(filled, index)
+    lacking = {name: column for name, column in filled.items() if name not in set(map(plain, X.columns))}
+    columns = []
+    for at, name in enumerate(map(plain, X.columns)):
+        column = X.iloc[:, at].reset_index(drop=True)
+        columns.append(in_dtype_of(filled[name], column.dtype) if name in filled else column)
+    return _frame_of_columns([*X.columns, *lacking], [*columns, *lacking.values()], index)
 
 
 def _frame(columns: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame:
-    frame = pd.DataFrame(dict(enumerate(columns.values())), index=pd.RangeIndex(len(index)))
-    frame.columns = pd.Index(list(columns), tupleize_cols=False)  # a name may be a tuple
+    return _frame_of_columns(list(columns), list(columns.values()), index)
+
+
+def _frame_of_columns(names: Sequence[Hashable], columns: Sequence[pd.Series], index: pd.Index) -> pd.DataFrame:
+    frame = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(len(index)))
+    frame.columns = pd.Index(list(names), tupleize_cols=False)  # a name may be a tuple
     frame.index = index
     return frame
 

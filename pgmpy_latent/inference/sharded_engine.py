@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 
 import numpy as np
 
@@ -41,14 +42,23 @@ class ShardedEngine:
         self.layout = layout
         self.weights = np.asarray(weights, dtype=np.float64)
 
+    #: Workers share the shards, so that threads need not share the rows of one start.
+    is_large = False
+
     def expected_counts(
-        self, tables: np.ndarray, free: np.ndarray | None = None
-    ) -> tuple[np.ndarray | float, np.ndarray]:
+        self,
+        tables: np.ndarray,
+        free: np.ndarray | None = None,
+        weightings: np.ndarray | None = None,
+        pool: Executor | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-likelihood and the expected count of every entry of every table, as any engine does."""
+        assert weightings is None, "rows in shards have one weighting"
         return _added(self.each(_counts, tables, free))
 
-    def log_likelihood(self, tables: np.ndarray) -> np.ndarray | float:
+    def log_likelihood(self, tables: np.ndarray, weightings: np.ndarray | None = None) -> np.ndarray:
         """Return the log-likelihood alone: a float, or one per start."""
+        assert weightings is None, "rows in shards have one weighting"
         (total,) = _added(self.each(_log_likelihood, tables))
         return total
 

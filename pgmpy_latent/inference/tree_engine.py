@@ -165,7 +165,7 @@ class TreeEngine:
         """The way up and the way down, in segments."""
         return divided(self.plan, self.site_step, self.site_base)
 
-    @property
+    @cached_property
     def is_large(self) -> bool:
         """Whether threads can share the rows of one start."""
         return max(map(len, self._ways)) > 1
@@ -366,13 +366,10 @@ class TreeEngine:
         return wanted
 
     def _workspace(self) -> tuple[np.ndarray, ...]:
-        """Return arrays for messages, their mass, exponents, and whether sites have any; threads never share them."""
-        try:
-            return self._spare_workspaces.pop()
-        except IndexError:
-            entries, slots = int(self.site_base[-1]), int(self.plan.site_slots[-1])
-            scaled = np.empty(len(self.plan.sites), dtype=np.bool_)
-            return _aligned(entries), _aligned(entries), np.empty(slots, dtype=np.int32), scaled
+        """Return new arrays for messages, their mass, exponents, and whether sites have any."""
+        entries, slots = int(self.site_base[-1]), int(self.plan.site_slots[-1])
+        scaled = np.empty(len(self.plan.sites), dtype=np.bool_)
+        return _aligned(entries), _aligned(entries), np.empty(slots, dtype=np.int32), scaled
 
     def _run(
         self, tables, *, backward=False, keep_logs=False, wanted=None, muted=None, workspace=None, weightings=None,
@@ -386,27 +383,38 @@ class TreeEngine:
         log_likelihoods = np.empty(starts)
         pattern_logs = np.empty((starts if keep_logs else 1, self.pattern_weights.shape[1] if keep_logs else 0))
         weightings = np.zeros(starts, np.int64) if weightings is None else np.asarray(weightings, np.int64)
-        own = self._workspace() if workspace is None else workspace
-
-        def run(span, which, counts, logs, scaled, target, target_firsts):
-            up, mass, exponents, _ = own
-            _kernel()(
-                self._ops, span, self.plan.low, self.plan.high, self.plan.firsts, self.site_card, self.site_step,
-                self.site_base, self.plan.site_slots, self.site_prior, self.layout.offsets, self.plan.soft,
-                self.pattern_weights, weightings[which], tables[which],
-                self._everything_wanted if wanted is None else wanted,
-                self._nothing_muted if muted is None else muted,
-                counts, logs, pattern_logs[which] if keep_logs else pattern_logs, keep_logs, backward, up, mass,
-                exponents, scaled, target, target_firsts,
-            )  # fmt: skip
-
+        own = workspace
+        if own is None:
+            try:
+                own = self._spare_workspaces.pop()  # threads never share them
+            except IndexError:
+                own = self._workspace()
+        up, mass, exponents, scaled = own
+        rows = (
+            self.plan.low, self.plan.high, self.plan.firsts, self.site_card, self.site_step, self.site_base,
+            self.plan.site_slots, self.site_prior, self.layout.offsets, self.plan.soft, self.pattern_weights,
+        )  # fmt: skip
+        which_ops = (
+            self._everything_wanted if wanted is None else wanted, self._nothing_muted if muted is None else muted,
+        )  # fmt: skip
         if muted is None and self.is_large:
+
+            def run(span, which, counts, logs, scaled, target, target_firsts):
+                _kernel()(
+                    self._ops, span, *rows, weightings[which], tables[which], *which_ops, counts, logs,
+                    pattern_logs[which] if keep_logs else pattern_logs, keep_logs, backward, up, mass, exponents,
+                    scaled, target, target_firsts,
+                )  # fmt: skip
+
             for at in range(starts):
                 which = slice(at, at + 1)
                 parts = Parts(partial(run, which=which), self.plan.firsts, own, backward, pool)
                 log_likelihoods[at] = parts.run(*self._ways, counts[which])
         else:
-            run(self._whole, slice(None), counts, log_likelihoods, own[3], own[1], self.plan.firsts)
+            _kernel()(
+                self._ops, self._whole, *rows, weightings, tables, *which_ops, counts, log_likelihoods, pattern_logs,
+                keep_logs, backward, up, mass, exponents, scaled, mass, self.plan.firsts,
+            )  # fmt: skip
         if workspace is None:
             self._spare_workspaces.append(own)
         return log_likelihoods + self.constants[weightings], counts, pattern_logs

@@ -417,12 +417,13 @@ class RowWalk:
 
     def _without_prior(self, node: int, index: np.ndarray, messages: np.ndarray, has_prior: bool) -> Evidence:
         if has_prior:  # where a state is impossible, anything may stand
-            prior = self._marginals[node]
+            prior = self.marginals[node]
             messages = np.divide(messages, prior, out=np.zeros_like(messages), where=prior > 0)
         return Evidence(index, messages.shape[1], _scaled_to_one(messages))
 
     @cached_property
-    def _marginals(self) -> list[np.ndarray]:
+    def marginals(self) -> list[np.ndarray]:
+        """P(node) for every node."""
         found: list[np.ndarray] = [np.empty(0)] * len(self.plan.parents)
         for node in parents_first(self.plan.parents):
             above = self.plan.parents[node]

@@ -30,7 +30,7 @@ from pgmpy_latent.runtime.settings import one_of, stopped_words
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing import Kept, settled_columns
-from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes
+from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_numbers
 from pgmpy_latent.tables.survey import Survey, design_of_fit
 
 #: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
@@ -151,7 +151,9 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         """Refuse columns that can hardly be meant as categories, and point out values that may stand for missing."""
         used = self._columns_in_use(data)
         allowed = False if allow_many_states is None else allow_many_states
-        refuse_unsuitable(data, allowed, [name for name in used if name not in known])
+        unknown = [name for name in used if name not in known]
+        refuse_unsuitable(data, allowed, unknown)
+        warn_of_many_numbers(data, allowed, unknown, stacklevel=4)  # the line that calls fit
         aside = [name for name in data.columns if name not in used]
         settled = {*settled_columns(missing, data.missing, data.columns), *known, *aside}
         warn_of_codes(data, settled, stacklevel=4)  # the line that calls fit
@@ -338,7 +340,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
         known = {name: states[name] for name in self._columns}
         options = {"state_names": known, "unseen": self._unseen, "columns": self._columns}
-        options["missing"] = dict(self.tree_.missing) or None
+        options["missing"] = Kept(None, dict(self.tree_.missing)) if self.tree_.missing else None
         drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         kind = self.weight_kind_ if weight_kind is None and sample_weight is not None else weight_kind
         if comes_in_pieces(X):

@@ -288,8 +288,9 @@ class FittedModel(TransformerMixin):
         Returns
         -------
         DataFrame
-            The columns of ``fit``, rows those of ``X`` under its index; columns of a frame are in its order, and
-            categorical where they are there.
+            All columns of a frame in its order, under its index, and categorical where they are there; of an array, the
+            columns of ``fit``. Cells that are filled stay as they are, also those whose category the model does not
+            know.
 
         Examples
         --------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
@@ -21,7 +21,8 @@ from pgmpy_latent.em import fit as em
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.checkpoint import State, check_number_again
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, TimeUp, time_left
+from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
 
 #: Share of a time limit that is kept for the last EM: a search that is not over by then ends, and its model is fitted.
 LAST_SHARE = 0.1
@@ -126,6 +127,8 @@ class Search:
         Written before the bar.
     checkpoint : Checkpoint, optional
         Is given every new state with the history so far, and may hold a search that is to go on.
+    outer_clock : Clock, optional
+        Of a computation that this search is part of, and that may be cancelled.
 
     Examples
     --------
@@ -148,6 +151,7 @@ class Search:
         show_progress: bool = False,
         title: str = "search",
         checkpoint=None,
+        outer_clock: Clock | None = None,
     ):
         self.settings = settings
         self.entropy = np.random.SeedSequence(random_state).entropy
@@ -159,10 +163,8 @@ class Search:
         self.saved = None if checkpoint is None else checkpoint.take_up(self.entropy, random_state is not None)
         if self.saved is not None:
             self.entropy = self.saved.entropy
-        self.began = time.perf_counter()
-        self.over = np.inf if time_limit is None else self.began + time_limit
-        self.ends = np.inf if time_limit is None else self.began + (1 - LAST_SHARE) * time_limit
-        self.stopped: str | None = None
+        is_watched = checkpoint is not None or show_progress
+        self.clock = Clock(time_limit, LAST_SHARE, self._between_checks if is_watched else None, outer_clock)
         self.remaining_gain = 0.0
         self._bar = tqdm(disable=True)
 
@@ -171,31 +173,33 @@ class Search:
         """How many candidates are worked on at once."""
         return parallel.n_workers(self.n_jobs)
 
-    def __getstate__(self) -> dict:
-        """Return what a worker needs; it keeps no file, and its clock may be another one."""
-        own = {**vars(self), "checkpoint": None, "saved": None, "show_progress": False}
-        del own["_bar"], own["began"]
-        for name in ("ends", "over"):
-            own[name] = own[name] - time.perf_counter() + time.time()
-        return own
+    @property
+    def stopped(self) -> str | None:
+        """Why the search stopped early: ``"time_limit"``, ``"interrupted"``, or None."""
+        return self.clock.stopped
 
-    def __setstate__(self, own: dict) -> None:
-        now = time.perf_counter()
-        clock = {name: own[name] - time.time() + now for name in ("ends", "over")}
-        vars(self).update(own, began=now, _bar=tqdm(disable=True), **clock)
+    def __getstate__(self) -> dict:
+        """Return what a worker needs: it works alone, and keeps no file."""
+        alone = {"n_jobs": 1, "checkpoint": None, "saved": None, "show_progress": False}
+        return {**{name: value for name, value in vars(self).items() if name != "_bar"}, **alone}
+
+    def __setstate__(self, state: dict) -> None:
+        vars(self).update(state, _bar=tqdm(disable=True))
 
     def seed(self, *key: int) -> np.random.SeedSequence:
         """Return the seed of a step, a candidate, and whatever else tells draws apart."""
         return np.random.SeedSequence(self.entropy, spawn_key=key)
 
     def tick(self, iteration: int = 0, value: float = 0.0) -> None:
-        """Raise TimeUp when the time is up; EM calls this after every iteration."""
+        """Raise TimeLimitReached when the time is up; EM calls this after every iteration."""
+        self.clock.check()
+
+    def _between_checks(self) -> None:
+        """Write the checkpoint if it is due, and let the bar show that time passes."""
         if self.checkpoint is not None:
             self.checkpoint.tend()
-        if time.perf_counter() > self.ends or parallel.abandoned():
-            raise TimeUp
         if threading.current_thread() is threading.main_thread():
-            self._redraw()  # the clock goes on while EM does
+            self._redraw()
 
     def fit(self, engine, starts: np.ndarray, *, first: bool = False, **options) -> em.Fit:
         """Run EM with the settings of this search: those for candidates, unless options say otherwise.
@@ -220,19 +224,15 @@ class Search:
         if found.interrupted:
             self.note_interrupt()
             if not first:
-                raise KeyboardInterrupt
+                raise self.clock.stop_signal()
         return found
 
     def map(self, function: Callable, items: Sequence) -> list:
-        """Apply a function to independent candidates; the workers share them, the order stays.
+        """Apply a function to independent candidates that the workers share; results come in the order of the items.
 
-        What it belongs to must be picklable, for workers that are no threads.
+        With process workers, the object that a method is bound to must be picklable.
         """
-        return parallel.mapped(function, items, self.n_jobs, self.tick)
-
-    def map_in_stages(self, function: Callable, stages: Iterable[Sequence]) -> list[list]:
-        """Apply a function to candidates of several stages; some are made while processes work on those before."""
-        return parallel.mapped_in_stages(function, stages, self.n_jobs, self.tick)
+        return parallel.mapped(function, items, self.n_jobs, self.clock)
 
     @property
     def going_on(self) -> AbstractContextManager:
@@ -267,7 +267,7 @@ class Search:
             with self.checkpoint.checking():
                 _check_end(state, history)
                 check(state)
-            self.began -= history[-1]["seconds"]  # the clock goes on where it was; the time limit is that of this run
+            self.clock.earlier = history[-1]["seconds"]  # the time limit is that of this run
         whole = self.stopped is None
         with (
             tqdm(
@@ -286,14 +286,14 @@ class Search:
                     if taken.operator is not None:
                         history.append(self._entry(state, taken.operator, taken.target))
                     n_accepted = len(taken.entries) + (taken.operator is not None)
-                    last = history[-1]["operator"]
+                    last, phase = history[-1]["operator"], phase_of(state)
                     self.show(
-                        f"{state.memory['phase']} (last: {last})" if "phase" in state.memory else last,
+                        last if phase is None else f"{phase} (last: {last})",
                         state,
                         n_accepted,
                     )
-            except KeyboardInterrupt:
-                self.note_interrupt()
+            except STOP_SIGNALS as stop:
+                self.note_interrupt(stop)
         if whole:
             self._save(state, history, last=True)
         elif self.checkpoint is not None:  # a search that is taken up again takes the step that was cut short anew
@@ -317,11 +317,10 @@ class Search:
 
         Its file does not know, so that the search can go on from there.
         """
-        self.use_rest()
+        self.clock.use_reserve()
         try:
             taken = finish(state)
-        except KeyboardInterrupt:
-            self.note_interrupt()
+        except STOP_SIGNALS:
             return state, history
         new = taken.state
         now = self.entry(new.step, "", None, new.score, new.log_likelihood, new.tree.n_parameters)
@@ -335,17 +334,9 @@ class Search:
             state = State(outcome.tree, outcome.score, outcome.log_likelihood, step, memory, True)
             self.checkpoint.keep(state, outcome.history, last=True)
 
-    def use_rest(self) -> None:
-        """Let the clock run to the end of the time limit: what was kept for the last EM may be used."""
-        self.ends = self.over
-
-    def note_interrupt(self) -> None:
-        """End the search after this step: the time is up, or Ctrl-C was pressed. What came first is the reason.
-
-        Threads that nobody waits for any more come here later, when the clock runs to the end of the limit.
-        """
-        if self.stopped is None:
-            self.stopped = "time_limit" if time.perf_counter() > self.ends else "interrupted"
+    def note_interrupt(self, stop: BaseException | None = None) -> None:
+        """End the search after this step; see :meth:`~pgmpy_latent.runtime.clock.Clock.note_stop`."""
+        self.clock.note_stop(stop)
 
     def _save(self, state: State, history: list[dict], last: bool = False) -> None:
         known = self.saved is not None and state is self.saved.state  # the file holds it, and stays as it is
@@ -364,14 +355,14 @@ class Search:
             "score": score,
             "log_likelihood": log_likelihood,
             "n_parameters": n,
-            "seconds": time.perf_counter() - self.began,
+            "seconds": self.clock.elapsed,
         }
 
     def show(self, words: str, state: State, n_accepted: int = 0) -> None:
         """Write where the search is behind the bar, and move the bar on by the steps that were accepted."""
         states = state.tree.cards[state.tree.latent].tolist()
         sizes = states[0] if len(states) == 1 else states if len(states) <= 12 else f"{sum(states)} in {len(states)}"
-        left = time_left(self.over - time.perf_counter())
+        left = time_left(self.clock.seconds_left)
         self._bar.set_postfix_str(f"{words}: score {state.score:.1f}, states {sizes}{left}", refresh=False)
         self._bar.update(n_accepted)
         if not n_accepted:
@@ -383,6 +374,12 @@ class Search:
         if not bar.disable and now > bar.start_t + bar.delay and now > bar.last_print_t + bar.mininterval:
             bar.last_print_t = now
             bar.refresh()
+
+
+def phase_of(state: State) -> str | None:
+    """Return what the policy of a search does next, if its memory says so."""
+    memory = state.memory
+    return memory.get("phase") if isinstance(memory, dict) else getattr(memory, "phase", None)
 
 
 def _check_end(state: State, history: list[dict]) -> None:

@@ -15,6 +15,7 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.presets import SearchTuning
 from pgmpy_latent.runtime.checkpoint import Checkpoint, check_checkpoint
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.configured import settings_in_force
 from pgmpy_latent.runtime.fingerprint import fingerprint
 from pgmpy_latent.runtime.settings import evaluations, number, whole_seed
@@ -36,6 +37,8 @@ class SearchSettings:
         "checkpoint": lambda name, value: check_checkpoint(value),
     }
     _default_tuning: ClassVar[SearchTuning] = SearchTuning()
+    #: Clock of a computation that this learner is part of: if that is cancelled, its search ends.
+    _outer_clock: Clock | None = None
 
     def _search(self, data: CategoricalData) -> Search:
         path = getattr(self, "checkpoint", None)
@@ -57,6 +60,7 @@ class SearchSettings:
             show_progress=self.show_progress,
             title=type(self).__name__,
             checkpoint=checkpoint,
+            outer_clock=self._outer_clock,
         )
         if search.saved is not None and search.saved.state.tree is not None and not checkpoint.mark.is_given_a_model:
             with checkpoint.checking():
@@ -92,6 +96,7 @@ def learned_for(host, learner, data: CategoricalData, search: Search):
         learner.set_params(show_progress=host.show_progress)
     if search.checkpoint is not None and settings.get("checkpoint", 0) is None:
         learner.set_params(checkpoint=search.checkpoint.beside("start"))
+    learner._outer_clock = search.clock
     learner._check_settings()
     outcome = learner._learn(data)
     if outcome.stopped == "interrupted":

@@ -360,6 +360,9 @@ def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str 
     if isinstance(model, (LatentTree, LatentNetwork)):
         text = model_text(model)
     else:
+        for attribute in ("tree_", "network_"):
+            if hasattr(model, attribute):
+                raise TypeError(f"expected a model, got a {type(model).__name__}; save its {attribute}")
         nodes = _nodes_of_network(model)  # also says what is expected, should the model be neither
         text = to_text("network", nodes, model.name if isinstance(model.name, str) else "")
     write_whole(path, text.encode())

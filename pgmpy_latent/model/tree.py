@@ -23,7 +23,7 @@ def child_lists(parent: np.ndarray) -> tuple[tuple[int, ...], ...]:
     >>> child_lists(np.array([2, 2, -1]))
     ((), (), (0, 1))
     """
-    children: list[list[int]] = [[] for _ in parent]
+    children: list[list[int]] = list(map(list, [()] * len(parent)))
     for node, above in enumerate(parent):
         if above >= 0:
             children[above].append(node)

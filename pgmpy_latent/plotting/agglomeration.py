@@ -70,7 +70,7 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
 
 
 class _MergeTree:
-    """The last merges, and the states that they begin with."""
+    """The last merges, and the states before them."""
 
     def __init__(self, merges: pd.DataFrame, n_first: int, n_leaves: int):
         self.parts = {node: (node,) for node in range(n_first)}
@@ -94,7 +94,7 @@ class _MergeTree:
         return found
 
     def alive_at(self, n_states: int) -> set[int]:
-        """Return the nodes that are states when so many are left."""
+        """Return the nodes that are states when the given number is left."""
         alive = set(range(self._n_first))
         for row in self._every.iloc[: self._n_first - n_states].itertuples():
             alive = alive - {row.left, row.right} | {row.new}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-#: Most characters of a label.
+#: Maximum length of a label in characters.
 LABEL = 48
-#: How much wider a text may come out than its font says, where letters are fitted to the pixels of a screen.
+#: Factor by which rendered text may be wider than its font metrics, because of hinting.
 HINTING = 1.05
-#: Colours that can be told apart by everybody (Okabe and Ito), the first for whatever is hidden.
+#: Colours for all kinds of colour vision (Okabe and Ito); the first is for hidden variables.
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, BLACK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#000000"
 
 
 def pyplot():
-    """Return matplotlib's pyplot, which is loaded late; raise with the remedy if there is none."""
+    """Import and return matplotlib's pyplot; raise with the remedy if it is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -63,7 +63,7 @@ def axes_size(ax) -> tuple[float, float]:
 
 
 def lighten(ax) -> None:
-    """Take away what says nothing."""
+    """Hide the frame above and on the right, and draw a light grid."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="0.92", lw=0.8)
     ax.set_axisbelow(True)

@@ -72,7 +72,7 @@ def plot_classifier(classifier, component: int | None = None, *, ax=None):
 
 
 def _standard_loadings(classifier, component: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return loadings in standard deviations of the attributes, and which of them there are."""
+    """Return loadings in standard deviations of the attributes, and which of them exist."""
     prior = classifier.class_prior_
     shares = prior @ classifier.component_weights_
     if component is not None:

@@ -19,18 +19,18 @@ from pgmpy_latent.tables.survey import Survey
 
 #: Size of labels in points.
 LABEL_SIZE = 8.0
-#: Most characters of a column's name beside a heat map.
+#: Maximum length of a column's name beside a heat map, in characters.
 SHORT = 28
 #: Width and height of a cell of two partitions, in inches.
 CELL = (0.62, 0.4)
-#: Which share of the rows drawn from a model counts as unusual, and how many are drawn at least.
+#: Share of the rows drawn from a model that counts as unusual, and minimum number of rows drawn.
 UNUSUAL, FEWEST_DRAWN = 0.01, 2000
-#: Seed of those draws: two pictures of the same rows are the same.
+#: Seed of those draws, so that two plots of the same rows are the same.
 SEED = 0
 
 
 def plot_residuals(table: pd.DataFrame, *, n_columns: int = 30, ax=None):
-    """Draw how far pairs of columns are from what a model says of them, as a heat map.
+    """Draw how badly a model fits each pair of columns, as a heat map.
 
     A square is as dark as Pearson's X² of the pair is large, per degree of freedom; about 1 is what chance gives. Pairs
     that differ significantly (adjusted p-value below 0.05) have a dot. Columns of the pairs that stand out most come
@@ -270,7 +270,7 @@ def _row_values(model: DiscreteModel, data: CategoricalData) -> np.ndarray:
 
 
 def _drawn_values(model: DiscreteModel, data: CategoricalData) -> np.ndarray:
-    """Return the log-likelihoods of rows drawn from a model, with the gaps of rows of a table."""
+    """Return the log-likelihoods of rows drawn from a model, with the missing cells of rows of a table."""
     number = max(FEWEST_DRAWN, data.n_rows)
     rng = np.random.default_rng(SEED)
     drawn = sample_codes(model, number, rng)[:, [model.index(name) for name in data.columns]]

@@ -1,4 +1,4 @@
-"""The tree of whatever a picture was asked of."""
+"""The tree of a model or learner that is to be drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the nodes of a tree stand in its picture: an outline from left to right, folded where it would be too long."""
+"""The layout of a tree: an outline from left to right, folded if it would be too long."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pgmpy_latent.diagnostics.explain import counted, is_leaf
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.plotting.axes import as_label
 
-#: Most rows of a picture in which every column has one; above, columns are counted and subtrees are folded.
+#: Maximum number of rows if every column has one; with more, columns are counted and subtrees are folded.
 MOST_ROWS = 160
-#: Most rows of a picture that is folded.
+#: Maximum number of rows of a folded picture.
 FOLDED_ROWS = 60
-#: How many columns a folded row names.
+#: Number of columns that a folded row names.
 NAMED = 4
-#: Most characters of a name inside a box.
+#: Maximum length of a name inside a box, in characters.
 BOX_LABEL = 24
 #: Rows left free between the trees of a forest.
 BETWEEN_TREES = 0.5
-#: What an entry can be: a hidden variable, a column on which something hangs, a column, or words about several nodes.
+#: Kinds of entries: a hidden variable, a column with children, a column, or a note about several nodes.
 HIDDEN, INNER, COLUMN, NOTE = "hidden", "inner", "column", "note"
 
 
@@ -49,7 +49,7 @@ class Entry:
 
 
 def outlined(tree: LatentTree, strength: np.ndarray, most_rows: int = MOST_ROWS) -> tuple[list[Entry], bool]:
-    """Return the entries of a picture, each before what hangs on it, and whether the picture is folded.
+    """Return the entries of a picture, parents before children, and whether the picture is folded.
 
     Columns come before the subtrees that hang on the same node, and in both the strongest edges come first. If there
     are more rows than allowed, the columns of a node become one note that counts them and names the first, and small
@@ -101,12 +101,12 @@ class _Outline:
         return found
 
     def _parts(self, node: int) -> tuple[list[int], list[int]]:
-        """Return the children on which nothing hangs, and the others."""
+        """Return the children without children, and the others."""
         leaves = [child for child in self.children[node] if is_leaf(self.tree, child)]
         return leaves, [child for child in self.children[node] if not is_leaf(self.tree, child)]
 
     def _opened(self) -> set[int]:
-        """Return the nodes whose subtrees are shown: those with most columns, as long as there are rows."""
+        """Return the nodes whose subtrees are shown: those with most columns, as long as rows are left."""
         waiting = [(-self.n_columns[node], node) for node in self.trees]
         heapq.heapify(waiting)
         n_rows, found = len(waiting), set()
@@ -121,7 +121,7 @@ class _Outline:
         return found
 
     def entries(self) -> tuple[list[Entry], bool]:
-        """Return what is drawn."""
+        """Return the entries to draw."""
         found: list[Entry] = []
         ahead = [(node, -1) for node in reversed(self.trees)]  # a stack, as trees can be deeper than recursion
         while ahead:
@@ -177,7 +177,7 @@ class _Outline:
 
 @dataclass(frozen=True)
 class Places:
-    """Where entries stand: x in inches, with the width of their text; y in rows, from the top."""
+    """Positions of entries: x in inches, with the width of their text; y in rows, from the top."""
 
     x: np.ndarray
     y: np.ndarray

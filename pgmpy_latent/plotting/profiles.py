@@ -14,9 +14,9 @@ from pgmpy_latent.plotting.axes import as_label, axes_size, new_axes, pyplot, te
 from pgmpy_latent.plotting.models import tree_of
 from pgmpy_latent.tables.dependence import DECIMALS, block_information
 
-#: Inches from column to column; least and most of all bars of a row together.
+#: Inches from column to column; minimum and maximum width of all bars of a row together.
 ROW, NARROWEST, WIDEST = 0.56, 8.5, 13.0
-#: Inches that a class has at least, if there is room.
+#: Minimum width of a class in inches, if there is room.
 CLASS_WIDTH = 1.3
 #: Space between classes, as a share of a bar.
 SPACE = 0.06
@@ -24,9 +24,9 @@ SPACE = 0.06
 SIZE, SHARE_SIZE = 9.0, 7.5
 #: Height of a bar, and how far its heading stands above, in rows.
 BAR, HEADING = 0.42, 0.38
-#: How bright red, green and blue look.
+#: Perceived brightness of red, green and blue.
 LUMINANCE = (0.299, 0.587, 0.114)
-#: Most characters of a category.
+#: Maximum length of a category in characters.
 CATEGORY = 24
 
 
@@ -100,20 +100,20 @@ def _hidden_node(tree: LatentTree, latent: Hashable | None) -> int:
 
 
 def _class_labels(tree: LatentTree, at: int, shares: np.ndarray) -> list[str]:
-    """Return names and sizes of the classes; a number says more with a word before it."""
+    """Return names and shares of the classes; numbers get a word before them."""
     words = [f"class {state}" if isinstance(state, (int, np.integer)) else state for state in tree.state_names[at]]
     return [f"{as_label(word, CATEGORY)}\n{share:.0%}" for word, share in zip(words, shares, strict=True)]
 
 
 def _best_columns(tree: LatentTree, shares: np.ndarray, given: list[np.ndarray]) -> list[int]:
-    """Return the observed nodes, those first that say most about the classes."""
+    """Return the observed nodes, the most informative about the classes first."""
     columns = np.flatnonzero(~tree.latent)
     said = [block_information(shares[:, None] * given[node], [0], [0])[0, 0] for node in columns]
     return columns[np.argsort(-np.round(said, DECIMALS), kind="stable")].tolist()
 
 
 def _colors(number: int) -> list:
-    """Return a colour for each category: from dark to light, so that the order can be seen without colours as well."""
+    """Return a colour for each category, from dark to light, so that the order is visible without colour vision."""
     colormap = pyplot().get_cmap("viridis")
     return [colormap(place) for place in np.linspace(0.15, 0.95, number)] if number > 1 else [colormap(0.5)]
 

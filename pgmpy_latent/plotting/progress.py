@@ -69,7 +69,7 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
 
 
 def _score_words(learners: Sequence) -> str:
-    """Say what the learners maximise, if they agree."""
+    """Return the name of the score that the learners maximise, if they agree."""
     kinds = {settings_in_force(learner).get("scoring_method", "bic") for learner in learners}
     kind = kinds.pop()
     if kinds or not isinstance(kind, str):
@@ -147,7 +147,7 @@ def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, 
 
 
 def _recommended(table: pd.DataFrame) -> int | None:
-    """Return the recommended number of classes, if the table says so."""
+    """Return the recommended number of classes, if the table has it."""
     if "recommended" in table.attrs:
         return int(table.attrs["recommended"])
     if "best" in table.columns and table["best"].any():

@@ -15,17 +15,17 @@ from pgmpy_latent.plotting.models import tree_of
 from pgmpy_latent.plotting.outline import HIDDEN, INNER, NOTE, Entry, Places, outlined, placed
 from pgmpy_latent.tables.dependence import block_information
 
-#: Inches from row to row, and between a node and what hangs on it; the latter with numbers on the edges.
+#: Inches from row to row, between a node and its children, and the same with numbers on the edges.
 ROW, GAP, GAP_WITH_NUMBERS = 0.2, 0.4, 0.75
 #: Size of texts in points, and of the numbers on edges.
 SIZE, NUMBER_SIZE = 8.5, 7.0
 #: Space around the text of a box, as a share of its size; and left of a column's name, in inches.
 PAD, INDENT = 0.22, 0.05
-#: Rows for the explanation below, and least width of a picture in inches.
+#: Rows for the explanation below, and minimum width of a picture in inches.
 FOOT, NARROWEST = 2.0, 5.0
 #: Widths of edges in points.
 THINNEST, WIDEST = 0.5, 6.0
-#: How boxes look.
+#: Styles of boxes.
 BOXES = {
     HIDDEN: {"boxstyle": f"round,pad={PAD}", "fc": "#E3F0F8", "ec": BLUE},
     INNER: {"boxstyle": f"square,pad={PAD}", "fc": "white", "ec": "0.5"},
@@ -35,10 +35,10 @@ BOXES = {
 def plot_tree(model, *, support: pd.DataFrame | None = None, ax=None):
     """Draw a latent tree from left to right, every column in a row of its own.
 
-    Hidden variables stand in blue boxes, with their number of states in brackets; columns on which something hangs
-    stand in grey ones. Edges are as wide as the mutual information of the two nodes is large, under the model. On every
-    node the columns that it says most about come first. Columns that are independent of all others are listed in the
-    end. In a tree of more than 160 columns, columns are counted rather than drawn, and small subtrees are folded.
+    Hidden variables are in blue boxes, with their number of states in brackets; columns with children are in grey ones.
+    The width of an edge shows the mutual information of its two nodes under the model. Below every node the columns
+    that it says most about come first. Columns that are independent of all others are listed at the end. In a
+    tree of more than 160 columns, columns are counted rather than drawn, and small subtrees are folded.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _edge_information(tree: LatentTree) -> np.ndarray:
 
 
 def _numbers(tree: LatentTree, support: pd.DataFrame | None) -> dict[int, str]:
-    """Return what is written on the edges above nodes."""
+    """Return the labels of the edges above nodes."""
     if support is None:
         return {}
     if missing := [name for name in ("parent", "child", "support") if name not in support.columns]:
@@ -120,7 +120,9 @@ def _lower_end(tree: LatentTree, parent: Hashable, child: Hashable) -> int:
     for above, below in ((parent, child), (child, parent)):  # the other way round it is the same split
         if above in tree.names and below in tree.names and tree.parent[tree.index(below)] == tree.index(above):
             return tree.index(below)
-    raise ValueError(f"support has an edge between {parent!r} and {child!r}, the tree has none; it is of another tree")
+    raise ValueError(
+        f"support has an edge between {parent!r} and {child!r}, but the tree has none; it belongs to another tree"
+    )
 
 
 def _width(entry: Entry) -> float:
@@ -159,7 +161,7 @@ def _draw_number(ax, x: float, y: float, text: str, scale: float) -> None:
 
 
 def _explain(ax, y: float, widest: float, with_numbers: bool, scale: float) -> None:
-    """Say below the tree what widths and numbers mean."""
+    """Explain below the tree what widths and numbers mean."""
     words = []
     if widest > 0:
         ax.plot([0, 0.3], [y, y], color="0.65", lw=WIDEST * scale, solid_capstyle="butt")

@@ -1,4 +1,4 @@
-"""Reports: one page of HTML about a learned model, which needs no network to be read."""
+"""Reports: one page of HTML about a learned model, which can be read offline."""
 
 from pgmpy_latent.report.page import write_report
 

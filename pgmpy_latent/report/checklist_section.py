@@ -18,17 +18,17 @@ from pgmpy_latent.report.html import Html, count, decimal, element, label, parag
 REFERENCE = (
     "After the SMART-LCA checklist: C. J. Van Lissa, M. Garnier-Villarreal and D. Anadria (2023), Recommended "
     "practices in latent class analysis using the open-source R-package tidySEM, Structural Equation Modeling, "
-    "doi:10.1080/10705511.2023.2250920. What is marked “here” is answered by this page; what is marked “yours” is for "
+    "doi:10.1080/10705511.2023.2250920. Points marked “here” are answered by this page; those marked “yours” are for "
     "the text around it."
 )
-#: What a score is called in words.
+#: Score -> its name in a sentence.
 CRITERIA = {
     "bic": "the Bayesian information criterion (BIC)",
     "aic": "Akaike's information criterion (AIC)",
     "cs": "the Cheeseman–Stutz approximation of the marginal likelihood",
     "bde": "the marginal likelihood with a Dirichlet prior (BDe), where something is hidden by Cheeseman–Stutz",
 }
-#: Settings that say how often EM begins.
+#: Settings that give the number of starts.
 STARTS = {
     "n_starts": "random starts",
     "n_restarts": "restarts",
@@ -144,7 +144,7 @@ def _number_of_classes(facts: Facts) -> list[tuple[bool, str]]:
 
 
 def _how_many(settings: dict) -> str:
-    """Say how the numbers of states came about."""
+    """Return how the numbers of states were chosen."""
     fixed, most = settings.get("n_states"), settings.get("max_states")
     if fixed is not None:
         return f"fixed beforehand ({label(fixed)})"
@@ -250,5 +250,5 @@ def _follow_up(facts: Facts) -> str:
 
 def _transparency(facts: Facts) -> list[tuple[bool, str]]:
     software = f"Free software: pgmpy_latent {pgmpy_latent.__version__}; code, settings, seed and versions "
-    share = "Share data and code. Where data cannot be shared, learner.sample(n) draws synthetic rows from the model."
+    share = "Share data and code. If data cannot be shared, learner.sample(n) draws synthetic rows from the model."
     return [(True, safe(software, _link("reproduce", "below"), ".")), (False, share)]

@@ -21,9 +21,9 @@ from pgmpy_latent.report.html import (
 )
 from pgmpy_latent.tables.encode import CategoricalData
 
-#: Most columns that are listed, and most categories that are named of each.
+#: Maximum number of columns listed, and of categories named for each.
 MOST_COLUMNS, MOST_CATEGORIES = 400, 8
-#: From this many columns on the list is folded.
+#: Number of columns from which the list is folded.
 LONG_LIST = 40
 #: A category with a smaller share than this is rare.
 RARE = 0.01
@@ -65,7 +65,7 @@ def data_section(facts: Facts) -> Html:
 
 
 def _weights(data: CategoricalData) -> str:
-    """Say what the weights are, and what they sum to."""
+    """Return the kind and the sum of the weights."""
     if data.weight_kind == "sampling":
         return f"sampling weights; Kish’s effective number of rows is {decimal(data.total_weight, 1)}"
     kind = "frequency weights, which " if data.weight_kind == "frequency" else ""
@@ -73,7 +73,7 @@ def _weights(data: CategoricalData) -> str:
 
 
 def _drawn(data: CategoricalData) -> list[list[str]]:
-    """Return how rows were drawn, as a row of the table of facts; none if one by one."""
+    """Return the sampling design as a row of the table of facts; no row for a simple random sample."""
     design = data.design
     if design is None or (design.cluster is None and design.n_strata == 1):
         return []
@@ -83,7 +83,7 @@ def _drawn(data: CategoricalData) -> list[list[str]]:
 
 
 def is_unweighted(facts: Facts) -> bool:
-    """Tell whether every row counts once."""
+    """Return whether every row has weight one."""
     data = facts.data
     if data.row_index is None or data.weight_kind is not None:
         return False
@@ -91,7 +91,7 @@ def is_unweighted(facts: Facts) -> bool:
 
 
 def rare_categories(facts: Facts) -> list[tuple[int, int]]:
-    """Return (column, category) of the categories that hardly occur."""
+    """Return (column, category) of the rare categories."""
     return [
         (at, int(category))
         for at, shares in enumerate(facts.column_shares)
@@ -100,7 +100,7 @@ def rare_categories(facts: Facts) -> list[tuple[int, int]]:
 
 
 def _remarks(facts: Facts) -> list[Html]:
-    """Return what a reader should know about the categories."""
+    """Return remarks about the categories."""
     found = []
     rare = rare_categories(facts)
     if rare:
@@ -132,7 +132,7 @@ def _column(facts: Facts, at: int) -> list:
 
 
 def mean_categories(facts: Facts) -> str:
-    """Return how many categories columns have, as words."""
+    """Return the range and the mean of the numbers of categories, as text."""
     cards = facts.data.cards
     if cards.min() == cards.max():
         return f"{cards.min()} each"

@@ -1,4 +1,4 @@
-"""What a report says, as numbers: everything is computed here once, at its first use."""
+"""The figures of a report: each is computed once, at its first use."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from pgmpy_latent.runtime.configured import settings_in_force
 from pgmpy_latent.tables.dependence import block_information
 from pgmpy_latent.tables.encode import CategoricalData
 
-#: Most hidden variables that are explained, and most columns that explain one of them; the second of a single one.
+#: Maximum number of hidden variables that are explained, and of columns for each; the last is for a single one.
 MOST_LATENTS, MOST_COLUMNS, MOST_ITEMS = 24, 8, 30
-#: From this many parameters on the effective dimension, which takes seconds then, is left out.
+#: Number of parameters from which the effective dimension is left out, since it would take seconds.
 MANY_PARAMETERS = 300
 
 
 @dataclass(eq=False)
 class Facts:
-    """A model, the table that it is held against, and the learner that found it, if any.
+    """A model, the data table to compare it with, and the learner that found it, if any.
 
     Attributes
     ----------
@@ -78,12 +78,12 @@ class Facts:
 
     @property
     def candidates(self) -> list:
-        """The latent class models that the learner has chosen from, by their numbers of classes, where it did so."""
+        """The latent class models that the learner chose from, by number of classes, if it did."""
         return self.learner.candidates_ if hasattr(self.learner, "chosen_") else []
 
     @cached_property
     def engine(self) -> TreeEngine | NetworkEngine:
-        """Model and table, ready to be asked."""
+        """The engine for queries to this model on this table."""
         return engine_for(self.model, self.data)
 
     @cached_property
@@ -111,7 +111,7 @@ class Facts:
 
     @cached_property
     def shares(self) -> list[np.ndarray]:
-        """P(state) of every node, where the model is a tree; else the mean posterior of the rows for hidden nodes."""
+        """P(state) of every node of a tree; for other models the mean posterior of the hidden nodes."""
         if self.is_tree:
             return list(marginals(self.model))
         found = [np.empty(0)] * self.model.n_nodes
@@ -153,17 +153,17 @@ class Facts:
 
     @property
     def most_columns(self) -> int:
-        """How many columns explain a hidden variable at most: those of a latent class model are all of interest."""
+        """Maximum number of columns that explain a hidden variable; larger for a latent class model."""
         return MOST_ITEMS if self.is_latent_class else MOST_COLUMNS
 
     @property
     def state(self) -> str:
-        """What a state of a hidden variable is called."""
+        """The word for a state of a hidden variable."""
         return "Class" if self.is_latent_class else "State"
 
     @cached_property
     def column_shares(self) -> list[np.ndarray]:
-        """The shares of the states of every column among its filled cells; zeros for a column without any."""
+        """The shares of the states of every column among its known cells; zeros if none is known."""
         found = []
         for codes, card in zip(self.data.codes.T, self.data.cards, strict=True):
             filled = codes >= 0

@@ -1,4 +1,4 @@
-"""How well the model describes the table: scores, certainty of assignments, and pairs of columns that it misses."""
+"""How well the model fits: scores, certainty of assignments, and pairs of columns that it does not explain."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from pgmpy_latent.report.html import (
     table,
 )
 
-#: How many pairs of columns are listed.
+#: Maximum number of pairs of columns that are listed.
 MOST_PAIRS = 12
-#: Most columns whose pairs are compared: a thousand take half a minute.
+#: Maximum number of columns whose pairs are compared: a thousand take half a minute.
 MANY_COLUMNS = 1000
-#: Score -> how it is called, and what it is.
+#: Score -> its name, and its definition.
 SCORES = {
     "bic": ("BIC", "LL − d/2 · ln N"),
     "aic": ("AIC", "LL − d"),
     "caic": ("CAIC", "LL − d/2 · (ln N + 1)"),
     "adjusted_bic": ("Adjusted BIC", "LL − d/2 · ln((N + 2)/24)"),
-    "icl": ("ICL", "BIC less the entropy of the hidden states"),
+    "icl": ("ICL", "BIC minus the entropy of the hidden states"),
     "effective_bic": ("Effective BIC", "BIC with the effective number of parameters"),
     "cheeseman_stutz": ("Cheeseman–Stutz", "approximates the log marginal likelihood"),
 }
-#: From here on rows are held to be assigned well, and up to here badly.
+#: Relative entropy from which assignments count as good, and up to which as bad.
 GOOD_ENTROPY, POOR_ENTROPY = 0.8, 0.6
 
 
@@ -76,8 +76,8 @@ def _scores(facts: Facts) -> Html:
             "weights are scaled to sum to it, in the log-likelihood, too. Other programs may scale them differently."
         )
     note = (
-        f"{n} Of our scores larger is better; the column "
-        "“−2 ×” holds them as Mplus, poLCA and Latent GOLD print them, where smaller is better. “Independence” is the "
+        f"{n} Larger scores are better; the column "
+        "“−2 ×” has them as Mplus, poLCA and Latent GOLD print them, where smaller is better. “Independence” is the "
         "model without any dependence between columns, which is the latent class model with one class."
     )
     header = ["", "What it is", "This model", "−2 ×", "Independence"]
@@ -85,8 +85,8 @@ def _scores(facts: Facts) -> Html:
     if facts.n_impossible:
         parts.append(
             paragraph(
-                f"{count(facts.n_impossible, 'distinct row')} of this table cannot occur under the model, so that its "
-                "log-likelihood is minus infinity. Fit with a prior, as prior=0.01, to rule nothing out.",
+                f"{count(facts.n_impossible, 'distinct row')} of this table cannot occur under the model, so its "
+                "log-likelihood is minus infinity. Fit with a prior, such as prior=0.01, to rule out nothing.",
                 class_="warning",
             )
         )
@@ -104,14 +104,12 @@ def _entropy(facts: Facts) -> list[Html]:
     else:
         verdict = "assignments are uncertain; use posteriors, and do not treat assigned states as if they were known"
     nats = decimal(facts.scores["classification_entropy"])
-    words = (
-        f"{decimal(value, 3)} (from 0, nothing is known of the hidden states, to 1): {verdict}. Entropy: {nats} nats."
-    )
+    words = f"{decimal(value, 3)} (0: hidden states unknown; 1: known): {verdict}. Entropy: {nats} nats."
     return [element("h3", "Relative entropy"), element("p", bar(value, words))]
 
 
 def _assignments(facts: Facts) -> list[Html]:
-    """Return how surely rows are assigned to the states of the hidden variables."""
+    """Return how certain the assignments of rows to hidden states are."""
     several = [node for node in facts.explained if facts.model.cards[node] > 1]
     if not several:
         return []
@@ -120,7 +118,8 @@ def _assignments(facts: Facts) -> list[Html]:
         paragraph(
             "Rows are assigned to their most likely state. The tables count the assigned rows (down) by the state that "
             "they belong to (across) as far as the model can tell; the average posterior is the share on the diagonal, "
-            "for which 0.7 to 0.8 and more is usually asked."
+            "which should usually be at least 0.7 to 0.8.",
+            _scale_of_counts(facts),
         ),
     ]
     tables = [_assignment(facts, node) for node in several]
@@ -131,8 +130,21 @@ def _assignments(facts: Facts) -> list[Html]:
     ]
 
 
+def _scale_of_counts(facts: Facts) -> str:
+    """Say on what scale rows are counted, if they have weights."""
+    data = facts.data
+    if data.weight_kind == "sampling":
+        return (
+            f" Rows count by their sampling weights, which sum to Kish’s effective number of rows: "
+            f"{decimal(data.total_weight, 1)} for {count(data.n_rows, 'row')}."
+        )
+    if data.weight_kind == "frequency":
+        return f" Rows count as often as their weights say: {count(data.total_weight)} in all."
+    return ""
+
+
 def _assignment(facts: Facts, node: int) -> Html:
-    """Return the classification table of one hidden variable; rows that are impossible are spoken of elsewhere."""
+    """Return the classification table of one hidden variable, without impossible rows, which have their own note."""
     states = facts.model.state_names[node]
     found = counted(facts.beliefs[node], facts.data.weights, states)
     counts = found.to_numpy()
@@ -156,7 +168,7 @@ def _assignment(facts: Facts, node: int) -> Html:
 
 
 def _residuals(facts: Facts) -> list[Html]:
-    """Return the pairs of columns that go together otherwise than the model says."""
+    """Return the pairs of columns whose dependence the model does not explain."""
     n_columns = len(facts.data.columns)
     parts = [element("h3", "Local independence: bivariate residuals")]
     if n_columns < 2 or n_columns > MANY_COLUMNS:
@@ -169,8 +181,8 @@ def _residuals(facts: Facts) -> list[Html]:
     out = known[known["adjusted_p"] < SIGNIFICANT]
     if type(facts.learner).__name__ == "EAST" and len(out):  # the advice would be to use EAST
         advice = (
-            f"{len(out)} of {count(len(known))} pairs of columns go together in a way that the model does not explain; "
-            "the search found no change for them that was worth its parameters."
+            f"{len(out)} of {count(len(known))} pairs of columns depend on each other in a way that the model does not "
+            "explain; the search found no change for them that was worth its parameters."
         )
     else:
         advice = found.attrs["advice"]
@@ -204,7 +216,7 @@ def _residuals(facts: Facts) -> list[Html]:
 
 
 def has_standard_errors(facts: Facts) -> bool:
-    """Tell whether the model lies at a maximum of the likelihood of this table, and is not too large."""
+    """Return whether the model is at a maximum of the likelihood of this table, and is small enough."""
     learned = facts.learner is not None and facts.own_data and not facts.settings.get("prior")
     return learned and 0 < facts.scores["n_parameters"] < MANY_PARAMETERS and not facts.n_impossible
 
@@ -240,7 +252,7 @@ def _uncertainty(facts: Facts) -> list[Html]:
 
 
 def _how_sure(facts: Facts) -> str:
-    """Say where standard errors come from."""
+    """Return how standard errors were computed."""
     design = facts.data.design
     if design is None:
         return "from the observed information"

@@ -7,20 +7,20 @@ import json
 import math
 from collections.abc import Hashable, Iterable, Sequence
 
-#: Most characters of a name, beyond which it is cut.
+#: Maximum length of a name in characters; longer ones are cut.
 LONGEST_NAME = 200
 #: Elements without content, of HTML and of pictures.
 EMPTY = frozenset({"meta", "input", "line", "circle", "path"})
 
 
 class Html(str):
-    """Text that is HTML already. Only this module makes it of other text, and it escapes that."""
+    """Text that is HTML already. Only this module creates it from other text, which it escapes."""
 
     __slots__ = ()
 
 
 def label(name: Hashable) -> str:
-    r"""Return the name of a column or state as text; in quotes if it could not be seen, or not be written.
+    r"""Return the name of a column or state as text; quoted if it is empty, not printable or has outer spaces.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def table(
 
 
 def folded(summary, *children) -> Html:
-    """Return what is shown only when it is asked for."""
+    """Return content that is hidden until the reader unfolds it."""
     return element("details", element("summary", summary), *children)
 
 
@@ -137,7 +137,7 @@ def embedded_json(value) -> Html:
 
 
 def count(number: float, what: str = "") -> str:
-    """Return a number of things; whole numbers without a fraction.
+    """Return a count as text; whole numbers without a fraction.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def count(number: float, what: str = "") -> str:
 
 
 def decimal(number: float | None, digits: int = 2) -> str:
-    """Return a number with so many digits behind the point; a dash for what is not known.
+    """Return a number with a fixed number of decimals; a dash for NaN.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def decimal(number: float | None, digits: int = 2) -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """Return a share in percent; what is not 0 does not look like it.
+    """Return a share in percent; small shares never look like 0.
 
     Examples
     --------
@@ -199,12 +199,12 @@ def p_value(value: float | None) -> str:
 
 #: Colours of the categories of a stacked bar, from the first to the last; those between are mixed.
 RAMP = ((250, 225, 150), (134, 203, 160), (50, 152, 163), (52, 100, 160), (62, 47, 112))
-#: Colours where there are two categories: what is not, and what is.
+#: Colours of two categories: no and yes.
 PAIR = ((206, 214, 224), (41, 105, 176))
 
 
 def colours(n: int) -> list[str]:
-    """Return so many colours in an order that the eye can follow, light to dark.
+    """Return the given number of colours, from light to dark.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def _is_light(colour: str) -> bool:
 
 
 def stacked_bar(shares: Sequence[float], names: Sequence[str], words: str = "") -> Html:
-    """Return a bar that is divided as the shares say, with percentages where there is room for them.
+    """Return a bar divided by shares, with percentages where they fit.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def stacked_bar(shares: Sequence[float], names: Sequence[str], words: str = "") 
 
 
 def legend(names: Sequence[str]) -> Html:
-    """Return which colour of a stacked bar is which category."""
+    """Return the legend of a stacked bar."""
     keys = [
         element("span", element("i", style=f"background:{colour}"), name, class_="key")
         for name, colour in zip(names, colours(len(names)), strict=True)
@@ -265,6 +265,6 @@ def legend(names: Sequence[str]) -> Html:
 
 
 def bar(share: float, words: str) -> Html:
-    """Return a bar of a length between 0 and 1, with words beside it."""
+    """Return a bar of a length between 0 and 1, with a label."""
     filled = element("i", style=f"width:{100 * min(max(share, 0.0), 1.0):.1f}%")
     return element("span", element("span", filled, class_="bar", aria_hidden="true"), words, class_="measured")

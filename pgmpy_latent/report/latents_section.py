@@ -25,11 +25,11 @@ from pgmpy_latent.report.html import (
 )
 from pgmpy_latent.tables.dependence import block_information
 
-#: Most states of a hidden variable, and most categories of a column, that are drawn.
+#: Maximum number of states of a hidden variable, and of categories of a column, that are drawn.
 MOST_CLASSES, MOST_CATEGORIES = 12, 12
-#: How many categories a state is described by, and by how much it must stand out in them.
+#: Maximum number of categories that describe a state, and by how much each must stand out.
 DESCRIBED, LEAST_LIFT = 3, 0.02
-#: From more hidden variables on, the bars of each are folded.
+#: With more hidden variables than this, the bars of each are folded.
 MANY_LATENTS = 6
 #: Information below this, in nats, counts as none.
 NOTHING = 1e-6
@@ -119,7 +119,7 @@ def _listed(facts: Facts, node: int, profiles: list[np.ndarray]) -> list[tuple]:
 
 
 def _classes(facts: Facts, shares: np.ndarray, profiles: list[np.ndarray], columns: list[int]) -> Html:
-    """Return the states with their shares and what they stand out by."""
+    """Return the states with their shares and the categories that mark them."""
     rows = [
         [
             f"{facts.state} {state}",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import Html, count, folded, label, paragraph, section, table
 
-#: Most edges that are listed.
+#: Maximum number of edges that are listed.
 MOST_EDGES = 1000
 
 
 def network_section(facts: Facts) -> Html:
-    """Return the section about a network that is no tree."""
+    """Return the section about a network that is not a tree."""
     network = facts.model
     hidden = set(network.latent_names)
     parents: dict = {name: [] for name in network.names}

@@ -13,15 +13,15 @@ from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.operators import marginals
 
-#: Most nodes on which something hangs that are listed; in larger trees only their number is given.
+#: Maximum number of inner nodes that are listed; of larger trees only the number is given.
 MOST_INNER = 500
-#: Trees with at most so many of them are shown unfolded.
+#: Trees with at most this many inner nodes are shown unfolded.
 UNFOLDED = 12
-#: Most hidden variables, or nodes of a network, of a table.
+#: Maximum number of hidden variables, or of nodes of a network, in a table.
 MOST_ROWS = 20
-#: Most columns named in one line.
+#: Maximum number of columns named in one line.
 MOST_NAMES = 40
-#: Most states whose shares are given.
+#: Maximum number of states whose shares are given.
 MOST_SHARES = 12
 
 
@@ -76,7 +76,7 @@ def _name(name: Hashable) -> str:
 
 
 def _names(names: Sequence[Hashable]) -> str:
-    """Return names in a line, not more than can be read."""
+    """Return names in one line, the first ones if there are many."""
     line = ", ".join(map(_name, names[:MOST_NAMES]))
     return line if len(names) <= MOST_NAMES else f"{line} and {len(names) - MOST_NAMES:,} more"
 
@@ -105,7 +105,7 @@ def _hidden_table(tree: LatentTree) -> str:
 
 
 def _tree_list(tree: LatentTree) -> str:
-    """Return the tree as nested lists; what hangs on a node is folded below it."""
+    """Return the tree as nested lists, in which subtrees can be folded."""
     inner = [node for node in range(tree.n_nodes) if not is_leaf(tree, node)]
     if len(inner) > MOST_INNER:
         return "The tree is too large to be listed here; plotting.plot_tree draws its largest parts."

@@ -1,4 +1,4 @@
-"""The report as one page: its sections in order, with style and script inside, written whole or not at all."""
+"""The report as one page: its sections in order, with style and script inside, written atomically."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pgmpy_latent.runtime.files import check_writable, write_whole
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY
 from pgmpy_latent.tables.survey import Survey
 
-#: Anchor, name in the list of contents, and what makes the section; None is left out.
+#: Anchor, title in the table of contents, and function that makes the section; None is left out.
 SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
     ("tree", "Tree", tree_section),
     ("latents", "Hidden variables", latents_section),
@@ -44,7 +44,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
 def write_report(
     model, path: str | os.PathLike, X=None, *, sample_weight=None, command: str | None = None, **survey: Unpack[Survey]
 ) -> None:
-    """Write a report about a model: one page of HTML that needs no network.
+    """Write a report about a model: one HTML page that works offline.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _title(facts: Facts) -> str:
 
 
 def _opening(facts: Facts) -> list[Html]:
-    """Return the figures that matter most, and what a reader must know first."""
+    """Return the most important figures and notes."""
     data, found = facts.data, facts.scores
     name = "pgmpy-latent" if facts.command else type(facts.learner).__name__
     by = f" by {name}" if facts.learner is not None else ""

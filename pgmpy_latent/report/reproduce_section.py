@@ -16,9 +16,9 @@ from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import Html, element, folded, label, paragraph, section, table
 from pgmpy_latent.runtime.configured import Tuning, settings_in_force
 
-#: What the results depend on.
+#: Packages that results depend on.
 LIBRARIES = ("pgmpy", "numpy", "scipy", "pandas", "scikit-learn", "numba")
-#: Longest text of a setting.
+#: Maximum length of a setting as text.
 LONGEST = 120
 
 
@@ -38,7 +38,7 @@ def reproduce_section(facts: Facts) -> Html:
         if getattr(facts.learner, "random_state", 0) is None:
             parts.append(
                 paragraph(
-                    "random_state was not set: another run may end elsewhere. Set it to get the same model again.",
+                    "random_state was not set: another run may find another model. Set it to get the same model again.",
                     class_="warning",
                 )
             )
@@ -47,7 +47,7 @@ def reproduce_section(facts: Facts) -> Html:
     versions += [["System", platform.platform(terse=True)], ["Fingerprint of the table", fingerprint(facts)],
                  ["Written", date.today().isoformat()]]  # fmt: skip
     parts.append(table(["", ""], versions, class_="plain"))
-    note = "The fingerprint is the same for the same columns, states, rows and weights, in whatever order they come."
+    note = "The fingerprint is the same for the same columns, states, rows and weights, in any order."
     parts.append(paragraph(note, class_="quiet"))
     if facts.learner is not None:
         parts.append(folded(f"All settings of {type(facts.learner).__name__}", _settings(facts.learner)))
@@ -90,7 +90,7 @@ def code(facts: Facts) -> str:
 
 
 def _missing(facts: Facts) -> str:
-    """Return what was said to count as missing, as an argument."""
+    """Return the missing codes as an argument of ``fit``."""
     codes = {name: list(values) for name, values in facts.data.missing}
     if not codes:
         return ""
@@ -100,7 +100,7 @@ def _missing(facts: Facts) -> str:
 
 
 def fingerprint(facts: Facts) -> str:
-    """Return a short text that tells tables apart, whatever the order of their columns, rows and states."""
+    """Return a short fingerprint of a table, independent of the order of columns, rows and states."""
     data = facts.data
     order = np.lexsort([data.weights, data.row_keys])
     digest = blake2b(digest_size=8)
@@ -121,7 +121,7 @@ def _changed(learner) -> dict:
 
 
 def _is_plain(value) -> bool:
-    """Tell whether the value of a setting can be typed in."""
+    """Return whether the value of a setting can be written as a Python literal."""
     if isinstance(value, (tuple, list)):
         return all(map(_is_plain, value))
     return value is None or isinstance(value, (bool, int, float, str))

@@ -9,16 +9,16 @@ from pgmpy_latent.learners.fitted import unfinished_words
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import Html, count, decimal, element, folded, label, paragraph, section, table
 
-#: Most steps that are listed; the first and the last of more.
+#: Maximum number of steps listed; of more, the first and the last are.
 MOST_STEPS = 200
-#: Most points of the chart, and most that get a dot.
+#: Maximum number of points in the chart, and of points with a dot.
 MOST_POINTS, MOST_DOTS = 600, 80
-#: Size of the chart, and the room for its numbers.
+#: Size of the chart, and the margins for its numbers.
 WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT = 640, 240, 84, 34, 14, 16
 
 
 def search_section(facts: Facts) -> Html | None:
-    """Return the section about the search; None for models that were not searched for."""
+    """Return the section about the search; None for models without one."""
     learner = facts.learner
     history = getattr(learner, "history_", None)
     if history is None:
@@ -36,7 +36,7 @@ def search_section(facts: Facts) -> Html | None:
     if learner.stopped_ is not None:
         parts.append(paragraph(unfinished_words(learner), class_="warning"))
     else:
-        parts.append(paragraph("The search ended by itself: nothing that it tried raised the score any more."))
+        parts.append(paragraph("The search ended by itself: no further move raised the score."))
     if learner.not_needed_:
         names = ", ".join(label(name) for name in learner.not_needed_)
         parts.append(paragraph(f"Hidden variables that turned out not to be needed: {names}."))

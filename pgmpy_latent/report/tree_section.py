@@ -1,4 +1,4 @@
-"""The tree, to be folded and unfolded: its nodes as data for the page's script, and as text for where none runs."""
+"""The interactive tree: its nodes as data for the page's script, and as text if scripts do not run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import Html, count, element, embedded_json, label, paragraph, section
 
-#: Most states of a node, and of its parent, that a table shows; fewer if all tables together have too many cells.
+#: Maximum number of states in a probability table; fewer if all tables together have too many cells.
 MOST_STATES, FEWER_STATES, MANY_CELLS = 12, 5, 50_000
-#: Most lines of the tree as text.
+#: Maximum number of lines of the tree as text.
 MOST_LINES = 400
 
 
@@ -19,14 +19,14 @@ def tree_section(facts: Facts) -> Html:
     """Return the section about the tree."""
     tree = facts.model
     intro = [
-        "Hidden variables are filled, with their number of states; columns are open. Lines are as thick as two "
-        "neighbours say about each other (mutual information). Directions of edges cannot be learned from data."
+        "Hidden variables are filled, with their number of states; columns are open. The thicker a line, the more "
+        "two neighbours say about each other (mutual information). Directions of edges cannot be learned from data."
     ]
     if not tree.latent.any():
         intro = ["No hidden variable: the columns are linked to each other, or stand alone."]
     help_text = (
-        "Click a node, or press Enter, to fold and unfold what hangs on it; arrow keys move. The table of the node "
-        "under the pointer, or with the focus, stands beside the tree."
+        "Click a node, or press Enter, to fold and unfold its subtree; arrow keys move. The probability table of the "
+        "node under the pointer, or with the focus, is shown beside the tree."
     )
     controls = element(
         "div",
@@ -40,7 +40,7 @@ def tree_section(facts: Facts) -> Html:
     drawing = element("div", class_="drawing", id="drawing", tabindex="-1")
     panel = element(
         "aside",
-        paragraph("Point at a node to see its table.", class_="quiet"),
+        paragraph("Point at a node to see its probability table.", class_="quiet"),
         id="panel",
         aria_live="polite",
         aria_label="Probability table of the chosen node",
@@ -57,7 +57,7 @@ def tree_section(facts: Facts) -> Html:
 
 
 def tree_data(facts: Facts) -> dict:
-    """Return the nodes as the page's script wants them.
+    """Return the nodes in the format of the page's script.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def tree_data(facts: Facts) -> dict:
 
 
 def _in_order(facts: Facts, nodes) -> list[int]:
-    """Return nodes in the order in which they are drawn: columns by what they say, then what has something below."""
+    """Return nodes in drawing order: columns by their information, then nodes with children."""
     tree: LatentTree = facts.model
     inner = [node for node in nodes if tree.child_lists[node]]
     leaves = [node for node in nodes if not tree.child_lists[node]]

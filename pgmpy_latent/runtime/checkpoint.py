@@ -25,9 +25,9 @@ from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
 from pgmpy_latent.runtime.arrays import ROUNDING
 from pgmpy_latent.runtime.files import check_writable, kind_of, name_beside, remove_unfinished, write_whole
 from pgmpy_latent.runtime.fingerprint import Fingerprint
-from pgmpy_latent.runtime.lossless_json import back, plain
+from pgmpy_latent.runtime.lossless_json import back, is_registered, plain
 
-FORMAT, VERSION = "pgmpy_latent search", 2
+FORMAT, VERSION = "pgmpy_latent search", 3
 #: What stands in the place of the digest while it is computed.
 NO_DIGEST = "0" * 64
 #: What to do about a file that cannot be taken up.
@@ -53,8 +53,8 @@ class State:
         Of the current model; larger is better.
     step : int
         Number of models accepted so far; seeds depend on it.
-    memory : dict
-        What the policy wants to know later: plain numbers, words, lists and dicts of them.
+    memory : dict, or a type registered with ``lossless_json``
+        What the policy needs later; a dict of plain numbers, words, lists and dicts.
     finished : bool
         Whether the search has ended by itself.
     """
@@ -63,7 +63,7 @@ class State:
     score: float
     log_likelihood: float
     step: int = 0
-    memory: dict = field(default_factory=dict)
+    memory: Any = field(default_factory=dict)
     finished: bool = False
 
 
@@ -256,6 +256,8 @@ class Checkpoint:
         except OSError as error:
             raise CheckpointError(f"{where} cannot be read ({error.strerror or error}). Name another file.") from None
         except (ValueError, RecursionError) as error:
+            if content and FORMAT.encode() not in content:
+                raise CheckpointError(f"{where} is not the file of a search. Name another file.") from None
             raise CheckpointError(f"{where} is not JSON, or cut short ({error}). {REMEDY}") from None
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise CheckpointError(f"{where} is not the file of a search. Name another file.")
@@ -318,7 +320,7 @@ def _check_kinds(saved: Saved) -> None:
     for name, value in {"step": state.step, "entropy": saved.entropy}.items():
         if type(value) is not int or value < 0:
             raise ValueError(f"its {name} is {value!r}")
-    if type(state.finished) is not bool or not isinstance(state.memory, dict):
+    if type(state.finished) is not bool or not (isinstance(state.memory, dict) or is_registered(state.memory)):
         raise ValueError("its memory is not what a search writes")
     for name in ("score", "log_likelihood"):
         if type(getattr(state, name)) is not float:

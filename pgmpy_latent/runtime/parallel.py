@@ -1,76 +1,70 @@
-"""Independent work, shared by as many workers as were asked for: threads, or what joblib was told to use."""
+"""Independent work shared by joblib's workers: threads by default, or what ``joblib.parallel_config`` says.
+
+A function is applied to items; it depends on the item and on nothing that changes, so that it does not matter which
+worker does it, in which order, or how often. Workers that are not threads get the function pickled with every task.
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from itertools import accumulate
+from dataclasses import dataclass
 
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
-from pgmpy_latent.runtime import tasks as _work
-from pgmpy_latent.runtime.processes import in_processes
-from pgmpy_latent.runtime.tasks import Packed, abandon_with, abandoned, answer, done, unfolded, working
+from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 
-__all__ = [
-    "abandoned", "as_completed", "mapped", "mapped_in_stages", "n_threads", "n_workers", "uninterrupted",
-    "work_through",
-]  # fmt: skip
-
-#: Tasks per worker: few, because each has its cost; several, because some last longer than others.
-TASKS = 4
+#: Tasks per process in :func:`mapped`: few, because each unpickles the function; several, because some take longer.
+TASKS = 2
+#: Seconds between two calls of ``clock.on_check`` while other processes work.
+PULSE = 1.0
 
 
 def n_workers(n_jobs: int | None) -> int:
-    """Return how many workers a number of jobs means; one within a worker, so that they never multiply.
+    """Return how many workers a number of jobs means to joblib; one within a worker.
 
     Examples
     --------
     >>> n_workers(None), n_workers(2)
     (1, 2)
     """
-    if working():
-        return 1
     try:
-        found = effective_n_jobs(n_jobs)
-    except Exception as error:  # of many kinds, where a scheduler went away
+        available = effective_n_jobs(n_jobs)
+    except Exception as error:  # of many kinds, if a scheduler went away
         if in_threads():
             raise
         raise RuntimeError(
             f"joblib's backend {type(get_active_backend()[0]).__name__} cannot be reached ({error or 'no answer'}); "
             "see that its scheduler and workers run, or leave joblib.parallel_config and learn on this machine"
         ) from error
-    return min(found, n_jobs) if n_jobs is not None and n_jobs > 0 else max(found, 1)
+    return min(available, n_jobs) if n_jobs is not None and n_jobs > 0 else max(available, 1)
 
 
 def n_threads(n_jobs: int | None) -> int:
     """Return how many threads of this process a number of jobs means; one within a worker.
 
-    Where joblib was told to use other workers and no number was given, that is one: their number says nothing about
-    this machine.
+    If joblib was told to use other workers and no number is given, that is one: their number says nothing about this
+    machine.
 
     Examples
     --------
     >>> n_threads(None), n_threads(2)
     (1, 2)
     """
-    if working():
-        return 1
-    if n_jobs is not None and n_jobs > 0:
-        return n_jobs
-    if n_jobs is None and not in_threads():
-        return 1
-    return n_workers(n_jobs) if in_threads() else max(1, cpu_count() + 1 + n_jobs)
+    if in_threads():
+        return n_workers(n_jobs)
+    if n_jobs is None or n_jobs > 0:
+        return n_jobs or 1
+    return max(1, cpu_count() + 1 + n_jobs)
 
 
 def in_threads() -> bool:
-    """Tell whether workers are threads of this process.
+    """Tell whether workers share the memory of this process.
 
     Examples
     --------
@@ -80,19 +74,222 @@ def in_threads() -> bool:
     return getattr(_backend(), "supports_sharedmem", False)
 
 
-def _uses_processes() -> bool:
-    """Tell whether workers are processes of this machine."""
-    return type(_backend()).__name__ == "LokyBackend"
-
-
 def _backend():
-    """Return the backend that joblib was told to use, or its threads."""
     return get_active_backend(prefer="threads")[0]
+
+
+def mapped(function: Callable, items: Sequence, n_jobs: int | None, clock: Clock | None = None) -> list:
+    """Apply a function to independent items, and return the results in their order.
+
+    Parameters
+    ----------
+    function : callable
+        Of one item. With process workers it must be picklable: a method of a picklable object, or a partial.
+    items : sequence
+        What it is applied to. Processes get them in a few tasks each.
+    n_jobs : int, optional
+        As joblib understands it.
+    clock : Clock, optional
+        Checked between results. If an exception ends the work, the clock cancels threads that are still working.
+
+    Raises
+    ------
+    KeyboardInterrupt, TimeLimitReached
+        If Ctrl-C was pressed here, or an item raised it.
+
+    Examples
+    --------
+    >>> mapped(abs, [-3, 2], n_jobs=2)
+    [3, 2]
+    """
+    n = _n_useful(items, n_jobs, clock)
+    if n == 1:
+        return list(map(function, items))
+    n_tasks = len(items) if in_threads() else min(len(items), TASKS * n)
+    results: list = [None] * len(items)
+    for at, result in _in_tasks(function, items, n, n_tasks, clock):
+        results[at] = result
+    return results
+
+
+def as_completed(
+    function: Callable, items: Sequence, n_jobs: int | None, clock: Clock | None = None
+) -> Iterator[tuple[int, object]]:
+    """Apply a function to independent items that take long, and yield (position, result) as they are finished.
+
+    Parameters
+    ----------
+    function, items, n_jobs, clock
+        See :func:`mapped`. Every item is a task of its own.
+
+    Examples
+    --------
+    >>> sorted(as_completed(abs, [-3, 2], n_jobs=2))
+    [(0, 3), (1, 2)]
+    """
+    n = _n_useful(items, n_jobs, clock)
+    if n == 1:
+        return ((at, function(item)) for at, item in enumerate(items))
+    return _in_tasks(function, items, n, len(items), clock)
+
+
+def work_through(
+    function: Callable,
+    items: Sequence,
+    n_jobs: int | None,
+    report: Callable[[object], None] = lambda result: None,
+    clock: Clock | None = None,
+) -> tuple[list, bool]:
+    """Apply a function to independent items that take long, as far as Ctrl-C allows.
+
+    Parameters
+    ----------
+    function, items, n_jobs, clock
+        See :func:`as_completed`.
+    report : callable
+        Called with every result as soon as it is there.
+
+    Returns
+    -------
+    results : list
+        Of the items that were finished, in their order.
+    interrupted : bool
+        Whether Ctrl-C came before the last.
+
+    Examples
+    --------
+    >>> work_through(abs, [-3, 2], n_jobs=2)
+    ([3, 2], False)
+    """
+    results: dict[int, object] = {}
+    interrupted = False
+    try:
+        for at, result in as_completed(function, items, n_jobs, clock):
+            results[at] = result
+            report(result)
+    except STOP_SIGNALS:
+        interrupted = True
+    return [results[at] for at in sorted(results)], interrupted
+
+
+def _n_useful(items: Sequence, n_jobs: int | None, clock: Clock | None) -> int:
+    """Return how many workers have something to do; one if threads of an interrupted computation may still run."""
+    if len(items) <= 1 or (clock is not None and clock.was_interrupted):
+        return 1
+    return min(n_workers(n_jobs), len(items))
+
+
+# Tasks -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Stopped:
+    """An item that was stopped. Raising the signal would end some kinds of workers."""
+
+    signal: BaseException
+
+
+def _in_tasks(
+    function: Callable, items: Sequence, n: int, n_tasks: int, clock: Clock | None
+) -> Iterator[tuple[int, object]]:
+    """Yield (position, result) of items that joblib's workers share in so many tasks."""
+    parallel = Parallel(
+        n_jobs=n,
+        prefer="threads",
+        return_as="generator_unordered" if getattr(_backend(), "supports_return_generator", False) else "list",
+        batch_size=1,
+        pre_dispatch="all" if effective_n_jobs(n) <= n else n,  # some backends use all they have, whatever the number
+    )
+    numbered = list(enumerate(items))
+    n_left = len(numbered)
+    answers = parallel(delayed(_do)(function, numbered[first::n_tasks]) for first in range(n_tasks))
+    try:
+        with _pulse(clock):
+            for answer in answers:
+                for at, result in _results(answer):
+                    n_left -= 1
+                    yield at, result
+                if n_left and clock is not None:
+                    clock.check()
+    finally:
+        if n_left and clock is not None:
+            clock.cancel_other_threads()
+        _close(answers)
+
+
+def _do(function: Callable, items: Sequence[tuple[int, object]]) -> tuple[list[tuple[int, object]], list]:
+    """Apply a function to numbered items until one is stopped; return the results, and the warnings if possible.
+
+    This runs in a worker, where nested work is not shared any further.
+    """
+    results: list[tuple[int, object]] = []
+    with parallel_config(backend="sequential"), one_blas_thread(), _recorded_warnings() as caught:
+        for at, item in items:
+            try:
+                results.append((at, function(item)))
+            except STOP_SIGNALS as stop:
+                results.append((at, _Stopped(stop)))
+                break
+    return results, [(str(one.message), one.category, one.filename, one.lineno) for one in caught]
+
+
+@contextmanager
+def _recorded_warnings() -> Iterator[list]:
+    """Collect warnings of a process; threads share Python's filters, so there warnings take their usual way."""
+    if threading.current_thread() is not threading.main_thread():
+        yield []
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+def _results(answer: tuple[list, list]) -> Iterator[tuple[int, object]]:
+    """Yield the results of a task after repeating its warnings; raise what stopped it."""
+    results, caught = answer
+    for message, category, filename, line in caught:
+        warnings.warn_explicit(message, category, filename, line)
+    for at, result in results:
+        if isinstance(result, _Stopped):
+            raise result.signal
+        yield at, result
+
+
+@contextmanager
+def _pulse(clock: Clock | None) -> Iterator[None]:
+    """Call ``clock.on_check`` from time to time while processes work; threads check the clock themselves."""
+    if clock is None or clock.on_check is None or in_threads():
+        yield
+        return
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(PULSE):
+            clock.on_check()
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _close(answers) -> None:
+    """Cancel what is not done yet, without joblib's advice to ask for less."""
+    if hasattr(answers, "close"):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*adjusting the input task", category=UserWarning)
+            answers.close()
+
+
+# Ctrl-C -------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def uninterrupted(heed: bool = False) -> Iterator[None]:
-    """Let Ctrl-C wait until something short is done that must not be left half done.
+    """Delay Ctrl-C until something short is done that must not be left half done.
 
     Parameters
     ----------
@@ -116,189 +313,3 @@ def uninterrupted(heed: bool = False) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
     if pressed and heed:
         raise KeyboardInterrupt
-
-
-def as_completed(
-    work: Callable, items: Sequence, n_jobs: int | None, meanwhile: Callable[[], None] = lambda: None
-) -> Iterator[tuple[int, object]]:
-    """Apply a function to independent items, and yield (position, result) as they are finished.
-
-    Parameters
-    ----------
-    work : callable
-        Of one item; must be picklable for workers that are no threads: a method of such an object, or a partial.
-    items : sequence
-        What it is applied to.
-    n_jobs : int, optional
-        As joblib understands it.
-    meanwhile : callable
-        Called every second or so while processes of this machine work on something long.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C was pressed, or if an item raised it, as it does when its time is up.
-
-    Examples
-    --------
-    >>> sorted(as_completed(abs, [-3, 2], n_jobs=2))
-    [(0, 3), (1, 2)]
-    """
-    n = min(n_workers(n_jobs), len(items))
-    if n <= 1:
-        yield from ((at, work(item)) for at, item in enumerate(items))
-    elif in_threads():
-        yield from _in_threads(work, items, n)
-    elif _uses_processes():
-        yield from in_processes(work, [items], n, meanwhile)
-    else:
-        yield from _in_tasks(work, items, n)
-
-
-def mapped(work: Callable, items: Sequence, n_jobs: int | None, report: Callable[[], None] = lambda: None) -> list:
-    """Apply a function to independent items; see :func:`as_completed`. The order stays.
-
-    Parameters
-    ----------
-    work, items, n_jobs
-        See there.
-    report : callable
-        Called whenever an item is finished, and every second or so until then.
-
-    Examples
-    --------
-    >>> mapped(abs, [-3, 2], n_jobs=2)
-    [3, 2]
-    """
-    found: list = [None] * len(items)
-    for at, result in as_completed(work, items, n_jobs, report):
-        found[at] = result
-        report()
-    return found
-
-
-def mapped_in_stages(
-    work: Callable, stages: Iterable[Sequence], n_jobs: int | None, report: Callable[[], None] = lambda: None
-) -> list[list]:
-    """Apply a function to independent items of several stages; see :func:`as_completed`. The order stays.
-
-    Parameters
-    ----------
-    work, n_jobs, report
-        See :func:`mapped`.
-    stages : iterable of sequences
-        Items. What it takes to make those of a stage is done here, while other processes work on those before.
-
-    Examples
-    --------
-    >>> mapped_in_stages(abs, iter([[-3, 2], [], [-1]]), n_jobs=2)
-    [[3, 2], [], [1]]
-    """
-    sizes: list[int] = []
-    counted = (sizes.append(len(stage)) or stage for stage in stages)
-    n = n_workers(n_jobs)
-    if n > 1 and not in_threads() and _uses_processes():
-        found = {}
-        for at, result in in_processes(work, counted, n, report):
-            found[at] = result
-            report()
-    else:
-        found = dict(enumerate(mapped(work, [item for stage in counted for item in stage], n_jobs, report)))
-    ends = list(accumulate(sizes))
-    return [[found[at] for at in range(end - size, end)] for end, size in zip(ends, sizes, strict=True)]
-
-
-def work_through(
-    work: Callable, items: Sequence, n_jobs: int | None, report: Callable[[object], None] = lambda result: None
-) -> tuple[list, bool]:
-    """Apply a function to independent items, as far as Ctrl-C allows; see :func:`as_completed`.
-
-    Parameters
-    ----------
-    work, items, n_jobs
-        See there.
-    report : callable
-        Is given every result, as soon as it is there.
-
-    Returns
-    -------
-    results : list
-        Of the items that were finished, in their order.
-    interrupted : bool
-        Whether Ctrl-C came before the last.
-
-    Examples
-    --------
-    >>> work_through(abs, [-3, 2], n_jobs=2)
-    ([3, 2], False)
-    """
-    found: dict[int, object] = {}
-    interrupted = False
-    try:
-        for at, result in as_completed(work, items, n_jobs):
-            found[at] = result
-            report(result)
-    except KeyboardInterrupt:
-        interrupted = True
-    return [found[at] for at in sorted(found)], interrupted
-
-
-# Threads ------------------------------------------------------------------------------------------
-
-
-def _in_threads(work: Callable, items: Sequence, n: int) -> Iterator[tuple[int, object]]:
-    """Let threads of our own do it: joblib looks only every ten milliseconds whether its threads are ready."""
-    stop = threading.Event()
-
-    def one(item):
-        abandon_with(stop)
-        return done(work, item)
-
-    pool = ThreadPoolExecutor(n)
-    try:
-        waiting = {pool.submit(one, item): at for at, item in enumerate(items)}
-        while waiting:
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                yield waiting.pop(future), _work.result(future.result())
-    finally:  # after an interrupt, threads go on to the end of what they have begun, or until they ask
-        stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-# Other workers ------------------------------------------------------------------------------------
-
-
-def _in_tasks(work: Callable, items: Sequence, n: int) -> Iterator[tuple[int, object]]:
-    """Let joblib's workers do it."""
-    parallel = Parallel(
-        n_jobs=n,
-        prefer="threads",
-        return_as="generator_unordered" if getattr(_backend(), "supports_return_generator", False) else "list",
-        batch_size=1,
-        pre_dispatch="all" if effective_n_jobs(n) <= n else n,  # some backends use all they have, whatever the number
-    )
-    found_so_far = parallel(delayed(task)() for task in _tasks(Packed(work), items, n))
-    try:
-        for answered in found_so_far:
-            yield from unfolded(answered)
-    finally:
-        _close(found_so_far)
-
-
-def _tasks(work: Packed, items: Sequence, n: int) -> list[partial]:
-    """Deal items out to tasks, a few per worker."""
-    numbered = list(enumerate(items))
-    n_tasks = min(len(items), TASKS * n)
-    return [partial(_task, work, numbered[first::n_tasks]) for first in range(n_tasks)]
-
-
-def _task(work: Packed, items: Sequence[tuple[int, object]]) -> tuple:
-    return answer(work.unpacked(), items)
-
-
-def _close(results) -> None:
-    """Give up what is not done yet, without joblib's advice to ask for less."""
-    if hasattr(results, "close"):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*tasks which were still being processed", category=UserWarning)
-            results.close()

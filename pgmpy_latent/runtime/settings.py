@@ -19,10 +19,6 @@ STOPPED = {
 }
 
 
-class TimeUp(KeyboardInterrupt):
-    """The time limit was reached; EM returns its best model, as it does after Ctrl-C."""
-
-
 def stopped_words(why: str, checkpoint=None, further: str = "", left: float = 0.0) -> str:
     """Say why a search stopped early, and how it goes on.
 

@@ -29,6 +29,7 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import bound_from_cards, canonical_states, marginals, split_state
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number, whole_seed
 from pgmpy_latent.selection.class_choice import caveats, recommended
 from pgmpy_latent.selection.class_draws import DRAW_TOL, Refit, refitted
@@ -230,7 +231,7 @@ def _fit_all(sizes: Sequence[int], data: CategoricalData, settings: _Settings, s
             if not (interrupted and found):  # a size that was not finished is shown only if there is no other
                 found[size], smaller = one, one.tree
                 seconds[size] = time.perf_counter() - began
-        except KeyboardInterrupt:
+        except STOP_SIGNALS:
             interrupted = True
             if not found:
                 raise

@@ -18,6 +18,7 @@ from pgmpy_latent.inference.queries import model_and_data
 from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime import parallel
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, whole_seed
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
@@ -134,8 +135,9 @@ def support(
         total=n_bootstrap, desc="bootstrap", unit=" trees", disable=not show_progress, delay=PROGRESS_DELAY, leave=False
     ) as bar:  # fmt: skip
         warnings.simplefilter("ignore")  # what there is to say about the table was said when the learner was fitted
-        work = partial(_splits_of_draw, clone(learner), data, bits, entropy)
-        found, interrupted = parallel.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update())
+        clock = Clock()
+        work = partial(_splits_of_draw, clone(learner), data, bits, entropy, clock)
+        found, interrupted = parallel.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update(), clock)
     if interrupted and not found:
         raise KeyboardInterrupt
     if interrupted:
@@ -194,17 +196,25 @@ def _tree_of(learner) -> LatentTree:
 
 
 def _splits_of_draw(
-    learner: LatentTreeLearner, data: CategoricalData, bits: Mapping[Hashable, int], entropy: int, draw: int
+    learner: LatentTreeLearner,
+    data: CategoricalData,
+    bits: Mapping[Hashable, int],
+    entropy: int,
+    clock: Clock,
+    draw: int,
 ) -> set[frozenset[int]]:
     """Return what the edges separate in the tree that is learned from a drawn table."""
     seed = np.random.SeedSequence(entropy, spawn_key=(draw,))
-    return set(splits(_learned(learner, data, seed), bits).values())
+    return set(splits(_learned(learner, data, seed, clock), bits).values())
 
 
-def _learned(learner: LatentTreeLearner, data: CategoricalData, seed: np.random.SeedSequence) -> LatentTree:
-    """Return what a clone of the learner finds in a table drawn from the rows of another."""
+def _learned(
+    learner: LatentTreeLearner, data: CategoricalData, seed: np.random.SeedSequence, clock: Clock
+) -> LatentTree:
+    """Return what a clone of the learner finds in a table drawn from the rows of another, unless it is cancelled."""
     drawn = drawn_from_rows(data, np.random.default_rng(seed))
     again = clone(learner)
+    again._outer_clock = clock
     settings = {**FOR_DRAWS, "random_state": int(seed.generate_state(1)[0])}
     again.set_params(**{name: value for name, value in settings.items() if name in again.get_params(deep=False)})
     again.fit(drawn, missing={}, allow_many_states=True)  # what there is to say was said when the learner was fitted

@@ -91,7 +91,7 @@ def encode_chunks(
     reading = Reading(sample_weight, None if columns is None else tuple(columns), weight_kind, strata, cluster, missing)
     found = _Stream(chunks, reading, memory_limit, may_overflow=False).read()
     data = replace(found.finish(state_names, unseen, reading), missing=_codes_of(missing, found.names))
-    warn_of_unmet(missing, found.met, data.columns, (), stacklevel=2)
+    warn_of_unmet(missing, found.met, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2)
     return data
 
 
@@ -127,10 +127,13 @@ def encode_or_shard(
     stream = _Stream(X, reading, memory_limit, may_overflow=True)
     pool = stream.read()
     codes = _codes_of(missing, () if pool.names is None else pool.names)
-    warn_of_unmet(missing, pool.met, pool.names or (), (), stacklevel=2)
     if not pool.full:
-        return replace(pool.finish(state_names, "error", reading), missing=codes)
+        data = replace(pool.finish(state_names, "error", reading), missing=codes)
+        warn_of_unmet(missing, pool.met, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2)
+        return data
     n_columns = len(pool.names) - len(reading.units)
+    names, states = pool.names[:n_columns], pool.states(state_names, n_columns)
+    warn_of_unmet(missing, pool.met, dict(zip(names, states, strict=True)), (), stacklevel=2)
     kept = [at for at, n_rows in enumerate(pool.part_rows) if n_rows]  # others have no row of positive weight
     sizes = [pool.part_rows[at] * n_columns for at in kept]
     shards = [tuple(stream.parts[kept[at]] for at in run) for run in consecutive(sizes)]
@@ -139,8 +142,8 @@ def encode_or_shard(
     # what single rows weigh, and how they were drawn, does not matter to EM: shards are read with weights that sum
     plain = Reading(sample_weight, tuple(columns), None if kind is None else "frequency", missing=missing)
     return ShardedTable(
-        columns=pool.names[:n_columns],
-        state_names=pool.states(state_names, n_columns),
+        columns=names,
+        state_names=states,
         total_weight=pool.sums.total * pool.sums.largest * scale,
         shards=tuple(shards),
         reading=plain,

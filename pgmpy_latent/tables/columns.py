@@ -360,7 +360,10 @@ def _refuse_odd(name: Hashable, value) -> None:
 
 
 def _refuse_time(name: Hashable, kind) -> None:
-    raise DataError(f"column {name!r} holds dates or times ({kind}); bin them or convert them to strings")
+    raise DataError(
+        f"column {name!r} holds dates or times ({kind}); drop it, or make a few categories of it, such as years or "
+        "weekdays"
+    )
 
 
 def _refuse_lookalikes(name: Hashable, levels: list) -> None:

@@ -9,13 +9,14 @@ import re
 import sys
 import warnings
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from pgmpy_latent.exceptions import PgmpyLatentError
 from pgmpy_latent.runtime.files import kind_of
+from pgmpy_latent.tables.likely_codes import likely_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +25,8 @@ SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
 #: Texts that mean a missing cell in text files, besides an empty one, unless it is said otherwise.
 MISSING = ("NA", "NaN")
-#: Numbers that can be written in one way only; "007" and "1.0" are text.
-_WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
+#: Whole numbers, also as programs write them that keep numbers with gaps as fractions ("1.0"); "007" is text.
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(?:\.0+)?")
 
 
 class BadInputError(PgmpyLatentError):
@@ -62,6 +63,7 @@ def read_table(
     separator: str | None = None,
     missing: Sequence[str] | None = None,
     missing_in: Mapping[str, Sequence[str]] | None = None,
+    aside: Collection[str | None] = (),
 ) -> Table:
     """Read a table from a file of separated cells, or in Parquet.
 
@@ -72,24 +74,69 @@ def read_table(
     separator : str, optional
         What stands between cells.
     missing : sequence of str, optional
-        Texts that mean a missing cell. None: the usual ones in text, none in Parquet, which knows missing cells.
+        Texts that mean a missing cell in all columns but those set aside. None: the usual ones in text, none in
+        Parquet, which knows missing cells.
     missing_in : dict of column to texts, optional
         Further texts that mean a missing cell in some columns.
+    aside : collection of column names
+        Columns that are no categories, as weights, clusters and identifiers: what is missing in all columns is not
+        looked for there.
 
     Returns
     -------
     Table
-        Of text, whole numbers become integers, and all else stays the text it is. Parquet keeps its types.
+        Of text, columns of whole numbers become integers, also where they are written as 1.0; all else stays the text
+        it is. Parquet keeps its types.
     """
     _refuse_pipes(path)
     if separator is None and Path(path).suffix.lower() in PARQUET:
-        return Table(path, _read_parquet(path, set(missing or ()), missing_in or {}))
+        return Table(path, _read_parquet(path, _Markers((), missing, missing_in or {}, aside)))
     if separator is None:
         separator = _separator_of(path)
     if len(separator) != 1:
         raise BadInputError(f"--separator is {separator!r}; give one character (a tab is $'\\t' in most shells)")
-    markers = {"", *(MISSING if missing is None else missing)}
-    return Table(path, _read_text(path, separator, markers, missing_in or {}))
+    return Table(path, _read_text(path, separator, _Markers(MISSING, missing, missing_in or {}, aside)))
+
+
+class _Markers(NamedTuple):
+    """Texts that mean a missing cell: by default, as said for all columns, and in some; and columns set aside."""
+
+    usual: Sequence[str]
+    everywhere: Sequence[str] | None
+    own: Mapping[str, Sequence[str]]
+    aside: Collection[str | None]
+
+    def of(self, name: str) -> set[str]:
+        """Return the texts that mean a missing cell in a column."""
+        common = self.usual if self.everywhere is None or name in self.aside else self.everywhere
+        return {"", *common, *self.own.get(name, ())}
+
+    def point_out_unmet(self, cells: Mapping[str, Collection[str]]) -> None:
+        """Warn of texts that were named and stand in no cell, given the distinct cells: they may be mistyped."""
+        from pgmpy_latent.exceptions import MissingCodeWarning
+
+        named = [text for text in self.everywhere or () if text and text not in MISSING]
+        searched = [texts for name, texts in cells.items() if name not in self.aside] if named else []
+        unmet = [
+            f"--missing {text}: no column holds {text!r}" for text in named if not any(map(_holds(text), searched))
+        ]
+        for name, texts in self.own.items():
+            left = [cell for cell in cells[name] if cell not in self.of(name)]
+            likely = likely_codes(sorted(left))
+            instead = f" but {' and '.join(map(repr, likely))}" if likely else ""
+            unmet += [
+                f"--missing {name}={text}: column {name!r} holds no {text!r}{instead}"
+                for text in texts
+                if text and not _holds(text)(cells[name])
+            ]
+        for words in unmet:
+            warnings.warn(f"{words}; mend it if it is mistyped", MissingCodeWarning, stacklevel=2)
+
+
+def _holds(text: str) -> Callable[[Collection[str]], bool]:
+    """Return what tells whether a text is among some cells, written in whatever way if it is a whole number."""
+    number = _whole(text)
+    return lambda cells: text in cells or (number is not None and any(_whole(cell) == number for cell in cells))
 
 
 def _refuse_pipes(path: str) -> None:
@@ -102,7 +149,7 @@ def _refuse_pipes(path: str) -> None:
         raise BadInputError(f"{path}: is {found}; give the name of a file")
 
 
-def _read_text(path: str, separator: str, markers: set[str], own: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _read_text(path: str, separator: str, markers: _Markers) -> pd.DataFrame:
     import pandas as pd
 
     try:
@@ -118,14 +165,13 @@ def _read_text(path: str, separator: str, markers: set[str], own: Mapping[str, S
         raise BadInputError(f"{path}: {error.strerror or error}") from None
     if not columns[0]:
         raise BadInputError(f"{path}: has a line of column names but no rows")
-    _check_any(names, own, "--missing")
-    _point_out_unmet({name: set(columns[names.index(name)]) for name in own}, own)
-    return pd.DataFrame(
-        {name: _typed(cells, markers | set(own.get(name, ()))) for name, cells in zip(names, columns, strict=True)}
-    )
+    _check_any(names, markers.own, "--missing")
+    if markers.everywhere or markers.own:
+        markers.point_out_unmet({name: set(cells) for name, cells in zip(names, columns, strict=True)})
+    return pd.DataFrame({name: _typed(cells, markers.of(name)) for name, cells in zip(names, columns, strict=True)})
 
 
-def _read_parquet(path: str, markers: set[str], own: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _read_parquet(path: str, markers: _Markers) -> pd.DataFrame:
     import pandas as pd
 
     try:
@@ -151,29 +197,23 @@ def _read_parquet(path: str, markers: set[str], own: Mapping[str, Sequence[str]]
     _check_names(list(frame.columns), path, None)
     if not len(frame):
         raise BadInputError(f"{path}: has columns but no rows")
-    _check_any(list(frame.columns), own, "--missing")
-    _point_out_unmet({name: set(frame[name].dropna().map(str)) for name in own}, own)
-    if not (markers or own):
+    _check_any(list(frame.columns), markers.own, "--missing")
+    if not (markers.everywhere or markers.own):
         return frame
-    return pd.DataFrame({name: _without(frame[name], markers | set(own.get(name, ()))) for name in frame.columns})
-
-
-def _point_out_unmet(cells: Mapping[str, set[str]], own: Mapping[str, Sequence[str]]) -> None:
-    """Warn of texts that mean a missing cell in a column, and stand in no cell of it: they may be mistyped."""
-    from pgmpy_latent.exceptions import MissingCodeWarning
-
-    for name, texts in own.items():
-        for text in texts:
-            if text and text not in cells[name]:
-                words = f"--missing {name}={text}: column {name!r} holds no {text!r}; mend it if it is mistyped"
-                warnings.warn(words, MissingCodeWarning, stacklevel=2)
+    markers.point_out_unmet({name: set(frame[name].dropna().map(str)) for name in frame.columns})
+    return pd.DataFrame({name: _without(frame[name], markers.of(name) - {""}) for name in frame.columns})
 
 
 def _without(column: pd.Series, markers: set[str]) -> pd.Series:
-    """Return the column with cells that are written like a marker missing."""
+    """Return the column with cells that are written like a marker missing; the number 99.0 is written 99, too."""
+    wholes = {_whole(marker) for marker in markers} - {None}
+
+    def is_marked(value) -> bool:
+        return str(value) in markers or (not isinstance(value, str) and _whole(str(value)) in wholes)
+
     if hasattr(column, "cat"):
-        return column.cat.remove_categories([level for level in column.cat.categories if str(level) in markers])
-    return column.mask(column.map(str, na_action="ignore").isin(markers))
+        return column.cat.remove_categories([level for level in column.cat.categories if is_marked(level)])
+    return column.mask(column.map(is_marked, na_action="ignore").eq(True))
 
 
 def _separator_of(path: str) -> str:
@@ -237,11 +277,30 @@ def _typed(cells: list[str], markers: set[str]):
     """Return the cells of a column with None for missing ones, as integers if all look like such."""
     import pandas as pd
 
-    levels = set(cells) - markers
-    if levels and all(_WHOLE.fullmatch(level) for level in levels):
-        numbers = {level: int(level) for level in levels}
-        return pd.array([numbers.get(cell) for cell in cells], dtype="Int64")
-    return [None if cell in markers else cell for cell in cells]
+    numbers = {level: _whole(level) for level in set(cells) - markers}
+    if not numbers or None in numbers.values():
+        return [None if cell in markers else cell for cell in cells]
+    gone = {_whole(marker) for marker in markers}  # 99 stands for 99.0, too
+    numbers = {level: number for level, number in numbers.items() if number not in gone}
+    return pd.array([numbers.get(cell) for cell in cells], dtype="Int64")
+
+
+def _whole(text: str) -> int | None:
+    """Return the whole number that a text stands for, or None."""
+    found = _WHOLE.fullmatch(text)
+    return None if found is None else int(found[1])
+
+
+def without_fraction(text: str) -> str:
+    """Return a whole number as integers are written, and any other text as it is.
+
+    Examples
+    --------
+    >>> without_fraction("5.0"), without_fraction("5"), without_fraction("5.5"), without_fraction("v5.0")
+    ('5', '5', '5.5', 'v5.0')
+    """
+    number = _whole(text)
+    return text if number is None else str(number)
 
 
 # Choosing columns ---------------------------------------------------------------------------------

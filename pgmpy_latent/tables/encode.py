@@ -357,7 +357,7 @@ def encode(
         _check_same_kind(data, weight_kind)
         if state_names is None and columns is None and not hidden and not missing:
             return data
-    source, used = _open_encoded(data) if data is not None else open_table(X), []
+    source, used = open_source(X), []
     design: RowDesign | None = None
     if data is None:
         design, used = read_design(source, sample_weight, strata, cluster)
@@ -369,7 +369,8 @@ def encode(
     kept = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
     met: Met = set()
     states, codes = code_columns(source, names, given_states(state_names, names), kept, unseen, out, met)
-    warn_of_unmet(missing, met, names, () if data is None else data.missing, stacklevel=2)
+    before = () if data is None else data.missing
+    warn_of_unmet(missing, met, dict(zip(names, states, strict=True)), before, stacklevel=2)
     cards = [len(column_states) for column_states in states]
     groups, distinct = distinct_rows(codes, cards)
     place = _row_index(groups, kept, source.n_rows)
@@ -414,7 +415,7 @@ def column_names(X) -> list[Hashable]:
     >>> column_names(np.eye(2)), column_names(pd.DataFrame({"x": [1]}))
     ([0, 1], ['x'])
     """
-    return list(X.columns) if isinstance(X, CategoricalData) else open_table(X).names
+    return open_source(X).names
 
 
 def decode(codes, states: Sequence[Hashable], dtype=None) -> pd.Series:
@@ -449,6 +450,11 @@ def _natural_dtype(states: Sequence[Hashable], missing: bool):
 
 
 # --- Codes ------------------------------------------------------------------------------------------------
+
+
+def open_source(X) -> Source:
+    """Say how to read the columns of any table; the rows of CategoricalData are its distinct rows."""
+    return _open_encoded(X) if isinstance(X, CategoricalData) else open_table(X)
 
 
 def _open_encoded(data: CategoricalData) -> Source:

@@ -12,6 +12,7 @@ from pgmpy_latent.exceptions import DataError, MissingCodeWarning, StateNameErro
 from pgmpy_latent.model.labels import identity
 from pgmpy_latent.model.tree import pairs_of_codes
 from pgmpy_latent.tables.columns import LISTED, Column, has_too_many_digits, plain, settled_levels
+from pgmpy_latent.tables.likely_codes import likely_codes
 
 #: Column -> the values that count as missing there.
 Codes = dict[Hashable, tuple[Hashable, ...]]
@@ -72,16 +73,23 @@ def _values(where: str, values) -> tuple[Hashable, ...]:
 def settled_columns(missing, before: Iterable[tuple], columns: Sequence[Hashable]) -> Sequence[Hashable]:
     """Return the columns of which a caller has said what counts as missing there, now or when the table was read.
 
-    An empty dict, or values for all columns, settle all of them.
+    Nothing in a dict or list says so of all columns; values for all columns leave open what else there is.
 
     Examples
     --------
     >>> settled_columns({"age": 99}, (), ["age", "sex"]), settled_columns({}, (), ["age", "sex"])
     (['age'], ['age', 'sex'])
+    >>> settled_columns("?", [("age", ("?",)), ("sex", ("?", 9))], ["age", "sex"])
+    ['sex']
     """
-    if missing is not None and not (isinstance(missing, Mapping) and missing):
+    if missing is None:
+        return [name for name, _ in before]
+    if isinstance(missing, Mapping):
+        return [*(name for name, _ in before), *map(plain, missing)] if missing else columns
+    everywhere = set(map(identity, _values("all columns", missing)))
+    if not everywhere:
         return columns
-    return [*(name for name, _ in before), *map(plain, missing or ())]
+    return [name for name, values in before if not everywhere.issuperset(map(identity, values))]
 
 
 def joined(first: Codes, second: Codes) -> Codes:
@@ -96,8 +104,12 @@ def joined(first: Codes, second: Codes) -> Codes:
     return {name: _values(repr(name), [*first.get(name, ()), *second.get(name, ())]) for name in names}
 
 
-def warn_of_unmet(missing, met: Met, columns: Sequence[Hashable], before: Iterable[tuple], stacklevel: int) -> None:
+def warn_of_unmet(
+    missing, met: Met, states: Mapping[Hashable, Sequence], before: Iterable[tuple], stacklevel: int
+) -> None:
     """Warn of values that a caller says count as missing, and that do not occur: they may be mistyped.
+
+    Where a column holds values that look like codes instead, these are named.
 
     Parameters
     ----------
@@ -105,8 +117,8 @@ def warn_of_unmet(missing, met: Met, columns: Sequence[Hashable], before: Iterab
         What a caller said; what a model knows is not looked for.
     met : set
         What occurs.
-    columns : sequence of hashable
-        The columns that were read.
+    states : dict of column to states
+        What is left in the columns that were read.
     before : pairs of column and values
         What counted as missing when the table was read before, and is gone from it.
     stacklevel : int
@@ -117,10 +129,10 @@ def warn_of_unmet(missing, met: Met, columns: Sequence[Hashable], before: Iterab
     if isinstance(said, Mapping):
         by_name = {plain(name): _values(repr(name), values) for name, values in said.items()}
         unmet = [
-            f"{value!r} in column {name!r}"
+            f"{value!r} in column {name!r}{_held_instead(states[name])}"
             for name, values in by_name.items()
             for value in values
-            if name in columns and (name, identity(value)) not in met
+            if name in states and (name, identity(value)) not in met
         ]
     else:
         anywhere = {value for _, value in met}
@@ -134,6 +146,12 @@ def warn_of_unmet(missing, met: Met, columns: Sequence[Hashable], before: Iterab
             MissingCodeWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def _held_instead(states: Sequence[Hashable]) -> str:
+    """Say which of some states look like codes for missing answers, if any do."""
+    likely = likely_codes(states)
+    return f" (it holds {' and '.join(map(repr, likely))})" if likely else ""
 
 
 def without_codes(

@@ -92,7 +92,9 @@ def opened(X):
     try:
         found = ds.dataset(str(X), format="parquet", partitioning="hive")
     except Exception as error:  # Arrow's are of many kinds, and damaged names are Python's
-        raise DataError(f"{str(X)!r} cannot be read as Parquet: {error}") from None
+        text = Path(X).suffix.lower() in (".csv", ".tsv", ".txt", ".gz")
+        remedy = f". If it is text, read it first: pd.read_csv({str(X)!r})" if text else ""
+        raise DataError(f"{str(X)!r} cannot be read as Parquet: {error}{remedy}") from None
     if not found.schema.names:
         raise DataError(f"{str(X)!r} holds no Parquet file with columns; give a file, or a folder of files")
     return found

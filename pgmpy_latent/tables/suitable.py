@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from pgmpy_latent.exceptions import DataError, MissingCodeWarning
+from pgmpy_latent.exceptions import DataError, ManyNumbersWarning, MissingCodeWarning
 from pgmpy_latent.tables.columns import LISTED
 from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.likely_codes import as_numbers, likely_codes
 
 #: In tables of no more rows than this, many categories prove nothing.
 FEW_ROWS = 100
@@ -29,17 +30,6 @@ FEW_REPEATS = 5
 MANY_VALUES = 250
 #: Numbers with fractions are measurements if there are more of them than this, however often they occur.
 MANY_FRACTIONS = 50
-#: Texts that usually stand for a missing answer, in small letters.
-MISSING_WORDS = frozenset(
-    ["", "?", "??", ".", "..", "-", "--", "*", "na", "n/a", "n.a.", "#n/a", "nan", "nil", "null", "missing", "unknown",
-     "unspecified", "dk", "d/k", "refused", "don't know", "don’t know", "dont know", "do not know", "no answer",
-     "no response", "not available", "no data"]
-)  # fmt: skip
-#: Numbers that usually stand for a missing answer, if they are apart from the others.
-HIGH_CODES = frozenset({8, 9, 77, 88, 96, 97, 98, 99, 777, 888, 996, 997, 998, 999, 8888, 9997, 9998, 9999, 99999})
-LOW_CODES = frozenset({*range(-9, 0), *(-code for code in HIGH_CODES)})
-#: Numbers that are apart from the others by less than this may belong to them.
-LEAST_GAP = 3
 
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?"
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s*[ap]m)?(?:Z|[+-]\d{2}:?\d{2})?"
@@ -92,34 +82,84 @@ def refuse_unsuitable(data: CategoricalData, allowed=False, columns: Collection[
     pgmpy_latent.exceptions.DataError: column 'id' has a category of its own in every row, as identifiers and exact \
 measurements have; drop it or bin it, or say allow_many_states=['id'] if you mean it
     """
-    found = unsuitable_column(data, allowed, columns)
-    if found is not None:
-        name, what = found
+    found = unsuitable_columns(data, allowed, columns)
+    if found:
+        it = "it" if len(found) == 1 else "them"
         raise DataError(
-            f"column {name!r} {what}; drop it or bin it, or say allow_many_states=[{name!r}] if you mean it"
+            f"{in_words(found)}; drop {it} or bin {it}, or say allow_many_states={list(found)!r} if you mean {it}"
         )
 
 
-def unsuitable_column(
+def in_words(unsuitable: Mapping[Hashable, str]) -> str:
+    """Return what is wrong with columns, the first ones if there are many.
+
+    Examples
+    --------
+    >>> in_words({"id": "has a category of its own in every row", "day": "holds 60 different dates"})
+    "column 'id' has a category of its own in every row; column 'day' holds 60 different dates"
+    """
+    words = [f"column {name!r} {what}" for name, what in unsuitable.items()]
+    more = [f"and {len(words) - LISTED} more columns"] if len(words) > LISTED else []
+    return "; ".join([*words[:LISTED], *more])
+
+
+def unsuitable_columns(
     data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None
-) -> tuple[Hashable, str] | None:
-    """Return the first column that can hardly be meant as categories, and why. See :func:`refuse_unsuitable`.
+) -> dict[Hashable, str]:
+    """Return the columns that can hardly be meant as categories, and why. See :func:`refuse_unsuitable`.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from pgmpy_latent.tables.encode import encode
-    >>> unsuitable_column(encode(pd.DataFrame({"height": [150 + at / 10 for at in range(300)] * 2})))
-    ('height', 'holds 300 different numbers in 600 rows, as measurements do')
+    >>> unsuitable_columns(encode(pd.DataFrame({"height": [150 + at / 10 for at in range(300)] * 2})))
+    {'height': 'holds 300 different numbers in 600 rows, as measurements do'}
     """
     if allowed is True:
-        return None
+        return {}
     meant = _meant(data, allowed)
+    wrong = {values.name: _what_is_wrong(values) for values in _occurring(data, columns) if values.name not in meant}
+    return {name: what for name, what in wrong.items() if what is not None}
+
+
+def warn_of_many_numbers(
+    data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None, stacklevel: int = 2
+) -> None:
+    """Warn once of columns that hold many different numbers, each often enough to be a category: they may be measured.
+
+    Parameters are those of :func:`refuse_unsuitable`, and the line to point at.
+    """
+    found = {} if allowed is True else many_numbers(data, _meant(data, allowed), columns)
+    if found:
+        listed = ", ".join(f"column {name!r} ({number})" for name, number in list(found.items())[:LISTED])
+        more = f" and {len(found) - LISTED} more columns" if len(found) > LISTED else ""
+        warnings.warn(
+            f"many different numbers, each taken as a category of its own: {listed}{more}. If they are measurements, "
+            "bin them (as pd.cut does) or drop the column; if they are categories, say "
+            f"allow_many_states={list(found)!r}.",
+            ManyNumbersWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def many_numbers(
+    data: CategoricalData, meant: Collection[Hashable] = (), columns: Collection[Hashable] | None = None
+) -> dict[Hashable, int]:
+    """Return how many different numbers columns hold, if these are many; those that are meant are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmpy_latent.tables.encode import encode
+    >>> many_numbers(encode(pd.DataFrame({"age": [*range(18, 90)] * 10, "wave": [1, 2] * 360})))
+    {'age': 72}
+    """
+    found = {}
     for values in _occurring(data, columns):
-        what = _what_is_wrong(values) if values.name not in meant else None
-        if what is not None:
-            return values.name, what
-    return None
+        many = len(values.states) > FEW_VALUES and values.n_rows > FEW_ROWS
+        if many and values.name not in meant and as_numbers(values.states) is not None:
+            found[values.name] = len(values.states)
+    return found
 
 
 def _meant(data: CategoricalData, allowed) -> set:
@@ -157,7 +197,7 @@ def _what_is_wrong(values: _Values) -> str | None:
         return f"has {number:,} categories in {values.n_filled:,.0f} rows, as identifiers and exact measurements have"
     if values.n_rows <= FEW_ROWS:
         return None
-    numbers = _as_numbers(values.states)
+    numbers = as_numbers(values.states)
     if numbers is None:
         if number <= MANY_VALUES or number * FEW_REPEATS <= values.n_rows:
             return None
@@ -169,23 +209,11 @@ def _what_is_wrong(values: _Values) -> str | None:
     return None
 
 
-def _as_numbers(states: Sequence[Hashable]) -> list[float] | None:
-    """Return the states as numbers, also such as were kept as text; None if one is none."""
-    if any(isinstance(state, bool) for state in states):
-        return None
-    try:
-        return [state if isinstance(state, int) else float(state) for state in states]
-    except (TypeError, ValueError):
-        return None
-
-
 # --- What may stand for missing ---------------------------------------------------------------------------
 
 
 def suspected_codes(data: CategoricalData, settled: Collection[Hashable] = ()) -> dict[Hashable, list[Hashable]]:
-    """Return the values that look like codes for missing answers, by column.
-
-    Numbers apart from a scale, as 9 or 99 above 1 to 5 and -1 below it, and texts as "?" or "don't know".
+    """Return the values that look like codes for missing answers, by column. See :func:`likely_codes`.
 
     Parameters
     ----------
@@ -203,49 +231,27 @@ def suspected_codes(data: CategoricalData, settled: Collection[Hashable] = ()) -
     found = {}
     for name, states in zip(data.columns, data.state_names, strict=True):
         if name not in settled:
-            codes = [state for state in states if isinstance(state, str) and state.strip().casefold() in MISSING_WORDS]
-            rest = [state for state in states if state not in codes]
-            codes += _apart(rest)
-            if codes and len(codes) < len(states):
+            codes = likely_codes(states)
+            if codes:
                 found[name] = codes
     return found
 
 
-def _apart(states: Sequence[Hashable]) -> list[Hashable]:
-    """Return those of some whole numbers that are usual codes and stand apart from the others."""
-    numbers = _as_numbers(states)
-    if numbers is None or any(one % 1 for one in numbers):
-        return []
-    by_value = dict(zip(numbers, states, strict=True))
-    below, scale = sorted(one for one in numbers if one < 0), sorted(one for one in numbers if one >= 0)
-    above = _above(scale)
-    scale = scale[: len(scale) - len(above)]
-    return [by_value[one] for one in (*_below(below, scale), *above)]
-
-
-def _above(scale: list) -> list:
-    """Return the numbers at the end of a sorted list that are usual codes, beyond a gap wider than any before it."""
-    steps = np.diff(scale)
-    for at in range(2, len(scale)):  # two values at least make a scale
-        rest, gap = scale[at:], steps[at - 1]
-        reach = max(LEAST_GAP, steps[: at - 1].max() + 1, (scale[at - 1] - scale[0]) / 10)
-        if gap >= reach and HIGH_CODES.issuperset(rest):
-            return rest
-    return []
-
-
-def _below(below: list, scale: list) -> list:
-    """Return the numbers below zero if they are usual codes, and no half of a scale around zero."""
-    if len(scale) < 2 or not LOW_CODES.issuperset(below):
-        return []
-    if {-one for one in below} == {one for one in scale if one > 0}:
-        return []
-    apart = scale[0] - below[-1] >= 2 if below else False
-    return below if apart or (below == [-1] and scale[-1] >= LEAST_GAP) else []
-
-
-def warn_of_codes(data: CategoricalData, settled: Collection[Hashable] = (), stacklevel: int = 2) -> None:
+def warn_of_codes(
+    data: CategoricalData, settled: Collection[Hashable] = (), stacklevel: int = 2, call: str = ""
+) -> None:
     """Warn once, for all columns, of values that look like codes for missing answers.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table.
+    settled : collection of column names
+        Columns of which it is known what counts as missing.
+    stacklevel : int
+        Of the line to point at.
+    call : str
+        How to write the call that takes ``missing``, with a pair of braces in its place; by default the keyword alone.
 
     Examples
     --------
@@ -254,7 +260,7 @@ def warn_of_codes(data: CategoricalData, settled: Collection[Hashable] = (), sta
     ...     warn_of_codes(encode([[1], [2], [3], [99]]))
     >>> print(said[0].message)
     values that look like codes for missing answers are taken as categories: 99 in column 0. If they are codes, say \
-missing={0: [99]}; if they are categories, missing={} says so.
+missing={0: [99]}; if they are categories, missing={0: []} says so, and missing={} says so of all columns.
     """
     found = suspected_codes(data, settled)
     if found:
@@ -262,9 +268,11 @@ missing={0: [99]}; if they are categories, missing={} says so.
         listed = ", ".join(f"{_listed(codes)} in column {name!r}" for name, codes in shown.items())
         more = f" and in {len(found) - LISTED} more columns" if len(found) > LISTED else ""
         example = ", ".join(f"{name!r}: {codes!r}" for name, codes in shown.items())
+        keyword = f"missing={{{example}{', ...' if more else ''}}}"
         warnings.warn(
             f"values that look like codes for missing answers are taken as categories: {listed}{more}. If they are "
-            f"codes, say missing={{{example}{', ...' if more else ''}}}; if they are categories, missing={{}} says so.",
+            f"codes, say {call.format(keyword) if call else keyword}; if they are categories, "
+            f"missing={{{next(iter(found))!r}: []}} says so, and missing={{}} says so of all columns.",
             MissingCodeWarning,
             stacklevel=stacklevel + 1,
         )

@@ -29,6 +29,21 @@ def find_strangers(name, column: Column, lookup: np.ndarray, states: list, copie
     return [(name, *zip(*values, strict=True), states, counts[found].sum() == counts.sum())]
 
 
+def unknown_cells(column: Column, states: Sequence[Hashable]) -> tuple[np.ndarray, list]:
+    """Return the values of a column that are no given states, and which of them every cell holds; -1 for none.
+
+    Examples
+    --------
+    >>> codes, values = unknown_cells(Column(np.array([0, 1, -1, 0]), ["Other", "A"]), ["A", "B"])
+    >>> codes.tolist(), values
+    ([0, -1, -1, 0], ['Other'])
+    """
+    known = set(map(identity, states))
+    unknown = np.array([*(identity(level) not in known for level in column.levels), False])  # the last is code -1
+    lookup = np.where(unknown, np.cumsum(unknown) - 1, -1)
+    return lookup[column.codes], [level for level, out in zip(column.levels, unknown, strict=False) if out]
+
+
 def report_strangers(strangers: list[tuple], unseen: str) -> None:
     """Raise, or warn once for the whole table, about values that no given state stands for."""
     if not strangers:
@@ -45,7 +60,9 @@ def report_strangers(strangers: list[tuple], unseen: str) -> None:
         text += f"; and {len(strangers) - LISTED} more columns"
     if unseen == "error":
         raise UnseenCategoryError(f'{text}. Map them, list them in state_names, or ask for unseen="missing".')
-    warnings.warn(f"{text}. They are treated as missing.", UnseenCategoryWarning, stacklevel=4)
+    warnings.warn(
+        f"{text}. They are treated as missing; impute leaves them as they are.", UnseenCategoryWarning, stacklevel=4
+    )
 
 
 def _is_another_column(values: tuple, counts: tuple, states: list, nothing_known: bool) -> bool:

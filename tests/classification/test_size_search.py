@@ -22,12 +22,12 @@ from pgmpy_latent.classification.size_search import (
     TRIAL_STARTS,
     TRIAL_TOL,
     WORST,
-    Clock,
     Trial,
     Wrapper,
     work_of,
 )
 from pgmpy_latent.classification.starts import draw_starts
+from pgmpy_latent.runtime.clock import Clock
 from tests.support import reference_classification as reference
 
 

@@ -221,7 +221,7 @@ def test_a_search_goes_on_from_its_checkpoint(capsys, rows, monkeypatch):
         code, out, _ = run(capsys, *argv, "--output", "part")
     assert code == 130
     assert Path("search.json").is_file()
-    assert "The same command with --overwrite goes on from the checkpoint." in " ".join(out.split())
+    assert "The same command with --overwrite resumes from the checkpoint." in " ".join(out.split())
     code, out, _ = run(capsys, *argv, "--output", "part", "--overwrite")
     assert code == 0
     assert "Not finished" not in out
@@ -253,7 +253,7 @@ def test_ctrl_c_keeps_the_classes_that_were_fitted(capsys, rows, monkeypatch):
 def interrupted_at_the_third(original):
     def candidate(self, data, n_classes, search, bar):
         if n_classes == 3:
-            search.stopped = "interrupted"
+            search.clock.stopped = "interrupted"
         return original(self, data, n_classes, search, bar)
 
     return candidate
@@ -295,13 +295,13 @@ def test_failing_at_work_is_another_exit_code(capsys, rows, monkeypatch):
         (["--method", "eest"], "argument --method: invalid choice: 'eest' (choose from"),
         (
             ["--method", "east", "--classes", "3"],
-            "--classes means nothing to --method east; leave it out, or use classes, random-starts",
+            "--classes does not apply to --method east; leave it out, or use classes, random-starts",
         ),
         (
             ["--method", "east", "--starts", "3"],
-            "--starts means nothing to --method east; leave it out, or use classes, random-starts, bin-g, bin-a",
+            "--starts does not apply to --method east; leave it out, or use classes, random-starts, bin-g, bin-a",
         ),
-        (["--method", "classes", "--checkpoint", "c.json"], "--checkpoint means nothing to --method classes; "),
+        (["--method", "classes", "--checkpoint", "c.json"], "--checkpoint does not apply to --method classes; "),
         (["--method", "east", "--max-classes", "1"], "--max-classes is 1; give a whole number of at least 2\n"),
         (["--time-limit", "0"], "argument --time-limit: '0' leaves no time; give a number of seconds above 0"),
         (["--jobs", "0"], "argument --jobs: '0' is not a whole number of at least 1"),
@@ -328,7 +328,7 @@ def test_files_that_may_not_be_changed_are_found_before_learning(capsys, rows, m
     monkeypatch.setattr(LatentClasses, "fit", lambda *_: pytest.fail("it has begun"))
     option = "--report" if name == "r.html" else "--output"
     message = refused(capsys, "learn", "rows.csv", "--output", "m", "--report", "r.html")
-    assert f"{option}: '{name}' is there and may not be changed; give another name" in message
+    assert f"{option}: '{name}' exists and is read-only; give another name" in message
 
 
 @pytest.mark.usefixtures("no_export")
@@ -338,7 +338,7 @@ def test_columns_that_look_like_weights_or_measurements(capsys, rows):
     table.to_csv("t.csv", index=False)
     _, out, _ = run(capsys, "learn", "t.csv", "--classes", "1")
     words = " ".join(out.split())
-    assert "note: column 'weight' is used as a category; if it holds weights, say --weights weight" in words
+    assert "note: column 'weight' is used as a category; if it holds weights, pass --weights weight" in words
     assert "note: column 'age' has 30 different numbers; if it is a measurement, bin it (as 18-29" in words
     assert "or leave it out with --drop age" in words
     assert "note: column 'word' has 60 categories; if it is a measurement, bin or drop it" in words
@@ -448,7 +448,7 @@ def test_unknown_categories_are_missing_or_refused(capsys, tree, command):
     assert out.splitlines()[2].split(",")[1:] == out.splitlines()[3].split(",")[1:]
     message = refused(capsys, command, "model.json", "t.csv", "--unseen", "error")
     assert "column 'a' holds 'perhaps' (1 row)" in message
-    assert message.endswith("Mend the cells, or say --unseen missing.\n")
+    assert message.endswith("Correct the cells, or pass --unseen missing.\n")
 
 
 @pytest.mark.parametrize(("command", "cell"), [("score", "-inf"), ("predict", "")])
@@ -461,7 +461,7 @@ def test_rows_that_cannot_happen(capsys, command, cell):
     code, out, err = run(capsys, command, "sure.json", "t.csv", "--id", "id")
     assert code == 0
     assert out.splitlines()[2].split(",")[1] == cell
-    assert "note: 1 row cannot happen under the model (id: q); a model that was learned with --prior 0.01" in err
+    assert "note: 1 row cannot occur under the model (id: q); a model that was learned with --prior 0.01" in err
     assert err.count("note") == 1
 
 
@@ -469,7 +469,7 @@ def test_rows_that_cannot_happen(capsys, command, cell):
     ("argv", "message"),
     [
         (["predict", "nowhere.json", "rows.csv"], "nowhere.json: no such file; give a model that pgmpy-latent learn"),
-        (["predict", "rows.csv", "model.json"], "rows.csv: the ending of a model is .json, .bif, .xmlbif, .xml, .net"),
+        (["predict", "rows.csv", "model.json"], "rows.csv: a model file ends in .json, .bif, .xmlbif, .xml, .net"),
         (["predict", "folder.json", "rows.csv"], "folder.json: is a folder; give a model"),
         (["predict", "broken.json", "rows.csv"], "broken.json: not JSON, or cut short"),
         (["predict", "broken.bif", "rows.csv"], "broken.bif: pgmpy"),
@@ -482,7 +482,7 @@ def test_rows_that_cannot_happen(capsys, command, cell):
             ["predict", "model.json", "rows.csv", "--id", "a", "--variables", "a"],
             "--id: the model has a variable called",
         ),
-        (["predict", "seen.json", "rows.csv"], "the model has no hidden variables; say which columns to predict with"),
+        (["predict", "seen.json", "rows.csv"], "the model has no hidden variables; name columns to predict with"),
         (
             ["score", "model.json", "other.csv"],
             "other.csv lacks a column of the model: there is no column 'a'; did you",
@@ -594,10 +594,10 @@ def test_all_that_a_comparison_says_is_shown(capsys, rows, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x", "'x' is no list of numbers of classes; give as 1-8, or 2,3,5"),
-        ("3-1", "'3-1' is no range of numbers of classes; give as 1-8, from 1 on"),
-        ("0-2", "'0-2' is no range of numbers of classes"),
-        ("1,", "'1,' is no list of numbers of classes"),
+        ("x", "'x' is not a list of numbers of classes, such as 1-8 or 2,3,5"),
+        ("3-1", "'3-1' is not a range of numbers of classes, such as 1-8"),
+        ("0-2", "'0-2' is not a range of numbers of classes"),
+        ("1,", "'1,' is not a list of numbers of classes"),
     ],
 )
 def test_ranges_that_are_none(capsys, rows, text, message):
@@ -609,7 +609,7 @@ def test_ranges_that_are_none(capsys, rows, text, message):
 
 def test_what_would_be_lost_is_not_lost_silently(capsys, tree):
     message = refused(capsys, "convert", "model.json", "model.bif")
-    assert "BIF would lose something; nothing was written. Say --force to have it all the same.\n" in message
+    assert "BIF would lose something; nothing was written. Pass --force to write it anyway.\n" in message
     assert "  hidden nodes come back as observed: 'class'\n" in message
     code, out, _ = run(capsys, "convert", "model.json", "model.bif", "--force")
     assert code == 0
@@ -634,7 +634,7 @@ def test_there_and_back(capsys, name):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["model.json", "m.foo"], "m.foo: the ending of a model is .json, .bif"),
+        (["model.json", "m.foo"], "m.foo: a model file ends in .json, .bif"),
         (["model.json", "no/m.bif"], "OUT: cannot write 'no/m.bif': the folder '"),
         (["model.json", "m.json", "--hidden", "A"], "--hidden: the model has no 'A'; did you mean 'a'?"),
         (["nowhere.bif", "m.json"], "nowhere.bif: no such file"),
@@ -666,7 +666,7 @@ def test_demonstration_and_what_it_proposes(capsys, monkeypatch):
 def test_a_file_is_not_written_over(capsys):
     Path("demo.csv").write_text("mine")
     message = refused(capsys, "demo")
-    assert "FILE: 'demo.csv' is there already; give another name, or say --overwrite to write over it" in message
+    assert "FILE: 'demo.csv' exists already; give another name, or pass --overwrite to replace it" in message
     assert Path("demo.csv").read_text() == "mine"
     assert run(capsys, "demo", "--force")[0] == 0
     assert run(capsys, "demo", "other.csv")[0] == 0

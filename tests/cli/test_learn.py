@@ -158,7 +158,7 @@ def test_missing_cells_are_counted_and_kept(capsys, answers):
     _, out, _ = run(capsys, "t.csv", "--classes", "2")
     assert "200 rows" in out
     assert "3 missing cells" in out
-    assert "note: categories that may mean missing: '?' in column 'c'; if they do, say --missing c=?" in " ".join(
+    assert "note: categories that may mean missing: '?' in column 'c'; if they do, pass --missing c=?" in " ".join(
         out.split()
     )
     _, out, _ = run(capsys, "t.csv", "--classes", "2", "--missing", "NA,?", "--output", "m")
@@ -220,7 +220,7 @@ def test_a_model_that_is_not_identified_says_so(capsys, answers_csv):
 def test_bif_on_request(capsys, answers_csv):
     _, out, _ = run(capsys, answers_csv, "--classes", "2", "--output", "m")
     assert "would lose: hidden nodes come back as observed" in " ".join(out.split())
-    assert "Say --bif to have it all the same." in " ".join(out.split())
+    assert "Pass --bif to write it anyway." in " ".join(out.split())
     assert not Path("m.bif").exists()
     _, out, _ = run(capsys, answers_csv, "--classes", "2", "--output", "m", "--bif", "--overwrite")
     assert "Written: m.bif" in out
@@ -241,7 +241,9 @@ def test_output_may_end_in_json_and_hold_dots(capsys, answers_csv):
         (["1", "20", "-3"], [1, 20, -3]),
         (["1", "", "NA"], [1, None, None]),
         (["007", "8"], ["007", "8"]),
-        (["1.0", "2"], ["1.0", "2"]),
+        (["1.0", "2"], [1, 2]),
+        (["1.0", "2.5"], ["1.0", "2.5"]),
+        (["1.0", "x"], ["1.0", "x"]),
         (["+1", "2"], ["+1", "2"]),
         (["-0", "2"], ["-0", "2"]),
         (["1e3", "2"], ["1e3", "2"]),
@@ -379,7 +381,7 @@ def test_identifiers_are_refused(capsys, answers):
     answers.assign(id=range(len(answers))).to_csv("t.csv", index=False)
     message = refused(capsys, "t.csv")
     assert "column 'id' has a category of its own in every row" in message
-    assert "leave it out with --drop id, bin it, or say --allow-many-states id if you mean it" in message
+    assert "leave it out with --drop id, bin it, or pass --allow-many-states id if you mean it" in message
     assert run(capsys, "t.csv", "--drop", "id", "--classes", "2", "--starts", "1")[0] == 0
 
 
@@ -422,13 +424,13 @@ def test_version_help_and_no_command():
 
 def test_the_first_run_says_that_it_compiles(capsys, answers_csv, monkeypatch):
     assert needs_compiling(Path())
-    cache = Path("propagation", "__pycache__")
+    cache = Path("inference", "kernels", "__pycache__")
     cache.mkdir(parents=True)
-    Path(cache, "kernels.run-1.py311.nbi").touch()
+    Path(cache, "trees.run-1.py311.nbi").touch()
     assert not needs_compiling(Path())
     monkeypatch.setattr("pgmpy_latent.cli.text.needs_compiling", lambda package: True)
     _, _, err = run(capsys, answers_csv, "--classes", "1")
-    assert "the first run compiles, which takes a while; later ones do not" in err
+    assert "the first run compiles, which takes a while; later runs do not" in err
 
 
 def test_bad_input_ends_with_two_and_no_traceback():

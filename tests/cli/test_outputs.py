@@ -12,7 +12,7 @@ from pgmpy_latent.cli import main
 from tests.support.samples import latent_class
 
 LEARN = ["learn", "rows.csv", "--method", "independence"]
-THERE = "is there already; give another name, or say --overwrite to write over it"
+THERE = "exists already; give another name, or pass --overwrite to replace it"
 
 
 @pytest.fixture(autouse=True)
@@ -49,24 +49,24 @@ def refused(capsys, *argv):
     "name", ["rows.csv", "folder/../rows.csv", "link.csv", "hard.csv", os.path.join("folder", "..", "link.csv")]
 )
 def test_what_is_read_is_never_written(capsys, name, overwrite):
-    words = f"{name!r} is the table, which is read; give another name"
+    words = f"{name!r} is the table, which this command reads; give another name"
     assert f"--report: {words}" in refused(capsys, *LEARN, "--report", name, *overwrite)
     assert f"--checkpoint: {words}" in refused(capsys, "learn", "rows.csv", "--checkpoint", name, *overwrite)
     assert f"--output: {words}" in refused(capsys, "compare", "rows.csv", "--output", name, *overwrite)
     for command in ("score", "predict"):
         argv = [command, "model.json", "rows.csv", "--output"]
         assert f"--output: {words}" in refused(capsys, *argv, name, *overwrite)
-        assert "'link.json' is the model, which is read" in refused(capsys, *argv, "link.json", *overwrite)
+        assert "'link.json' is the model, which this command reads" in refused(capsys, *argv, "link.json", *overwrite)
     sampled = refused(capsys, "sample", "link.json", "--output", "model.json", *overwrite)
-    assert "--output: 'model.json' is the model, which is read; give another name" in sampled
+    assert "--output: 'model.json' is the model, which this command reads; give another name" in sampled
     converted = refused(capsys, "convert", "model.json", "./model.json", *overwrite)
-    assert "OUT: 'model.json' is the model, which is read; give another name" in converted
+    assert "OUT: 'model.json' is the model, which this command reads; give another name" in converted
 
 
 def test_a_table_called_as_the_model_will_be(capsys):
     shutil.copy("rows.csv", "rows.json")
     message = refused(capsys, "learn", "rows.json", "--separator", ",", "--output", "rows", "--overwrite")
-    assert "--output: 'rows.json' is the table, which is read; give another name" in message
+    assert "--output: 'rows.json' is the table, which this command reads; give another name" in message
     shutil.copy("rows.csv", "pgmpy-latent-model.json")
     message = refused(capsys, "learn", "pgmpy-latent-model.json", "--separator", ",")
     assert "'pgmpy-latent-model.json' is the table" in message
@@ -75,12 +75,12 @@ def test_a_table_called_as_the_model_will_be(capsys):
 @pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
 def test_outputs_of_one_command_are_different_files(capsys, overwrite):
     argv = [*LEARN, "--output", "m", *overwrite]
-    assert "--report: 'm.json' is also what --output names" in refused(capsys, *argv, "--report", "m.json")
-    assert "--report: 'm.bif' is also what --output names" in refused(capsys, *argv, "--report", "m.bif")
+    assert "--report: 'm.json' is also the file of --output" in refused(capsys, *argv, "--report", "m.json")
+    assert "--report: 'm.bif' is also the file of --output" in refused(capsys, *argv, "--report", "m.bif")
     checkpoint = ["--checkpoint", "folder/../m.json"]
-    assert "--checkpoint: 'folder/../m.json' is also what --output names" in refused(capsys, *argv, *checkpoint)
+    assert "--checkpoint: 'folder/../m.json' is also the file of --output" in refused(capsys, *argv, *checkpoint)
     both = ["--checkpoint", "a", "--report", "./a"]
-    assert "--report: 'a' is also what --checkpoint names; give another name" in refused(capsys, *argv, *both)
+    assert "--report: 'a' is also the file of --checkpoint; give another name" in refused(capsys, *argv, *both)
     default = ["--checkpoint", "pgmpy-latent-model.json"]
     assert "--checkpoint: 'pgmpy-latent-model.json' is also" in refused(capsys, *LEARN, *default, *overwrite)
 
@@ -123,7 +123,7 @@ def test_a_checkpoint_that_is_there_is_taken_up_and_no_other_file_is(capsys):
     argv = ["learn", "rows.csv", "--method", "split-merge", "--checkpoint", "search.json"]
     assert main(argv) == 0
     assert main(argv) == 0
-    assert "--report: 'search.json' is also what --checkpoint names" in refused(
+    assert "--report: 'search.json' is also the file of --checkpoint" in refused(
         capsys, *argv, "--report", "search.json"
     )
     assert f"--report: 'search.json' {THERE}" in refused(capsys, *LEARN, "--report", "search.json")
@@ -140,7 +140,7 @@ def test_help_says_so(capsys, command):
         main([command, "--help"])
     words = " ".join(capsys.readouterr().out.split())
     assert "--overwrite" in words
-    assert "write over files that are there (never over what is read)" in words
+    assert "overwrite existing files (never those that are read)" in words
 
 
 def test_rows_stay_readable(capsys):

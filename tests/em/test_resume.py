@@ -13,19 +13,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import NetworkEM, TreeEM, sample
 from pgmpy_latent.em import fit as em
-from pgmpy_latent.em import sharing as shared_climb
+from pgmpy_latent.em import sharing
 from pgmpy_latent.em.starts import random_tables
 from pgmpy_latent.exceptions import CheckpointError
 from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
-from pgmpy_latent.runtime.lossless_json import back as _back
-from pgmpy_latent.runtime.lossless_json import plain as _plain
+from pgmpy_latent.runtime.clock import Clock
+from pgmpy_latent.runtime.lossless_json import back, plain
 from tests.runtime.test_checkpoint import Killed, killed_after
 from tests.support.samples import assert_same_tree, latent_class, sealed
 
 OTHER_DATA = r"data [0-9a-f]{16}, not [0-9a-f]{16}"
 pytestmark = pytest.mark.filterwarnings("ignore::pgmpy_latent.exceptions.DegenerateStateWarning")
-ROUTES = [
+RULES = [
     {},
     {"accelerate": False},
     {"stop": "last_step", "atol": 0.01},
@@ -60,24 +60,32 @@ def assert_same_fit(one, other):
         np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
 
 
-class Diary(shared_climb.Memory):
-    """Keeps every state, in the form that a file has."""
+class Diary:
+    """Keeps every position, in the form that a file has; stops EM when the time is up."""
 
-    def __init__(self, saved=None, due=True):
-        self.saved, self.due, self.states = saved, due, []
+    def __init__(self):
+        self.positions = []
 
-    def keep(self, state):
-        self.states.append(json.dumps(_plain(state), allow_nan=False))
+    def keep(self, position, last):
+        fields_of = {field.name: getattr(position.snapshot(), field.name) for field in fields(em.Position)}
+        self.positions.append(json.dumps(plain(fields_of), allow_nan=False))
+
+    def some(self, n):
+        return [read(text) for text in self.positions[:: max(1, len(self.positions) // n)]]
 
 
-@pytest.mark.parametrize("options", ROUTES, ids=str)
+def read(text):
+    return em.Position(**back(json.loads(text)))
+
+
+@pytest.mark.parametrize("options", RULES, ids=str)
 def test_em_goes_on_from_everywhere_as_if_never_stopped(problem, options):
     diary = Diary()
-    whole = em.fit(*problem, keeper=diary, **options)
+    whole = em.fit(*problem, checkpoint=diary.keep, **options)
     assert_same_fit(em.fit(*problem, **options), whole)
-    assert len(diary.states) > 3
-    for state in diary.states[:: max(1, len(diary.states) // 7)]:
-        assert_same_fit(em.fit(*problem, keeper=Diary(_back(json.loads(state)), due=False), **options), whole)
+    assert len(diary.positions) > 3
+    for position in diary.some(7):
+        assert_same_fit(em.fit(*problem, position=position, **options), whole)
 
 
 @pytest.mark.parametrize("options", [{}, {"max_iter": 60}, {"narrowing": 2.0}, {"polish": False}], ids=str)
@@ -86,51 +94,46 @@ def test_lifted_starts_go_on_from_everywhere(problem_with_zeros, options):
     test_em_goes_on_from_everywhere_as_if_never_stopped(problem_with_zeros, options)
 
 
-@pytest.mark.parametrize("seconds", [0.001, 100.0])
-def test_lifted_starts_in_parts_end_where_they_end_together(monkeypatch, problem_with_zeros, seconds):
-    test_starts_in_parts_end_where_they_end_together(monkeypatch, problem_with_zeros, {}, seconds)
+def test_lifted_starts_in_parts_end_where_they_end_together(monkeypatch, problem_with_zeros):
+    test_starts_in_parts_end_where_they_end_together(monkeypatch, problem_with_zeros, {})
 
 
 class Elsewhere:
     """Workers that are not threads of this process, but do their work here."""
 
-    def __init__(self, monkeypatch, n, seconds):
-        monkeypatch.setattr(shared_climb, "HERE", 0.0)
-        monkeypatch.setattr(shared_climb, "FIRST", seconds)
-        monkeypatch.setattr(shared_climb._jobs, "in_threads", lambda: False)
-        monkeypatch.setattr(shared_climb._jobs, "n_workers", lambda n_jobs: n)
-        monkeypatch.setattr(shared_climb._jobs, "as_completed", self.as_completed)
+    def __init__(self, monkeypatch, n):
+        monkeypatch.setattr(sharing, "HERE", 0.0)
+        monkeypatch.setattr(sharing.parallel, "in_threads", lambda: False)
+        monkeypatch.setattr(sharing.parallel, "n_workers", lambda n_jobs: n)
+        monkeypatch.setattr(sharing.parallel, "as_completed", self.as_completed)
         self.rounds = 0
 
-    def as_completed(self, work, items, n_jobs, meanwhile):
+    def as_completed(self, work, items, n_jobs, clock):
         self.rounds += 1
         for at in reversed(range(len(items))):  # in any order
-            meanwhile()
             yield at, work(items[at])
 
 
-@pytest.mark.parametrize("seconds", [0.001, 100.0])
-@pytest.mark.parametrize("options", ROUTES, ids=str)
-def test_starts_in_parts_end_where_they_end_together(monkeypatch, problem, options, seconds):
+@pytest.mark.parametrize("options", RULES, ids=str)
+def test_starts_in_parts_end_where_they_end_together(monkeypatch, problem, options):
     whole = em.fit(*problem, **options)
-    workers = Elsewhere(monkeypatch, 2, seconds)
+    workers = Elsewhere(monkeypatch, 2)
     diary = Diary()
-    assert_same_fit(em.fit(*problem, n_jobs=2, keeper=diary, **options), whole)
+    assert_same_fit(em.fit(*problem, n_jobs=2, checkpoint=diary.keep, **options), whole)
     if options.get("narrowing") is None:
         assert workers.rounds >= 1
-    for state in diary.states[:: max(1, len(diary.states) // 5)]:
-        again = Diary(_back(json.loads(state)), due=False)
-        assert_same_fit(em.fit(*problem, n_jobs=2, keeper=again, **options), whole)
+    for position in diary.some(5):
+        assert_same_fit(em.fit(*problem, n_jobs=2, position=position, **options), whole)
     monkeypatch.undo()
-    assert_same_fit(em.fit(*problem, keeper=Diary(_back(json.loads(diary.states[-1])), due=False), **options), whole)
+    assert_same_fit(em.fit(*problem, position=read(diary.positions[-1]), **options), whole)
 
 
 def test_processes_share_starts(monkeypatch, problem):
     whole = em.fit(*problem)
-    monkeypatch.setattr(shared_climb, "HERE", 0.0)
-    shared, shares = shared_climb._jobs.as_completed, []
+    monkeypatch.setattr(sharing, "HERE", 0.0)
+    shared, shares = sharing.parallel.as_completed, []
     monkeypatch.setattr(
-        shared_climb._jobs,
+        sharing.parallel,
         "as_completed",
         lambda work, items, *others: shares.append(len(items)) or shared(work, items, *others),
     )
@@ -141,37 +144,20 @@ def test_processes_share_starts(monkeypatch, problem):
 
 def test_ctrl_c_in_parts_leaves_the_best_so_far(monkeypatch, problem):
     whole = em.fit(*problem)
-    workers = Elsewhere(monkeypatch, 2, 0.001)
+    workers = Elsewhere(monkeypatch, 2)
 
-    def pressed(work, items, n_jobs, meanwhile):
-        for at, part in workers.as_completed(work, items, n_jobs, meanwhile):
-            if workers.rounds == 2:
+    def pressed(work, items, n_jobs, clock):
+        for number, (at, part) in enumerate(workers.as_completed(work, items, n_jobs, clock)):
+            if number == 2:
                 raise KeyboardInterrupt
             yield at, part
 
-    monkeypatch.setattr(shared_climb._jobs, "as_completed", pressed)
+    monkeypatch.setattr(sharing.parallel, "as_completed", pressed)
     found = em.fit(*problem, n_jobs=2)
     assert found.interrupted
     assert np.isfinite(found.log_likelihood)
     assert found.log_likelihood <= whole.log_likelihood + 1e-9
     assert found.log_likelihood == pytest.approx(float(problem[0].log_likelihood(found.tables)), abs=1e-9)
-
-
-class Clock(Diary):
-    """Has so many seconds in all, and stops EM when they are over; writes down whatever it is given until then."""
-
-    def __init__(self, seconds, saved=None):
-        super().__init__(saved)
-        self.ends = time.monotonic() + seconds
-
-    @property
-    def seconds_left(self):
-        return self.ends - time.monotonic()
-
-    def keep(self, state):
-        super().keep(state)
-        if self.seconds_left <= 0:
-            raise KeyboardInterrupt
 
 
 class Slow:
@@ -182,33 +168,25 @@ class Slow:
     def __init__(self, engine):
         self.engine, self.layout = engine, engine.layout
 
-    def expected_counts(self, *given):
+    def expected_counts(self, *given, **options):
         time.sleep(0.01)
-        return self.engine.expected_counts(*given)
+        return self.engine.expected_counts(*given, **options)
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_parts_keep_to_the_time_and_are_kept_as_they_come(monkeypatch, problem, n):
     engine, starts = problem
-    whole = em.fit(engine, starts, atol=0.0, max_iter=60)
+    options = {"atol": 0.0, "max_iter": 60}
+    whole = em.fit(engine, starts, **options)
+    diary = Diary()
     with monkeypatch.context() as patched:
-        workers = Elsewhere(patched, 4, 100.0)  # as many parts as starts
-        diary = Diary()
-        em.fit(engine, starts, atol=0.0, max_iter=60, n_jobs=4, keeper=diary)
-        assert workers.rounds == 1
-    state = next(
-        _back(json.loads(text)) for text in diary.states if len(_back(json.loads(text))["parts"]) == len(starts)
-    )
-    with monkeypatch.context() as patched:
-        Elsewhere(patched, n, 100.0)
-        began, clock = time.monotonic(), Clock(0.3, state)
-        found = em.fit(Slow(engine), starts, atol=0.0, max_iter=60, n_jobs=n, keeper=clock)
+        Elsewhere(patched, n)
+        began = time.monotonic()
+        found = em.fit(Slow(engine), starts, n_jobs=n, checkpoint=diary.keep, clock=Clock(0.3), **options)
         assert found.interrupted
-        assert time.monotonic() - began < 0.3 * len(starts) / n + 0.3  # these workers work one after the other
-    advanced = [part["n_iter"] for _, part in _back(json.loads(clock.states[-1]))["parts"]]
-    assert max(advanced) > min(part["n_iter"] for _, part in state["parts"])
-    again = em.fit(engine, starts, atol=0.0, max_iter=60, keeper=Diary(_back(json.loads(clock.states[-1])), due=False))
-    assert_same_fit(again, whole)
+        assert time.monotonic() - began < 0.6
+    last = read(diary.positions[-1])
+    assert_same_fit(em.fit(engine, starts, position=last, **options), whole)
 
 
 # TreeEM and NetworkEM
@@ -368,8 +346,8 @@ def test_a_file_whose_way_so_far_cannot_be_is_refused_before_it_is_written(tmp_p
     with pytest.warns(ConvergenceWarning, match="time_limit was reached"):
         fitted(which, table, time_limit=1e-9, checkpoint=path)
     document = json.loads(path.read_text())
-    climb = document["memory"]["em"]["climb"]
-    climb["trace"] = _plain(tuple(change(*_back(climb["trace"]))))
+    position = document["memory"]["em"]
+    position["trace"] = plain([tuple(change(*back(position["trace"])[0]))])
     path.write_bytes(sealed(json.dumps(document).encode()))
     before = path.read_bytes()
     with pytest.raises(CheckpointError, match=r"em\.json.*(trace|began).*Remove it, or name another file"):
@@ -422,11 +400,11 @@ def test_shards_are_kept_too(monkeypatch, tmp_path, table):
 def test_ctrl_c_leaves_a_model_and_a_file_to_go_on_from(monkeypatch, tmp_path, table, moment):
     path, calls, count = tmp_path / "em.json", [], TreeEngine.expected_counts
 
-    def pressed(*given):
+    def pressed(*given, **options):
         calls.append(1)
         if len(calls) == moment:
             raise KeyboardInterrupt
-        return count(*given)
+        return count(*given, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(TreeEngine, "expected_counts", pressed)

@@ -196,7 +196,7 @@ def test_the_command_line_predicts_nothing_of_impossible_rows(tmp_path, capsys):
     assert lines[0] == ["row", "y", "P(y=0)", "P(y=1)", "v", "P(v=0)", "P(v=1)", "G", "P(G=0)", "P(G=1)"]
     assert lines[1] == ["1", "1", "", "", "", "", "", "", "", ""]  # y is as it was; nothing follows from the row
     assert "" not in lines[2]
-    assert "1 row cannot happen under the model (row: 1)" in found.err
+    assert "1 row cannot occur under the model (row: 1)" in found.err
 
 
 def test_many_impossible_rows_are_counted_in_one_warning():

@@ -12,9 +12,11 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
 from pgmpy_latent import (
+    LatentNetwork,
     LatentTree,
     NetworkEM,
     RandomStarts,
+    StructuralEM,
     encode,
     impute,
     log_likelihood,
@@ -138,7 +140,7 @@ def test_imputation_keeps_order_index_and_categories(method):
     gappy.iloc[0, 2] = gappy.iloc[3, 0] = None
     gappy[("y", 1)] = gappy[("y", 1)].astype("Int64").mask([False, True, False, False])
     filled = learner.impute(gappy[[("y", 1), "x", "name", "z"]], method=method, random_state=0)
-    assert filled.columns.tolist() == [("y", 1), "x", "z"]
+    assert filled.columns.tolist() == [("y", 1), "x", "name", "z"]
     assert filled.index.equals(frame.index)
     assert filled.index.name == "person"
     for name in ("x", "z"):
@@ -154,6 +156,66 @@ def test_imputation_adds_categories_that_the_table_lacks():
     assert filled["x"].cat.categories.tolist() == ["a", "b"]
     assert not filled["x"].cat.ordered
     assert sample(tree, 3, random_state=0).astype(filled.dtypes)["x"].dtype == filled["x"].dtype
+
+
+PARTY = [["A", "B"], ["no", "yes"]]
+
+
+def party_models():
+    """Return a tree and a network, that needs an engine of its own, in which party and vote go together."""
+    given = [[1.0, 0.0], [0.0, 1.0]]
+    tree = LatentTree(
+        ["H", "party", "vote"], [[0, 1], *PARTY], [-1, 0, 0], [True, False, False], [[[0.4, 0.6]], given, given]
+    )
+    both = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    network = LatentNetwork(
+        ["party", "H", "vote"],
+        [PARTY[0], [0, 1], PARTY[1]],
+        [(), (), (0, 1)],
+        [False, True, False],
+        [[[0.4, 0.6]], [[0.5, 0.5]], both],
+    )
+    return [tree, network]
+
+
+@pytest.mark.parametrize("method", ["most_likely", "draw"])
+@pytest.mark.parametrize("model", party_models(), ids=["tree", "network"])
+def test_imputation_keeps_categories_that_the_model_does_not_know(model, method):
+    frame = pd.DataFrame({"id": range(4), "party": ["Other", "A", None, "C"], "vote": ["yes", None, "yes", None]})
+    with pytest.warns(UnseenCategoryWarning, match=r"'C' \(1 row\), 'Other' \(1 row\).*impute leaves them as they are"):
+        filled = impute(model, frame, method=method, random_state=0)
+    assert filled["id"].tolist() == [0, 1, 2, 3]
+    assert filled["party"].tolist() == ["Other", "A", "B", "C"]
+    assert filled["vote"].tolist()[:3] == ["yes", "no", "yes"]
+    assert filled["vote"].iloc[3] in ("no", "yes")
+    with pytest.warns(UnseenCategoryWarning):  # an encoded table has rows that are equal, and no other columns
+        again = impute(model, encode(frame[["party", "vote"]]), method=method, random_state=0)
+    pd.testing.assert_frame_equal(again[["party", "vote"]], filled[["party", "vote"]])
+    sizes = frame.astype({"party": pd.CategoricalDtype(["Other", "C", "B", "A"])})
+    with pytest.warns(UnseenCategoryWarning):
+        assert impute(model, sizes, method=method, random_state=0)["party"].tolist() == filled["party"].tolist()
+
+
+@pytest.mark.parametrize("method", ["most_likely", "draw"])
+def test_learners_impute_keeps_unknown_categories_codes_aside_and_other_columns(method):
+    frame = pd.DataFrame({"x": [1, 1, 2, 2, 99] * 5, "y": list("aabba") * 5, "z": list("ccddc") * 5})
+    new = pd.DataFrame({"w": [0.5, 1.5, 2.5], "x": [7, 99, 2], "y": ["a", "a", None], "z": ["c", "c", "d"]})
+    for learner in (RandomStarts(n_states=2, random_state=0), StructuralEM(show_progress=False)):
+        learner.fit(frame, missing={"x": 99})
+        with pytest.warns(UnseenCategoryWarning, match=r"7 \(1 row\)"):
+            filled = learner.impute(new, method, random_state=0)
+        expected = new.assign(x=[7, 1, 2], y=["a", "a", "b"])
+        pd.testing.assert_frame_equal(filled, expected)
+
+
+def test_imputation_of_a_polars_frame_keeps_its_other_columns():
+    polars = pytest.importorskip("polars")
+    tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.1, 0.9]]])
+    frame = polars.DataFrame({"id": [5, None, 7], "x": ["a", None, "new"]})
+    with pytest.warns(UnseenCategoryWarning):
+        filled = impute(tree, frame)
+    assert filled["x"].tolist() == ["a", "b", "new"]
+    assert filled["id"].tolist()[::2] == [5, 7]
 
 
 def test_imputation_of_a_polars_frame_returns_a_pandas_frame():

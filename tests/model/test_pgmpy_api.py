@@ -30,7 +30,7 @@ from pgmpy_latent import (
 )
 from tests.support.samples import pgmpys_base
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 #: Whether this is the run against the stand-in.
 STAND_IN = "tests.support.next_pgmpy" in sys.modules
 

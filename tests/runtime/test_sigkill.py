@@ -170,7 +170,7 @@ class Server:
         self.temporary = temporary
         command = [sys.executable, "-c", "from tests.runtime.test_sigkill import serve; serve()"]
         options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": {**os.environ, "TMPDIR": str(temporary)}}
-        self.process = subprocess.Popen(command, text=True, cwd=Path(__file__).parents[1], **options)
+        self.process = subprocess.Popen(command, text=True, cwd=Path(__file__).parents[2], **options)
         self.pid = None
 
     def fit(self, name, path=None, *, delay=None, moment=None, at=0):

@@ -11,8 +11,9 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from pgmpy_latent import LatentTree, encode
-from pgmpy_latent.learners.east import moves as _moves
-from pgmpy_latent.learners.east.moves import Contract, Delete, Introduce, Relocate, Rules
+from pgmpy_latent.learners.east.moves import Contract, Delete, Introduce, Relocate, moves_of
+from pgmpy_latent.learners.east.settings import Rules
+from pgmpy_latent.operators import make_regular
 from pgmpy_latent.testing import latent_trees, weights_for
 from tests.support import reference
 
@@ -399,11 +400,13 @@ def problems(draw, trees, max_rows=8):
 
 
 def all_moves(tree, rules=None):
-    """Return the moves of all operators, as the package finds them."""
-    rules = Rules() if rules is None else rules
-    found = [_moves.introductions, _moves.growths, _moves.relocations, _moves.shrinkages]
-    moves = [move for operator in found for move in operator(tree, rules)]
-    return [*moves, *_moves.deletions(tree), *_moves.contractions(tree)]
+    """Return the moves of all kinds, as the package finds them."""
+    return moves_of(tree, Rules() if rules is None else rules)
+
+
+def applied(tree, move, changed):
+    """Return the tree that the search goes on with after a move: superfluous nodes and states are left out."""
+    return make_regular(move.apply(tree, changed))
 
 
 def some_moves(tree, rng, most=3, without=()):

@@ -53,6 +53,7 @@ from pgmpy_latent.exceptions import (
     FewRowsWarning,
     FileFormatError,
     InvalidTreeError,
+    ManyNumbersWarning,
     MissingCodeWarning,
     StateNameError,
     UnseenCategoryError,
@@ -125,6 +126,32 @@ def test_every_learner_refuses_identifiers_and_says_what_to_do(answers, learner)
         fresh(learner).fit(table)
 
 
+def test_all_columns_that_cannot_be_meant_are_named_at_once(answers, tmp_path, monkeypatch, capsys):
+    days = np.tile(pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d"), 5)
+    table = answers.assign(id=np.arange(N), day=days, height=np.arange(N) // 3)
+    words = "column 'id' has .*; column 'day' holds .*; column 'height' holds .*; drop them or bin them, or say "
+    with pytest.raises(DataError, match=words + r"allow_many_states=\['id', 'day', 'height'\] if you mean them"):
+        RandomStarts(n_states=2, **QUIET).fit(table)
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("t.csv", index=False)
+    assert main(["learn", "t.csv"]) == 2
+    assert "leave them out with --drop id,day,height, bin them, or pass" in capsys.readouterr().err
+
+
+def test_many_numbers_that_occur_often_are_noted():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.integers(18, 90, 700), "a": rng.integers(0, 2, 700), "b": rng.integers(0, 2, 700)})
+    words = r"column 'age' \(72\)\. .*; if they are categories, say allow_many_states=\['age'\]"
+    learner = RandomStarts(n_states=1, show_progress=False)
+    for fit in (learner.fit, lambda X: compare_classes(X, [1], show_progress=False)):
+        with pytest.warns(ManyNumbersWarning, match=words):
+            fit(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ManyNumbersWarning)
+        learner.fit(table, allow_many_states=["age"])
+        learner.fit(table.assign(age=pd.cut(table["age"], [17, 29, 44, 64, 90])))
+
+
 def test_frequencies_do_not_hide_identifiers(answers):
     table = answers.assign(odd=np.arange(N))
     for weights in (np.arange(N) % 3 + 1, np.arange(N) % 19 + 1):
@@ -187,8 +214,6 @@ def test_what_may_be_allowed(answers):
     "cells",
     [
         [f"town {at % 100}" for at in range(N)],  # many categories of a few rows each are no identifiers
-        np.arange(N) % 50,  # years of age
-        np.arange(N) % 21 / 2,
         pd.date_range("2020-01-01", periods=N).strftime("%Y"),
         [f"2020-0{at % 9 + 1}" for at in range(N)],  # nine months
         [f"{at % 30}-{at % 30 + 4}" for at in range(N)],  # spans that are no dates
@@ -197,6 +222,13 @@ def test_what_may_be_allowed(answers):
 )
 def test_columns_of_many_categories_are_fine(answers, cells):
     RandomStarts(n_states=1, show_progress=False).fit(answers.assign(many=cells))
+
+
+@pytest.mark.parametrize("cells", [np.arange(N) % 50, np.arange(N) % 21 / 2, [str(at % 50) for at in range(N)]])
+def test_columns_of_many_numbers_are_read_and_noted(answers, cells):
+    with pytest.warns(ManyNumbersWarning, match="column 'many'"):
+        learner = RandomStarts(n_states=1, show_progress=False).fit(answers.assign(many=cells))
+    assert learner.tree_.cards[learner.tree_.index("many")] == len(set(cells))
 
 
 def test_small_tables_are_fine():
@@ -211,7 +243,8 @@ def test_rows_count_whatever_they_weigh(answers):
     with pytest.raises(DataError, match=r"column 'age' .*say allow_many_states=\['age'\]"):
         RandomStarts(n_states=1).fit(table, sample_weight=counts)
     RandomStarts(n_states=1).fit(table, sample_weight=counts, allow_many_states=["age"])
-    RandomStarts(n_states=1).fit(table.merge(pd.DataFrame({"y": [0, 1]}), "cross"), sample_weight=np.full(240, 4))
+    with pytest.warns(ManyNumbersWarning, match="column 'age'"):
+        RandomStarts(n_states=1).fit(table.merge(pd.DataFrame({"y": [0, 1]}), "cross"), sample_weight=np.full(240, 4))
 
 
 def test_whoever_writes_down_a_network_means_its_columns(answers):
@@ -261,9 +294,7 @@ def test_values_that_look_missing_are_named_in_one_note(coded, learner):
         fresh(learner).fit(table)
     (said,) = [str(one.message) for one in caught if one.category is MissingCodeWarning]
     assert "9 in column 'b', -1 in column 'd', \"Don't know\" in column 'e'" in said
-    assert (
-        "say missing={'b': [9], 'd': [-1], 'e': [\"Don't know\"]}; if they are categories, missing={} says so" in said
-    )
+    assert "say missing={'b': [9], 'd': [-1], 'e': [\"Don't know\"]}; if they are categories, missing={'b': []}" in said
 
 
 @pytest.mark.parametrize("code", [-1, 9, 99, 999, -9, 8, 98])
@@ -277,7 +308,7 @@ def test_numbers_apart_from_a_scale(code):
 
 @pytest.mark.parametrize(
     "scale",
-    [range(1, 10), range(11), [-1, 0, 1], [-2, -1, 1, 2], range(-3, 4), [1, 3, 5, 7, 9], range(100), [0, 1], [5, 9]],
+    [range(1, 10), range(11), [-1, 0, 1], [-2, -1, 1, 2], range(-3, 4), [1, 3, 5, 7, 9], range(20), [0, 1], [5, 9]],
     ids=str,
 )
 def test_scales_without_codes(scale):
@@ -285,7 +316,15 @@ def test_scales_without_codes(scale):
     RandomStarts(n_states=1, show_progress=False).fit(table)  # warnings are errors here
 
 
-@pytest.mark.parametrize("word", ["?", "NA", "n/a", "missing", "don't know", "Unknown", "."])
+@pytest.mark.parametrize("scale", [range(3), range(4)], ids=str)
+def test_minus_one_below_a_count_is_noted(scale):
+    with pytest.warns(MissingCodeWarning, match="-1 in column 'x'"):
+        Baseline("independence").fit(pd.DataFrame({"x": [-1, *scale] * 20}))
+
+
+@pytest.mark.parametrize(
+    "word", ["?", "NA", "n/a", "missing", "don't know", "Unknown", ".", "None", "Prefer not to say"]
+)
 def test_words_for_missing(word):
     with pytest.warns(MissingCodeWarning, match="in column 'x'"):
         Baseline("independence").fit(pd.DataFrame({"x": ["yes", "no", word] * 20}))
@@ -294,6 +333,35 @@ def test_words_for_missing(word):
 @pytest.mark.parametrize("missing", [{}, {"b": 9, "d": -1}, [9, -1], ()])
 def test_what_was_said_is_not_noted(coded, missing):
     RandomStarts(n_states=1, show_progress=False).fit(coded[0], missing=missing)
+
+
+def test_values_named_for_all_columns_do_not_hide_others(coded):
+    for missing, words in (([9], "-1 in column 'd'"), (-1, "9 in column 'b'"), ({"b": 9}, "-1 in column 'd'")):
+        with pytest.warns(MissingCodeWarning, match=f"taken as categories: {words}. If"):
+            RandomStarts(n_states=1, show_progress=False).fit(coded[0], missing=missing)
+    RandomStarts(n_states=1, show_progress=False).fit(coded[0], missing={"b": 9, "d": []})  # says that -1 is none
+
+
+def test_a_mistyped_code_is_pointed_out_beside_what_the_column_holds():
+    table = pd.DataFrame({"trust": ["low", "high", "refused"] * 20, "news": ["no", "yes", "no"] * 20})
+    with pytest.warns(MissingCodeWarning, match=r"'refusd' in column 'trust' \(it holds 'refused'\)\. Mend"):
+        Baseline("independence").fit(table, missing={"trust": "refusd"})
+
+
+def test_the_note_names_a_call_that_takes_missing(coded):
+    network = DiscreteBayesianNetwork(STAR, latents={"H"})
+    words = r"say TreeEM\(...\).fit\(model, data, missing={'b': \[9\], 'd': \[-1\]}\); if"
+    with pytest.warns(MissingCodeWarning, match=words):
+        network.fit(coded[0], estimator=TreeEM(latent_card=2, n_init=1, seed=0, show_progress=False))
+
+
+def test_partial_fit_does_not_look_for_the_codes_of_the_model(coded):
+    table = coded[0]
+    learner = RandomStarts(n_states=2, n_init=2, **QUIET).fit(table, missing=[9, -1])
+    learner.partial_fit(table)  # warnings are errors here
+    assert dict(learner.tree_.missing)["b"] == (9, -1)
+    other = RandomStarts(n_states=2, n_init=2, **QUIET).fit(coded[1]).partial_fit(coded[1])
+    np.testing.assert_array_equal(learner.tree_.table("b"), other.tree_.table("b"))
 
 
 def test_many_columns_make_one_short_note():
@@ -410,7 +478,7 @@ UNMET = "missing names values that do not occur: "
 @pytest.mark.parametrize(
     ("missing", "words"),
     [
-        ({"b": 9, "d": -7}, "-7 in column 'd'. Mend"),
+        ({"b": 9, "d": -7}, "-7 in column 'd' (it holds -1). Mend"),
         ({"b": [9, 99, 98], "d": -1}, "99 in column 'b', 98 in column 'b'. Mend"),
         ([9, -1, 77], "77 in any column. Mend"),
         ("?", "'?' in any column. Mend"),
@@ -656,7 +724,7 @@ def test_the_command_line_keeps_codes_with_the_model(capsys, coded):
     quick = ("--classes", "2", "--starts", "2")
     code, out, err = run(capsys, "learn", "coded.csv", *quick, "--output", "odd")
     assert code == 0
-    words = "note: categories that may mean missing: 9 in column 'b', -1 in column 'd'; if they do, say --missing b=9"
+    words = "note: categories that may mean missing: 9 in column 'b', -1 in column 'd'; if they do, pass --missing b=9"
     assert words in out
     assert "codes for missing" not in err  # once is enough
     said = ("--missing", "b=9", "--missing", "d=-1")

@@ -299,6 +299,16 @@ def test_a_single_cluster_says_nothing(method):
         standard_errors(model, answers(frame), cluster=np.zeros(300), method=method, show_progress=False)
 
 
+@pytest.mark.parametrize("method", ["sandwich", "bootstrap"])
+def test_few_clusters_are_warned_of(method):
+    frame = answers(people())
+    model = Baseline("independence").fit(frame)
+    options = {"method": method, "n_bootstrap": 20, "show_progress": False}
+    with pytest.warns(UserWarning, match="standard errors rest on 3 clusters, so few that they are rough"):
+        standard_errors(model, frame, cluster=np.arange(300) % 3, **options)
+    standard_errors(model, frame, cluster=np.arange(300) % 11, **options)  # warnings are errors here
+
+
 @pytest.mark.parametrize("kind", [simulation.ROWS, simulation.CLUSTERS, simulation.STRATA])
 def test_intervals_cover_the_truth(kind):
     """A small version of what ``benchmarks.survey_weights`` measures: 95 % intervals, 40 tables each."""

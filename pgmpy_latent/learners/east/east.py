@@ -13,8 +13,8 @@ from pgmpy_latent import presets
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
 from pgmpy_latent.inference.queries import engine_for
-from pgmpy_latent.learners.east.moves import Rules
-from pgmpy_latent.learners.east.policy import EastPolicy, Options
+from pgmpy_latent.learners.east.policy import EastPolicy
+from pgmpy_latent.learners.east.settings import EastSettings, Rules
 from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import SearchingLearner, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
@@ -169,7 +169,7 @@ class EAST(SearchingLearner):
         ordered = data.in_order_of_names()
         rules = self._rules(ordered)
         tuning = self._tuning
-        options = Options(
+        settings = EastSettings(
             tuning.evaluation,
             bool(tuning.improvement_ratio),
             tuning.n_starts,
@@ -178,7 +178,7 @@ class EAST(SearchingLearner):
             excursions=_excursions(tuning.excursions, len(data.columns)),
             rules=rules,
         )
-        policy = EastPolicy(ordered, search, options)
+        policy = EastPolicy(ordered, search, settings)
         outcome = search.run(
             lambda: policy.start(self._first_tree(ordered, search, rules)), policy.advance, policy.check, policy.finish
         )

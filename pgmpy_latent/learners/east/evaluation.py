@@ -1,175 +1,281 @@
-"""Three ways to put the candidates of a step in order: restricted likelihood, data completion, and both together."""
+"""How moves are evaluated: by local EM, on completed counts, or by both.
+
+Nothing here knows the kinds of moves: what each needs is in its class.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+from zlib import crc32
 
 import numpy as np
 
-from pgmpy_latent.learners.east.completed import Completed
-from pgmpy_latent.learners.east.moves import Grow, Introduce, Move, Relocate
-from pgmpy_latent.learners.east.restricted import Candidate, Restricted
-from pgmpy_latent.tables.dependence import block_information
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove, by_ratio
+from pgmpy_latent.learners.east.completed_counts import CompletedCounts
+from pgmpy_latent.learners.east.settings import EastSettings
+from pgmpy_latent.learners.local.node_messages import NodeMessages
+from pgmpy_latent.learners.search import Search
 
-#: How many introductions of a node get EM on completed counts, and how many of these local EM.
+if TYPE_CHECKING:
+    from pgmpy_latent.learners.east.move import Move
+
+#: How many moves of a kind that is fitted to counts first get EM on completed counts, and how many of these local EM.
 COUNTED, FITTED = 24, 8
-#: How many new places local EM tries for every node.
-PLACES = 4
+#: Parcels of moves that share work, per worker: few, since each repeats the shared work; several, to balance the load.
+PARCELS = 4
 
 
-def by_ratio(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates in the order of their improvement ratios; equally good ones by their scores."""
-    return sorted(candidates, key=lambda candidate: (-candidate.ratio, -candidate.score))
+@dataclass(frozen=True, eq=False)
+class CountedMove:
+    """A move with the completed counts that it is fitted to, so that a worker need not count again."""
+
+    move: Move
+    table: np.ndarray | None
 
 
-def by_score(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates in the order of their scores."""
-    return sorted(candidates, key=lambda candidate: -candidate.score)
+class Evaluation:
+    """Evaluates moves by local EM: EM on the tables that a move changes (section 3 of the paper).
 
+    What the rest of the tree says about the rows is computed once and shared by all moves. Every move is evaluated at
+    most once.
 
-def in_turn(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates so that kinds of moves and places take turns, the best of each first."""
-    rank: dict[tuple, int] = {}
-    places = []
-    for candidate in by_score(candidates):
-        move = candidate.move
-        at = (type(move), getattr(move, "node", None) if isinstance(move, Introduce) else None)
-        rank[at] = rank.get(at, 0) + 1
-        places.append((rank[at], candidate))
-    return [candidate for _, candidate in sorted(places, key=lambda pair: pair[0])]
+    Parameters
+    ----------
+    messages : NodeMessages
+        The current tree and the table.
+    search : Search
+        Runs EM, and shares moves among workers.
+    settings : EastSettings
+        Numbers of starts and iterations, and the rules.
+    penalty : float
+        Cost of a parameter.
+    step : int
+        Number of the step, which the random starts of moves depend on.
+    """
 
+    #: Whether moves that can be fitted to completed counts get their starts for local EM from there.
+    counts_first: ClassVar[bool] = False
 
-class RestrictedEvaluation:
-    """Every candidate by local EM (section 3 of the paper)."""
-
-    def __init__(self, restricted: Restricted):
-        self.restricted = restricted
-        self.outlook = restricted.outlook
-
-    def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
-        """Return the candidates worth a full fit, in no order."""
-        return self.restricted.candidates(moves)
-
-    def candidate(self, move: Move) -> Candidate:
-        """Evaluate a move that was found worth it in an earlier tree."""
-        return self.restricted.candidate(move)
-
-    def known(self, move: Move) -> Candidate | None:
-        """Return what :meth:`candidate` has found, if it was asked before."""
-        return self.restricted.known.get(move)
-
-
-class CompletionEvaluation(RestrictedEvaluation):
-    """Every candidate by completed data (section 4); of new nodes and new states, the best one each."""
-
-    def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
-        """Return the candidates worth a full fit, in no order."""
-        completed = Completed(self.outlook, self.restricted)
-        found = []
-        for kind, score in ((Introduce, completed.introduction), (Grow, completed.growth)):
-            some = [move for move in moves if isinstance(move, kind)]
-            if some:
-                values = self.restricted.search.map(score, some)
-                found.append(self.restricted.candidate(some[int(np.argmax(values))]))
-        others = [move for move in moves if not isinstance(move, (Introduce, Grow))]
-        return found + self.restricted.search.map(completed.candidate, others)
-
-
-class CombinedEvaluation(RestrictedEvaluation):
-    """Data completion to choose the candidates that local EM looks at."""
-
-    def __init__(self, restricted: Restricted):
-        super().__init__(restricted)
-        self._introduced: dict[tuple[Introduce, ...], list[Candidate]] = {}
+    def __init__(
+        self, messages: NodeMessages, search: Search, settings: EastSettings, penalty: float = 0.0, step: int = 0
+    ):
+        self.messages = messages
+        self.tree = messages.tree
+        self.counts = CompletedCounts(messages)
+        self.search = search
+        self.settings = settings
+        self.penalty = penalty
+        self.step = step
+        self.known: dict[Move, EvaluatedMove] = {}
+        #: Options of :meth:`Search.fit` for local EM: half of the starts survive after 1, 3, 7, ... iterations.
+        self.em_options = {"narrowing": 2.0, "max_iter": settings.n_steps, "atol": settings.tolerance}
 
     def __getstate__(self) -> dict:
-        """Return what a worker needs: all but what has been found so far."""
-        return {"restricted": self.restricted, "outlook": self.outlook, "_introduced": {}}
+        """Return what a worker needs: everything except the moves evaluated so far."""
+        return {**vars(self), "known": {}}
 
-    def candidates(self, moves: Sequence[Move]) -> list[Candidate]:
-        """Return the candidates worth a full fit, in no order."""
-        introductions = tuple(move for move in moves if isinstance(move, Introduce))
-        relocations = [move for move in moves if isinstance(move, Relocate)]
-        others = [move for move in moves if not isinstance(move, (Introduce, Relocate))]
-        likely, doubtful = _few_or_many(relocations)
+    # Moves
 
-        def stages() -> Iterator[list]:
-            yield self.restricted.parcels([*others, *likely])
-            screened = self._likely(doubtful)
-            likely.extend(screened)
-            yield self.restricted.parcels(screened)
-            if introductions not in self._introduced:
-                yield [(move, self._completed.table(move)) for move in self._dependent(introductions)]
+    def candidates(self, moves: Sequence[Move]) -> list[EvaluatedMove]:
+        """Return the moves that are worth a full fit, evaluated; the workers share them."""
+        for evaluated in self.search.map(self.evaluate_parcel, self.parcels(moves)):
+            self.remember(evaluated)
+        return self.recalled(moves)
 
-        known, more, *counted = self.restricted.search.map_in_stages(self._first_look, stages())
-        self.restricted.learn([*known, *more])
-        if counted:
-            ordered = by_ratio(counted[0])
-            fitted = self.restricted.search.map(self._from_counts, ordered[:FITTED])
-            self._introduced[introductions] = fitted + ordered[FITTED:]
-        return self.restricted.candidates(others) + self._introduced[introductions] + self.restricted.candidates(likely)
+    def candidate(self, move: Move) -> EvaluatedMove:
+        """Evaluate a single move, which an earlier tree may have suggested."""
+        self.search.tick()
+        if self.counts_first and move.counts_first:
+            counted = move.fit_counts(self)
+            return counted.move.refine(self, counted)
+        if move not in self.known:
+            shares = move.shared_work is not None
+            self.known[move] = move.evaluate_together([move], self)[0] if shares else move.evaluate(self)
+        return self.known[move]
 
-    def candidate(self, move: Move) -> Candidate:
-        """Evaluate a move that was found worth it in an earlier tree."""
-        if isinstance(move, Introduce):
-            return self._from_counts(self._completed.introduce(move))
-        return self.restricted.candidate(move)
+    def parcels(self, moves: Iterable[Move]) -> list[Sequence[Move]]:
+        """Return the moves that were not evaluated yet, in parcels that share work; long parcels come first.
 
-    def known(self, move: Move) -> Candidate | None:
-        """Return what :meth:`candidate` has found, if it was asked before and keeps it."""
-        return None if isinstance(move, Introduce) else self.restricted.known.get(move)
+        Several workers get smaller parcels: the shared work is little compared with the work on each move.
+        """
+        apart, together = _by_shared_work([move for move in moves if move not in self.known])
+        if self.search.n_workers > 1:
+            most = max(1, -(-sum(map(len, together)) // (PARCELS * self.search.n_workers)))
+            similar = [sorted(some, key=repr) for some in together]
+            together = [some[first : first + most] for some in similar for first in range(0, len(some), most)]
+        parcels = [*together, *([move] for move in apart)]
+        return sorted(parcels, key=lambda parcel: not (len(parcel) > 1 or parcel[0].takes_long))
 
-    @cached_property
-    def _completed(self) -> Completed:
-        return Completed(self.outlook, self.restricted)
+    def evaluate_parcel(self, parcel: Sequence[Move] | CountedMove) -> list[EvaluatedMove]:
+        """Evaluate moves that share work, or fit one to its completed counts. Workers call this."""
+        self.search.tick()
+        if isinstance(parcel, CountedMove):
+            return [parcel.move.fit_counts(self, parcel.table)]
+        if parcel[0].shared_work is not None:
+            return parcel[0].evaluate_together(parcel, self)
+        evaluated = []
+        for move in parcel:
+            evaluated.append(move.evaluate(self))  # no comprehension: it would add a frame
+        return evaluated
 
-    def _dependent(self, moves: Sequence[Introduce]) -> list[Introduce]:
-        """Screen by G²; EM on completed counts comes next, and gives local EM a start."""
-        dependence = np.array([self._completed.introduction(move) for move in moves])
-        return [moves[at] for at in np.argsort(-dependence, kind="stable")[:COUNTED]]
+    def remember(self, evaluated: Iterable[EvaluatedMove]) -> None:
+        """Keep evaluated moves."""
+        self.known |= {one.move: one for one in evaluated}
 
-    def _first_look(self, item: tuple[Introduce, np.ndarray] | list[Move]) -> Candidate | list[Candidate]:
-        """Evaluate an introduction on completed counts, or a parcel of other moves by local EM."""
-        return self._completed.introduce(*item) if isinstance(item, tuple) else self.restricted.evaluated(item)
+    def recalled(self, moves: Sequence[Move]) -> list[EvaluatedMove]:
+        """Return moves that were evaluated: those that share no work, then the others in groups."""
+        apart, together = _by_shared_work(moves)
+        return [self.known[move] for some in (apart, *together) for move in some]
 
-    def _from_counts(self, candidate: Candidate) -> Candidate:
-        return self.restricted.introduce(candidate.move, [list(candidate.local.tables.values())])
+    # Tools for moves
 
-    def _likely(self, moves: Sequence[Relocate]) -> list[Relocate]:
-        """Screen by the mutual information of posteriors, as if nodes were independent given a row."""
-        if not moves:
-            return []
-        tree, outlook = self.outlook.tree, self.outlook
-        nodes = sorted({tree.index(name) for move in moves for name in (*move.moved, move.new)})
-        place = {node: at for at, node in enumerate(nodes)}
-        posteriors = np.concatenate([outlook.posterior(node) for node in nodes], axis=1)
-        starts = np.cumsum([0, *tree.cards[nodes][:-1]])
-        joint = (posteriors * outlook.weights[:, None]).T @ posteriors
-        shared = outlook.weights.sum() * block_information(joint, starts, starts)
+    def rng(self, move: Move) -> np.random.Generator:
+        """Return the source of randomness of a move, which does not depend on other moves."""
+        return np.random.default_rng(self.search.seed(self.step, crc32(repr(move).encode())))
 
-        def worth(move: Relocate) -> float:
-            new, moved = tree.index(move.new), [tree.index(name) for name in move.moved]
-            own = sum(shared[place[new], place[other]] for other in moved)
-            return own - self.restricted.penalty * tree.cards[new] * (tree.cards[moved] - 1).sum()
-
-        return [move for some in _by_origin(moves) for move in sorted(some, key=lambda move: -worth(move))[:PLACES]]
+    def scored(self, move: Move, gain: float, n_more: int, changed: ChangedTables) -> EvaluatedMove:
+        """Return an evaluated move with its score."""
+        return EvaluatedMove(move, gain, n_more, changed, gain - self.penalty * n_more)
 
 
-def _by_origin(moves: Sequence[Relocate]) -> list[list[Relocate]]:
-    """Return moves of the same nodes from the same node together."""
-    found: dict[tuple, list[Relocate]] = {}
+class CompletionEvaluation(Evaluation):
+    """Evaluates moves on completed counts (section 4 of the paper).
+
+    Of the kinds that counts can only rank, the most needed move is evaluated by local EM.
+    """
+
+    def candidates(self, moves: Sequence[Move]) -> list[EvaluatedMove]:
+        """Return the moves that are worth a full fit, evaluated; the workers share them."""
+        evaluated = []
+        for kind in dict.fromkeys(type(move) for move in moves if move.ranked_by_need):
+            some = [move for move in moves if type(move) is kind]
+            evaluated.append(self.candidate(some[int(np.argmax(self.search.map(self._need, some)))]))
+        others = [move for move in moves if not move.ranked_by_need]
+        return evaluated + self.search.map(self._on_counts, others)
+
+    def _need(self, move: Move) -> float:
+        return move.need(self)
+
+    def _on_counts(self, move: Move) -> EvaluatedMove:
+        return move.evaluate_on_counts(self)
+
+
+class CombinedEvaluation(Evaluation):
+    """Evaluates by local EM the moves that completed counts and posteriors choose."""
+
+    counts_first = True
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self._from_counts: dict[tuple[Move, ...], list[EvaluatedMove]] = {}
+
+    def __getstate__(self) -> dict:
+        """Return what a worker needs: everything except the moves evaluated so far."""
+        return {**super().__getstate__(), "_from_counts": {}}
+
+    def candidates(self, moves: Sequence[Move]) -> list[EvaluatedMove]:
+        """Return the moves that are worth a full fit, evaluated; the workers share them."""
+        counted = tuple(move for move in moves if move.counts_first)
+        numerous = [move for move in moves if move.is_screened]
+        others = [move for move in moves if not (move.counts_first or move.is_screened)]
+        screened: list[Move] = []
+        for kind in dict.fromkeys(map(type, numerous)):
+            screened += kind.screened([move for move in numerous if type(move) is kind], self)
+        parcels: list = self.parcels([*others, *screened])
+        first = len(parcels)
+        if counted not in self._from_counts:
+            parcels += [CountedMove(move, move.completed_table(self)) for move in self._most_needed(counted)]
+        evaluated = self.search.map(self.evaluate_parcel, parcels)
+        for some in evaluated[:first]:
+            self.remember(some)
+        if counted not in self._from_counts:
+            ordered = by_ratio([one for (one,) in evaluated[first:]])
+            fitted = self.search.map(self._refined, ordered[:FITTED])
+            self._from_counts[counted] = fitted + ordered[FITTED:]
+        return self.recalled(others) + self._from_counts[counted] + self.recalled(screened)
+
+    def _most_needed(self, moves: Sequence[Move]) -> list[Move]:
+        needs = np.empty(len(moves))
+        for at, move in enumerate(moves):
+            needs[at] = move.need(self)
+        return [moves[at] for at in np.argsort(-needs, kind="stable")[:COUNTED]]
+
+    def _refined(self, counted: EvaluatedMove) -> EvaluatedMove:
+        return counted.move.refine(self, counted)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafModel:
+    """A root with leaves, of which P(leaf | root) is fitted and nothing else.
+
+    Attributes
+    ----------
+    root, names : hashable, sequence
+        The nodes.
+    engine : TreeEngine
+        Everything else is its evidence.
+    start : array
+        Flat tables to start with.
+    free : bool array
+        Which tables are fitted.
+    """
+
+    root: Hashable
+    names: Sequence[Hashable]
+    engine: TreeEngine
+    start: np.ndarray
+    free: np.ndarray
+
+    def changed(self, tables: np.ndarray) -> ChangedTables:
+        """Return the tables of the leaves, from flat ones."""
+        leaves = self.engine.layout.unpack(tables)[1:]
+        return ChangedTables(self.root, {name: own.copy() for name, own in zip(self.names, leaves, strict=True)})
+
+
+def leaf_model(
+    root: Hashable,
+    rest: np.ndarray,
+    names: Sequence[Hashable],
+    evidence: Sequence[Evidence],
+    starts: Sequence[np.ndarray],
+    weights: np.ndarray,
+) -> LeafModel:
+    """Return the model of a root and some leaves.
+
+    Parameters
+    ----------
+    root : hashable
+        The node that the leaves hang on.
+    rest : array, shape (rows, states)
+        What everything else says about the root; see :meth:`NodeMessages.rest`.
+    names, evidence, starts : sequences
+        The leaves, one or more, what each of them is told from beyond, and the tables to start with.
+    weights : array
+        Of the rows.
+    """
+    pieces = {0: soft(rest)} | dict(enumerate(evidence, start=1))
+    plan = compile_plan([-1, *[0] * len(names)], pieces, pivots=[0])
+    engine = TreeEngine(plan, [rest.shape[1], *(table.shape[1] for table in starts)], weights)
+    start = engine.layout.pack([np.ones((1, rest.shape[1])), *starts])
+    return LeafModel(root, names, engine, start, np.array([False, *[True] * len(names)]))
+
+
+def soft(messages: np.ndarray) -> Evidence:
+    """Return evidence of which every row has its own message."""
+    return Evidence(np.arange(len(messages)), messages.shape[1], messages)
+
+
+def _by_shared_work(moves: Sequence[Move]) -> tuple[list[Move], list[list[Move]]]:
+    """Return the moves that share no work, and groups of those that do."""
+    groups: dict[Hashable, list[Move]] = {}
     for move in moves:
-        found.setdefault((move.moved, move.old), []).append(move)
-    return list(found.values())
+        if move.shared_work is not None:
+            groups.setdefault(move.shared_work, []).append(move)
+    return [move for move in moves if move.shared_work is None], list(groups.values())
 
 
-def _few_or_many(moves: Sequence[Relocate]) -> tuple[list[Relocate], list[Relocate]]:
-    """Return moves that local EM can look at, all of them, and those of nodes that have many places to go to."""
-    few, many = [move for move in moves if move.new is None], []
-    for some in _by_origin([move for move in moves if move.new is not None]):
-        (few if len(some) <= PLACES else many).extend(some)
-    return few, many
-
-
-EVALUATIONS = {"rl": RestrictedEvaluation, "dc": CompletionEvaluation, "auto": CombinedEvaluation}
+EVALUATIONS = {"rl": Evaluation, "dc": CompletionEvaluation, "auto": CombinedEvaluation}

@@ -20,6 +20,7 @@ from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
 from pgmpy_latent.learners.skeletons import in_order_of_table, numbered_latent_names
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
 from pgmpy_latent.runtime.settings import flag, number
 from pgmpy_latent.tables.dependence import pairwise_information, warn_of_no_overlap
@@ -124,8 +125,8 @@ class ForestPolicy:
                 break
             try:
                 model = self._pair(frontier, pair, len(tried)).best()
-            except KeyboardInterrupt:
-                self.search.note_interrupt()  # what was joined so far is kept
+            except STOP_SIGNALS as stop:
+                self.search.note_interrupt(stop)  # what was joined so far is kept
                 break
             self._tell(frontier, order, pair, model)
             tried.append(None if model is None else model.as_lists())

@@ -29,6 +29,7 @@ from pgmpy_latent.learners.skeletons import grown_tree, numbered_latent_names
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import normalised
 from pgmpy_latent.runtime.checkpoint import State, check_number_again
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.neighbours import nearest_columns
 from pgmpy_latent.tables.sparse import SparseRows
@@ -229,8 +230,8 @@ class LevelsPolicy:
                 else:
                     place.go_up()
                     levels.append([])
-            except KeyboardInterrupt:
-                self.search.note_interrupt()  # what was found so far is kept
+            except STOP_SIGNALS as stop:
+                self.search.note_interrupt(stop)  # what was found so far is kept
                 if place.n_hidden != sum(map(len, levels)):  # it came between two lines that belong together
                     place = self._recalled(levels)
                 break
@@ -289,8 +290,8 @@ class LevelsPolicy:
         while True:
             try:
                 self.search.tick()
-            except KeyboardInterrupt:
-                self.search.note_interrupt()
+            except STOP_SIGNALS as stop:
+                self.search.note_interrupt(stop)
                 break
             rows = batches[batch]
             engine = engine_for(state.tree, self._rows(*rows))

@@ -1,12 +1,8 @@
-"""What the rows say at every place of a tree, from one pass over it: what candidates near a place have in common."""
+"""Messages of the rows at every node of a tree, from one pass over it, shared by all candidates of a search."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
-from functools import cached_property
-from threading import Lock
-from uuid import uuid4
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -54,8 +50,8 @@ class NodeMessages:
     >>> from pgmpy_latent.inference.queries import encode_for
     >>> tree = LatentTree(["H", "x", "y"], [[0, 1], "ab", "ab"], [-1, 0, 0], [True, False, False],
     ...                   [[[0.5, 0.5]], [[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.2, 0.8]]])
-    >>> outlook = NodeMessages(tree, encode_for(tree, pd.DataFrame({"x": ["a", "b"], "y": ["a", "a"]})))
-    >>> outlook.rest(0, without=[1]).round(3)  # without x both rows say the same
+    >>> messages = NodeMessages(tree, encode_for(tree, pd.DataFrame({"x": ["a", "b"], "y": ["a", "a"]})))
+    >>> messages.rest(0, without=[1]).round(3)  # without x both rows say the same
     array([[1.   , 0.222],
            [1.   , 0.222]])
     """
@@ -71,17 +67,13 @@ class NodeMessages:
         self._posteriors: dict[int, np.ndarray] = {}
         self._completed: dict[int, np.ndarray] = {}
         self._neighbourhoods: dict[int, Neighbourhood] = {}
-        self._name: str | None = None
+        engine = engine_for(tree, data)
+        #: The messages of one pass over the tree.
+        self.walk = engine.walk(engine.layout.pack(tree.tables))
+        self.marginals = self.walk.marginals
 
-    def __reduce__(self):  # what was computed on the way is computed anew, once for all who get a copy
-        self._name = self._name or uuid4().hex
-        return _copied, (self._name, self.tree, self.data)
-
-    @cached_property
-    def walk(self):
-        """The messages of one pass over the tree."""
-        engine = engine_for(self.tree, self.data)
-        return engine.walk(engine.layout.pack(self.tree.tables))
+    def __reduce__(self):  # a copy computes the messages again
+        return NodeMessages, (self.tree, self.data)
 
     @property
     def weights(self) -> np.ndarray:
@@ -112,33 +104,38 @@ class NodeMessages:
         can be taken out of a product again. Most neighbours rule nothing out, and have None instead of them.
         """
         if (neighbour, node) not in self._factors:
-            index, messages = dense(self.message(neighbour, node))
+            evidence = self._messages.get((neighbour, node))
+            if evidence is None:
+                evidence = self._messages[neighbour, node] = self.walk.likelihood(neighbour, node)
+            index, messages = dense(evidence)
             self._factors[neighbour, node] = index, *_logarithms(messages @ self.given(node, neighbour).T)
         return self._factors[neighbour, node]
 
-    def _product(self, node: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the sum of all factors' logarithms, with the node's own distribution and evidence, and of zeros."""
-        if node not in self._products:
-            index = np.zeros(self.data.n_distinct, dtype=np.int64)
-            values = self.star(node).share[None]
-            if not self.tree.latent[node]:
-                own = self.walk.plan.evidence.get(node, ())
-                if own:
-                    index, messages = dense(own[0])
-                    values = messages * values
-            product = times(None, None, [(index, *_logarithms(values))])
-            self._products[node] = times(*product, (self.factor(other, node) for other in self.around[node]))
-        return self._products[node]
-
     def rest(self, node: int, without: Collection[int] = ()) -> np.ndarray:
         """Return P(node) times what all neighbours but some say: (rows, states), the largest of a row being 1."""
-        logs, zeros = self._product(node)
+        if node not in self._products:  # of all factors: sums of logarithms, and numbers of zeros
+            factors = [self._own_factor(node)]
+            for other in self.around[node]:
+                factors.append(self.factor(other, node))  # no comprehension: it would add a frame
+            self._products[node] = times(None, None, factors)
+        logs, zeros = self._products[node]
         for other in without:
             index, log, zero = self.factor(other, node)
             logs = logs - log[index]
             zeros = zeros if zero is None else zeros - zero[index]
         logs = logs if zeros is None else np.where(zeros > 0, -np.inf, logs)
         return np.exp(logs - largest_in_rows(logs))
+
+    def _own_factor(self, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the distribution of a node, times what the rows show of it, as a factor."""
+        index = np.zeros(self.data.n_distinct, dtype=np.int64)
+        values = self.star(node).share[None]
+        if not self.tree.latent[node]:
+            evidence = self.walk.plan.evidence.get(node, ())
+            if evidence:
+                index, messages = dense(evidence[0])
+                values = messages * values
+        return index, *_logarithms(values)
 
     def log_likelihood(self, node: int, rest: np.ndarray, without: Collection[int]) -> float:
         """Return the log-likelihood of the tree, up to the factors that ``rest`` leaves out."""
@@ -148,6 +145,25 @@ class NodeMessages:
             values = np.exp(log) if zero is None else np.where(zero, 0.0, np.exp(log))
             product = product * values[index]
         return float(self.weights @ np.log(product.sum(axis=1)))
+
+    def log_likelihood_through(self, node: int, neighbours: Sequence[int], before: np.ndarray) -> float:
+        """Return the log-likelihood of the tree from the messages of some neighbours of a node.
+
+        Parameters
+        ----------
+        node : int
+            The node.
+        neighbours : sequence of int
+            All its neighbours but one.
+        before : array, shape (rows, states)
+            What the remaining one tells the node; it fixes the factor that is left out.
+        """
+        factors = [self.factor(other, node) for other in neighbours]
+        logs, zeros = times(np.zeros(before.shape), None, factors)
+        logs = logs if zeros is None else np.where(zeros > 0, -np.inf, logs)
+        largest = largest_in_rows(logs)
+        product = (before * np.exp(logs - largest)).sum(axis=1)
+        return float(self.weights @ (np.log(product) + largest[:, 0]))
 
     def posterior(self, node: int) -> np.ndarray:
         """Return P(node | row)."""
@@ -175,8 +191,11 @@ class NodeMessages:
         around, star = self.around[node], self.star(node)
         shares = np.empty((self.data.n_distinct, star.rows.shape[1]))
         found = np.empty((star.n_states, shares.shape[1], shares.shape[1]))
-        messages = [dense(self.message(other, node)) for other in around]
-        known = [self.message(other, node).complete for other in around]
+        messages, known = [], []
+        for other in around:
+            evidence = self.message(other, node)
+            messages.append(dense(evidence))
+            known.append(evidence.complete)
         columns = [slice(first, first + card) for first, card in zip(star.starts, star.cards, strict=True)]
         weights = self.posterior(node) * self.weights[:, None]
         for state in range(star.n_states):
@@ -190,8 +209,8 @@ class NodeMessages:
     def neighbourhood(self, node: int) -> Neighbourhood:
         """Return the latent class model around a node."""
         if node not in self._neighbourhoods:
-            told = [self.message(other, node) for other in self.around[node]]
-            self._neighbourhoods[node] = star_model(told, self.weights)
+            evidence = [self.message(other, node) for other in self.around[node]]
+            self._neighbourhoods[node] = star_model(evidence, self.weights)
         return self._neighbourhoods[node]
 
     def transitions(self, node: int, targets: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:
@@ -256,19 +275,3 @@ def times(logs: np.ndarray | None, zeros: np.ndarray | None, factors: Iterable[t
         if zero is not None:
             zeros = zero[index] if zeros is None else zeros + zero[index]
     return logs, zeros
-
-
-#: The last copies that came from another process: candidates of one step arrive in several parcels.
-_COPIES: OrderedDict[str, NodeMessages] = OrderedDict()
-_LOCK = Lock()
-
-
-def _copied(name: str, tree: LatentTree, data: CategoricalData, kept: int = 2) -> NodeMessages:
-    """Return the copy of an outlook, which all that is unpacked here shares."""
-    with _LOCK:
-        found = _COPIES.pop(name, None) or NodeMessages(tree, data)
-        found._name = name
-        _COPIES[name] = found
-        while len(_COPIES) > kept:
-            _COPIES.popitem(last=False)
-    return found

@@ -154,10 +154,8 @@ class Simplifier:
             (other, node): walk.likelihood(other, node) for node in sorted(nodes) for other in neighbours_of(tree, node)
         }
 
-    def best(
-        self, tree: LatentTree, evidence: Mapping, node: int, swallowed: int | None, least: float = 0.0
-    ) -> Change | None:
-        """Return the best change of a node, with or without a neighbour that it swallows.
+    def best(self, tree: LatentTree, evidence: Mapping, node: int, swallowed: int | None) -> Change | None:
+        """Return the best change of a node, with or without a neighbour that it swallows; None if none helps.
 
         Parameters
         ----------
@@ -167,29 +165,39 @@ class Simplifier:
             (neighbour, node) -> what the neighbour is told from beyond, for all neighbours of the two.
         node, swallowed : int
             The nodes; None if states alone shall become fewer.
-        least : float
-            What the change must gain.
         """
-        name, other, changed = tree.names[node], None, tree
-        parameters = n_star_parameters(star_of(tree, node))
-        if swallowed is not None:
-            other = tree.names[swallowed]
-            changed = contract_edge(tree, name, other)
-            beyond = tree.cards[neighbours_of(tree, swallowed)] - 1
-            parameters += int(tree.cards[swallowed] * (beyond.sum() - (tree.cards[node] - 1)))
-        at = changed.index(name)
-        around = [tree.index(changed.names[one]) for one in neighbours_of(changed, at)]
+        around = self._around(tree, node, swallowed)
         if not around:  # nothing depends on it
             return None
+        star, gain = self.fewer_states(*self.joint_node(tree, evidence, node, swallowed))
+        if star is None or gain <= 0:
+            return None
+        nodes = [node] if swallowed is None else [node, swallowed]
+        touched = frozenset(tree.names[one] for one in (*nodes, *around))
+        return Change(tree.names[node], None if swallowed is None else tree.names[swallowed], star, gain, touched)
+
+    @staticmethod
+    def _around(tree: LatentTree, node: int, swallowed: int | None) -> list[int]:
+        """Return the neighbours of a node and of the one that it swallows."""
+        nodes = {node, swallowed}
+        return sorted({other for one in nodes - {None} for other in neighbours_of(tree, one)} - nodes)
+
+    def joint_node(
+        self, tree: LatentTree, evidence: Mapping, node: int, swallowed: int | None
+    ) -> tuple[Neighbourhood, Star, int, int]:
+        """Return what :meth:`fewer_states` needs, for a node with or without a neighbour that it swallows."""
+        parameters, changed = n_star_parameters(star_of(tree, node)), tree
+        if swallowed is not None:
+            changed = contract_edge(tree, tree.names[node], tree.names[swallowed])
+            beyond = tree.cards[neighbours_of(tree, swallowed)] - 1
+            parameters += int(tree.cards[swallowed] * (beyond.sum() - (tree.cards[node] - 1)))
+        at = changed.index(tree.names[node])
+        around = [tree.index(changed.names[one]) for one in neighbours_of(changed, at)]
         told = [evidence[one, node if (one, node) in evidence else swallowed] for one in around]
         most = int(tree.cards[node] if swallowed is None else tree.cards[[node, swallowed]].max() + EXTRA)
-        star, gain = self._fewer_states(star_model(told, self.data.weights), star_of(changed, at), parameters, most)
-        if star is None or gain <= least:
-            return None
-        touched = {node, *around} if swallowed is None else {node, swallowed, *around}
-        return Change(name, other, star, gain, frozenset(tree.names[one] for one in touched))
+        return star_model(told, self.data.weights), star_of(changed, at), parameters, most
 
-    def _fewer_states(self, here: Neighbourhood, star: Star, parameters: int, most: int) -> tuple[Star | None, float]:
+    def fewer_states(self, here: Neighbourhood, star: Star, parameters: int, most: int) -> tuple[Star | None, float]:
         """Merge states one after the other, at once down to ``most``; return the best star on the way, and its gain."""
         base = float(here.log_likelihoods([star])[0])
         if star.n_states > most:
@@ -197,23 +205,23 @@ class Simplifier:
             star = merge_groups(star, labels)
         best, highest, failures = None, -np.inf, 0
         while star.n_states > 2 and failures < PATIENCE:
-            star, log_likelihood = self._merged(here, star)
-            gain = log_likelihood - base - self.penalty * (n_star_parameters(star) - parameters)
+            candidates = self._merges(here, star)
+            n_states = star.n_states - 1
+            fit = self.search.fit(
+                here.engine(n_states), here.flat(candidates), narrowing=2.0, atol=TOLERANCE, max_iter=ITERATIONS
+            )
+            star = here.star(fit.tables, n_states)
+            gain = fit.log_likelihood - base - self.penalty * (n_star_parameters(star) - parameters)
             if gain > highest and star.n_states <= self.max_states:
                 best, highest, failures = star, gain, 0
             elif best is not None:
                 failures += 1
         return best, highest
 
-    def _merged(self, here: Neighbourhood, star: Star) -> tuple[Star, float]:
-        """Merge two states, those that EM makes the best of."""
+    def _merges(self, here: Neighbourhood, star: Star) -> list[Star]:
+        """Return the most likely merges of two similar states."""
         apart = losses(star.share[:, None] * star.rows)
         nearest = np.argsort(apart, axis=None, kind="stable")[: min(SCREENED, comb(star.n_states, 2))]
         candidates = merge_pairs(star, [divmod(int(at), star.n_states) for at in nearest])
         values = here.log_likelihoods(candidates)
-        chosen = [candidates[at] for at in np.argsort(-values, kind="stable")[:CANDIDATES]]
-        n_states = star.n_states - 1
-        found = self.search.fit(
-            here.engine(n_states), here.flat(chosen), narrowing=2.0, atol=TOLERANCE, max_iter=ITERATIONS
-        )
-        return here.star(found.tables, n_states), found.log_likelihood
+        return [candidates[at] for at in np.argsort(-values, kind="stable")[:CANDIDATES]]

@@ -21,6 +21,7 @@ from pgmpy_latent.networks.agglomeration.round_robin import Assignment, round_ro
 from pgmpy_latent.networks.fitter import network_score
 from pgmpy_latent.networks.states import distance, merge_states
 from pgmpy_latent.runtime.checkpoint import check_number_again
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.lossless_json import plain
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -120,8 +121,8 @@ class Sizing:
             with self.memo.going_on:
                 network = self.found()
                 self._best = self._fitted(network, **self.search.settings.last_fit)
-        except KeyboardInterrupt:
-            self.search.note_interrupt()
+        except STOP_SIGNALS as stop:
+            self.search.note_interrupt(stop)
         if self.search.stopped is None:
             self.memo.finish()
         else:
@@ -136,11 +137,11 @@ class Sizing:
         """Fit what there is when the time is up, in the time that was kept for it."""
         self.search.remaining_gain = np.inf
         if self.search.stopped == "time_limit":
-            self.search.use_rest()
+            self.search.clock.use_reserve()
             try:
                 return self._fitted(network, **self.search.settings.last_fit)
-            except KeyboardInterrupt:
-                self.search.note_interrupt()
+            except STOP_SIGNALS as stop:
+                self.search.note_interrupt(stop)
         return network, log_likelihood
 
     def _as_it_is(self) -> tuple[LatentNetwork, float]:

@@ -24,6 +24,7 @@ from pgmpy_latent.networks.fitter import SMOOTHING, Fitter, NetworkLearner
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
 from pgmpy_latent.networks.structural.structural_em import first_fit, known_codes, known_states
 from pgmpy_latent.runtime.checkpoint import check_number_again
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.settings import number, one_of
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -204,8 +205,8 @@ class FindHidden(NetworkLearner):
             return found, log_likelihood
         try:
             found, log_likelihood = self._fitted_again(networks, data, search)
-        except KeyboardInterrupt:
-            search.note_interrupt()
+        except STOP_SIGNALS as stop:
+            search.note_interrupt(stop)
             engine = engine_for(networks[-1], data)
             return networks, float(engine.log_likelihood(engine.layout.pack(networks[-1].tables)))
         search.keep_result(outcome, {"all_rows": [*found, log_likelihood]})

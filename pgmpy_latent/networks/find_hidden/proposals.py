@@ -21,6 +21,7 @@ from pgmpy_latent.networks.graph import Graph, nodes_in_order, parents_by_name
 from pgmpy_latent.networks.states import distance, merge_states, split_state
 from pgmpy_latent.networks.structural.policy import StructuralPolicy, changes_in_words
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 
 #: How many pairs of states are tried to be merged.
 MERGES = 3
@@ -146,10 +147,10 @@ class ProposalPolicy:
                 tried = {"tried": round_so_far["tried"] + 1, "best": known}
                 return Step(replace(state, memory={**state.memory, "round": tried}))
             self._tune(state)
-        except KeyboardInterrupt:
+        except STOP_SIGNALS as stop:
             if self.best is None or self.best.score <= state.score + self.options.min_gain:
                 raise
-            self.search.note_interrupt()  # what was found so far is kept
+            self.search.note_interrupt(stop)  # what was found so far is kept
         best = self.best
         if best is None:
             return self._finished(state)

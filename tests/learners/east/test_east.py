@@ -166,7 +166,7 @@ def test_every_step_is_one_of_its_phase(monkeypatch, two_levels):
 
     def noted(self, state):
         step = advance(self, state)
-        taken.append((state.memory["phase"], step.operator))
+        taken.append((state.memory.phase, step.operator))
         return step
 
     monkeypatch.setattr(EastPolicy, "advance", noted)

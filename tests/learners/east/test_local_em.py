@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from pgmpy_latent import sample
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.inference.queries import encode_for, engine_for
-from pgmpy_latent.learners.east import moves as _moves
-from pgmpy_latent.learners.east.moves import Contract, Grow, Introduce, Local, Relocate, Shrink, applied
-from pgmpy_latent.learners.east.restricted import Candidate, Restricted
+from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove
+from pgmpy_latent.learners.east.evaluation import Evaluation
+from pgmpy_latent.learners.east.moves import Contract, Grow, Introduce, Relocate, Shrink
+from pgmpy_latent.learners.east.settings import EastSettings
 from pgmpy_latent.learners.local.node_messages import NodeMessages
-from pgmpy_latent.learners.search import Search, Settings, TimeUp
+from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.operators import is_regular, marginals, merge_states, remove_state, root_walk
 from pgmpy_latent.operators.star import star_of
+from pgmpy_latent.runtime.clock import TimeLimitReached
 from pgmpy_latent.scores import n_parameters
 from tests.support import reference_east as slow
 from tests.support.samples import latent_class, two_classes_of_columns
@@ -26,11 +28,12 @@ trees = slow.any_trees(zeros=None).filter(slow.sensible)
 problems = slow.problems(trees, max_rows=12)
 
 
-def evaluator(tree, data, *, n_starts=4, n_steps=6, n_threads=1, random_state=0, key=(0,), prior=0.0, **options):
+def evaluator(tree, data, *, n_starts=4, n_steps=6, n_threads=1, random_state=0, step=0, prior=0.0, **options):
     """Return what evaluates candidates, as a search would have it."""
     search = Search(Settings(prior=prior), random_state=random_state, n_jobs=n_threads)
     penalty = float(np.log(data.total_weight + 1) / 2)
-    return Restricted(NodeMessages(tree, data), search, penalty, n_starts, n_steps, key, **options)
+    options = EastSettings(n_starts=n_starts, n_steps=n_steps, **options)
+    return Evaluation(NodeMessages(tree, data), search, options, penalty, step)
 
 
 def log_likelihood(tree, data):
@@ -40,20 +43,19 @@ def log_likelihood(tree, data):
 
 def unreduced(tree, candidate):
     """Return the tree after a move, with nodes that became superfluous."""
-    with mock.patch.object(_moves, "make_regular", lambda tree: tree):
-        return applied(tree, candidate.move, candidate.local)
+    return candidate.move.apply(tree, candidate.changed)
 
 
-def tables_of(local):
+def tables_of(changed):
     """Return the tables that a move changes, as plain numbers."""
-    if local.star is not None:
-        return local.root, local.star.share.tolist(), local.star.rows.tolist()
-    return local.root, {name: table.tolist() for name, table in local.tables.items()}
+    if changed.star is not None:
+        return changed.root, changed.star.share.tolist(), changed.star.rows.tolist()
+    return changed.root, {name: table.tolist() for name, table in changed.tables.items()}
 
 
 def described(candidates):
     """Return candidates by their moves, to the last bit."""
-    return {one.move: (one.gain, one.n_more, one.score, tables_of(one.local)) for one in candidates}
+    return {one.move: (one.gain, one.n_more, one.score, tables_of(one.changed)) for one in candidates}
 
 
 # gains
@@ -61,11 +63,11 @@ def described(candidates):
 
 def assert_gains(tree, data, moves, **options):
     """Raise unless every gain is by how much the log-likelihood of the whole tree rises."""
-    restricted = evaluator(tree, data, **options)
+    evaluation = evaluator(tree, data, **options)
     before = log_likelihood(tree, data)
     for move in moves:
-        found = restricted.candidate(move)
-        after = log_likelihood(applied(tree, move, found.local), data)
+        found = evaluation.candidate(move)
+        after = log_likelihood(slow.applied(tree, move, found.changed), data)
         assert found.gain == pytest.approx(after - before, rel=1e-6, abs=1e-6 * max(1.0, abs(before)))
 
 
@@ -93,19 +95,19 @@ def test_the_gain_of_a_link_is_the_difference_of_log_likelihoods_of_whole_trees(
 @given(problems, seeds)
 def test_the_number_of_parameters_is_that_of_the_tree_before_superfluous_nodes_are_left_out(problem, seed):
     tree, data = problem
-    restricted = evaluator(tree, data, n_steps=1, n_starts=1)
+    evaluation = evaluator(tree, data, n_steps=1, n_starts=1)
     for move in slow.some_moves(tree, np.random.default_rng(seed), most=2):
-        found = restricted.candidate(move)
-        larger, new = unreduced(tree, found), applied(tree, move, found.local)
+        found = evaluation.candidate(move)
+        larger, new = unreduced(tree, found), slow.applied(tree, move, found.changed)
         assert found.n_more == n_parameters(larger) - n_parameters(tree)
         assert found.n_more >= n_parameters(new) - n_parameters(tree)
         assert (found.n_more == n_parameters(new) - n_parameters(tree)) or not is_regular(larger)
-        assert found.score == found.gain - restricted.penalty * found.n_more
+        assert found.score == found.gain - evaluation.penalty * found.n_more
 
 
 def test_the_improvement_ratio_is_the_rise_of_the_score_per_parameter():
     def ratio(score, n_more):
-        return Candidate(Grow("H"), 0.0, n_more, Local("H"), score).ratio
+        return EvaluatedMove(Grow("H"), 0.0, n_more, ChangedTables("H"), score).ratio
 
     assert ratio(6.0, 3) == 2.0
     assert ratio(6.0, 0) == ratio(6.0, -3) == np.inf
@@ -133,11 +135,11 @@ def test_more_iterations_never_gain_less(problem, seed):
 @given(problems, seeds)
 def test_em_on_all_tables_goes_on_from_there(problem, seed):
     tree, data = problem
-    restricted = evaluator(tree, data)
+    evaluation = evaluator(tree, data)
     before = log_likelihood(tree, data)
     for move in slow.some_moves(tree, np.random.default_rng(seed), most=1):
-        found = restricted.candidate(move)
-        new = applied(tree, move, found.local)
+        found = evaluation.candidate(move)
+        new = slow.applied(tree, move, found.changed)
         engine = engine_for(new, data)
         full = em.fit(engine, engine.layout.pack(new.tables), max_iter=20)
         assert full.log_likelihood >= before + found.gain - 1e-9 * max(1.0, abs(before))
@@ -147,9 +149,9 @@ def test_em_on_all_tables_goes_on_from_there(problem, seed):
 @given(slow.problems(slow.sensible_trees(max_columns=7), max_rows=12), seeds)
 def test_tables_that_a_move_does_not_change_stay_as_they_were(problem, seed):
     tree, data = problem
-    restricted = evaluator(tree, data)
+    evaluation = evaluator(tree, data)
     for move in slow.some_moves(tree, np.random.default_rng(seed), most=2):
-        found = restricted.candidate(move)
+        found = evaluation.candidate(move)
         new = unreduced(tree, found)
         changed = changed_tables(tree, new, found)
         before, after = tree, new
@@ -179,7 +181,7 @@ def changed_tables(tree, new, candidate):
     if isinstance(move, (Grow, Shrink, Contract)):
         nodes = {move.node, getattr(move, "swallowed", move.node)}
         return nodes.union(*(slow.around(edges, node) for node in nodes))
-    return set(candidate.local.tables)
+    return set(candidate.changed.tables)
 
 
 # what results do not depend on
@@ -213,10 +215,10 @@ def test_threads_change_nothing(problem):
 def test_neither_the_other_moves_nor_their_order_matter(problem):
     moves = slow.all_moves(problem[0])
     together = described(evaluator(*problem).candidates(moves))
-    restricted = evaluator(*problem)
+    evaluation = evaluator(*problem)
     for move in moves[::-7]:
-        assert described([restricted.candidate(move)]) == described([evaluator(*problem).candidate(move)])
-        assert described([restricted.candidate(move)])[move] == together[move]
+        assert described([evaluation.candidate(move)]) == described([evaluator(*problem).candidate(move)])
+        assert described([evaluation.candidate(move)])[move] == together[move]
 
 
 def test_random_starts_depend_on_the_seed_and_on_the_step(problem):
@@ -224,24 +226,24 @@ def test_random_starts_depend_on_the_seed_and_on_the_step(problem):
     first = described([evaluator(*problem).candidate(move)])
     assert described([evaluator(*problem).candidate(move)]) == first
     assert described([evaluator(*problem, random_state=1).candidate(move)]) != first
-    assert described([evaluator(*problem, key=(1,)).candidate(move)]) != first
+    assert described([evaluator(*problem, step=1).candidate(move)]) != first
 
 
 def test_nothing_is_evaluated_when_the_time_is_up(problem):
-    restricted = evaluator(*problem)
-    restricted.search.ends = 0.0
+    evaluation = evaluator(*problem)
+    evaluation.search.clock.time_limit = 0.0
     for move in slow.some_moves(problem[0], np.random.default_rng(0), most=1):
-        with pytest.raises(TimeUp):
-            restricted.candidate(move)
+        with pytest.raises(TimeLimitReached):
+            evaluation.candidate(move)
 
 
 # where local EM starts
 
 
-def starts_of(restricted, move):
+def starts_of(evaluation, move):
     """Return the tables that EM begins with, one row each."""
-    with mock.patch.object(restricted, "_fit", side_effect=restricted._fit) as fit:
-        restricted.candidate(move)
+    with mock.patch.object(evaluation.search, "fit", side_effect=evaluation.search.fit) as fit:
+        evaluation.candidate(move)
     return fit.call_args.args[1]
 
 
@@ -279,7 +281,7 @@ def test_a_state_is_removed_where_every_merge_would_spoil_another():
     assert removed > max(merged) + 10
     found = evaluator(tree, data, n_steps=1).candidate(Shrink("C"))
     assert found.gain == pytest.approx(removed - log_likelihood(tree, data), rel=1e-9)
-    np.testing.assert_allclose(found.local.star.rows, star_of(tree, 0).rows[:2])
+    np.testing.assert_allclose(found.changed.star.rows, star_of(tree, 0).rows[:2])
 
 
 def test_a_state_more_starts_with_splits_of_every_state(problem):
@@ -300,12 +302,13 @@ def test_a_state_more_starts_with_splits_of_every_state(problem):
 
 def test_a_copy_of_the_old_node_is_a_start_that_loses_nothing(problem):
     tree, data = problem
-    outlook = NodeMessages(tree, data)
+    messages = NodeMessages(tree, data)
     node = tree.index("H")
     moved = ("a", "b")
-    copy = [np.eye(3), *(outlook.given(node, tree.index(name)) for name in moved)]
+    copy = [np.eye(3), *(messages.given(node, tree.index(name)) for name in moved)]
     move = Introduce("H", moved, 3)
-    gains = [evaluator(tree, data, n_starts=1, n_steps=n).introduce(move, [copy]).gain for n in (1, 30)]
+    counted = EvaluatedMove(move, 0.0, 0, ChangedTables("H", dict(zip((None, *moved), copy, strict=True))), 0.0)
+    gains = [move.refine(evaluator(tree, data, n_starts=1, n_steps=n), counted).gain for n in (1, 30)]
     assert gains[0] == pytest.approx(0.0, abs=1e-9)
     assert gains[1] > 0.0
 
@@ -317,10 +320,10 @@ def test_a_column_that_hangs_on_the_wrong_node_gains_most_where_it_belongs():
     truth = two_classes_of_columns()
     data = encode_for(truth, sample(truth, 2000, random_state=1))
     move = Relocate(("a1",), "A", "B")
-    restricted = evaluator(truth, data)
-    wrong = applied(truth, move, restricted.candidate(move).local)
-    restricted = evaluator(wrong, data, n_steps=40)
-    found = restricted.candidates([one for one in slow.all_moves(wrong) if isinstance(one, Relocate)])
+    evaluation = evaluator(truth, data)
+    wrong = slow.applied(truth, move, evaluation.candidate(move).changed)
+    evaluation = evaluator(wrong, data, n_steps=40)
+    found = evaluation.candidates([one for one in slow.all_moves(wrong) if isinstance(one, Relocate)])
     best = max(found, key=lambda candidate: candidate.score)
     assert best.move == Relocate(("a1",), "B", "A")
     assert best.gain > 10

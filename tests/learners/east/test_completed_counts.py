@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import combinations
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,17 +10,11 @@ from hypothesis import strategies as st
 
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.inference.queries import engine_for
-from pgmpy_latent.learners.east import moves as _moves
-from pgmpy_latent.learners.east.completed import Completed, expected_log_likelihood
-from pgmpy_latent.learners.east.evaluation import (
-    CombinedEvaluation,
-    CompletionEvaluation,
-    RestrictedEvaluation,
-    by_ratio,
-    in_turn,
-)
-from pgmpy_latent.learners.east.moves import Delete, Grow, Introduce, Local, Relocate, Rules, Shrink, applied
-from pgmpy_latent.learners.east.restricted import Candidate, Restricted
+from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove, by_ratio, in_turn
+from pgmpy_latent.learners.east.completed_counts import expected_log_likelihood
+from pgmpy_latent.learners.east.evaluation import EVALUATIONS
+from pgmpy_latent.learners.east.moves import Delete, Grow, Introduce, Relocate, Shrink
+from pgmpy_latent.learners.east.settings import EastSettings, Rules
 from pgmpy_latent.learners.local.node_messages import NodeMessages
 from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.scores import n_parameters
@@ -34,9 +27,13 @@ problems = slow.problems(trees, max_rows=8)
 
 
 def completed_for(tree, data, *, n_starts=3, random_state=0, penalty=0.5):
-    outlook = NodeMessages(tree, data)
+    return evaluation_for(tree, data, "dc", n_starts=n_starts, random_state=random_state, penalty=penalty)
+
+
+def evaluation_for(tree, data, kind, *, n_starts=3, random_state=0, penalty=0.5):
     search = Search(Settings(), random_state=random_state)
-    return Completed(outlook, Restricted(outlook, search, penalty, n_starts, 6, (0,)))
+    settings = EastSettings(n_starts=n_starts, n_steps=6)
+    return EVALUATIONS[kind](NodeMessages(tree, data), search, settings, penalty)
 
 
 def log_likelihood(tree, data):
@@ -69,8 +66,8 @@ def test_pairs_are_counted_in_the_completed_table(problem):
     codes, weights = slow.completed(tree, data)
     for left, right in combinations(range(tree.n_nodes), 2):
         expected = slow.counts(codes, weights, [left, right], tree.cards)
-        np.testing.assert_allclose(completed.pair(left, right), expected, rtol=1e-9, atol=1e-10)
-        np.testing.assert_array_equal(completed.pair(right, left), completed.pair(left, right).T)
+        np.testing.assert_allclose(completed.counts.pair(left, right), expected, rtol=1e-9, atol=1e-10)
+        np.testing.assert_array_equal(completed.counts.pair(right, left), completed.counts.pair(left, right).T)
 
 
 @given(st.integers(1, 4), st.integers(1, 4), seeds)
@@ -94,7 +91,7 @@ def test_relocating_and_deleting_are_worth_what_the_completed_table_says(problem
         names, edges = slow.edges_after(tree, move)
         kept = [at for at, name in enumerate(tree.names) if name in names]
         after = slow.best_log_likelihood(codes[:, kept], weights, [tree.names[at] for at in kept], edges)
-        found = completed.candidate(move)
+        found = move.evaluate_on_counts(completed)
         assert found.gain == close(after - before, before)
         assert found.score == found.gain - completed.penalty * found.n_more
 
@@ -107,7 +104,7 @@ def test_tables_after_a_move_are_counted_in_the_completed_table(problem):
     codes, weights = slow.completed(tree, data)
     for move in of_kind(tree, Relocate, Delete):
         above = getattr(move, "into", getattr(move, "new", None))
-        for name, table in completed.candidate(move).local.tables.items():
+        for name, table in move.evaluate_on_counts(completed).changed.tables.items():
             columns = [tree.index(end) for end in (above, name) if end is not None]
             counts = np.atleast_2d(slow.counts(codes, weights, columns, tree.cards))
             total = counts.sum(axis=1, keepdims=True)
@@ -122,16 +119,15 @@ def test_the_number_of_parameters_is_that_of_the_tree_before_superfluous_nodes_a
     tree, data = problem
     completed = completed_for(tree, data)
     for move in of_kind(tree, Relocate, Delete, Shrink):
-        found = completed.candidate(move)
-        with mock.patch.object(_moves, "make_regular", lambda tree: tree):
-            larger = applied(tree, move, found.local)
+        found = move.evaluate_on_counts(completed)
+        larger = move.apply(tree, found.changed)
         assert found.n_more == n_parameters(larger) - n_parameters(tree)
 
 
 def assert_kept(tree, data, candidate):
     """Raise unless the log-likelihood rises by as much as a candidate promises."""
     before = log_likelihood(tree, data)
-    rise = log_likelihood(applied(tree, candidate.move, candidate.local), data) - before
+    rise = log_likelihood(slow.applied(tree, candidate.move, candidate.changed), data) - before
     assert rise >= candidate.gain - 1e-6 * max(1.0, abs(before))
 
 
@@ -142,7 +138,7 @@ def test_where_em_has_ended_relocating_gains_what_it_promises(problem):
     tree = at_its_best(tree, data)
     completed = completed_for(tree, data)
     for move in of_kind(tree, Relocate):
-        assert_kept(tree, data, completed.candidate(move))
+        assert_kept(tree, data, move.evaluate_on_counts(completed))
 
 
 @given(problems)
@@ -151,7 +147,7 @@ def test_wherever_em_is_relocating_gains_what_it_promises(problem):
     tree, data = problem
     completed = completed_for(tree, data)
     for move in of_kind(tree, Relocate):
-        assert_kept(tree, data, completed.candidate(move))
+        assert_kept(tree, data, move.evaluate_on_counts(completed))
 
 
 # fewer states
@@ -178,11 +174,11 @@ def test_a_state_less_is_worth_what_the_best_merge_of_two_states_is_in_the_compl
         values = {
             pair: slow.best_log_likelihood(table, weights, tree.names, edges) - before for pair, table in tables.items()
         }
-        found = completed.candidate(move)
+        found = move.evaluate_on_counts(completed)
         assert found.gain == close(max(values.values()), before)
         best = [pair for pair, value in values.items() if value > max(values.values()) - 1e-6]
         if len(best) == 1:
-            assert_star_of_table(tree, node, found.local.star, tables[best[0]], weights)
+            assert_star_of_table(tree, node, found.changed.star, tables[best[0]], weights)
 
 
 def assert_star_of_table(tree, node, star, codes, weights):
@@ -208,8 +204,8 @@ def test_neighbours_are_as_dependent_as_g_squared_in_the_completed_table_says(pr
     codes, weights = slow.completed(tree, data)
     for name in tree.latent_names:
         node = tree.index(name)
-        found = completed.dependence(node)
-        around = completed.outlook.around[node]
+        found = completed.counts.dependence(node)
+        around = completed.messages.around[node]
         np.testing.assert_array_equal(np.diag(found), 0.0)
         for (a, left), (b, right) in combinations(enumerate(around), 2):
             expected = slow.g_squared(codes, weights, tree.cards, node, left, right)
@@ -225,11 +221,11 @@ def test_a_new_node_is_as_needed_as_its_neighbours_are_dependent(problem, units)
     rules = Rules(together=(frozenset(columns),) if units and len(columns) > 1 else ())
     completed = completed_for(tree, data)
     codes, weights = slow.completed(tree, data)
-    for move in _moves.introductions(tree, rules):
+    for move in Introduce.in_tree(tree, rules):
         node, *moved = (tree.index(name) for name in (move.node, *move.moved))
         pairs = combinations(moved, 2)
         expected = sum(slow.g_squared(codes, weights, tree.cards, node, *pair) for pair in pairs)
-        assert completed.introduction(move) == pytest.approx(expected, rel=1e-7, abs=1e-8 * data.total_weight)
+        assert move.need(completed) == pytest.approx(expected, rel=1e-7, abs=1e-8 * data.total_weight)
 
 
 @given(problems)
@@ -239,13 +235,13 @@ def test_a_new_state_is_as_needed_as_pairs_of_neighbours_are_badly_modelled(prob
     codes, weights = slow.completed(tree, data)
     joint = reference.joint_array(tree)
     for name in tree.latent_names:
-        around = completed.outlook.around[tree.index(name)]
+        around = completed.messages.around[tree.index(name)]
         found = []
         for pair in combinations(around, 2):
             seen = slow.counts(codes, weights, pair, tree.cards) / data.total_weight
             modelled = joint.sum(axis=tuple(set(range(tree.n_nodes)) - set(pair)))
             found.append(slow.divergence(seen, modelled))
-        assert completed.growth(Grow(name)) == pytest.approx(np.mean(found), rel=1e-9, abs=1e-12)
+        assert Grow(name).need(completed) == pytest.approx(np.mean(found), rel=1e-9, abs=1e-12)
 
 
 # new nodes, fitted to the counts
@@ -260,10 +256,10 @@ def test_a_new_node_gains_what_it_promises(problem, seed):
     completed = completed_for(tree, data)
     for move in slow.some_moves(tree, np.random.default_rng(seed), most=4):
         if isinstance(move, Introduce):
-            found = completed.introduce(move)
+            found = move.fit_counts(completed)
             assert 2 <= found.move.n_states <= move.n_states
             assert found.move == replace(move, n_states=found.move.n_states)
-            assert found.local.tables[None].shape[1] == found.move.n_states
+            assert found.changed.tables[None].shape[1] == found.move.n_states
             assert_kept(tree, data, found)
 
 
@@ -274,9 +270,9 @@ def test_the_gain_of_a_new_node_is_what_two_neighbours_gain_in_the_completed_tab
     moves = of_kind(tree, Introduce)
     assume(moves)
     move = moves[len(moves) // 2]
-    found = completed_for(tree, data).introduce(move)
+    found = move.fit_counts(completed_for(tree, data))
     codes, weights = slow.completed(tree, data)
-    between, *below = found.local.tables.values()
+    between, *below = found.changed.tables.values()
     together = np.einsum("ys,sa,sb->yab", between, *below)
     nodes = [tree.index(name) for name in (move.node, *move.moved)]
     counts = slow.counts(codes, weights, nodes, tree.cards)
@@ -291,7 +287,7 @@ def test_what_a_parameter_costs_decides_how_many_states_a_new_node_has(penalty, 
     rng = np.random.default_rng(0)
     tree = slow.tree_from({"H": 3}, {name: 3 for name in "abcd"}, ["Ha", "Hb", "Hc", "Hd"], rng)
     data = slow.table_for(tree, rng.integers(3, size=(60, 4)) // [[1, 1, 2, 3]])
-    found = completed_for(tree, data, penalty=penalty, n_starts=8).introduce(Introduce("H", ("a", "b"), 3))
+    found = Introduce("H", ("a", "b"), 3).fit_counts(completed_for(tree, data, penalty=penalty, n_starts=8))
     assert found.move.n_states == n_states
 
 
@@ -301,7 +297,7 @@ def test_more_than_two_columns_that_belong_together_get_local_em():
     data = slow.table_for(tree, slow.drawn_codes(tree, 30, rng))
     completed = completed_for(tree, data)
     move = Introduce("H", ("a", "b", "c"), 2)
-    found, expected = completed.introduce(move), completed.restricted.introduce(move)
+    found, expected = move.fit_counts(completed), move.evaluate(completed)
     assert (found.move, found.gain, found.n_more) == (expected.move, expected.gain, expected.n_more)
 
 
@@ -309,8 +305,7 @@ def test_columns_of_one_state_do_no_harm():
     rng = np.random.default_rng(2)
     tree = slow.tree_from({"H": 2}, {"a": 2, "b": 2, "c": 1, "d": 1}, ["Ha", "Hb", "Hc", "Hd"], rng)
     data = slow.table_for(tree, slow.drawn_codes(tree, 30, rng))
-    completed = completed_for(tree, data)
-    evaluation = CombinedEvaluation(completed.restricted)
+    evaluation = evaluation_for(tree, data, "auto")
     assert len(evaluation.candidates(of_kind(tree, Introduce))) > 0
 
 
@@ -319,18 +314,12 @@ def test_new_nodes_depend_on_the_seed_alone():
     tree = slow.tree_from({"H": 3}, {name: 3 for name in "abcd"}, ["Ha", "Hb", "Hc", "Hd"], rng)
     data = slow.table_for(tree, slow.drawn_codes(tree, 50, rng))
     move = Introduce("H", ("a", "b"), 3)
-    one, same, other = (completed_for(tree, data, random_state=seed).introduce(move) for seed in (0, 0, 1))
+    one, same, other = (move.fit_counts(completed_for(tree, data, random_state=seed)) for seed in (0, 0, 1))
     assert one.gain == same.gain
     assert one.gain != other.gain
 
 
 # which candidates are looked at
-
-
-def evaluations(tree, data):
-    outlook = NodeMessages(tree, data)
-    restricted = Restricted(outlook, Search(Settings(), random_state=0), 0.5, 3, 6, (0,))
-    return [kind(restricted) for kind in (RestrictedEvaluation, CompletionEvaluation, CombinedEvaluation)]
 
 
 @settings(max_examples=15)
@@ -339,11 +328,10 @@ def test_of_new_nodes_and_new_states_data_completion_leaves_the_best_one_each(pr
     tree, data = problem
     completed = completed_for(tree, data)
     moves = of_kind(tree, Introduce, Grow, Shrink, Relocate, Delete)
-    _, completion, _ = evaluations(tree, data)
-    found = [candidate.move for candidate in completion.candidates(moves)]
-    for kind, score in ((Introduce, completed.introduction), (Grow, completed.growth)):
-        values = [score(move) for move in moves if isinstance(move, kind)]
-        assert [score(move) for move in found if isinstance(move, kind)] == ([max(values)] if values else [])
+    found = [candidate.move for candidate in completed.candidates(moves)]
+    for kind in (Introduce, Grow):
+        needs = [move.need(completed) for move in moves if isinstance(move, kind)]
+        assert [move.need(completed) for move in found if isinstance(move, kind)] == ([max(needs)] if needs else [])
     others = [move for move in moves if not isinstance(move, (Introduce, Grow))]
     assert [move for move in found if not isinstance(move, (Introduce, Grow))] == others
 
@@ -352,9 +340,9 @@ def test_of_new_nodes_and_new_states_data_completion_leaves_the_best_one_each(pr
 @given(slow.problems(slow.sensible_trees(), max_rows=12))
 def test_candidates_that_are_chosen_by_completion_are_evaluated_by_local_em(problem):
     tree, data = problem
-    restricted, _, combined = evaluations(tree, data)
+    local_em, combined = (evaluation_for(tree, data, kind) for kind in ("rl", "auto"))
     moves = of_kind(tree, Grow, Shrink, Relocate, Delete)
-    whole = {one.move: one.gain for one in restricted.candidates(moves)}
+    whole = {one.move: one.gain for one in local_em.candidates(moves)}
     some = {one.move: one.gain for one in combined.candidates(moves)}
     assert some.items() <= whole.items()
     cut_or_linked = {move for move in moves if isinstance(move, Relocate) and None in (move.old, move.new)}
@@ -366,7 +354,7 @@ def test_candidates_that_are_chosen_by_completion_are_evaluated_by_local_em(prob
 
 def test_candidates_are_ordered_by_their_ratios_and_then_by_their_scores():
     def candidate(score, n_more):
-        return Candidate(Grow("H"), 0.0, n_more, Local("H"), score)
+        return EvaluatedMove(Grow("H"), 0.0, n_more, ChangedTables("H"), score)
 
     values = [(1.0, 2), (4.0, 2), (3.0, 0), (5.0, -2), (-1.0, 3), (-7.0, 1)]
     found = by_ratio([candidate(*value) for value in values])
@@ -383,5 +371,5 @@ def test_kinds_of_moves_and_places_take_turns():
         (Grow("H"), 2.0),
         (Grow("G"), 7.0),
     ]
-    found = in_turn([Candidate(move, 0.0, 1, Local("H"), score) for move, score in values])
+    found = in_turn([EvaluatedMove(move, 0.0, 1, ChangedTables("H"), score) for move, score in values])
     assert [one.score for one in found] == [9.0, 7.0, 1.0, 8.0, 2.0]

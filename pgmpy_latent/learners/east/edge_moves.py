@@ -1,0 +1,273 @@
+"""Moves that change edges: relocate nodes, cut edges, and link components."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Self
+
+import numpy as np
+
+from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove
+from pgmpy_latent.learners.east.completed_counts import expected_log_likelihood
+from pgmpy_latent.learners.east.evaluation import Evaluation, LeafModel, leaf_model
+from pgmpy_latent.learners.east.move import ADJUST, Move, start_table, with_tables
+from pgmpy_latent.learners.east.settings import Rules
+from pgmpy_latent.learners.local.node_messages import dense
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators import cut_edge, link_nodes, relocate_node, root_walk
+from pgmpy_latent.operators.edges import composed, neighbours_of, normalised, path_from_root, rooted_at
+from pgmpy_latent.tables.dependence import block_information
+
+#: How many new neighbours local EM tries for every node that could be relocated.
+PLACES = 4
+
+
+@dataclass(frozen=True)
+class Relocate(Move):
+    """Node relocation: the edges of some neighbours of ``old`` lead to ``new`` instead.
+
+    If ``new`` is None, the edge is cut; if ``old`` is None, ``moved`` is a node of another component than ``new``.
+    """
+
+    moved: tuple[Hashable, ...]
+    old: Hashable
+    new: Hashable
+
+    operator = "relocate node"
+    phase = ADJUST
+    is_screened = True
+    may_settle = True
+
+    def __str__(self) -> str:
+        ends = ["nowhere" if end is None else str(end) for end in (self.old, self.new)]
+        return f"{', '.join(map(str, self.moved))}: {ends[0]} to {ends[1]}"
+
+    @classmethod
+    def in_tree(cls, tree: LatentTree, rules: Rules) -> list[Self]:
+        """Return all ways to hang one side of an edge on another hidden node, to cut the edge, or to link parts."""
+        component = _components(tree)
+        moves = []
+        for node in range(tree.n_nodes):
+            if rules.binds(tree.names[node]):
+                continue
+            for unit in rules.units(tree, node):
+                others = [tree.index(name) for name in unit]
+                old, beyond = tree.names[node], set().union(*(_beyond(tree, other, node) for other in others))
+                targets = [
+                    name
+                    for name in tree.latent_names
+                    if name != old and component[tree.index(name)] == component[node] and tree.index(name) not in beyond
+                ]
+                moves += [cls(unit, old, new) for new in targets]
+                if node < others[0] and not rules.binds(unit[0]):  # cutting is the same from both ends
+                    moves.append(cls(unit, old, None))
+        return moves + list(cls._links(tree, component))
+
+    @classmethod
+    def _links(cls, tree: LatentTree, component: np.ndarray) -> Iterator[Self]:
+        """Yield edges between components, whose ends are hidden or columns of a component without any hidden node."""
+        hidden = {int(component[tree.index(name)]) for name in tree.latent_names}
+        ends = [node for node in range(tree.n_nodes) if tree.latent[node] or component[node] not in hidden]
+        for pair in combinations(ends, 2):
+            if component[pair[0]] != component[pair[1]]:
+                moved, new = sorted(pair, key=lambda node: (tree.latent[node], node))  # columns hang on hidden nodes
+                yield cls((tree.names[moved],), None, tree.names[new])
+
+    @property
+    def nodes(self) -> tuple[Hashable, ...]:
+        """The ends of the edge before and after."""
+        return tuple(end for end in (self.old, self.new) if end is not None)
+
+    @property
+    def names(self) -> frozenset:
+        """The ends, and the nodes that are moved."""
+        return frozenset([*self.nodes, *self.moved])
+
+    @property
+    def loosened(self) -> frozenset:
+        """The node that the moved ones leave."""
+        return frozenset() if self.old is None else frozenset([self.old])
+
+    @property
+    def shared_work(self) -> Hashable:
+        """Moves away from the same node share what its neighbours say; cuts and links share nothing."""
+        return None if self.new is None else self.old
+
+    def is_possible(self, tree: LatentTree, rules: Rules) -> bool:
+        """Neighbours of ``old``, and ``new`` not on their own side of the edge."""
+        if not self.names <= set(tree.names):
+            return False
+        nodes = [tree.index(name) for name in self.moved]
+        if self.old is None:
+            return self in self._links(tree, _components(tree))
+        old = tree.index(self.old)
+        if not set(nodes) <= set(neighbours_of(tree, old)):
+            return False
+        if self.new is None:
+            return True
+        component, new = _components(tree), tree.index(self.new)
+        return bool(component[new] == component[old]) and not any(new in _beyond(tree, node, old) for node in nodes)
+
+    def is_within(self, nodes: Collection[Hashable]) -> bool:
+        """From one of the nodes to another; cuts and links are not."""
+        return self.old in nodes and self.new in nodes
+
+    def is_undone_by(self, move: Move, fresh: Collection[Hashable]) -> bool:
+        """By moving one of the nodes again."""
+        return isinstance(move, Relocate) and not set(move.moved).isdisjoint(self.moved)
+
+    def apply(self, tree: LatentTree, changed: ChangedTables) -> LatentTree:
+        """Return the tree seen from the node that the edges lead to, or in two parts.
+
+        Examples
+        --------
+        >>> tree = LatentTree(["H", "x"], [[0, 1], "ab"], [-1, 0], [True, False],
+        ...                   [[[0.5, 0.5]], [[1.0, 0.0], [0.5, 0.5]]])
+        >>> Relocate(("x",), "H", None).apply(tree, ChangedTables("H", {"x": np.array([[0.5, 0.5]])}))
+        LatentTree(2 nodes, 1 latent, 2 parameters)
+        """
+        if self.new is None:
+            tree = root_walk(cut_edge(root_walk(tree, self.old), self.old, self.moved[0]), self.moved[0])
+        elif self.old is None:
+            tree = link_nodes(root_walk(tree, self.new), self.moved[0], self.new)
+        else:
+            for name in self.moved:
+                tree = relocate_node(tree, name, self.old, self.new)
+            tree = root_walk(tree, self.new)
+        return with_tables(tree, changed.tables)
+
+    def evaluate(self, evaluation: Evaluation) -> EvaluatedMove:
+        """P(moved | new) is free."""
+        if self.shared_work is not None:
+            return self.evaluate_together([self], evaluation)[0]
+        base, apart, n_more, model = self._cut(evaluation) if self.new is None else self._link(evaluation)
+        fit = evaluation.search.fit(model.engine, model.start, free=model.free, **evaluation.em_options)
+        return evaluation.scored(self, fit.log_likelihood + apart - base, n_more, model.changed(fit.tables))
+
+    @classmethod
+    def evaluate_together(cls, moves: Sequence[Self], evaluation: Evaluation) -> list[EvaluatedMove]:
+        """Evaluate moves away from one node; they share paths to new neighbours, and the tree without moved nodes."""
+        tree, messages = evaluation.tree, evaluation.messages
+        old = tree.index(moves[0].old)
+        wanted: dict[int, list[Self]] = {}
+        for move in moves:
+            wanted.setdefault(tree.index(move.new), []).append(move)
+        without: dict[tuple, tuple[np.ndarray, float]] = {}
+        evaluated: dict[Self, EvaluatedMove] = {}
+        for target, shares in messages.transitions(old, wanted):
+            between = _path_table(tree, target, old)
+            for move in wanted[target]:
+                evaluation.search.tick()
+                moved = [tree.index(name) for name in move.moved]
+                if move.moved not in without:
+                    rest = messages.rest(old, moved)
+                    without[move.moved] = rest, messages.log_likelihood(old, rest, moved)
+                rest, base = without[move.moved]
+                there = np.matmul(rest[:, None, :], shares)[:, 0]
+                starts = [start_table(messages, between, old, other) for other in moved]
+                evidence = [messages.message(other, old) for other in moved]
+                model = leaf_model(move.new, there, move.moved, evidence, starts, messages.weights)
+                fit = evaluation.search.fit(model.engine, model.start, free=model.free, **evaluation.em_options)
+                n_more = int((tree.cards[target] - tree.cards[old]) * (tree.cards[moved] - 1).sum())
+                evaluated[move] = evaluation.scored(move, fit.log_likelihood - base, n_more, model.changed(fit.tables))
+        return [evaluated[move] for move in moves]
+
+    def _cut(self, evaluation: Evaluation) -> tuple[float, float, int, LeafModel]:
+        """Return the log-likelihoods with the edge and of the part that stays, the parameters gained, and a model."""
+        tree, messages = evaluation.tree, evaluation.messages
+        root = self.moved[0]
+        moved, old = tree.index(root), tree.index(self.old)
+        rest = messages.rest(old, [moved])
+        base = messages.log_likelihood(old, rest, [moved])
+        apart = float(messages.weights @ np.log(rest.sum(axis=1)))
+        evidence, share = messages.message(moved, old), messages.star(moved).share[None]
+        n_more = -int((tree.cards[old] - 1) * (tree.cards[moved] - 1))
+        model = leaf_model(root, np.ones((len(rest), 1)), [root], [evidence], [share], messages.weights)
+        return base, apart, n_more, model
+
+    def _link(self, evaluation: Evaluation) -> tuple[float, float, int, LeafModel]:
+        """Return the same as :meth:`_cut`, for an edge that is added; nothing stays apart."""
+        tree, messages = evaluation.tree, evaluation.messages
+        moved, new = tree.index(self.moved[0]), tree.index(self.new)
+        rest, share = messages.rest(new), messages.star(moved).share
+        evidence = messages.walk.likelihood(moved)
+        index, likelihoods = dense(evidence)
+        base = float(messages.weights @ np.log((likelihoods @ share)[index] * rest.sum(axis=1)))
+        start = messages.posterior(new).T @ (messages.posterior(moved) * messages.weights[:, None]) + share
+        start = start / start.sum(axis=1, keepdims=True)
+        n_more = int((tree.cards[new] - 1) * (tree.cards[moved] - 1))
+        return base, 0.0, n_more, leaf_model(self.new, rest, self.moved, [evidence], [start], messages.weights)
+
+    def evaluate_on_counts(self, evaluation: Evaluation) -> EvaluatedMove:
+        """P(moved | new) is counted."""
+        tree, counts = evaluation.tree, evaluation.counts
+        moved = [tree.index(name) for name in self.moved]
+        ends = [None if end is None else tree.index(end) for end in (self.old, self.new)]
+        old, new = ([counts.pair(end, node) for node in moved] for end in ends)
+        gain = sum(map(expected_log_likelihood, new)) - sum(map(expected_log_likelihood, old))
+        beyond = int((tree.cards[moved] - 1).sum())
+        rows = [1 if end is None else int(tree.cards[end]) for end in ends]
+        root = self.moved[0] if self.new is None else self.new
+        changed = ChangedTables(root, dict(zip(self.moved, map(normalised, new), strict=True)))
+        return evaluation.scored(self, gain, (rows[1] - rows[0]) * beyond, changed)
+
+    @classmethod
+    def screened(cls, moves: Sequence[Self], evaluation: Evaluation) -> list[Self]:
+        """Return all moves of nodes that have few places to go to, and the most likely ones of the others."""
+        origins: dict[tuple, list[Self]] = {}
+        few = [move for move in moves if move.new is None]
+        for move in moves:
+            if move.new is not None:
+                origins.setdefault((move.moved, move.old), []).append(move)
+        few += [move for some in origins.values() if len(some) <= PLACES for move in some]
+        many = [some for some in origins.values() if len(some) > PLACES]
+        if not many:
+            return few
+        worth = _worth_of_places([move for some in many for move in some], evaluation)
+        return few + [move for some in many for move in sorted(some, key=lambda move: -worth[move])[:PLACES]]
+
+
+def _worth_of_places(moves: Sequence[Relocate], evaluation: Evaluation) -> dict[Relocate, float]:
+    """Return the mutual information of posteriors less the cost, as if nodes were independent given a row."""
+    tree, messages = evaluation.tree, evaluation.messages
+    nodes = sorted({tree.index(name) for move in moves for name in (*move.moved, move.new)})
+    place = {node: at for at, node in enumerate(nodes)}
+    posteriors = np.concatenate([messages.posterior(node) for node in nodes], axis=1)
+    starts = np.cumsum([0, *tree.cards[nodes][:-1]])
+    joint = (posteriors * messages.weights[:, None]).T @ posteriors
+    shared = messages.weights.sum() * block_information(joint, starts, starts)
+    worth = {}
+    for move in moves:
+        new, moved = tree.index(move.new), [tree.index(name) for name in move.moved]
+        information = sum(shared[place[new], place[other]] for other in moved)
+        worth[move] = information - evaluation.penalty * tree.cards[new] * (tree.cards[moved] - 1).sum()
+    return worth
+
+
+def _path_table(tree: LatentTree, start: int, end: int) -> np.ndarray:
+    """Return P(end | start)."""
+    parent, tables = rooted_at(tree.parent, tree.tables, start)
+    path = path_from_root(parent, end)
+    table = tables[path[1]]
+    for step in path[2:]:
+        table = composed(table, tables[step])
+    return table
+
+
+def _components(tree: LatentTree) -> np.ndarray:
+    """Return the root of each node."""
+    return np.array([path_from_root(tree.parent, node)[0] for node in range(tree.n_nodes)])
+
+
+def _beyond(tree: LatentTree, node: int, without: int) -> set[int]:
+    """Return the nodes on a node's side of the edge to a neighbour."""
+    beyond, ahead = {node}, [(node, without)]
+    while ahead:
+        here, before = ahead.pop()
+        for other in neighbours_of(tree, here):
+            if other != before:
+                beyond.add(other)
+                ahead.append((other, here))
+    return beyond

@@ -1,0 +1,336 @@
+"""Moves that change which hidden nodes there are: introduce, delete and join nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, count
+from typing import Self
+
+import numpy as np
+from scipy.special import xlogy
+
+from pgmpy_latent.em.starts import random_tables
+from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove
+from pgmpy_latent.learners.east.completed_counts import expected_log_likelihood
+from pgmpy_latent.learners.east.evaluation import Evaluation, leaf_model, soft
+from pgmpy_latent.learners.east.move import DELETE_NODES, EXPAND, Move, start_table, with_tables
+from pgmpy_latent.learners.east.settings import Rules
+from pgmpy_latent.learners.local.simplify import Simplifier, n_star_parameters
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators import bound_from_cards, contract_edge, delete_node, introduce_node, root_walk
+from pgmpy_latent.operators.edges import neighbours_of, normalised
+from pgmpy_latent.operators.star import with_star
+
+#: Iterations of EM on completed counts.
+COUNT_STEPS = 15
+
+
+@dataclass(frozen=True)
+class Introduce(Move):
+    """Node introduction: a new hidden node between a node and some of its neighbours.
+
+    A hidden node must be left with at least three neighbours, the new one included. The new node has as many states as
+    the old one, or as many as a regular tree allows.
+    """
+
+    node: Hashable
+    moved: tuple[Hashable, ...]
+    n_states: int
+
+    operator = "introduce node"
+    phase = EXPAND
+    ranked_by_need = True
+    counts_first = True
+
+    def __str__(self) -> str:
+        return f"{self.node}: {', '.join(map(str, self.moved))}"
+
+    @classmethod
+    def in_tree(cls, tree: LatentTree, rules: Rules) -> list[Self]:
+        """Return all introductions between a node and two units of its neighbours, or one unit of several columns."""
+        if tree.latent.sum() >= rules.max_latents:
+            return []
+        moves = []
+        for node in range(tree.n_nodes):
+            if rules.binds(tree.names[node]):
+                continue
+            units, degree = rules.units(tree, node), len(neighbours_of(tree, node))
+            for chosen in [*((unit,) for unit in units if len(unit) > 1), *combinations(units, 2)]:
+                moved = tuple(other for unit in chosen for other in unit)
+                if degree - len(moved) >= 2 or not tree.latent[node]:
+                    cards = [int(tree.cards[tree.index(other)]) for other in moved]
+                    bound = bound_from_cards([int(tree.cards[node]), *cards])
+                    n_states = int(min(tree.cards[node], bound, rules.max_states))
+                    if n_states > 1:
+                        moves.append(cls(tree.names[node], moved, n_states))
+        return moves
+
+    @property
+    def nodes(self) -> tuple[Hashable, ...]:
+        """The node that gets a new neighbour."""
+        return (self.node,)
+
+    @property
+    def names(self) -> frozenset:
+        """The node, and the neighbours that are moved."""
+        return frozenset([self.node, *self.moved])
+
+    @property
+    def place(self) -> Hashable:
+        """Nodes take turns."""
+        return self.node
+
+    def is_possible(self, tree: LatentTree, rules: Rules) -> bool:
+        """Whatever the number of states, which may be another one by now."""
+        return self.names <= set(tree.names) and any(
+            (self.node, self.moved) == (other.node, other.moved) for other in self.in_tree(tree, rules)
+        )
+
+    def check(self, tree: LatentTree) -> None:
+        """The new node needs two states, and can use no more than its neighbours have together."""
+        most = np.prod([tree.cards[tree.index(name)] for name in self.moved])
+        if type(self.n_states) is not int or not 2 <= self.n_states <= most:
+            raise ValueError(f"a new hidden variable is to have {self.n_states!r} states")
+
+    def apply(self, tree: LatentTree, changed: ChangedTables) -> LatentTree:
+        """The new node gets the first free name of H1, H2, and so on."""
+        new = next(name for name in (f"H{number}" for number in count(1)) if name not in tree.names)
+        tree = introduce_node(root_walk(tree, self.node), self.node, self.moved, new)
+        return with_tables(tree, changed.tables, new)
+
+    def takes_over(self, before: LatentTree, after: LatentTree) -> tuple[Hashable, Hashable] | None:
+        """The new node may take over more neighbours of the old one."""
+        new = [name for name in after.latent_names if name not in before.latent_names]
+        return (self.node, new[0]) if new and self.node in after.names else None
+
+    def n_more(self, tree: LatentTree) -> int:
+        """Return how many parameters the tree gains."""
+        card = int(tree.cards[tree.index(self.node)])
+        below = int(sum(tree.cards[tree.index(name)] - 1 for name in self.moved))
+        return card * (self.n_states - 1) + (self.n_states - card) * below
+
+    def evaluate(self, evaluation: Evaluation) -> EvaluatedMove:
+        """P(new | old) and P(moved | new) are free; starts are random."""
+        return self.refine(evaluation, None)
+
+    def refine(self, evaluation: Evaluation, counted: EvaluatedMove | None) -> EvaluatedMove:
+        """Start with the tables that were fitted to counts, if there are any, besides random ones."""
+        tree, messages = evaluation.tree, evaluation.messages
+        node, moved = tree.index(self.node), [tree.index(name) for name in self.moved]
+        rest = messages.rest(node, moved)
+        evidence = {0: soft(rest)} | {at: messages.message(other, node) for at, other in enumerate(moved, start=2)}
+        plan = compile_plan([-1, 0, *[1] * len(moved)], evidence, pivots=[0])
+        card = int(tree.cards[node])
+        engine = TreeEngine(plan, [card, self.n_states, *tree.cards[moved]], messages.weights)
+        ones = np.ones((1, card))  # ``rest`` includes the old node's distribution already
+        rng = evaluation.rng(self)
+        flat = [] if counted is None else [engine.layout.pack([ones, *counted.changed.tables.values()])]
+        flat += [random_tables(engine.layout, rng) for _ in range(evaluation.settings.n_starts - len(flat))]
+        flat = np.stack(flat)
+        flat[:, :card] = 1.0
+        free = np.array([False, *[True] * (len(moved) + 1)])
+        fit = evaluation.search.fit(engine, flat, free=free, **evaluation.em_options)
+        changed = self._changed(engine.layout.unpack(fit.tables)[1:])
+        gain = fit.log_likelihood - messages.log_likelihood(node, rest, moved)
+        return evaluation.scored(self, gain, self.n_more(tree), changed)
+
+    def _changed(self, tables: Sequence[np.ndarray]) -> ChangedTables:
+        names = (None, *self.moved)
+        return ChangedTables(self.node, {name: own.copy() for name, own in zip(names, tables, strict=True)})
+
+    def need(self, evaluation: Evaluation) -> float:
+        """G²: how far the moved neighbours are from being independent given the old node."""
+        node = evaluation.tree.index(self.node)
+        around = evaluation.messages.around[node]
+        places = [around.index(evaluation.tree.index(name)) for name in self.moved]
+        dependence = evaluation.counts.dependence(node)
+        return float(sum(dependence[pair] for pair in combinations(places, 2)))
+
+    def completed_table(self, evaluation: Evaluation) -> np.ndarray | None:
+        """Return the expected counts of the old node and its two neighbours; None if more are moved."""
+        if len(self.moved) != 2:
+            return None
+        return evaluation.counts.triple(*(evaluation.tree.index(name) for name in (self.node, *self.moved)))
+
+    def fit_counts(self, evaluation: Evaluation, table: np.ndarray | None = None) -> EvaluatedMove:
+        """Fit the new node to the counts of the old one and its two neighbours, with as many states as BIC prefers.
+
+        The log-likelihood of the whole tree rises by no less than that of the completed counts.
+        """
+        if len(self.moved) != 2:
+            return self.refine(evaluation, None)
+        table = self.completed_table(evaluation) if table is None else table
+        cells = np.argwhere(table > 0)
+        weights = table[tuple(cells.T)]
+        evidence = {
+            at: Evidence(np.ascontiguousarray(cells[:, column]), table.shape[column])
+            for column, at in enumerate((0, 2, 3))
+        }
+        plan, rng = compile_plan([-1, 0, 1, 1], evidence), evaluation.rng(self)
+        apart = expected_log_likelihood(table.sum(axis=2)) + expected_log_likelihood(table.sum(axis=1))
+        best: EvaluatedMove | None = None
+        for n_states in range(2, self.n_states + 1):
+            engine = TreeEngine(plan, [table.shape[0], n_states, *table.shape[1:]], weights)
+            starts = np.stack([random_tables(engine.layout, rng) for _ in range(evaluation.settings.n_starts)])
+            fit = evaluation.search.fit(
+                engine, starts, prior=0.0, narrowing=2.0, max_iter=COUNT_STEPS, atol=evaluation.settings.tolerance
+            )
+            share, *tables = engine.layout.unpack(fit.tables)
+            gain = fit.log_likelihood - float(xlogy(weights, share[0][cells[:, 0]]).sum()) - apart
+            move = replace(self, n_states=n_states)
+            candidate = evaluation.scored(move, gain, move.n_more(evaluation.tree), move._changed(tables))
+            if best is not None and candidate.score <= best.score:
+                break
+            best = candidate
+        assert best is not None  # a new node has at least two states
+        return best
+
+
+@dataclass(frozen=True)
+class Delete(Move):
+    """Node deletion: a hidden neighbour takes over the other neighbours."""
+
+    node: Hashable
+    into: Hashable
+
+    operator = "delete node"
+    phase = DELETE_NODES
+    may_settle = True
+
+    def __str__(self) -> str:
+        return f"{self.node} into {self.into}"
+
+    @classmethod
+    def in_tree(cls, tree: LatentTree, rules: Rules) -> list[Self]:
+        """Return all pairs of a hidden node and a hidden neighbour."""
+        return [
+            cls(name, tree.names[other])
+            for name in tree.latent_names
+            for other in neighbours_of(tree, tree.index(name))
+            if tree.latent[other]
+        ]
+
+    @property
+    def nodes(self) -> tuple[Hashable, ...]:
+        """The deleted node, and the one that takes over."""
+        return (self.node, self.into)
+
+    @property
+    def loosened(self) -> frozenset:
+        """Both nodes."""
+        return frozenset(self.nodes)
+
+    def is_possible(self, tree: LatentTree, rules: Rules) -> bool:
+        """The two nodes must be neighbours."""
+        return _are_neighbours(tree, self.node, self.into)
+
+    def apply(self, tree: LatentTree, changed: ChangedTables) -> LatentTree:
+        """Seen from the node that takes over."""
+        return with_tables(delete_node(root_walk(tree, self.into), self.node, self.into), changed.tables)
+
+    def _moved(self, evaluation: Evaluation) -> list[int]:
+        """Return the neighbours that are taken over."""
+        gone, into = (evaluation.tree.index(name) for name in self.nodes)
+        return [other for other in evaluation.messages.around[gone] if other != into]
+
+    def n_more(self, evaluation: Evaluation) -> int:
+        """Return how many parameters the tree gains; usually it loses some."""
+        gone, into = (evaluation.tree.index(name) for name in self.nodes)
+        cards = evaluation.tree.cards
+        beyond = int((cards[self._moved(evaluation)] - 1).sum())
+        return int((cards[into] - cards[gone]) * beyond - cards[into] * (cards[gone] - 1))
+
+    def evaluate(self, evaluation: Evaluation) -> EvaluatedMove:
+        """P(each neighbour of the deleted node | the node that takes over) is free."""
+        tree, messages = evaluation.tree, evaluation.messages
+        gone, into = (tree.index(name) for name in self.nodes)
+        moved, n_more = self._moved(evaluation), self.n_more(evaluation)
+        rest, between = messages.rest(into, [gone]), messages.given(into, gone)
+        base = messages.log_likelihood_through(gone, moved, rest @ between)
+        if not moved:
+            log_likelihood = float(messages.weights @ np.log(rest.sum(axis=1)))
+            return evaluation.scored(self, log_likelihood - base, n_more, ChangedTables(self.into, {}))
+        starts = [start_table(messages, between, gone, other) for other in moved]
+        evidence = [messages.message(other, gone) for other in moved]
+        names = [tree.names[other] for other in moved]
+        model = leaf_model(self.into, rest, names, evidence, starts, messages.weights)
+        fit = evaluation.search.fit(model.engine, model.start, free=model.free, **evaluation.em_options)
+        return evaluation.scored(self, fit.log_likelihood - base, n_more, model.changed(fit.tables))
+
+    def evaluate_on_counts(self, evaluation: Evaluation) -> EvaluatedMove:
+        """The deleted node's own part of the log-likelihood goes with it."""
+        tree, counts = evaluation.tree, evaluation.counts
+        gone, into = (tree.index(name) for name in self.nodes)
+        moved = self._moved(evaluation)
+        new = [counts.pair(into, other) for other in moved]
+        gain = sum(map(expected_log_likelihood, new)) - expected_log_likelihood(counts.pair(into, gone))
+        gain -= sum(expected_log_likelihood(counts.pair(gone, other)) for other in moved)
+        names = [tree.names[other] for other in moved]
+        changed = ChangedTables(self.into, dict(zip(names, map(normalised, new), strict=True)))
+        return evaluation.scored(self, gain, self.n_more(evaluation), changed)
+
+
+@dataclass(frozen=True)
+class Contract(Move):
+    """Two hidden neighbours become one, with as many states as BIC prefers. Not in the paper."""
+
+    node: Hashable
+    swallowed: Hashable
+
+    operator = "join nodes"
+    phase = DELETE_NODES
+    used_with = ("auto",)
+    takes_long = True
+
+    def __str__(self) -> str:
+        return f"{self.node} and {self.swallowed}"
+
+    @classmethod
+    def in_tree(cls, tree: LatentTree, rules: Rules) -> list[Self]:
+        """Return all pairs of hidden neighbours."""
+        return [
+            cls(name, tree.names[other])
+            for name in tree.latent_names
+            for other in neighbours_of(tree, tree.index(name))
+            if tree.latent[other] and tree.index(name) < other
+        ]
+
+    @property
+    def nodes(self) -> tuple[Hashable, ...]:
+        """The two nodes that become one."""
+        return (self.node, self.swallowed)
+
+    @property
+    def loosened(self) -> frozenset:
+        """Both nodes."""
+        return frozenset(self.nodes)
+
+    def is_possible(self, tree: LatentTree, rules: Rules) -> bool:
+        """The two nodes must be neighbours."""
+        return _are_neighbours(tree, self.node, self.swallowed)
+
+    def apply(self, tree: LatentTree, changed: ChangedTables) -> LatentTree:
+        """The joint node keeps the first name."""
+        tree = contract_edge(tree, self.node, self.swallowed)
+        return with_star(tree, tree.index(self.node), changed.star, range(changed.star.n_states))
+
+    def evaluate(self, evaluation: Evaluation) -> EvaluatedMove:
+        """The joint node starts with all pairs of states, which are merged one by one."""
+        tree, messages, rules = evaluation.tree, evaluation.messages, evaluation.settings.rules
+        nodes = [tree.index(name) for name in self.nodes]
+        evidence = {(other, node): messages.message(other, node) for node in nodes for other in messages.around[node]}
+        max_states = None if np.isinf(rules.max_states) else int(rules.max_states)
+        simplifier = Simplifier(messages.data, evaluation.search, evaluation.penalty, max_states)
+        star, score = simplifier.fewer_states(*simplifier.joint_node(tree, evidence, *nodes))
+        n_more = n_star_parameters(star) - sum(n_star_parameters(messages.star(node)) for node in nodes)
+        n_more += int(tree.cards[nodes[0]] * tree.cards[nodes[1]] - 1)  # their edge was counted twice
+        gain = score + evaluation.penalty * n_more
+        return evaluation.scored(self, gain, n_more, ChangedTables(self.node, star=star))
+
+
+def _are_neighbours(tree: LatentTree, one: Hashable, other: Hashable) -> bool:
+    known = one in tree.names and other in tree.names
+    return known and tree.index(other) in neighbours_of(tree, tree.index(one))

@@ -1,0 +1,83 @@
+"""Which values of a column look like codes for missing answers: 99 above a scale from 1 to 5, or "refused"?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
+
+#: Texts that usually stand for a missing answer, in small letters.
+MISSING_WORDS = frozenset(
+    ["", "?", "??", ".", "..", "-", "--", "*", "na", "n/a", "n.a.", "#n/a", "nan", "nil", "none", "null", "missing",
+     "unknown", "unspecified", "dk", "d/k", "refused", "declined", "don't know", "don’t know", "dont know",
+     "do not know", "no answer", "no response", "not available", "not stated", "no data", "prefer not to say",
+     "prefer not to answer", "rather not say"]
+)  # fmt: skip
+#: Numbers that usually stand for a missing answer, if they are apart from the others.
+HIGH_CODES = frozenset({8, 9, 77, 88, 96, 97, 98, 99, 777, 888, 996, 997, 998, 999, 8888, 9997, 9998, 9999, 99999})
+LOW_CODES = frozenset({*range(-9, 0), *(-code for code in HIGH_CODES)})
+#: Numbers that are apart from the others by less than this may belong to them.
+LEAST_GAP = 3
+
+
+def likely_codes(states: Sequence[Hashable]) -> list[Hashable]:
+    """Return the values of a column that look like codes for missing answers; none if all do.
+
+    These are numbers apart from a scale, as 9 or 99 above 1 to 5 and -1 below it, and texts as "?" or "don't know".
+
+    Examples
+    --------
+    >>> likely_codes([1, 2, 3, 99]), likely_codes(["no", "yes", "Refused"]), likely_codes([-1, 0, 1])
+    ([99], ['Refused'], [])
+    """
+    codes = [state for state in states if isinstance(state, str) and state.strip().casefold() in MISSING_WORDS]
+    codes += _apart([state for state in states if state not in codes])
+    return codes if len(codes) < len(states) else []
+
+
+def as_numbers(states: Sequence[Hashable]) -> list[float] | None:
+    """Return the states as numbers, also those that are text; None if one of them is no number.
+
+    Examples
+    --------
+    >>> as_numbers([1, "2.5"]), as_numbers([1, "two"])
+    ([1, 2.5], None)
+    """
+    if any(isinstance(state, bool) for state in states):
+        return None
+    try:
+        return [state if isinstance(state, int) else float(state) for state in states]
+    except (TypeError, ValueError):
+        return None
+
+
+def _apart(states: Sequence[Hashable]) -> list[Hashable]:
+    """Return those of some whole numbers that are usual codes and stand apart from the others."""
+    numbers = as_numbers(states)
+    if numbers is None or any(one % 1 for one in numbers):
+        return []
+    by_value = dict(zip(numbers, states, strict=True))
+    below, scale = sorted(one for one in numbers if one < 0), sorted(one for one in numbers if one >= 0)
+    above = _above(scale)
+    scale = scale[: len(scale) - len(above)]
+    return [by_value[one] for one in (*_below(below, scale), *above)]
+
+
+def _above(scale: list) -> list:
+    """Return the numbers at the end of a sorted list that are usual codes, beyond a gap wider than any before it."""
+    steps = [after - before for before, after in pairwise(scale)]
+    for at in range(2, len(scale)):  # two values at least make a scale
+        rest, gap = scale[at:], steps[at - 1]
+        reach = max(LEAST_GAP, max(steps[: at - 1]) + 1, (scale[at - 1] - scale[0]) / 10)
+        if gap >= reach and HIGH_CODES.issuperset(rest):
+            return rest
+    return []
+
+
+def _below(below: list, scale: list) -> list:
+    """Return the numbers below zero if they are usual codes, and no half of a scale around zero."""
+    if len(scale) < 2 or not LOW_CODES.issuperset(below):
+        return []
+    if {-one for one in below} == {one for one in scale if one > 0}:
+        return []
+    apart = scale[0] - below[-1] >= 2 if below else False
+    return below if apart or below == [-1] else []

@@ -1,0 +1,76 @@
+"""From a fit to the compiled code in few steps: the way is counted, and the page that describes it is checked."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from pgmpy.models import DiscreteBayesianNetwork
+
+import pgmpy_latent
+from pgmpy_latent import EAST, TreeEM, datasets, sample
+
+PACKAGE = Path(pgmpy_latent.__file__).parent
+PAGE = PACKAGE.parent / "docs" / "architecture.md"
+#: The last function before the compiled code.
+KERNEL = "inference.tree_engine._run"
+
+
+def ways_to_the_kernel(function):
+    """Return the stacks of our own frames, outermost first, with which the kernel was reached."""
+    stack, found = [], set()
+
+    def look(frame, event, _):
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith("pgmpy_latent"):
+            return
+        if event == "call":
+            stack.append(f"{module.removeprefix('pgmpy_latent.')}.{frame.f_code.co_name}")
+            if stack[-1] == KERNEL:
+                found.add(tuple(stack))
+        elif event == "return" and stack:
+            stack.pop()
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return found
+
+
+@pytest.fixture(scope="module")
+def table():
+    return sample(datasets.hlc_model(7, random_state=2), 300, random_state=0)
+
+
+def fit_tree(table):
+    network = DiscreteBayesianNetwork([("H", column) for column in table.columns], latents={"H"})
+    TreeEM(latent_card=2, n_init=2, seed=0, show_progress=False).fit(network, table)
+
+
+def fit_east(table):
+    EAST(random_state=0, show_progress=False).fit(table)
+
+
+@pytest.mark.parametrize(("fit", "most"), [(fit_tree, 8), (fit_east, 20)])
+def test_few_frames_lie_between_a_fit_and_the_kernel(table, fit, most):
+    fit(table)  # compiles, and imports
+    ways = ways_to_the_kernel(lambda: fit(table))
+    assert ways
+    deepest = max(ways, key=len)
+    assert len(deepest) <= most, "\n".join(deepest)
+
+
+def test_the_page_walks_the_way_that_a_fit_goes(table):
+    text = " ".join(PAGE.read_text().split())
+    walk = text[text.index("follow five calls down:") :].split(". ")[0]
+    hops = re.findall(r"`([\w.]+)` \(`([\w/]+)`\)", walk)
+    assert len(hops) == 5
+    for name, module in hops:
+        source = (PACKAGE / f"{module}.py").read_text()
+        assert re.search(rf"def {name.split('.')[-1]}\(", source), (name, module)
+    reached = {frame for way in ways_to_the_kernel(lambda: fit_tree(table)) for frame in way}
+    for name, module in hops[1:4]:  # the first is a method of a subclass, the last is compiled
+        assert f"{module.replace('/', '.')}.{name.split('.')[-1]}" in reached
