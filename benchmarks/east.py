@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, row_log_likelihoods, sample, scores
+from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, presets, row_log_likelihoods, sample, scores
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.operators import make_regular
@@ -93,8 +93,8 @@ FROM_BING = "EAST from BinG, simplified"
 #: Method -> learner and settings.
 METHODS = {
     "EAST": (EAST, {}),
-    RL: (EAST, {"evaluation": "rl", "n_starts": 8, "n_steps": 40}),
-    DC: (EAST, {"evaluation": "dc"}),
+    RL: (EAST, {"tuning": presets.EAST.replace(evaluation="rl", n_starts=8, n_steps=40)}),
+    DC: (EAST, {"tuning": presets.EAST.replace(evaluation="dc")}),
     CHOW_LIU: (Baseline, {"model": "chow_liu"}),
     LATENT_CLASS: (Baseline, {"model": "latent_class"}),
     BING: (BinG, {"simplify": True}),

@@ -28,7 +28,7 @@ from pgmpy.models import DiscreteBayesianNetwork
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.east import synthetic
-from pgmpy_latent import EAST, BinG, SplitMerge, TreeEM, datasets, encode, sample, standard_errors, support
+from pgmpy_latent import EAST, BinG, SplitMerge, TreeEM, datasets, encode, presets, sample, standard_errors, support
 from pgmpy_latent.model.convert import model_text
 from pgmpy_latent.runtime.checkpoint import Checkpoint
 
@@ -49,7 +49,9 @@ SUPPORT_CASE = "support of a BinG tree, 18 variables, 16 draws"
 ERRORS_CASE = "standard errors by bootstrap, 18 variables, 60 draws"
 SEARCHES = {
     "EAST, 12 variables, 10,000 rows": lambda path: EAST(checkpoint=path, **QUIET),
-    "split and merge, 12 variables, 10,000 rows": lambda path: SplitMerge(checkpoint=path, depth=1, **QUIET),
+    "split and merge, 12 variables, 10,000 rows": lambda path: SplitMerge(
+        checkpoint=path, tuning=presets.SPLIT_MERGE.replace(depth=1), **QUIET
+    ),
 }
 
 

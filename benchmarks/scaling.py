@@ -287,7 +287,7 @@ LEARNERS = {
     ),
     "StructuralEM": Learner(
         "The tree that the rows were drawn from, without the edges to every other column, which are to be found.",
-        searching(lambda truth, sizes: StructuralEM(half_network(truth), latent_card=sizes[HIDDEN_STATES])),
+        searching(lambda truth, sizes: StructuralEM(half_network(truth), n_states=sizes[HIDDEN_STATES])),
         GROWTH | STATES_GIVEN,
         beside=ENOUGH_COLUMNS,
     ),

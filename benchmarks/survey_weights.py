@@ -90,7 +90,7 @@ def coverage(kind: str, weight_kind: str, n_tables: int = N_TABLES) -> dict:
             drawn = {"sample_weight": weights / weights.mean()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is in doubt here is known
-            model = RandomStarts(n_states=2, n_init=8, random_state=seed, show_progress=False)
+            model = RandomStarts(n_states=2, n_starts=8, random_state=seed, show_progress=False)
             model.fit(table, weight_kind=weight_kind, **drawn)
             found = standard_errors(model, table, weight_kind=weight_kind, level=LEVEL, **drawn)
         found = _first_class_first(found)

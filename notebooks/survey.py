@@ -82,7 +82,9 @@ comparison[shown].round(3)
 # of all pairs say so: chi-squared of the observed against the fitted pair.
 
 # %%
-learner = RandomStarts(n_states=2, n_init=20, random_state=SEED, show_progress=False).fit(answers, sample_weight=people)
+learner = RandomStarts(n_states=2, n_starts=20, random_state=SEED, show_progress=False).fit(
+    answers, sample_weight=people
+)
 pairs = residuals(learner, answers, sample_weight=people)
 pairs[["first", "second", "statistic", "df", "p_value"]].round(3)
 
@@ -171,7 +173,7 @@ second_comparison = compare_classes(diagnoses, range(1, 5), sample_weight=slides
 second_comparison[["best", "log_likelihood", "n_parameters", "bic", "g2", "x2"]].round(3)
 
 # %%
-second = RandomStarts(n_states=3, n_init=20, random_state=SEED, show_progress=False).fit(
+second = RandomStarts(n_states=3, n_starts=20, random_state=SEED, show_progress=False).fit(
     diagnoses, sample_weight=slides
 )
 agreement = beside(

@@ -45,7 +45,7 @@ _HOME = {
     "impute": "pgmpy_latent.inference.queries",
     "sample": "pgmpy_latent.inference.queries",
 }
-_MODULES = ("datasets", "exceptions", "operators", "plotting", "scores", "testing")
+_MODULES = ("datasets", "exceptions", "operators", "plotting", "presets", "scores", "testing")
 
 #: ``testing`` is left out: a star import must not need hypothesis.
 __all__ = ["__version__", *_HOME, *(name for name in _MODULES if name != "testing")]

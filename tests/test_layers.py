@@ -18,7 +18,8 @@ PAGE = PACKAGE.parent / "docs" / "architecture.md"
 #: stands behind all of its modules.
 LAYERS = {
     "exceptions": "",
-    "runtime": "arrays files clock settings lossless_json fingerprint checkpoint parallel",
+    "runtime": "arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
+    "presets": "",
     "model": "labels pgmpy_api json_format tree network convert exports",
     "operators": "edges root star states nodes canonical regularity",
     "datasets": "",
@@ -206,7 +207,13 @@ def test_the_list_has_no_module_that_does_not_exist():
 
 
 def test_few_modules_stand_at_the_top():
-    assert [name for name, inside in LAYERS.items() if not inside] == ["exceptions", "datasets", "testing", "scores"]
+    assert [name for name, inside in LAYERS.items() if not inside] == [
+        "exceptions",
+        "presets",
+        "datasets",
+        "testing",
+        "scores",
+    ]
 
 
 def test_the_page_has_the_same_list():

@@ -13,19 +13,26 @@ import numpy as np
 
 from benchmarks.tables.cells import WORSE, Cell, compared, missing, not_comparable
 from benchmarks.tables.results import Job, Results, error_of_difference, seconds_of
-from pgmpy_latent import EAST, Baseline
+from pgmpy_latent import EAST, Baseline, presets
 
 TITLE = "Chen, Zhang and Wang (EAST), Table 1"
 
 # -- the paper's figures -----------------------------------------------------------------------------------------------
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
+
+
+def rl(n_starts: int, n_steps: int, **changes) -> dict:
+    """Return the settings of EAST-RL(n_starts, n_steps)."""
+    return {"tuning": presets.EAST.replace(evaluation="rl", n_starts=n_starts, n_steps=n_steps, **changes)}
+
+
 #: The paper's row -> what we call its setting; our settings.
 SYNTHETIC_ROWS = {
-    "EAST-RL(1, 20)": ("EAST, rl (1, 20)", {"evaluation": "rl", "n_starts": 1, "n_steps": 20}),
-    "EAST-RL(8, 20)": ("EAST, rl (8, 20)", {"evaluation": "rl", "n_starts": 8, "n_steps": 20}),
+    "EAST-RL(1, 20)": ("EAST, rl (1, 20)", rl(1, 20)),
+    "EAST-RL(8, 20)": ("EAST, rl (8, 20)", rl(8, 20)),
     "EAST-RL(8, 40)": (east.RL, east.METHODS[east.RL][1]),
     "EAST-DC": (east.DC, east.METHODS[east.DC][1]),
-    "EAST-RL0(8, 40)": ("EAST, rl0", {**east.METHODS[east.RL][1], "improvement_ratio": False}),
+    "EAST-RL0(8, 40)": ("EAST, rl0", rl(8, 40, improvement_ratio=False)),
 }
 #: (variables, rows) -> the unit of its times; per row emp-KL, its standard deviation, time.
 SYNTHETIC = {
@@ -60,9 +67,9 @@ N_RUNS = 10
 FEWEST_DRAWS = 3
 
 REAL_ROWS = {
-    "EAST-RL(4, 10)": ("EAST, rl (4, 10)", {"evaluation": "rl", "n_starts": 4, "n_steps": 10}),
-    "EAST-RL(8, 20)": ("EAST, rl (8, 20)", {"evaluation": "rl", "n_starts": 8, "n_steps": 20}),
-    "EAST-RL(16, 40)": ("EAST, rl (16, 40)", {"evaluation": "rl", "n_starts": 16, "n_steps": 40}),
+    "EAST-RL(4, 10)": ("EAST, rl (4, 10)", rl(4, 10)),
+    "EAST-RL(8, 20)": ("EAST, rl (8, 20)", rl(8, 20)),
+    "EAST-RL(16, 40)": ("EAST, rl (16, 40)", rl(16, 40)),
     "EAST-DC": (east.DC, east.METHODS[east.DC][1]),
 }
 #: BIC, log score, both with standard deviations, and days; in the order of the rows.

@@ -15,7 +15,7 @@ from benchmarks import split_merge
 from benchmarks.tables import _thesis
 from benchmarks.tables._thesis import BASELINES, Figure
 from benchmarks.tables.cells import Cell, missing, not_comparable
-from pgmpy_latent import Baseline, RandomStarts, SplitMerge, scores
+from pgmpy_latent import Baseline, RandomStarts, SplitMerge, presets, scores
 
 TITLE = "Karčiauskas, Tables 4.2 and 4.3"
 STANDARD, SPLITTING, FIXED = "Standard", "Splitting", "StandardFixed"
@@ -77,10 +77,10 @@ def learner(column: str, seed: int, seconds: float, states: int | None = None):
     """Return the learner of a column."""
     settings = {**SCORE, "random_state": seed, "time_limit": seconds, "show_progress": False}
     if column == SPLITTING:
-        return SplitMerge(merge=False, patience=None, **settings)
+        return SplitMerge(tuning=presets.SPLIT_MERGE.replace(merge=False, patience=None), **settings)
     if column == STANDARD:
-        return RandomStarts(shrink=False, adjust=False, patience=None, **settings)
-    return RandomStarts(n_states=states, n_init=16, n_rounds=None, **settings)
+        return RandomStarts(tuning=presets.RANDOM_STARTS.replace(shrink=False, adjust=False, patience=None), **settings)
+    return RandomStarts(n_states=states, n_starts=16, tuning=presets.RANDOM_STARTS.replace(n_rounds=None), **settings)
 
 
 def fitted(table: str, model) -> dict:

@@ -15,7 +15,7 @@ from benchmarks import split_merge
 from benchmarks.tables import _thesis
 from benchmarks.tables._thesis import BASELINES, FIXED, NO_ADJUST, SPLIT_MERGE, STANDARD
 from benchmarks.tables.cells import Cell, missing, not_comparable
-from pgmpy_latent import Baseline, RandomStarts, SplitMerge
+from pgmpy_latent import Baseline, RandomStarts, SplitMerge, presets
 
 TITLE = "Karčiauskas, Tables 6.13 to 6.15"
 NOTES = [
@@ -79,14 +79,20 @@ def older_results() -> runner.Runner:
 
 def fixed(row: str, states: int, seed: int, rounds: int = ROUNDS) -> dict:
     """Run StandardFixed."""
-    settings = {"n_states": states, "n_init": FIRST_ROUND, "n_rounds": rounds, "time_limit": TIME_LIMIT}
+    settings = {"n_states": states, "n_starts": FIRST_ROUND, "time_limit": TIME_LIMIT}
+    settings["tuning"] = presets.RANDOM_STARTS.replace(n_rounds=rounds)
     learner = RandomStarts(**settings, random_state=seed, show_progress=False)
     return split_merge.figures(learner.fit(split_merge.table(our_name(row))))
 
 
 def without_adjusting(row: str, seed: int) -> dict:
     """Run SplitMerge without adjustments."""
-    learner = SplitMerge(adjust=False, random_state=seed, time_limit=seconds_given(row), show_progress=False)
+    learner = SplitMerge(
+        tuning=presets.SPLIT_MERGE.replace(adjust=False),
+        random_state=seed,
+        time_limit=seconds_given(row),
+        show_progress=False,
+    )
     return split_merge.figures(learner.fit(split_merge.table(our_name(row))))
 
 

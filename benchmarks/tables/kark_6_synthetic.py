@@ -21,7 +21,7 @@ from benchmarks import merging
 from benchmarks.tables import _thesis
 from benchmarks.tables._thesis import BASELINES, COLUMNS, FIXED, SPLIT_MERGE, STANDARD, Figure
 from benchmarks.tables.cells import WORSE, Cell, compared, missing, not_comparable
-from pgmpy_latent import Baseline, LatentTree, RandomStarts, SplitMerge, scores
+from pgmpy_latent import Baseline, LatentTree, RandomStarts, SplitMerge, presets, scores
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.inference.queries import encode_for, engine_for
 
@@ -170,10 +170,15 @@ def learner_of(run: runner.Runner, one: Sample, column: str, seed: int, prefix: 
     if column == SPLIT_MERGE:
         return SplitMerge(**settings)
     if column == STANDARD:
-        return RandomStarts(starts="random", **settings)
+        return RandomStarts(tuning=presets.RANDOM_STARTS.replace(starts="random"), **settings)
     found = results(run, one, SPLIT_MERGE, prefix)
     states = max(found, key=lambda result: result["bic"])["states"]
-    return RandomStarts(n_states=states, starts="random", n_init=FIRST_ROUND, n_rounds=ROUNDS, **settings)
+    return RandomStarts(
+        n_states=states,
+        tuning=presets.RANDOM_STARTS.replace(starts="random", n_rounds=ROUNDS),
+        n_starts=FIRST_ROUND,
+        **settings,
+    )
 
 
 def measure_sample(run: runner.Runner, one: Sample, seeds: range, prefix: str = "") -> None:

@@ -19,7 +19,7 @@ from benchmarks import split_merge
 from benchmarks.tables import _thesis
 from benchmarks.tables._thesis import COLUMNS, FIXED, SPLIT_MERGE, STANDARD
 from benchmarks.tables.cells import WORSE, Cell, compared, missing, not_comparable
-from pgmpy_latent import Baseline, LatentTree, RandomStarts, SplitMerge, datasets, sample
+from pgmpy_latent import Baseline, LatentTree, RandomStarts, SplitMerge, datasets, presets, sample
 
 TITLE = "Karčiauskas, Tables 7.1 to 7.4"
 NOTES = [
@@ -90,7 +90,8 @@ def fixed(model: Model, seed: int, rounds: int = ROUNDS) -> dict:
     """Run HLCStandardFixed with the structure that SplitMerge finds, whose seconds do not count."""
     true, rows = drawn(model, seed)
     found = SplitMerge(true, random_state=seed, show_progress=False).fit(rows)
-    settings = {"n_states": found.n_states_, "n_init": FIRST_ROUND, "n_rounds": rounds, "time_limit": TIME_LIMIT}
+    settings = {"n_states": found.n_states_, "n_starts": FIRST_ROUND, "time_limit": TIME_LIMIT}
+    settings["tuning"] = presets.RANDOM_STARTS.replace(n_rounds=rounds)
     return fitted(RandomStarts(found.tree_, random_state=seed, **settings), rows)
 
 

@@ -22,7 +22,7 @@ SCATTER = MEAN_WEIGHT * (FREEDOM - 1.0) / (MEAN_WEIGHT + 1.0)
 LEAST_GAIN = 1e-6
 
 
-def learned_edges(total: Moments, edges: np.ndarray, shared: bool) -> np.ndarray:
+def learned_edges(total: Moments, edges: np.ndarray, shared: bool, offset: bool = True) -> np.ndarray:
     """Add and remove edges, always the best, as long as the score rises; at most two changes per latent.
 
     Parameters
@@ -33,12 +33,15 @@ def learned_edges(total: Moments, edges: np.ndarray, shared: bool) -> np.ndarray
         To begin with.
     shared : bool
         Whether all components have the same edges.
+    offset : bool
+        Whether means are unknown, as offsets can be anything; otherwise latents and attributes are known to have mean
+        zero.
 
     Returns
     -------
     bool array like ``edges``
     """
-    scatter, cross, squares = _scatter(total)
+    scatter, cross, squares = _scatter(total, offset)
     edges = edges.copy()
     for _ in range(2 * edges.shape[-1]):
         gains = _gains(scatter, cross, squares, edges, total.mass[..., None])
@@ -53,12 +56,12 @@ def learned_edges(total: Moments, edges: np.ndarray, shared: bool) -> np.ndarray
     return edges
 
 
-def _scatter(total: Moments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _scatter(total: Moments, offset: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the posterior's scatter of latents, of attributes with latents, and of attributes, in every component."""
     mass = np.maximum(total.mass, np.finfo(float).tiny)[..., None]
     latent_means, means = total.latents / mass, total.attributes / mass
-    # sums about the mean, plus how far the mean is from the prior's, which is zero
-    weight = mass[..., None] * ((MEAN_WEIGHT / (MEAN_WEIGHT + mass))[..., None] - 1.0)
+    # sums about the mean, plus how far the mean is from the prior's, which is zero; without offsets, sums about zero
+    weight = mass[..., None] * ((MEAN_WEIGHT / (MEAN_WEIGHT + mass))[..., None] - 1.0) * float(offset)
     scatter = total.latent_products + weight * latent_means[..., :, None] * latent_means[..., None, :]
     cross = total.cross_products + weight * means[..., :, None] * latent_means[..., None, :]
     squares = total.attribute_squares + weight[..., 0] * means * means

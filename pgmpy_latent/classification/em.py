@@ -353,6 +353,7 @@ def climb(
     edges: np.ndarray | None = None,
     max_iter: int = 100,
     tol: float = 3e-3,
+    relative: bool = False,
     report: Callable[[], None] = lambda: None,
     judge: Callable[[Parameters, np.ndarray, np.ndarray], np.ndarray] = lambda models, numbers, logs: logs,
 ) -> Ended:
@@ -371,6 +372,8 @@ def climb(
         Most iterations of a model.
     tol : float
         Gain of an iteration, per row, below which a model ends.
+    relative : bool
+        Whether the tolerance is a share of the log-likelihood, and not per row.
     report : callable
         Called after every iteration. Ctrl-C and TimeLimitReached, if it raises them, end EM where it is.
     judge : callable
@@ -383,7 +386,9 @@ def climb(
         race(runner, stages, numbers, lambda logs: judge(runner.batch.before, runner.batch.numbers, logs))
         while not runner.done:
             runner.advance()
-            ended.append(runner.split_off(runner.batch.gains < enough[runner.batch.numbers]))
+            batch = runner.batch
+            least = tol * np.abs(batch.values) if relative else enough[batch.numbers]
+            ended.append(runner.split_off(batch.gains < least))
     except STOP_SIGNALS:
         interrupted = True
     if runner.n_iter < FEW and len(runner.batch.numbers):

@@ -103,7 +103,7 @@ def training_rows(estimator, X, y, drawn: dict, weight_kind: str | None) -> Give
         raise DataError("y mixes kinds of values, or lacks some; give every row a class of one kind") from None
     _check_classes(estimator.classes_, labels)
     _check_attributes(estimator, X)
-    if not estimator.offset:
+    if not estimator._tuning.offset:
         _check_near_zero(estimator, X)
     clusters = None if clusters is None else _apart_by_strata(clusters, strata)[counts]
     return Given(X, labels, weights, np.where(counts, np.cumsum(counts) - 1, -1), clusters)

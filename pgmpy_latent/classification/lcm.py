@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
 from functools import partial
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from pgmpy_latent import presets
 from pgmpy_latent.classification import inputs as _input
 from pgmpy_latent.classification.canonical import canonical
 from pgmpy_latent.classification.learn import Recipe, learn
@@ -23,17 +24,16 @@ from pgmpy_latent.classification.size_search import LAST_SHARE, Wrapper, most_ro
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
-from pgmpy_latent.runtime.settings import check_n_jobs, check_number, check_time_limit, stopped_words, whole_seed
+from pgmpy_latent.runtime.configured import Configured
+from pgmpy_latent.runtime.settings import check_number, flag, number, one_of, stopped_words, whole_seed
 from pgmpy_latent.tables.columns import as_pandas
 from pgmpy_latent.tables.survey import check_kind, checked_weights, numbered, set_apart
 
-#: Smallest share of the variance that noise may be limited to; below, sums of squares lose what they are about.
-LEAST_FLOOR = 1e-9
 #: What ``learn_edges`` may be, and what it means.
 EDGES = {False: None, True: "shared", "shared": "shared", "separate": "separate"}
 
 
-class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator):
+class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, BaseEstimator):
     """Classify rows of continuous attributes by hidden Gaussians.
 
     Given its class, a row has ``n_latents`` independent hidden Gaussian values, whose means and variances depend on the
@@ -52,45 +52,28 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         Number of components; 1 is the linear model. By default it is found by the wrapper.
     tied : bool
         Whether the noise is the same in all components.
-    offset : bool
+    offset : bool, optional
         Whether the attributes have offsets. The paper's linear model has none (its note 11): ``n_components=1`` and
-        ``offset=False``. Without offsets the attributes are scaled, but not centred.
+        ``offset=False``. Without offsets the attributes are scaled, but not centred. None: as ``tuning`` says, which is
+        True by default.
     learn_edges : bool or {"shared", "separate"}
         Whether loadings that the Gaussian (BGe) score does not support become exactly zero; True and ``"shared"``: the
         same ones in all components, ``"separate"``: in each component its own.
-    select : {"accuracy", "likelihood"}
-        What decides among restarts, measured on the rows they were learned from.
-    n_init : int
-        Restarts of the final model; most are given up early.
+    n_starts : int, optional
+        Restarts of the final model, of which most are given up early. None: as ``tuning`` says, which is 20 by default.
     cv : int, splitter or iterable
         Folds of the wrapper, as scikit-learn understands them. Whole numbers mean stratified, shuffled folds, drawn
         anew when the best sizes are compared again; of more than some thousand rows a stratified sample is used. Rows
         of one ``cluster`` stay in one fold.
-    max_iter : int
-        Most iterations of EM.
-    tol : float
+    max_iter : int, optional
+        Most iterations of EM. None: as ``tuning`` says, which is 100 by default.
+    tol : float, optional
         EM ends when an iteration raises the log-likelihood by less than this, per row. While sizes are compared it
-        ends at 0.01 if that is more.
-    noise_floor : float
-        Smallest variance of the noise, as a share of the attribute's variance. It keeps components from shrinking to
-        single rows.
-    shrinkage : float, optional
-        How many rows a class borrows from the others for the variances of its latents: in each M-step it gets so many
-        rows more, whose variance is the harmonic mean of the classes'; where rows weigh less than one on average, so do
-        these. It steadies classes with few rows; 0 is the paper's maximum likelihood. None: 20 with one component, and
-        0 with several or where edges are learned.
-    time_limit : float, optional
-        Seconds. The wrapper ends early, and its best sizes so far are used.
-    n_jobs : int, optional
-        Sizes that the wrapper tries at a time; -1 for as many as there are cores. Results do not depend on it.
-    random_state : int, RandomState or Generator, optional
-        Makes runs repeat exactly.
-    checkpoint : path-like, optional
-        File that the sizes that were tried, and in the end the model, are kept in. A fit that was killed goes on from
-        it, and ends in the same model as one that never stopped; a finished one returns its model. A file of other
-        data or other settings is refused.
-    show_progress : bool
-        Whether a wrapper that takes more than a few seconds shows a bar.
+        ends at 0.01 if that is more. None: as ``tuning`` says, which is 0.003 by default.
+    {shared}
+    tuning : LatentClassificationTuning, optional
+        How restarts, sizes, noise and variances are treated; ``presets.LANGSETH_NIELSEN_2005`` follows the paper. None
+        stands for ``presets.LATENT_CLASSIFICATION``.
 
     Attributes
     ----------
@@ -143,44 +126,60 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
     [[0.0, 0.0, 1.0]]
     """
 
+    _constraints: ClassVar[dict] = {
+        "n_latents": number(1, whole=True, optional=True),
+        "n_components": number(1, whole=True, optional=True),
+        "tied": flag,
+        "learn_edges": one_of(True, False, "shared", "separate"),
+        "checkpoint": lambda name, value: check_checkpoint(value),
+    }
+    _default_tuning = presets.LATENT_CLASSIFICATION
+    _renamed: ClassVar[dict] = {"n_init": "n_starts"}
+    _shared: ClassVar[dict] = {
+        "n_jobs": (
+            "n_jobs : int, optional",
+            "Sizes that the wrapper tries at a time; -1 for as many as there are cores. Results do not depend on it.",
+        ),
+        "time_limit": (
+            "time_limit : float, optional",
+            "Seconds. The wrapper ends early, and its best sizes so far are used.",
+        ),
+    }
+
     def __init__(
         self,
         n_latents=None,
         n_components=None,
         *,
         tied=True,
-        offset=True,
+        offset=None,
         learn_edges=False,
-        select="accuracy",
-        n_init=20,
+        n_starts=None,
         cv=5,
-        max_iter=100,
-        tol=3e-3,
-        noise_floor=1e-2,
-        shrinkage=None,
+        max_iter=None,
+        tol=None,
         time_limit=None,
         n_jobs=None,
         random_state=None,
         checkpoint=None,
         show_progress=True,
+        tuning=None,
     ):
         self.n_latents = n_latents
         self.n_components = n_components
         self.tied = tied
         self.offset = offset
         self.learn_edges = learn_edges
-        self.select = select
-        self.n_init = n_init
+        self.n_starts = n_starts
         self.cv = cv
         self.max_iter = max_iter
         self.tol = tol
-        self.noise_floor = noise_floor
-        self.shrinkage = shrinkage
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint
         self.show_progress = show_progress
+        self.tuning = tuning
 
     def fit(self, X, y, sample_weight=None, *, weight_kind: str | None = None, strata=None, cluster=None):
         """Learn the model.
@@ -211,7 +210,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         given = _input.training_rows(self, X, y, drawn, weight_kind)
         self._check_sizes(*given.attributes.shape)
-        rows = training(given.attributes, given.labels, given.weights, centre=self.offset)
+        rows = training(given.attributes, given.labels, given.weights, centre=self._tuning.offset)
         entropy = np.random.SeedSequence(whole_seed(self.random_state)).entropy
         memo, entropy = memo_of(self, given, entropy)
         seed = int(np.random.SeedSequence(entropy).generate_state(1)[0])
@@ -219,7 +218,9 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         with one_blas_thread(), memo.going_on:
             shape, self.cv_results_ = self._sizes(given, rows, seed, clock, memo)
             clock.use_reserve()
-            work = partial(learn, rows, rows.weights[None], shape, self._recipe(), self.n_init, seed, clock.check)
+            work = partial(
+                learn, rows, rows.weights[None], shape, self._recipe(), self._tuning.n_starts, seed, clock.check
+            )
             found = recalled_model(memo, clock, rows, shape, work)
         if found.interrupted:
             clock.note_stop()
@@ -231,31 +232,9 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         return self
 
     def _check_settings(self) -> None:
-        for name in ("n_latents", "n_components"):
-            check_number(name, getattr(self, name), 1, none=True, whole=True)
-        for name in ("n_init", "max_iter"):
-            check_number(name, getattr(self, name), 1, whole=True)
-        check_number("tol", self.tol, 0)
-        check_number("noise_floor", self.noise_floor, LEAST_FLOOR)
-        check_number("shrinkage", self.shrinkage, 0, none=True)
-        if self.shrinkage is not None and not np.isfinite(self.shrinkage):
-            raise ValueError(f"shrinkage is {self.shrinkage!r}; give a finite number of rows, as 20")
-        if not self.noise_floor < 1:
-            raise ValueError(f"noise_floor is {self.noise_floor!r}; give a share of the variance below 1, as 0.01")
-        for name in ("tied", "offset"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; give True or False")
-        if self.select not in ("accuracy", "likelihood"):
-            raise ValueError(f"select is {self.select!r}; give 'accuracy' or 'likelihood'")
-        if not isinstance(self.learn_edges, Hashable) or self.learn_edges not in EDGES:
-            raise ValueError(f"learn_edges is {self.learn_edges!r}; give True, False, 'shared' or 'separate'")
-        if not self.offset and self.learn_edges:
-            raise ValueError("learn_edges needs offsets, which the score of edges takes for granted; set offset=True")
+        super()._check_settings()
         if isinstance(self.cv, Integral) and self.cv < 2:
             raise ValueError(f"cv is {self.cv!r}; give at least 2 folds")
-        check_time_limit(self.time_limit)
-        check_n_jobs(self.n_jobs)
-        check_checkpoint(self.checkpoint)
 
     def _check_sizes(self, n_rows: int, n_attributes: int) -> None:
         most = n_attributes * len(self.classes_)
@@ -270,25 +249,29 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
             raise ValueError(f"{' times '.join(given)} is more than the {n_rows} rows; give fewer")
 
     def _recipe(self) -> Recipe:
+        tuning = self._tuning
         return Recipe(
             tied=bool(self.tied),
-            offset=bool(self.offset),
-            noise_floor=float(self.noise_floor),
-            shrinkage=None if self.shrinkage is None else float(self.shrinkage),
+            offset=bool(tuning.offset),
+            noise_floor=float(tuning.noise_floor),
+            shrinkage=None if tuning.shrinkage is None else float(tuning.shrinkage),
             edges=EDGES[self.learn_edges],
-            select=self.select,
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
+            select=tuning.select,
+            max_iter=int(tuning.max_iter),
+            tol=float(tuning.tol),
+            relative=tuning.stop == "relative",
+            thinning=bool(tuning.thinning),
+            trial_starts=int(tuning.n_starts) if tuning.sizes == "every" else None,
         )
 
     def _sizes(self, given, rows, seed, clock, memo) -> tuple[tuple[int, int], pd.DataFrame | None]:
         """Return the numbers of latents and of components, and how they were found."""
         if self.n_latents is not None and self.n_components is not None:
             return (int(self.n_latents), int(self.n_components)), None
-        most = most_rows(given.attributes.shape[1])
-        if isinstance(self.cv, Integral) and len(given.labels) > most:
+        most, every = most_rows(given.attributes.shape[1]), self._tuning.sizes == "every"
+        if isinstance(self.cv, Integral) and len(given.labels) > most and not every:
             given = given.some(_input.some_rows(given.labels, most, seed))
-            rows = training(given.attributes, given.labels, given.weights, centre=self.offset)
+            rows = training(given.attributes, given.labels, given.weights, centre=self._tuning.offset)
         folds = _input.Folds(self.cv, given, self.classes_, seed)
         wrapper = Wrapper(rows, folds, self._recipe(), seed, clock, self.n_jobs, self.show_progress, memo=memo)
         return wrapper.search(self.n_latents, self.n_components)
@@ -297,7 +280,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         """Write down what was learned, in units of the attributes."""
         edges = np.ones(found.models.loadings.shape, bool) if found.edges is None else found.edges
         self.class_prior_ = rows.class_shares(rows.weights[None])[0]
-        model, edges = canonical(found.models, self.class_prior_, edges, shift=self.offset)
+        model, edges = canonical(found.models, self.class_prior_, edges, shift=self._tuning.offset)
         self._model, self._location, self._scale = model, rows.location, rows.scale
         self.edges_ = edges[0]
         self.component_weights_ = np.exp(model.log_weights[0])
@@ -308,7 +291,7 @@ class LatentClassificationModel(ClassifierMixin, TransformerMixin, BaseEstimator
         jacobian = rows.weights @ (~np.isnan(rows.table) @ np.log(rows.scale))
         self.log_likelihoods_ = [value - jacobian for value in found.traces[0]]
         self.log_likelihood_ = float(found.log_likelihoods[0] - jacobian)
-        self.n_iter_ = min(len(self.log_likelihoods_), self.max_iter)
+        self.n_iter_ = min(len(self.log_likelihoods_), self._tuning.max_iter)
 
     def _log_joint(self, X) -> np.ndarray:
         """Return log P(class, attributes), in units of the standardised attributes."""

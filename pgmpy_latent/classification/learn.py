@@ -37,8 +37,13 @@ class Recipe:
         Whether edges are learned, and whether all components have the same.
     select : {"accuracy", "likelihood"}
         What decides among restarts, on the rows they were learned from.
-    max_iter, tol
-        Where EM ends.
+    max_iter, tol, relative
+        Where EM ends; see :func:`~pgmpy_latent.classification.em.climb`.
+    thinning : bool
+        Whether most restarts are given up early.
+    trial_starts : int or None
+        Restarts where sizes are compared, if all sizes are, with EM to its end; None: few sizes are compared, with few
+        restarts and EM that ends early.
     """
 
     tied: bool = True
@@ -49,6 +54,9 @@ class Recipe:
     select: str = "accuracy"
     max_iter: int = 100
     tol: float = 3e-3
+    relative: bool = False
+    thinning: bool = True
+    trial_starts: int | None = None
 
     def shrinkage_of(self, n_components: int) -> float:
         """Return how many rows classes borrow from each other in models of so many components."""
@@ -90,7 +98,7 @@ def learn(
     weightings: np.ndarray,
     shape: tuple[int, int],
     recipe: Recipe,
-    n_init: int,
+    n_starts: int,
     seed: int,
     report: Callable[[], None] = lambda: None,
 ) -> Learned:
@@ -103,7 +111,7 @@ def learn(
     shape : (int, int)
         Numbers of latents and of components.
     recipe : Recipe
-    n_init : int
+    n_starts : int
         Starts for each weighting.
     seed : int
     report : callable
@@ -112,17 +120,18 @@ def learn(
     """
     shrinkage = recipe.shrinkage_of(shape[1])
     problem = Problem(rows.by_class, weightings, recipe.tied, recipe.offset, recipe.noise_floor, shrinkage)
-    starts, numbers = draw_starts(rows, weightings, shape, n_init, seed, offset=recipe.offset)
-    limits = {"max_iter": recipe.max_iter, "tol": recipe.tol, "report": report}
+    starts, numbers = draw_starts(rows, weightings, shape, n_starts, seed, offset=recipe.offset)
+    limits = {"max_iter": recipe.max_iter, "tol": recipe.tol, "relative": recipe.relative, "report": report}
     choice = _Choice(rows, weightings, recipe.select)
-    ended = climb(problem, starts, numbers, stages=thinning(n_init), judge=choice.worth, **limits)
+    stages = thinning(n_starts) if recipe.thinning else []
+    ended = climb(problem, starts, numbers, stages=stages, judge=choice.worth, **limits)
     if recipe.edges is not None:
         ended = _with_edges(problem, ended, recipe.edges == "shared", limits)
     found = choice.best(ended)
     return replace(found, log_likelihoods=found.log_likelihoods - log_penalty(problem, found.models))
 
 
-def thinning(n_init: int) -> list[tuple[int, int]]:
+def thinning(n_starts: int) -> list[tuple[int, int]]:
     """Return (iterations, models kept afterwards): half after 10 iterations, a quarter after 20, at least four.
 
     Examples
@@ -130,9 +139,9 @@ def thinning(n_init: int) -> list[tuple[int, int]]:
     >>> thinning(20), thinning(4)
     ([(10, 10), (10, 5)], [])
     """
-    stages, kept = [], n_init
+    stages, kept = [], n_starts
     for share in (2, 4):
-        fewer = max(4, -(-n_init // share))
+        fewer = max(4, -(-n_starts // share))
         if fewer < kept:
             stages.append((10, fewer))
         kept = fewer
@@ -147,7 +156,7 @@ def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: dict) -> E
             break
         try:
             _, by_class = expected(problem, ended.models, ended.numbers)
-            new = learned_edges(sum_of(by_class), edges, shared)
+            new = learned_edges(sum_of(by_class), edges, shared, problem.offset)
         except STOP_SIGNALS:
             return replace(ended, interrupted=True)
         if ended.edges is not None and (new == edges).all():

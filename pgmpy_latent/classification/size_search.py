@@ -23,6 +23,8 @@ from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
 LATENTS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 40, 60, 90, 120)
 COMPONENTS = (1, 2, 3, 5, 10, 20, 40)
 FIRST_COMPONENTS = (1, 3, 10)
+#: The numbers of components that are tried if all sizes are.
+EVERY_COMPONENTS = (1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 35, 40)
 #: Numbers of latents that may pass without a better accuracy before the first look ends.
 PATIENCE = 2
 #: Sizes whose neighbours are tried next, and how many such trials there are at most.
@@ -75,8 +77,10 @@ def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed
     """Learn from all folds but one, and test on that one."""
     began = time.perf_counter()
     learning, testing = fold_weightings(rows, folds)
-    recipe = replace(recipe, tol=max(recipe.tol, TRIAL_TOL))
-    found = learn(rows, learning, shape, recipe, TRIAL_STARTS, seed, report)
+    n_starts = TRIAL_STARTS if recipe.trial_starts is None else recipe.trial_starts
+    if recipe.trial_starts is None:
+        recipe = replace(recipe, tol=max(recipe.tol, TRIAL_TOL))
+    found = learn(rows, learning, shape, recipe, n_starts, seed, report)
     if found.interrupted:
         raise KeyboardInterrupt
     masses = testing.sum(axis=1)
@@ -88,7 +92,7 @@ def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed
         accuracies=(right * testing).sum(axis=1) / masses,
         masses=masses,
         log_loss=float((losses * testing).sum() / masses.sum()),
-        work=work_of(rows, shape, recipe) * len(folds) * TRIAL_STARTS,
+        work=work_of(rows, shape, recipe) * len(folds) * n_starts,
         seconds=time.perf_counter() - began,
     )
 
@@ -177,9 +181,12 @@ class Wrapper:
             disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" sizes", desc="sizes", leave=False
         ) as self._bar:
             try:
-                self._first_look()
-                self._look_closer()
-                self._compare_again()
+                if self.recipe.trial_starts is not None:
+                    self._look_at_all()
+                else:
+                    self._first_look()
+                    self._look_closer()
+                    self._compare_again()
             except STOP_SIGNALS as stop:
                 self.clock.note_stop(stop)
         if not self.trials:
@@ -203,8 +210,16 @@ class Wrapper:
     def _set_grid(self, n_latents: int | None, n_components: int | None) -> None:
         most = self.rows.table.shape[1] * self.rows.n_classes
         latents = sorted({*(q for q in LATENTS if q <= most), min(most, LATENTS[-1])})
+        components = COMPONENTS
+        if self.recipe.trial_starts is not None:
+            latents, components = list(range(1, most + 1)), EVERY_COMPONENTS
         self._latents = latents if n_latents is None else [int(n_latents)]
-        self._components = list(COMPONENTS) if n_components is None else [int(n_components)]
+        self._components = list(components) if n_components is None else [int(n_components)]
+
+    def _look_at_all(self) -> None:
+        """Try every size that is allowed."""
+        shapes = [(q, m) for q in self._latents for m in self._components]
+        self._try([shape for shape in shapes if self._allowed(shape)], 0)
 
     def _allowed(self, shape: tuple[int, int]) -> bool:
         return shape[0] * shape[1] <= self._n_learning or shape == (self._latents[0], self._components[0])

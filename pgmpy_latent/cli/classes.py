@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -18,7 +19,7 @@ from pgmpy_latent.learners.search_learner import SearchingLearner
 from pgmpy_latent.learners.skeletons import one_state_tree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, evaluations
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, number
 from pgmpy_latent.tables.encode import CategoricalData
 
 
@@ -49,10 +50,11 @@ class LatentClasses(SearchingLearner):
         The number of classes; None tries all from 1 to ``max_states``.
     max_states : int
         Most classes to try.
-    n_init : int
+    n_starts : int
         Random starts of every model.
-    prior, tol, search_tol, max_iter, search_iter, unseen, n_jobs, random_state, time_limit, show_progress
-        As for :class:`~pgmpy_latent.RandomStarts`.
+    {shared}
+    tuning : SearchTuning, optional
+        When EM ends.
 
     Attributes
     ----------
@@ -70,41 +72,37 @@ class LatentClasses(SearchingLearner):
     ({'H': 2}, 6)
     """
 
+    _constraints: ClassVar[dict] = {
+        "n_states": number(1, whole=True, optional=True),
+        "n_starts": number(1, whole=True),
+    }
+
     def __init__(
         self,
         *,
         n_states=None,
         max_states=8,
-        n_init=16,
+        n_starts=16,
         prior=None,
-        tol=1e-3,
-        search_tol=0.1,
-        max_iter=10_000,
-        search_iter=300,
-        unseen="missing",
+        tol=None,
+        max_iter=None,
         n_jobs=None,
         random_state=None,
         time_limit=None,
         show_progress=True,
+        tuning=None,
     ):
         self.n_states = n_states
         self.max_states = max_states
-        self.n_init = n_init
+        self.n_starts = n_starts
         self.prior = prior
         self.tol = tol
-        self.search_tol = search_tol
         self.max_iter = max_iter
-        self.search_iter = search_iter
-        self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
         self.show_progress = show_progress
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        self._check_number("n_states", 1, none=True, whole=True)
-        self._check_number("n_init", 1, whole=True)
+        self.tuning = tuning
 
     def _learn(self, data: CategoricalData) -> Outcome:
         search = self._search(data)
@@ -152,14 +150,14 @@ class LatentClasses(SearchingLearner):
 
         starts = [
             random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(start))
-            for start in range(self.n_init)
+            for start in range(self.n_starts)
         ]
         found = em.fit(
             engine,
             np.stack(starts),
             prior=search.settings.prior,
-            max_iter=evaluations(self.max_iter),
-            atol=float(self.tol),
+            max_iter=search.settings.max_iter,
+            atol=search.settings.tol,
             retry=True,
             n_jobs=self.n_jobs,
             report=report,

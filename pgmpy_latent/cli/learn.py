@@ -80,7 +80,7 @@ LEARNERS = {
 KEYWORDS = {
     "classes": "n_states",
     "max_classes": "max_states",
-    "starts": "n_init",
+    "starts": "n_starts",
     "prior": "prior",
     "time_limit": "time_limit",
     "checkpoint": "checkpoint",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import replace
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import networkx as nx
 import numpy as np
@@ -24,8 +24,9 @@ from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import canonical_states
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.configured import Configured, settings_in_force
 from pgmpy_latent.runtime.parallel import uninterrupted
-from pgmpy_latent.runtime.settings import stopped_words
+from pgmpy_latent.runtime.settings import one_of, stopped_words
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing import Kept, settled_columns
@@ -44,13 +45,20 @@ HISTORY = {
 }
 
 
-class StructureLearner(FittedModel, BaseCausalDiscovery):
+class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     """Base of all learners: a pgmpy structure learner and a scikit-learn estimator.
 
     A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns
-    an :class:`~pgmpy_latent.learners.search.Outcome`, and ``_keep_model(model)``. It may extend ``_check_settings()``,
-    which runs before any work.
+    an :class:`~pgmpy_latent.learners.search.Outcome`, and ``_keep_model(model)``. It declares what its keywords may be
+    (:class:`~pgmpy_latent.runtime.configured.Configured`), and may extend ``_check_settings()``, which runs before any
+    work.
     """
+
+    _moved: ClassVar[dict] = {
+        "unseen": "fit(..., unseen=...)",
+        "allow_many_states": "fit(..., allow_many_states=...)",
+    }
+    _renamed: ClassVar[dict] = {"n_init": "n_starts"}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -70,6 +78,7 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
         cluster=None,
         missing=None,
         allow_many_states=None,
+        unseen: str = "missing",
     ):
         """Learn a model.
 
@@ -95,6 +104,8 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
         allow_many_states : bool or list of columns, optional
             Which columns are categories although they look like identifiers, dates or measurements, which are refused
             otherwise; True stands for all.
+        unseen : {"missing", "error"}
+            What becomes of categories in new rows that the model does not know: they count as missing, or raise.
 
         Returns
         -------
@@ -108,19 +119,15 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
         array([[0.7, 0.3]])
         """
         self._check_settings()
+        one_of("missing", "error")("unseen", unseen)
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
         options = {"missing": missing, "allow_many_states": allow_many_states}
         data = self._check_fit_data(X, sample_weight, **options, **survey)
         self._fit(data)
         self.design_ = design_of_fit(X, data, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
+        self._unseen = unseen
         warn_of_few_rows(self._learned, data.total_weight, stacklevel=2)
         return self
-
-    def _check_settings(self) -> None:
-        """Raise for settings that cannot be meant, before any work; subclasses extend it."""
-        unseen = self._unseen
-        if unseen not in ("missing", "error"):
-            raise ValueError(f"unseen is {unseen!r}; give 'missing' or 'error'")
 
     def _check_fit_data(
         self, X, sample_weight=None, *, missing=None, allow_many_states=None, **survey: Unpack[Survey]
@@ -142,12 +149,11 @@ class StructureLearner(FittedModel, BaseCausalDiscovery):
 
     def _check_columns(self, data: CategoricalData, known: dict, missing, allow_many_states) -> None:
         """Refuse columns that can hardly be meant as categories, and point out values that may stand for missing."""
-        if allow_many_states is None:
-            allow_many_states = getattr(self, "allow_many_states", False)
         used = self._columns_in_use(data)
+        allowed = False if allow_many_states is None else allow_many_states
         unknown = [name for name in used if name not in known]
-        refuse_unsuitable(data, allow_many_states, unknown)
-        warn_of_many_states(data, allow_many_states, unknown, stacklevel=4)  # the line that calls fit
+        refuse_unsuitable(data, allowed, unknown)
+        warn_of_many_states(data, allowed, unknown, stacklevel=4)  # the line that calls fit
         aside = [name for name in data.columns if name not in used]
         settled = {*settled_columns(missing, data.missing, data.columns), *known, *aside}
         warn_of_codes(data, settled, stacklevel=4)  # the line that calls fit
@@ -224,9 +230,9 @@ class LatentTreeLearner(FittedTree, StructureLearner):
 
     A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns
     an :class:`~pgmpy_latent.learners.search.Outcome`: a tree whose observed nodes are the columns of ``data``, in
-    their order, with the score and log-likelihood it has there. It may extend ``_check_settings()``, which runs before
-    any work. This class reads one keyword: ``unseen``, what becomes of categories that the model does not know when it
-    is asked about new rows (``"missing"``, the default, or ``"error"``).
+    their order, with the score and log-likelihood it has there. It declares what its keywords may be
+    (:class:`~pgmpy_latent.runtime.configured.Configured`), and may extend ``_check_settings()``, which runs before any
+    work.
 
     Tables are DataFrames, arrays or :class:`~pgmpy_latent.CategoricalData`, missing cells included. New frames are read
     by the names of their columns, and further columns are ignored; arrays are read by position.
@@ -303,7 +309,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         Parameters
         ----------
         X : DataFrame, array, CategoricalData, or a table in pieces
-            New rows. Categories that the model does not know count as missing, or are refused (``unseen``).
+            New rows. Categories that the model does not know count as missing, or are refused, as :meth:`fit` was told.
         y : ignored
             For scikit-learn.
         sample_weight : array, shape (n_rows,), optional
@@ -344,7 +350,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             data = encode(X, weight_kind=kind, **drawn, **options)
         if self._running is None:
             self._running = running_counts(self.tree_, self._data)
-        prior = float(getattr(self, "prior", None) or 0.0)
+        prior = float(settings_in_force(self).get("prior") or 0.0)
         with one_blas_thread():
             self.tree_, self._running = updated(self.tree_, self._running, data, float(decay), prior)
         self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from pgmpy_latent.inference.queries import engine_for
@@ -11,6 +13,7 @@ from pgmpy_latent.learners.search import Outcome, Search, Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import normalised
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.settings import one_of
 from pgmpy_latent.tables.dependence import DECIMALS, pairwise_information, warn_of_no_overlap
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -39,19 +42,7 @@ class Baseline(LatentTreeLearner):
         depend on it.
     max_states : int, optional
         Most states of the hidden variable of ``"latent_class"``.
-    unseen : {"missing", "error"}
-        What becomes of unknown categories in new rows.
-    n_jobs : int, optional
-        Threads for ``"latent_class"``; -1 for all cores. The result does not depend on it.
-    random_state : int, optional
-        For ``"latent_class"``: same seed, same answer. The others draw nothing.
-    time_limit : float, optional
-        Seconds; the best model so far is then fitted, and ``stopped_`` says so.
-    checkpoint : path-like, optional
-        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
-        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
-    show_progress : bool
-        Whether searches of more than two seconds show a bar.
+    {shared}
 
     Attributes
     ----------
@@ -90,13 +81,14 @@ class Baseline(LatentTreeLearner):
     True
     """
 
+    _constraints: ClassVar[dict] = {"model": one_of(*MODELS)}
+
     def __init__(
         self,
         model="chow_liu",
         *,
         prior=None,
         max_states=None,
-        unseen="missing",
         n_jobs=None,
         random_state=None,
         time_limit=None,
@@ -106,7 +98,6 @@ class Baseline(LatentTreeLearner):
         self.model = model
         self.prior = prior
         self.max_states = max_states
-        self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
@@ -121,8 +112,7 @@ class Baseline(LatentTreeLearner):
         return SplitMerge(**settings)
 
     def _check_settings(self) -> None:
-        if self.model not in MODELS:
-            raise ValueError(f"model is {self.model!r}; give one of {', '.join(map(repr, MODELS))}")
+        super()._check_settings()
         self._latent_class()._check_settings()
 
     def _learn(self, data: CategoricalData) -> Outcome:

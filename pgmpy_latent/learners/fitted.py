@@ -28,14 +28,12 @@ class FittedModel(TransformerMixin):
     """
 
     _holder = "tree_"
+    #: What becomes of categories in new rows that the model does not know, as ``fit`` was told.
+    _unseen = "missing"
 
     @property
     def _learned(self):
         return getattr(self, self._holder)
-
-    @property
-    def _unseen(self) -> str:
-        return getattr(self, "unseen", "missing")
 
     def _repr_html_inner(self) -> str:
         """Return the learner as notebooks show it: scikit-learn's picture of its settings, and what it found."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import ClassVar
 
 from sklearn.base import clone
 
@@ -12,57 +13,46 @@ from pgmpy_latent.learners.resumed import check_hidden
 from pgmpy_latent.learners.search import Outcome, Search, Settings
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import make_regular
+from pgmpy_latent.presets import SearchTuning
 from pgmpy_latent.runtime.checkpoint import Checkpoint, check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
+from pgmpy_latent.runtime.configured import settings_in_force
 from pgmpy_latent.runtime.fingerprint import fingerprint
-from pgmpy_latent.runtime.settings import check_n_jobs, check_number, check_time_limit, evaluations, whole_seed
+from pgmpy_latent.runtime.settings import evaluations, number, whole_seed
 from pgmpy_latent.tables.encode import CategoricalData
 
 
 class SearchSettings:
-    """What learners that search have in common. It reads these keywords of a subclass.
+    """Mixin of the learners that search: the settings that they share, and the search that these make.
 
-    ``prior``, ``tol``, ``search_tol``, ``max_iter``, ``search_iter``, ``n_jobs``, ``random_state``, ``time_limit`` and
-    ``show_progress``; ``max_states``, ``narrowing``, ``stop``, ``accelerate`` and ``checkpoint`` where there are any.
+    It reads the keywords ``n_jobs``, ``random_state``, ``time_limit``, ``show_progress`` and ``tuning``, and ``prior``,
+    ``max_states`` and ``checkpoint`` where a subclass has them. The tuning is a
+    :class:`~pgmpy_latent.presets.SearchTuning`.
     """
 
+    _constraints: ClassVar[dict] = {
+        "prior": number(0, optional=True),
+        "max_states": number(1, whole=True, optional=True),
+        "max_latents": number(1, whole=True, optional=True),
+        "checkpoint": lambda name, value: check_checkpoint(value),
+    }
+    _default_tuning: ClassVar[SearchTuning] = SearchTuning()
     #: Clock of a computation that this learner is part of: if that is cancelled, its search ends.
     _outer_clock: Clock | None = None
-
-    @property
-    def _stop(self) -> str:
-        return getattr(self, "stop", "remaining")
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        for name in ("tol", "search_tol", "prior"):
-            self._check_number(name, 0, none=name == "prior")
-        check_time_limit(self.time_limit)
-        for name in ("max_iter", "search_iter", "max_states"):
-            if hasattr(self, name):
-                self._check_number(name, 1, none=name == "max_states", whole=True)
-        if getattr(self, "narrowing", None) == 1:
-            raise ValueError("narrowing is 1, which keeps all starts for ever; give more than 1, as 2")
-        if self._stop not in ("remaining", "last_step"):
-            raise ValueError(f"stop is {self._stop!r}; give 'remaining' or 'last_step'")
-        check_n_jobs(self.n_jobs)
-        check_checkpoint(getattr(self, "checkpoint", None))
-
-    def _check_number(self, name: str, least: float, none: bool = False, whole: bool = False) -> None:
-        check_number(name, getattr(self, name), least, none=none, whole=whole)
 
     def _search(self, data: CategoricalData) -> Search:
         path = getattr(self, "checkpoint", None)
         checkpoint = None if path is None else Checkpoint(path, fingerprint(self, data))
+        tuning = self._tuning
         search = Search(
             Settings(
-                0.0 if self.prior is None else float(self.prior),
-                float(self.tol),
-                float(self.search_tol),
-                evaluations(self.max_iter),
-                evaluations(self.search_iter),
-                self._stop,
-                bool(getattr(self, "accelerate", True)),
+                float(settings_in_force(self)["prior"] or 0.0),
+                float(tuning.tol),
+                float(tuning.search_tol),
+                evaluations(tuning.max_iter),
+                evaluations(tuning.search_iter),
+                tuning.stop,
+                bool(tuning.accelerate),
             ),
             random_state=whole_seed(self.random_state),
             time_limit=self.time_limit,

@@ -24,6 +24,7 @@ from pgmpy_latent.networks.counts import Completion
 from pgmpy_latent.networks.family_scores import PSEUDO_COUNTS, family_score
 from pgmpy_latent.networks.graph import rearranged
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.settings import one_of
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Share of a table row that is spread over its states where EM begins: nothing that is hidden is ruled out.
@@ -47,8 +48,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
 
     def _check_scoring(self) -> None:
         """Raise for scores that there are not, before any work."""
-        if self.scoring_method not in PSEUDO_COUNTS:
-            raise ValueError(f"scoring_method is {self.scoring_method!r}; give one of {sorted(PSEUDO_COUNTS)}")
+        one_of(*sorted(PSEUDO_COUNTS))("scoring_method", self.scoring_method)
         if self.scoring_method == "bde" and self._pseudo_count == 0:
             raise ValueError("prior is 0, with which 'bde' is not defined; give a pseudo-count above 0, as 0.5")
 

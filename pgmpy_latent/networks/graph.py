@@ -108,7 +108,7 @@ def nodes_in_order(graph: Graph, data: CategoricalData) -> tuple[list[Hashable],
     return names, parents
 
 
-def latent_cards(graph: Graph, latent_card: Mapping | int | None) -> dict[Hashable, int]:
+def latent_cards(graph: Graph, n_states: Mapping | int | None) -> dict[Hashable, int]:
     """Return the number of states of every hidden node: what is said, what the tables have, or 2.
 
     Examples
@@ -116,17 +116,17 @@ def latent_cards(graph: Graph, latent_card: Mapping | int | None) -> dict[Hashab
     >>> latent_cards(Graph({"H": (), "x": ("H",)}, ("H",)), {"H": 3})
     {'H': 3}
     """
-    if isinstance(latent_card, Mapping):
-        strangers = [name for name in latent_card if name not in graph.latents]
+    if isinstance(n_states, Mapping):
+        strangers = [name for name in n_states if name not in graph.latents]
         if strangers:
-            raise StateNameError(f"latent_card names {strangers}; the hidden nodes are {list(graph.latents)}")
+            raise StateNameError(f"n_states names {strangers}; the hidden nodes are {list(graph.latents)}")
     found = {}
     for name in graph.latents:
-        card = latent_card.get(name) if isinstance(latent_card, Mapping) else latent_card
+        card = n_states.get(name) if isinstance(n_states, Mapping) else n_states
         if card is None:
             card = 2 if graph.model is None else int(graph.model.cards[graph.model.index(name)])
         if not isinstance(card, (int, np.integer)) or isinstance(card, bool) or card < 1:
-            raise StateNameError(f"latent_card of {name!r} is {card!r}; give a whole number of at least 1")
+            raise StateNameError(f"n_states of {name!r} is {card!r}; give a whole number of at least 1")
         found[name] = int(card)
     return found
 

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent.plotting.axes import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, as_label, lighten, new_axes
+from pgmpy_latent.runtime.configured import settings_in_force
 
 #: Colours and marks of lines, in their order; both differ.
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (BLACK, "P"))
@@ -38,9 +39,10 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
 
     Examples
     --------
-    >>> from pgmpy_latent import SplitMerge, datasets
+    >>> from pgmpy_latent import SplitMerge, datasets, presets
     >>> survey = datasets.load_anes96().iloc[:, :4]
-    >>> learners = [SplitMerge(random_state=0, merge=merge).fit(survey) for merge in (True, False)]
+    >>> tunings = [presets.SPLIT_MERGE, presets.SPLIT_MERGE.replace(merge=False)]
+    >>> learners = [SplitMerge(random_state=0, tuning=tuning).fit(survey) for tuning in tunings]
     >>> ax = plot_history(*learners, labels=["split and merge", "split"])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['split and merge', 'split']
@@ -68,7 +70,7 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
 
 def _score_words(learners: Sequence) -> str:
     """Return the name of the score that the learners maximise, if they agree."""
-    kinds = {getattr(learner, "scoring_method", "bic") for learner in learners}
+    kinds = {settings_in_force(learner).get("scoring_method", "bic") for learner in learners}
     kind = kinds.pop()
     if kinds or not isinstance(kind, str):
         return "score"

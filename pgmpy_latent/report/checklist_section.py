@@ -30,8 +30,7 @@ CRITERIA = {
 }
 #: Settings that give the number of starts.
 STARTS = {
-    "n_init": "random starts",
-    "n_starts": "starts per candidate",
+    "n_starts": "random starts",
     "n_restarts": "restarts",
     "n_splits": "splits tried per state",
 }
@@ -125,7 +124,7 @@ def _specification(facts: Facts) -> str:
 def _number_of_classes(facts: Facts) -> list[tuple[bool, str]]:
     found = []
     if facts.learner is not None and facts.hidden:
-        found.append((True, f"Number of states of the hidden variables: {_how_many(facts.learner)}."))
+        found.append((True, f"Number of states of the hidden variables: {_how_many(facts.settings)}."))
     if len(facts.candidates) > 1:
         tried = f"{count(len(facts.candidates))} numbers of classes that were considered"
         found.append((True, safe(f"A table of all {tried}: ", _link("search", "see the search"), ".")))
@@ -144,12 +143,12 @@ def _number_of_classes(facts: Facts) -> list[tuple[bool, str]]:
     return found
 
 
-def _how_many(learner) -> str:
+def _how_many(settings: dict) -> str:
     """Return how the numbers of states were chosen."""
-    fixed, most = getattr(learner, "n_states", None), getattr(learner, "max_states", None)
+    fixed, most = settings.get("n_states"), settings.get("max_states")
     if fixed is not None:
         return f"fixed beforehand ({label(fixed)})"
-    scoring = getattr(learner, "scoring_method", "bic")
+    scoring = settings.get("scoring_method", "bic")
     criterion = CRITERIA.get(scoring) if isinstance(scoring, str) else getattr(scoring, "__name__", None)
     limit = "" if most is None else f"; at most {most}"
     return f"chosen by the search, by {criterion or 'a score of the user'}{limit}"
@@ -173,16 +172,16 @@ def _identification(facts: Facts) -> str:
 
 
 def _estimation(facts: Facts) -> str:
-    learner = facts.learner
-    prior = getattr(learner, "prior", None)
+    settings = facts.settings
+    prior = settings.get("prior")
     estimate = "Maximum likelihood" if not prior else f"Maximum a posteriori (Dirichlet pseudo-count {prior})"
     how = " by the EM algorithm" if facts.hidden or facts.missing_shares.any() else ", in closed form"
-    if facts.hidden and getattr(learner, "accelerate", True):
+    if facts.hidden and settings.get("accelerate", True):
         how += " (accelerated by SQUAREM)"
     starts = [
-        f"{getattr(learner, setting)} {name}"
+        f"{settings[setting]} {name}"
         for setting, name in STARTS.items()
-        if isinstance(getattr(learner, setting, None), (int, np.integer))
+        if isinstance(settings.get(setting), (int, np.integer))
     ]
     kind = facts.data.weight_kind
     weighted = "" if is_unweighted(facts) else f", with {kind} weights" if kind else ", weighted"
@@ -196,7 +195,7 @@ def _convergence(facts: Facts) -> str:
     stopped = getattr(learner, "stopped_", None)
     if stopped is not None:
         return "The search was stopped before its end, and this is the best model so far."
-    tol = getattr(learner, "tol", None)
+    tol = facts.settings.get("tol")
     end = f"; the final EM ends when less than {tol:g} of log-likelihood is left to gain" if tol is not None else ""
     if facts.candidates:
         best = learner.chosen_

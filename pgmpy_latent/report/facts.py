@@ -17,6 +17,7 @@ from pgmpy_latent.learners.baselines import Baseline
 from pgmpy_latent.model.network import LatentNetwork, as_tree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
+from pgmpy_latent.runtime.configured import settings_in_force
 from pgmpy_latent.tables.dependence import block_information
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -53,6 +54,11 @@ class Facts:
     def __post_init__(self):
         if isinstance(self.model, LatentNetwork) and all(len(above) <= 1 for above in self.model.parents):
             self.model = as_tree(self.model)
+
+    @property
+    def settings(self) -> dict:
+        """The learner's settings, those of its tuning included; empty if there is no learner."""
+        return settings_in_force(self.learner) if hasattr(self.learner, "get_params") else {}
 
     @property
     def is_tree(self) -> bool:

@@ -14,6 +14,7 @@ import pgmpy_latent
 from pgmpy_latent.report.data_section import is_unweighted
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import Html, element, folded, label, paragraph, section, table
+from pgmpy_latent.runtime.configured import Tuning, settings_in_force
 
 #: Packages that results depend on.
 LIBRARIES = ("pgmpy", "numpy", "scipy", "pandas", "scikit-learn", "numba")
@@ -58,10 +59,13 @@ def code(facts: Facts) -> str:
     if facts.command is not None:
         return facts.command
     name = type(facts.learner).__name__
-    changed, given = [], []
+    changed, given, names = [], [], [name]
     for setting, value in _changed(facts.learner).items():
         if _is_plain(value):
             changed.append(f"{setting}={value!r}")
+        elif isinstance(value, Tuning) and all(map(_is_plain, value.as_dict().values())):
+            changed.append(f"{setting}={value.as_code()}")
+            names.append("presets")
         else:
             changed.append(f"{setting}={setting}")
             given.append(f"{setting} = ...  # {_short(value)}")
@@ -72,7 +76,7 @@ def code(facts: Facts) -> str:
     drawn = [] if design is None else ["strata"] * (design.n_strata > 1) + ["cluster"] * (design.cluster is not None)
     weighted += "".join(f", {name}={name}" for name in drawn)
     table_line = f"X = pd.read_csv(...)  # the table: {len(facts.data.columns)} columns, {facts.data.n_rows} rows"
-    lines = ["import pandas as pd", f"from {home} import {name}", "", table_line]
+    lines = ["import pandas as pd", f"from {home} import {', '.join(names)}", "", table_line]
     if "sample_weight" in weighted:
         lines.append("weights = ...  # one number per row")
     lines += [f"{name} = ...  # one label per row" for name in drawn]
@@ -125,9 +129,10 @@ def _is_plain(value) -> bool:
 
 def _settings(learner) -> Html:
     changed = _changed(learner)
+    tuning = getattr(learner, "tuning", None)
+    changed |= {} if tuning is None else tuning.changes()
     rows = [
-        [name, _short(value), "set" if name in changed else ""]
-        for name, value in learner.get_params(deep=False).items()
+        [name, _short(value), "set" if name in changed else ""] for name, value in settings_in_force(learner).items()
     ]
     return table(["Setting", "Value", ""], rows)
 

@@ -26,7 +26,7 @@ def search_section(facts: Facts) -> Html | None:
     if facts.candidates:
         return _classes_section(facts)
     seconds = float(history["seconds"].max()) if len(history) else 0.0
-    scoring = getattr(learner, "scoring_method", "bic")
+    scoring = facts.settings.get("scoring_method", "bic")
     score = {"bic": "BIC", "aic": "AIC", "cs": "the Cheeseman–Stutz score", "bde": "the marginal likelihood"}.get(
         scoring if isinstance(scoring, str) else "", "the score"
     )

@@ -18,6 +18,7 @@ import numpy as np
 from joblib import wrap_non_picklable_objects
 
 from pgmpy_latent.exceptions import CheckpointError
+from pgmpy_latent.runtime.configured import settings_in_force
 from pgmpy_latent.runtime.lossless_json import is_registered, plain
 
 #: Rows that a fingerprint looks at at a time.
@@ -39,7 +40,8 @@ class Fingerprint:
     data : str
         Digest of columns, states, rows and weights.
     settings : dict of str to str
-        The constructor's arguments in words, but for those that do not change what is found.
+        The constructor's arguments in words, the fields of its tuning among them, except those that do not change
+        the result.
     """
 
     learner: str
@@ -89,7 +91,7 @@ def fingerprint(learner, data: Identified) -> Fingerprint:
 
 def fingerprint_of(learner, words: str, *arrays: np.ndarray) -> Fingerprint:
     """Return the fingerprint of a learner and of data of any kind, given as words and arrays."""
-    settings = {name: value for name, value in learner.get_params(deep=False).items() if name not in NOT_COUNTED}
+    settings = {name: value for name, value in settings_in_force(learner).items() if name not in NOT_COUNTED}
     described = {name: _described(value) for name, value in sorted(settings.items())}
     digest = hashlib.sha256(words.encode())
     for array in arrays:
@@ -111,7 +113,7 @@ def _described(value) -> str:
         return f"{type(value).__name__}({_described([value.variables, value.state_names, value.values.tolist()])})"
     if hasattr(value, "get_params") and not isinstance(value, type):
         fitted = next((getattr(value, name) for name in ("tree_", "network_") if hasattr(value, name)), None)
-        own = {name: _described(own) for name, own in sorted(value.get_params(deep=False).items())}
+        own = {name: _described(own) for name, own in sorted(settings_in_force(value).items())}
         counted = ", ".join(f"{name}={own[name]}" for name in own if name not in NOT_COUNTED)
         return f"{type(value).__name__}({counted})" + ("" if fitted is None else f" with {_described(fitted)}")
     if isinstance(value, Mapping):

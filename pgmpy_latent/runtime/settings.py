@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Hashable, Sequence
 from math import ceil, isfinite
 from numbers import Real
 
@@ -63,6 +64,102 @@ def check_number(name: str, value, least: float, *, none: bool = False, whole: b
     if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least:
         words = "a whole number" if whole else "a number"
         raise ValueError(f"{name} is {value!r}; give {words} of at least {least}{', or None' if none else ''}")
+
+
+# Declared constraints: each returns a check of one setting, given its name and value.
+
+Constraint = Callable[[str, object], None]
+
+
+def number(
+    least: float | None = None,
+    *,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+    whole: bool = False,
+    optional: bool = False,
+    example: str = "",
+) -> Constraint:
+    """Declare a number: at least or above one bound, and at most or below another if there is one.
+
+    Examples
+    --------
+    >>> number(above=0, most=1)("perturbation", 2)
+    Traceback (most recent call last):
+    ...
+    ValueError: perturbation is 2; give a number above 0 and at most 1
+    >>> number(1, whole=True)("n_starts", 3)
+    """
+    bounds = [] if least is None else [f"of at least {least}"]
+    bounds += [f"{word} {bound}" for word, bound in (("above", above), ("at most", most), ("below", below))
+               if bound is not None]  # fmt: skip
+    words = f"{'a whole number' if whole else 'a number'} {' and '.join(bounds)}{', or None' if optional else ''}"
+    kinds = (int, np.integer) if whole else Real
+
+    def check(name: str, value) -> None:
+        if value is None and optional:
+            return
+        within = isinstance(value, kinds) and not isinstance(value, bool)
+        within = within and (least is None or value >= least) and (above is None or value > above)
+        if not (within and (most is None or value <= most) and (below is None or value < below)):
+            raise ValueError(f"{name} is {value!r}; give {words}{example and f', as {example}'}")
+
+    return check
+
+
+def one_of(*allowed, optional: bool = False) -> Constraint:
+    """Declare a choice among a few values.
+
+    Examples
+    --------
+    >>> one_of("auto", "rl", "dc")("evaluation", "x")
+    Traceback (most recent call last):
+    ...
+    ValueError: evaluation is 'x'; give 'auto', 'rl' or 'dc'
+    """
+    words = [*map(repr, allowed), *(["None"] if optional else [])]
+    listed = f"{', '.join(words[:-1])} or {words[-1]}"
+
+    def check(name: str, value) -> None:
+        if value is None and optional:
+            return
+        if not isinstance(value, Hashable) or value not in allowed:
+            raise ValueError(f"{name} is {value!r}; give {listed}")
+
+    return check
+
+
+def flag(name: str, value) -> None:
+    """Check a setting that is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} is {value!r}; give True or False")
+
+
+def sequence_of(each: Constraint, words: str, *, optional: bool = False) -> Constraint:
+    """Declare a sequence whose members satisfy a constraint; ``words`` say what to give.
+
+    Examples
+    --------
+    >>> sequence_of(number(1, whole=True), "a tuple of whole numbers above 0, or () for none")("context", 4)
+    Traceback (most recent call last):
+    ...
+    ValueError: context is 4; give a tuple of whole numbers above 0, or () for none
+    """
+
+    def check(name: str, value) -> None:
+        if value is None and optional:
+            return
+        complaint = ValueError(f"{name} is {value!r}; give {words}")
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise complaint
+        try:
+            for member in value:
+                each(name, member)
+        except ValueError:
+            raise complaint from None
+
+    return check
 
 
 def evaluations(max_iter: int) -> int:

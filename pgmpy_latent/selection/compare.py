@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
-from pgmpy_latent import scores
+from pgmpy_latent import presets, scores
 from pgmpy_latent.diagnostics.goodness import chi_squared_p, degrees_of_freedom, deviance_and_pearson
 from pgmpy_latent.diagnostics.resampling import batches, n_rows_of
 from pgmpy_latent.em import fit as em
@@ -195,7 +195,8 @@ def compare_classes(
     check_number("n_bootstrap", n_bootstrap, 0, whole=True)
     entropy = np.random.SeedSequence(whole_seed(random_state)).entropy
     settings = _Settings(method, n_init, 0.0 if prior is None else prior, entropy, n_jobs)
-    learner = RandomStarts(n_init=n_init, **settings.of_learners)
+    check_number("n_init", n_init, 1, whole=True)
+    learner = RandomStarts(n_starts=n_init, **settings.of_learners)
     learner._check_settings()
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     options = {"missing": missing, "allow_many_states": allow_many_states}
@@ -257,9 +258,12 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
             ends, interrupted = found.final_objectives, found.interrupted
         if settings.method != "random" and not interrupted:
             learner = SplitMerge(  # split classes until there are as many as wanted, whatever the penalty would say
-                start=smaller, max_states=size, scoring_method=scores.log_likelihood, merge=False, regular=False,
+                start=smaller,
+                max_states=size,
+                scoring_method=scores.log_likelihood,
+                tuning=presets.SPLIT_MERGE.replace(merge=False, regular=False),
                 **settings.of_learners,
-            )._fit(data)  # fmt: skip
+            )._fit(data)
             trees["splits"] = _with_classes(learner.tree_, size)
             interrupted = learner.stopped_ is not None
     values = {name: scores.log_likelihood(tree, data) for name, tree in trees.items()}

@@ -20,12 +20,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pgmpy_latent import LatentClassificationModel
 from pgmpy_latent.classification.rows import training
 from pgmpy_latent.exceptions import DataError, WeightError
+from tests.support.samples import tuned
 
 
 @parametrize_with_checks(
     [
         LatentClassificationModel(2, 1, random_state=0),
-        LatentClassificationModel(1, 2, n_init=4, random_state=0),
+        LatentClassificationModel(1, 2, n_starts=4, random_state=0),
     ]
 )
 def test_scikit_learns_checks_pass(estimator, check):
@@ -87,7 +88,7 @@ def test_the_log_likelihood_is_that_of_the_attributes_given_the_classes(fitted, 
 @pytest.mark.parametrize(("n_components", "shrinkage", "expected"), [(1, None, 20), (2, None, 0), (2, 5, 5), (1, 0, 0)])
 def test_classes_borrow_variances_from_each_other(iris, n_components, shrinkage, expected):
     X, y = iris
-    est = LatentClassificationModel(2, n_components, shrinkage=shrinkage, random_state=0).fit(X, y)
+    est = tuned(LatentClassificationModel, 2, n_components, shrinkage=shrinkage, random_state=0).fit(X, y)
     logs = direct_log_densities(est, X)
     assert est.log_likelihood_ == pytest.approx(logs[np.arange(len(y)), y].sum())
     variances = est.latent_variances_
@@ -127,8 +128,8 @@ def test_numbers_that_cannot_be_squared_are_named(fitted, iris):
             LatentClassificationModel(1, 1).fit(X * [1, 1, 1, factor], y)
     with pytest.raises(DataError, match=r"column 'petal width .cm.' has a value more than 1e\+100 standard"):
         fitted.predict(X * [1, 1, 1, 1e150])
-    with pytest.raises(ValueError, match="shrinkage is inf; give a finite number"):
-        LatentClassificationModel(1, 1, shrinkage=np.inf).fit(X, y)
+    with pytest.raises(ValueError, match="shrinkage is inf; give a number of at least 0 and below inf"):
+        tuned(LatentClassificationModel, 1, 1, shrinkage=np.inf).fit(X, y)
 
 
 def test_latents_have_mean_zero_and_variance_one_and_the_weightiest_comes_first(fitted):
@@ -296,7 +297,7 @@ def test_a_row_without_any_value_has_the_shares_of_the_classes(fitted):
 
 def test_ordinary_use_in_scikit_learn(iris):
     X, y = iris
-    pipeline = make_pipeline(StandardScaler(), LatentClassificationModel(random_state=0, n_init=4))
+    pipeline = make_pipeline(StandardScaler(), LatentClassificationModel(random_state=0, n_starts=4))
     search = GridSearchCV(
         pipeline,
         {"latentclassificationmodel__n_latents": [1, 2], "latentclassificationmodel__n_components": [1, 2]},
@@ -371,7 +372,7 @@ def test_weights_that_are_shares_support_as_many_edges_as_rows_do(iris, weight):
 
 
 def test_one_iteration_is_one_step(iris):
-    est = LatentClassificationModel(3, 1, max_iter=1, shrinkage=0, random_state=0).fit(*iris)
+    est = tuned(LatentClassificationModel, 3, 1, max_iter=1, shrinkage=0, random_state=0).fit(*iris)
     assert est.n_iter_ == 1
     assert len(est.log_likelihoods_) == 2
     assert est.log_likelihood_ == est.log_likelihoods_[1] > est.log_likelihoods_[0]
@@ -445,7 +446,6 @@ def broken(column, value):
             "column 'day' .* does not hold numbers",
         ),
         ({"tied": "untied"}, *IRIS, ValueError, "tied is 'untied'; give True or False"),
-        ({"offset": False, "learn_edges": True}, *IRIS, ValueError, "learn_edges needs offsets"),
         ({"offset": False}, IRIS[0] + 1e5, IRIS[1], DataError, "column 'sepal length .cm.' is too far from zero"),
         ({"cv": []}, *IRIS, DataError, "cv has no folds"),
         ({"cv": [1, 2]}, *IRIS, DataError, "cv has folds that are no pairs of row numbers"),
@@ -472,13 +472,13 @@ def broken(column, value):
         ({"shrinkage": -1}, *IRIS, ValueError, "shrinkage is -1; give a number of at least 0"),
         ({"time_limit": 0}, *IRIS, ValueError, "time_limit is 0"),
         ({"n_jobs": 0}, *IRIS, ValueError, "n_jobs is 0"),
-        ({"n_init": 0}, *IRIS, ValueError, "n_init is 0"),
+        ({"n_starts": 0}, *IRIS, ValueError, "n_starts is 0"),
         ({"random_state": "x"}, *IRIS, ValueError, "random_state is 'x'"),
     ],
 )
 def test_bad_input_gets_a_message_that_names_it(settings, X, y, error, words):
     with pytest.raises(error, match=words):
-        LatentClassificationModel(**settings).fit(X, y)
+        tuned(LatentClassificationModel, **settings).fit(X, y)
 
 
 def test_folds_that_lose_a_class_are_named(iris):
@@ -558,7 +558,7 @@ def test_sizes_of_large_tables_are_compared_on_some_of_the_rows(monkeypatch):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], [4_000, 980, 20])
     X = rng.normal(size=(5_000, 2)) + y[:, None]
-    LatentClassificationModel(n_components=1, n_init=2, random_state=0, show_progress=False).fit(X, y)
+    LatentClassificationModel(n_components=1, n_starts=2, random_state=0, show_progress=False).fit(X, y)
     assert set(seen) == {160 + 39 + 10}
 
 

@@ -14,7 +14,7 @@ from pgmpy_latent.exceptions import CheckpointError
 from pgmpy_latent.runtime.fingerprint import fingerprint_of
 from tests.runtime.test_checkpoint import Killed, killed_after
 
-QUIET = {"random_state": 0, "show_progress": False, "n_init": 4, "max_iter": 20, "cv": 3}
+QUIET = {"random_state": 0, "show_progress": False, "n_starts": 4, "max_iter": 20, "cv": 3}
 X, Y = load_iris(return_X_y=True)
 X, Y = X[::3], Y[::3]
 ARRAYS = ("loadings_", "offsets_", "noise_", "latent_means_", "latent_variances_", "component_weights_", "edges_")

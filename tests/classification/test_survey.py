@@ -25,7 +25,7 @@ def flowers(n=160, seed=0):
 
 
 def classifier(**settings):
-    return LatentClassificationModel(**{"n_latents": 2, "n_components": 1, "n_init": 2, "random_state": 0} | settings)
+    return LatentClassificationModel(**{"n_latents": 2, "n_components": 1, "n_starts": 2, "random_state": 0} | settings)
 
 
 def frames_of(frame):

@@ -145,7 +145,7 @@ def test_options_reach_the_learner(capsys, rows):
 
 def test_the_default_method_is_tree_em(rows):
     columns = ["a", "b", "c", "d"]
-    learner = LatentClasses(max_states=3, n_init=4, random_state=5, show_progress=False).fit(rows[columns])
+    learner = LatentClasses(max_states=3, n_starts=4, random_state=5, show_progress=False).fit(rows[columns])
     chosen = learner.n_states_["H"]
     assert [one.n_classes for one in learner.candidates_] == [1, 2, 3]
     assert learner.chosen_.bic == max(one.bic for one in learner.candidates_)

@@ -9,7 +9,7 @@ from pgmpy_latent.em.stepwise import Running, running_counts, updated
 from pgmpy_latent.exceptions import UnseenCategoryError, UnseenCategoryWarning
 from tests.support.samples import assert_same_tree, latent_class
 
-SETTINGS = {"n_states": 3, "n_init": 8, "random_state": 0, "tol": 1e-6}
+SETTINGS = {"n_states": 3, "n_starts": 8, "random_state": 0, "tol": 1e-6}
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
 
 import pgmpy_latent
-from pgmpy_latent import EAST, HLTA, Baseline, BinA, BinG, RandomStarts, SplitMerge, encode, scores
+from pgmpy_latent import EAST, HLTA, Baseline, BinA, BinG, RandomStarts, SplitMerge, encode, presets, scores
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import (
@@ -47,11 +47,10 @@ from tests.support.samples import pgmpys_base
 class LatentClass(LatentTreeLearner):
     """One hidden variable, parent of all columns: the smallest real learner."""
 
-    def __init__(self, n_states=2, n_init=3, scoring_method="bic", unseen="missing", random_state=0):
+    def __init__(self, n_states=2, n_init=3, scoring_method="bic", random_state=0):
         self.n_states = n_states
         self.n_init = n_init
         self.scoring_method = scoring_method
-        self.unseen = unseen
         self.random_state = random_state
 
     def _learn(self, data):
@@ -89,10 +88,9 @@ class LatentClass(LatentTreeLearner):
 class Given(LatentTreeLearner):
     """Finds what it was given."""
 
-    def __init__(self, tree=None, stopped=None, unseen="missing"):
+    def __init__(self, tree=None, stopped=None):
         self.tree = tree
         self.stopped = stopped
-        self.unseen = unseen
 
     def _learn(self, data):
         total = scores.log_likelihood(self.tree, data)
@@ -103,10 +101,10 @@ class Given(LatentTreeLearner):
 LEARNERS = [
     LatentClass(),
     LatentClass(n_states=1),
-    SplitMerge(adjust=False, random_state=0, show_progress=False),
-    RandomStarts(n_states=2, n_init=4, random_state=0, show_progress=False),
-    EAST(excursions=(), look_ahead=0, random_state=0, show_progress=False),
-    EAST(evaluation="dc", random_state=0, show_progress=False),
+    SplitMerge(tuning=presets.SPLIT_MERGE.replace(adjust=False), random_state=0, show_progress=False),
+    RandomStarts(n_states=2, n_starts=4, random_state=0, show_progress=False),
+    EAST(tuning=presets.EAST.replace(excursions=(), look_ahead=0), random_state=0, show_progress=False),
+    EAST(tuning=presets.EAST.replace(evaluation="dc"), random_state=0, show_progress=False),
     BinG(random_state=0, show_progress=False),
     BinA(random_state=0, show_progress=False),
     HLTA(show_progress=False),
@@ -209,7 +207,7 @@ def test_the_results_of_a_fit_agree_with_each_other(learner):
     assert learner.log_likelihood_ == pytest.approx(scores.log_likelihood(tree, data), abs=1e-8)
     assert learner.n_parameters_ == scores.n_parameters(tree)
     assert learner.bic_ == pytest.approx(learner.log_likelihood_ - learner.n_parameters_ / 2 * np.log(150), abs=1e-8)
-    score = getattr(scores, getattr(learner, "scoring_method", "bic"))
+    score = getattr(scores, getattr(learner, "scoring_method", None) or "bic")
     assert learner.score_ == pytest.approx(score(tree, data), abs=1e-8)
     assert learner.stopped_ is None
     assert learner.n_features_in_ == 4
@@ -465,7 +463,7 @@ def test_bad_weights_and_settings_are_refused(learner):
     with pytest.raises(WeightError, match="nan in row 0"):
         clone(learner).fit(survey(3), sample_weight=[np.nan, 1, 1])
     with pytest.raises(ValueError, match="unseen is 'ignore'; give 'missing' or 'error'"):
-        clone(learner).set_params(unseen="ignore").fit("no table at all")
+        clone(learner).fit("no table at all", unseen="ignore")
 
 
 @every_learner
@@ -480,7 +478,7 @@ def test_new_rows_with_other_columns_or_categories(learner):
     with pytest.warns(UnseenCategoryWarning, match="'sometimes'"):
         values = learner.score_samples(strange)
     np.testing.assert_array_equal(values, learner.score_samples(strange.assign(smokes=None)))
-    learner.set_params(unseen="error")
+    learner = clone(learner).fit(frame, unseen="error")
     for question in (learner.score_samples, learner.predict, learner.predict_proba, learner.impute, learner.score):
         with pytest.raises(UnseenCategoryError, match="'sometimes'"):
             question(strange)

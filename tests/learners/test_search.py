@@ -14,7 +14,7 @@ from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search import Outcome, Search, Settings, Step
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.clock import TimeLimitReached
-from tests.support.samples import Notes, assert_same_tree, latent_class, two_classes_of_columns
+from tests.support.samples import Notes, assert_same_tree, latent_class, tuned, two_classes_of_columns
 
 TOSS = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])
 FIRST = State(TOSS, -10.0, -10.0)
@@ -293,13 +293,13 @@ def resumable():
     gaps = sample(deep, 300, random_state=1)
     gaps = encode(gaps.mask(np.random.default_rng(0).random(gaps.shape) < 0.05))
     return [
-        pytest.param(SplitMerge(**{**SMALL, "depth": 2}), flat, id="star"),
-        pytest.param(SplitMerge(**SMALL, patience=3, introduce=True, directions="random"), flat, id="patient"),
-        pytest.param(SplitMerge(deep, **SMALL), gaps, id="skeleton"),
-        pytest.param(SplitMerge(deep, **SMALL, local=False, scoring_method="aic"), gaps, id="not local"),
-        pytest.param(SplitMerge(start=latent_class(5, [2, 3, 2, 3, 2], seed=4), **SMALL), flat, id="start"),
-        pytest.param(RandomStarts(n_init=3, random_state=0, show_progress=False), flat, id="random starts"),
-        pytest.param(RandomStarts(deep, n_init=2, random_state=0, show_progress=False), gaps, id="random skeleton"),
+        pytest.param(tuned(SplitMerge, **{**SMALL, "depth": 2}), flat, id="star"),
+        pytest.param(tuned(SplitMerge, **SMALL, patience=3, introduce=True, directions="random"), flat, id="patient"),
+        pytest.param(tuned(SplitMerge, deep, **SMALL), gaps, id="skeleton"),
+        pytest.param(tuned(SplitMerge, deep, **SMALL, local=False, scoring_method="aic"), gaps, id="not local"),
+        pytest.param(tuned(SplitMerge, start=latent_class(5, [2, 3, 2, 3, 2], seed=4), **SMALL), flat, id="start"),
+        pytest.param(RandomStarts(n_starts=3, random_state=0, show_progress=False), flat, id="random starts"),
+        pytest.param(RandomStarts(deep, n_starts=2, random_state=0, show_progress=False), gaps, id="random skeleton"),
     ]
 
 
@@ -324,7 +324,7 @@ def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(learner, dat
 
 
 def test_rounds_of_random_starts_go_on_as_well():
-    learner = RandomStarts(n_states=3, n_init=2, n_rounds=4, random_state=1, show_progress=False)
+    learner = tuned(RandomStarts, n_states=3, n_starts=2, n_rounds=4, random_state=1, show_progress=False)
     data = encode(sample(latent_class(3, [2, 3, 2, 3, 2]), 250, random_state=0))
     notes = Notes()
     search, policy, tree = prepared(learner, data, notes)
@@ -340,7 +340,7 @@ def test_rounds_of_random_starts_go_on_as_well():
 
 def test_a_search_cut_off_by_the_clock_can_be_taken_up(monkeypatch):
     data = encode(sample(latent_class(3, [2, 3, 2, 3, 2]), 250, random_state=0))
-    learner = SplitMerge(**SMALL)
+    learner = tuned(SplitMerge, **SMALL)
     search, policy, tree = prepared(learner, data)
     whole = search.run(lambda: policy.start(tree), policy.advance)
     calls = 0
@@ -367,7 +367,7 @@ def test_threads_do_not_change_a_search(n_jobs):
     data = encode(sample(two_classes_of_columns(), 300, random_state=1))
     outcomes = []
     for jobs in (1, n_jobs):
-        search, policy, tree = prepared(SplitMerge(two_classes_of_columns(), **SMALL, n_jobs=jobs), data)
+        search, policy, tree = prepared(tuned(SplitMerge, two_classes_of_columns(), **SMALL, n_jobs=jobs), data)
         outcomes.append(search.run(partial(policy.start, tree), policy.advance))
     assert_same_tree(outcomes[0].tree, outcomes[1].tree)
     assert without_seconds(outcomes[0].history) == without_seconds(outcomes[1].history)

@@ -182,7 +182,7 @@ def test_names_stay_names(browser, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({name: np.array(HOSTILE[:3])[rng.integers(0, 3, 60)] for name in HOSTILE})
     path = tmp_path / "report.html"
-    RandomStarts(n_states=2, n_init=1, **QUIET).fit(frame).report(path)
+    RandomStarts(n_states=2, n_starts=1, **QUIET).fit(frame).report(path)
     browser.open(path)
     for selector in [f'[data-key="{key}"] .box' for key in range(len(HOSTILE))]:
         browser.hover(selector)

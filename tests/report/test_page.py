@@ -29,6 +29,7 @@ from pgmpy_latent import (
     StructuralEM,
     datasets,
     encode,
+    presets,
     residuals,
     sample,
     scores,
@@ -119,10 +120,10 @@ def survey(n=200, seed=0, gaps=0.05):
 
 QUIET = {"random_state": 0, "show_progress": False}
 TREES = [
-    SplitMerge(adjust=False, **QUIET),
-    RandomStarts(n_states=2, n_init=2, **QUIET),
+    SplitMerge(tuning=presets.SPLIT_MERGE.replace(adjust=False), **QUIET),
+    RandomStarts(n_states=2, n_starts=2, **QUIET),
     RandomStarts(n_states=1, **QUIET),
-    EAST(excursions=(), look_ahead=0, **QUIET),
+    EAST(tuning=presets.EAST.replace(excursions=(), look_ahead=0), **QUIET),
     BinG(**QUIET),
     BinA(**QUIET),
     HLTA(**QUIET),
@@ -166,7 +167,7 @@ def walked(data):
 
 def test_a_latent_class_model_shows_all_that_is_asked_of_one(tmp_path):
     frame = survey(gaps=0.0)
-    learner = RandomStarts(n_states=2, n_init=4, **QUIET).fit(
+    learner = RandomStarts(n_states=2, n_starts=4, **QUIET).fit(
         frame, sample_weight=np.full(200, 1.5), weight_kind="frequency"
     )
     learner.report(tmp_path / "report.html")
@@ -188,7 +189,7 @@ def test_a_latent_class_model_shows_all_that_is_asked_of_one(tmp_path):
 
 def test_probabilities_have_standard_errors(tmp_path):
     frame = survey(400, gaps=0.0)[["selfLR", "ClinLR", "DoleLR"]].replace({"Extremely liberal": "Liberal"})
-    learner = RandomStarts(n_states=2, n_init=4, **QUIET).fit(frame)
+    learner = RandomStarts(n_states=2, n_starts=4, **QUIET).fit(frame)
     learner.report(tmp_path / "report.html")
     text = read(tmp_path / "report.html").text
     with warnings.catch_warnings():
@@ -216,7 +217,7 @@ def test_a_search_that_was_stopped_says_so(tmp_path):
 
 def test_another_table_than_the_one_learned_from(tmp_path):
     frame = survey()
-    learner = RandomStarts(n_states=2, n_init=2, **QUIET).fit(frame)
+    learner = RandomStarts(n_states=2, n_starts=2, **QUIET).fit(frame)
     learner.report(tmp_path / "new.html", frame.head(50), sample_weight=np.full(50, 2.0))
     text = read(tmp_path / "new.html").text
     assert "held against 50 rows" in text
@@ -236,13 +237,13 @@ def test_rows_that_the_model_rules_out_are_reported(tmp_path):
 
 def test_columns_that_never_meet_and_columns_of_one_state(tmp_path):
     frame = pd.DataFrame({"x": ["a", "b"] * 10 + [None] * 20, "y": [None] * 20 + ["c", "d"] * 10, "z": ["e"] * 40})
-    RandomStarts(n_states=2, n_init=2, **QUIET).fit(frame).report(tmp_path / "report.html")
+    RandomStarts(n_states=2, n_starts=2, **QUIET).fit(frame).report(tmp_path / "report.html")
     assert "1 pair of columns never filled in the same row" in read(tmp_path / "report.html").text
 
 
 def test_a_single_row_and_columns_without_a_filled_cell(tmp_path):
     frame = survey()
-    learner = RandomStarts(n_states=2, n_init=2, **QUIET).fit(frame)
+    learner = RandomStarts(n_states=2, n_starts=2, **QUIET).fit(frame)
     row = frame.head(1).copy()
     row["selfLR"] = None
     learner.report(tmp_path / "report.html", row)
@@ -255,13 +256,13 @@ def test_a_single_row_and_columns_without_a_filled_cell(tmp_path):
     ("learner", "words"),
     [
         (Baseline("independence"), "Maximum likelihood, in closed form, on all rows."),
-        (RandomStarts(n_states={"H": 2}, n_init=3, **QUIET), "fixed beforehand ({'H': 2})"),
+        (RandomStarts(n_states={"H": 2}, n_starts=3, **QUIET), "fixed beforehand ({'H': 2})"),
         (
-            RandomStarts(n_init=3, max_states=2, scoring_method="aic", **QUIET),
+            RandomStarts(n_starts=3, max_states=2, scoring_method="aic", **QUIET),
             "chosen by the search, by Akaike's information criterion (AIC); at most 2.",
         ),
-        (RandomStarts(n_states=2, n_init=3, prior=1.0, **QUIET), "Maximum a posteriori (Dirichlet pseudo-count 1.0)"),
-        (RandomStarts(n_states=2, n_init=3, **QUIET), "accelerated by SQUAREM), on all rows; 3 random starts"),
+        (RandomStarts(n_states=2, n_starts=3, prior=1.0, **QUIET), "Maximum a posteriori (Dirichlet pseudo-count 1.0)"),
+        (RandomStarts(n_states=2, n_starts=3, **QUIET), "accelerated by SQUAREM), on all rows; 3 random starts"),
     ],
     ids=str,
 )
@@ -331,7 +332,7 @@ def test_the_command_line_reports_a_number_of_classes_that_was_given(tmp_path, c
 
 
 def test_a_full_bar_of_a_share_is_all_rows(tmp_path):
-    learner = RandomStarts(n_states=3, n_init=2, **QUIET).fit(survey())
+    learner = RandomStarts(n_states=3, n_starts=2, **QUIET).fit(survey())
     learner.report(tmp_path / "report.html")
     text = Path(tmp_path / "report.html").read_text(encoding="utf-8")
     classes = re.search(r'<table class="classes".*?</table>', text, re.S)[0]
@@ -373,7 +374,7 @@ def network_table():
 @pytest.mark.parametrize(
     "learner",
     [
-        FindHidden(n_states=2, max_latents=1, max_candidates=1, **QUIET),
+        FindHidden(n_states=2, max_latents=1, tuning=presets.FIND_HIDDEN.replace(max_candidates=1), **QUIET),
         StructuralEM(**QUIET),
         AgglomerativeCardinality(DAG([("h", name) for name in "abcd"], latents={"h"}), **QUIET),
     ],
@@ -463,9 +464,9 @@ def test_the_code_on_the_page_learns_the_same_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = survey()
     frame.to_csv("survey.csv", index=False)
-    learner = RandomStarts(n_states=3, n_init=2, prior=0.5, **QUIET).fit(frame)
+    learner = RandomStarts(n_states=3, n_starts=2, prior=0.5, **QUIET).fit(frame)
     text = code(gather(learner))
-    assert "RandomStarts(n_init=2, n_states=3, prior=0.5, random_state=0, show_progress=False)" in text
+    assert "RandomStarts(n_starts=2, n_states=3, prior=0.5, random_state=0, show_progress=False)" in text
     namespace = {}
     exec(text.replace("...", "'survey.csv'"), namespace)
     assert namespace["learner"].tree_ == learner.tree_
@@ -474,9 +475,11 @@ def test_the_code_on_the_page_learns_the_same_model(tmp_path, monkeypatch):
 
 def test_settings_that_cannot_be_typed_in_are_named():
     frame = network_table()
-    learner = SplitMerge(start=RandomStarts(n_states=2, **QUIET).fit(frame), adjust=False, show_progress=False).fit(
-        frame
-    )
+    learner = SplitMerge(
+        start=RandomStarts(n_states=2, **QUIET).fit(frame),
+        tuning=presets.SPLIT_MERGE.replace(adjust=False),
+        show_progress=False,
+    ).fit(frame)
     text = code(gather(learner))
     assert "start = ...  # RandomStarts(" in text
     assert "start=start" in text
@@ -498,7 +501,7 @@ def test_names_cannot_become_html(tmp_path):
         for at, name in enumerate(HOSTILE)
     }
     frame = pd.DataFrame(columns)
-    learner = RandomStarts(n_states=2, n_init=1, **QUIET).fit(frame, missing={})
+    learner = RandomStarts(n_states=2, n_starts=1, **QUIET).fit(frame, missing={})
     learner.report(tmp_path / "report.html")
     found = read(tmp_path / "report.html")
     assert "</script><script>alert(1)</script>" in found.text

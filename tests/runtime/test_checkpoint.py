@@ -27,6 +27,7 @@ from pgmpy_latent import (
     SplitMerge,
     StructuralEM,
     encode,
+    presets,
     sample,
     scores,
 )
@@ -61,9 +62,9 @@ def table():
 
 def learners():
     return [
-        SplitMerge(depth=1, n_restarts=1, **QUIET),
-        RandomStarts(n_init=4, **QUIET),
-        EAST(evaluation="dc", **QUIET),
+        SplitMerge(tuning=presets.SPLIT_MERGE.replace(depth=1, n_restarts=1), **QUIET),
+        RandomStarts(n_starts=4, **QUIET),
+        EAST(tuning=presets.EAST.replace(evaluation="dc"), **QUIET),
         BinG(simplify=True, **QUIET),
         BinA(**QUIET),
         HLTA(top=1, **QUIET),
@@ -157,7 +158,7 @@ def test_fingerprints_tell_functions_and_arrays_apart(table):
     assert mark(random_state=np.random.RandomState(1)) == mark(random_state=np.random.RandomState(1))
     assert mark(random_state=np.random.RandomState(1)) != mark(random_state=np.random.RandomState(2))
     with pytest.raises(CheckpointError, match="a checkpoint must tell settings apart"):
-        mark(scoring_method=(one for one in [1]))
+        mark(skeleton=(one for one in [1]))
     first, second = _rule_of_a_script("tree.n_nodes"), _rule_of_a_script("len(tree.names)")
     assert first.__qualname__ == second.__qualname__
     assert mark(scoring_method=first) != mark(scoring_method=second)
@@ -240,7 +241,9 @@ def test_fingerprints_tell_sparse_tables_apart():
 
 
 def test_without_a_seed_the_search_goes_on_with_the_seed_it_had(monkeypatch, tmp_path, table):
-    learner = SplitMerge(depth=1, n_restarts=1, show_progress=False, checkpoint=tmp_path / "a.json")
+    learner = SplitMerge(
+        tuning=presets.SPLIT_MERGE.replace(depth=1, n_restarts=1), show_progress=False, checkpoint=tmp_path / "a.json"
+    )
     with monkeypatch.context() as patched:
         killed_after(patched, 2)
         with pytest.raises(Killed):
@@ -251,8 +254,10 @@ def test_without_a_seed_the_search_goes_on_with_the_seed_it_had(monkeypatch, tmp
 
 
 def test_ctrl_c_and_the_clock_leave_a_file_that_can_be_taken_up(monkeypatch, tmp_path, table):
-    whole = SplitMerge(depth=1, n_restarts=1, **QUIET).fit(table)
-    learner = SplitMerge(depth=1, n_restarts=1, **QUIET, checkpoint=tmp_path / "a.json")
+    whole = SplitMerge(tuning=presets.SPLIT_MERGE.replace(depth=1, n_restarts=1), **QUIET).fit(table)
+    learner = SplitMerge(
+        tuning=presets.SPLIT_MERGE.replace(depth=1, n_restarts=1), **QUIET, checkpoint=tmp_path / "a.json"
+    )
     with monkeypatch.context() as patched:
         press_ctrl_c(patched, 40)
         with pytest.warns(UserWarning, match="Ctrl-C stopped the search"):
@@ -356,7 +361,11 @@ def _assert_refused(path, table, text, words):
 
 def unfinished_learners():
     """Return learners whose memory tells whether there is more to try; structural EM remembers its model alone."""
-    others = [EAST(**QUIET), RandomStarts(n_states=2, n_rounds=3, **QUIET), HLTA(top=1, batch_size=40, **QUIET)]
+    others = [
+        EAST(**QUIET),
+        RandomStarts(n_states=2, tuning=presets.RANDOM_STARTS.replace(n_rounds=3), **QUIET),
+        HLTA(top=1, tuning=presets.HLTA.replace(batch_size=40), **QUIET),
+    ]
     strangers = (StructuralEM, AgglomerativeCardinality)  # the latter keeps results, and no state
     return [one for one in [*learners(), *others] if not isinstance(one, strangers)]
 
@@ -407,7 +416,7 @@ def test_a_file_whose_last_models_are_wrong_is_refused_and_kept(tmp_path, table)
 
 def test_counts_below_zero_are_refused_before_em_goes_on(monkeypatch, tmp_path, table):
     path = tmp_path / "search.json"
-    learner = HLTA(top=1, batch_size=40, n_epochs=3, **QUIET, checkpoint=path)
+    learner = HLTA(top=1, tuning=presets.HLTA.replace(batch_size=40, n_epochs=3), **QUIET, checkpoint=path)
     with monkeypatch.context() as patched:
         for module in (forest, levels):
             patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
@@ -443,7 +452,7 @@ def test_a_full_disk_leaves_the_old_file_and_the_search_goes_on(monkeypatch, tmp
     with monkeypatch.context() as patched:
         killed_after(patched, 2)
         with pytest.raises(Killed):
-            SplitMerge(depth=1, **QUIET, checkpoint=path).fit(table)
+            SplitMerge(tuning=presets.SPLIT_MERGE.replace(depth=1), **QUIET, checkpoint=path).fit(table)
     before = path.read_bytes()
     fsync = os.fsync
 
@@ -454,7 +463,7 @@ def test_a_full_disk_leaves_the_old_file_and_the_search_goes_on(monkeypatch, tmp
     monkeypatch.setattr(_checkpoint, "SHARE", np.inf)
     monkeypatch.setattr(os, "fsync", full)
     with pytest.warns(CheckpointWarning, match="cannot be written .*No space left.*the search goes on") as caught:
-        learner = SplitMerge(depth=1, **QUIET, checkpoint=path).fit(table)
+        learner = SplitMerge(tuning=presets.SPLIT_MERGE.replace(depth=1), **QUIET, checkpoint=path).fit(table)
     assert len(caught) == 1
     assert learner.stopped_ is None
     assert path.read_bytes() == before
@@ -565,7 +574,7 @@ def test_what_stopped_a_search_names_its_file(tmp_path, table):
 
 def test_what_came_before_a_search_is_removed_when_it_has_begun(monkeypatch, tmp_path, table):
     path = tmp_path / "search.json"
-    learner = EAST(start=BinG(simplify=True), evaluation="dc", checkpoint=path, **QUIET)
+    learner = EAST(start=BinG(simplify=True), tuning=presets.EAST.replace(evaluation="dc"), checkpoint=path, **QUIET)
     whole = clone(learner).set_params(checkpoint=None).fit(table)
     with monkeypatch.context() as patched:
         killed_after(patched, 2)

@@ -23,6 +23,7 @@ from pgmpy_latent import (
     SplitMerge,
     StructuralEM,
     compare_classes,
+    presets,
     sample,
     standard_errors,
     support,
@@ -361,10 +362,18 @@ def fits():
     """Return what is done with a table, and how two results are compared."""
     return {
         "EAST": lambda table, n: EAST(n_jobs=n, **QUIET).fit(table).tree_,
-        "EAST, rl": lambda table, n: EAST(n_jobs=n, evaluation="rl", n_starts=2, n_steps=5, **QUIET).fit(table).tree_,
-        "EAST, dc": lambda table, n: EAST(n_jobs=n, evaluation="dc", **QUIET).fit(table).tree_,
+        "EAST, rl": lambda table, n: (
+            EAST(n_jobs=n, tuning=presets.EAST.replace(evaluation="rl", n_starts=2, n_steps=5), **QUIET)
+            .fit(table)
+            .tree_
+        ),
+        "EAST, dc": lambda table, n: (
+            EAST(n_jobs=n, tuning=presets.EAST.replace(evaluation="dc"), **QUIET).fit(table).tree_
+        ),
         "BinG": lambda table, n: BinG(n_jobs=n, simplify=True, **QUIET).fit(table).tree_,
-        "SplitMerge": lambda table, n: SplitMerge(n_jobs=n, depth=1, n_restarts=1, **QUIET).fit(table).tree_,
+        "SplitMerge": lambda table, n: (
+            SplitMerge(n_jobs=n, tuning=presets.SPLIT_MERGE.replace(depth=1, n_restarts=1), **QUIET).fit(table).tree_
+        ),
         "StructuralEM": lambda table, n: StructuralEM(n_jobs=n, **QUIET).fit(table).network_,
     }
 
@@ -404,7 +413,7 @@ def test_serial_threading_and_loky_find_the_same_sizes():
     X, y = (part[::3] for part in load_iris(return_X_y=True))
 
     def fit(n_jobs):
-        learner = LatentClassificationModel(n_components=1, n_init=4, max_iter=20, cv=3, n_jobs=n_jobs, **QUIET)
+        learner = LatentClassificationModel(n_components=1, n_starts=4, max_iter=20, cv=3, n_jobs=n_jobs, **QUIET)
         return learner.fit(X, y)
 
     alone = fit(1)

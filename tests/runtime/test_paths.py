@@ -15,6 +15,7 @@ from pgmpy_latent import (
     TreeEM,
     encode_chunks,
     load,
+    presets,
     sample,
     save,
     to_pgmpy,
@@ -77,7 +78,13 @@ def test_checkpoints_are_refused_before_the_table_is_read(table, name, path, wor
 
 def test_long_names_of_checkpoints(table):
     path = "n" * 255
-    learner = EAST(start=BinG(simplify=True), evaluation="dc", random_state=0, show_progress=False, checkpoint=path)
+    learner = EAST(
+        start=BinG(simplify=True),
+        tuning=presets.EAST.replace(evaluation="dc"),
+        random_state=0,
+        show_progress=False,
+        checkpoint=path,
+    )
     first = learner.fit(table).tree_
     assert path in os.listdir()
     assert learner.fit(table).tree_ == first

@@ -19,7 +19,7 @@ from pgmpy.base import DAG
 from sklearn.base import clone
 from tqdm.auto import tqdm
 
-from pgmpy_latent import EAST, HLTA, BinG, FindHidden, LatentClassificationModel, StructuralEM, sample
+from pgmpy_latent import EAST, HLTA, BinG, FindHidden, LatentClassificationModel, StructuralEM, presets, sample
 from pgmpy_latent.em.estimators import EMEstimator
 from pgmpy_latent.learners.forests import forest
 from pgmpy_latent.learners.hlta import levels
@@ -46,11 +46,11 @@ def fits():
     return {
         **{type(learner).__name__: learner for learner in learners()},
         "EAST, evaluation auto": EAST(**QUIET),
-        "HLTA in batches": HLTA(top=1, batch_size=40, n_epochs=3, **QUIET),
-        "StructuralEM with hidden variables": StructuralEM(latents, latent_card=2, **QUIET),
+        "HLTA in batches": HLTA(top=1, tuning=presets.HLTA.replace(batch_size=40, n_epochs=3), **QUIET),
+        "StructuralEM with hidden variables": StructuralEM(latents, n_states=2, **QUIET),
         "FindHidden by rows held out": FindHidden(max_latents=1, criterion="held_out", **QUIET),
         "LatentClassificationModel": classifier.classifier(),
-        "EAST after BinG": EAST(start=BinG(simplify=True), evaluation="dc", **QUIET),
+        "EAST after BinG": EAST(start=BinG(simplify=True), tuning=presets.EAST.replace(evaluation="dc"), **QUIET),
         "TreeEM": kept_em.estimators(n_init=8)[0][0],
         "NetworkEM": kept_em.estimators(n_init=8)[1][0],
         IN_PROCESSES: EAST(n_jobs=2, **QUIET),

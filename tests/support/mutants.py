@@ -19,6 +19,7 @@ from pgmpy_latent import (
     RandomStarts,
     TreeEM,
     log_likelihood,
+    presets,
     row_log_likelihoods,
 )
 from pgmpy_latent.exceptions import CheckpointError
@@ -43,8 +44,10 @@ def estimators():
     found |= {
         "EAST, evaluation auto": EAST(**QUIET),
         "FindHidden by rows held out": FindHidden(max_latents=1, criterion="held_out", **QUIET),
-        "HLTA in batches": HLTA(top=1, batch_size=40, n_epochs=3, **QUIET),
-        "RandomStarts, sizes given": RandomStarts(n_states=2, n_init=2, n_rounds=3, **QUIET),
+        "HLTA in batches": HLTA(top=1, tuning=presets.HLTA.replace(batch_size=40, n_epochs=3), **QUIET),
+        "RandomStarts, sizes given": RandomStarts(
+            n_states=2, n_starts=2, tuning=presets.RANDOM_STARTS.replace(n_rounds=3), **QUIET
+        ),
     }
     found |= {"LatentClassificationModel": classifier.classifier(), "TreeEM": em[0][0], "NetworkEM": em[1][0]}
     return found

@@ -1,6 +1,7 @@
 """Trees and networks that several tests use, and comparisons to the last bit."""
 
 import hashlib
+import inspect
 import json
 import math
 from contextlib import nullcontext
@@ -13,6 +14,7 @@ from pgmpy.causal_discovery import _base
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
+from pgmpy_latent import presets
 from pgmpy_latent.learners import search_learner as _searching
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.convert import model_from_document, model_text
@@ -263,3 +265,29 @@ def press_ctrl_c(monkeypatch, moment):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Search, "tick", tick)
+
+
+#: Learner -> its defaults.
+PRESETS = {
+    "SplitMerge": presets.SPLIT_MERGE,
+    "RandomStarts": presets.RANDOM_STARTS,
+    "EAST": presets.EAST,
+    "BinG": presets.BIN_G,
+    "BinA": presets.BIN_A,
+    "HLTA": presets.HLTA,
+    "StructuralEM": presets.STRUCTURAL_EM,
+    "AgglomerativeCardinality": presets.AGGLOMERATIVE_CARDINALITY,
+    "FindHidden": presets.FIND_HIDDEN,
+    "LatentClassificationModel": presets.LATENT_CLASSIFICATION,
+}
+
+
+def tuned(learner, *args, **settings):
+    """Return a learner of a class, given keywords of its constructor and settings of its tuning side by side.
+
+    The settings change the learner's preset, or the one given as ``tuning``.
+    """
+    keywords = inspect.signature(learner).parameters
+    own = {name: settings.pop(name) for name in list(settings) if name not in keywords}
+    tuning = settings.pop("tuning", None) or PRESETS[learner.__name__]
+    return learner(*args, tuning=tuning.replace(**own), **settings)

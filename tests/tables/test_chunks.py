@@ -134,7 +134,7 @@ def test_dask_frames(survey):
 def test_learners_take_tables_in_pieces(tmp_path, survey):
     pytest.importorskip("pyarrow")
     survey.to_parquet(tmp_path / "survey.parquet")
-    settings = {"n_states": 2, "n_init": 2, "random_state": 0}
+    settings = {"n_states": 2, "n_starts": 2, "random_state": 0}
     whole = RandomStarts(**settings).fit(survey.drop(columns="w"), sample_weight=survey["w"])
     for table in (tmp_path / "survey.parquet", iter(pieces(survey, [100, 250]))):
         learner = RandomStarts(**settings).fit(table, sample_weight="w")

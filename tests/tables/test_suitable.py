@@ -41,6 +41,7 @@ from pgmpy_latent import (
     most_likely,
     network_from_pgmpy,
     posterior,
+    presets,
     residuals,
     row_log_likelihoods,
     sample,
@@ -70,11 +71,11 @@ QUIET = {"random_state": 0, "show_progress": False}
 #: Everything that learns from a table whose columns nobody named one by one.
 LEARNERS = [
     SplitMerge(**QUIET),
-    RandomStarts(n_states=2, n_init=2, **QUIET),
+    RandomStarts(n_states=2, n_starts=2, **QUIET),
     Baseline("chow_liu"),
     Baseline("independence"),
     Baseline("latent_class", **QUIET),
-    EAST(excursions=(), look_ahead=0, **QUIET),
+    EAST(tuning=presets.EAST.replace(excursions=(), look_ahead=0), **QUIET),
     BinG(**QUIET),
     BinA(**QUIET),
     HLTA(show_progress=False),
@@ -226,8 +227,8 @@ def test_what_may_be_allowed(answers):
         RandomStarts(n_states=2).fit(table, allow_many_states=["od"])
     with pytest.raises(ValueError, match="allow_many_states is 'odd'; give True, False or a list of columns"):
         RandomStarts(n_states=2).fit(table, allow_many_states="odd")
-    with pytest.raises(DataError, match="column 'odd'"):  # what fit is told counts more than the setting
-        BinG(allow_many_states=True, **QUIET).fit(table, allow_many_states=False)
+    with pytest.raises(DataError, match="column 'odd'"):
+        BinG(**QUIET).fit(table, allow_many_states=False)
     assert len(compare_classes(table, [1], allow_many_states=True, show_progress=False)) == 1
 
 
@@ -618,7 +619,7 @@ def test_codes_of_a_model_to_start_with_apply_to_the_table(coded):
     network = StructuralEM(show_progress=False).fit(table, missing=CODES).network_
     for learner in (
         SplitMerge(start=tree, max_states=2, **QUIET),
-        EAST(start=to_pgmpy(tree), excursions=(), look_ahead=0, **QUIET),
+        EAST(start=to_pgmpy(tree), tuning=presets.EAST.replace(excursions=(), look_ahead=0), **QUIET),
         StructuralEM(start=to_pgmpy(network), show_progress=False),
         FindHidden(base=to_pgmpy(network), max_latents=1, show_progress=False),
         AgglomerativeCardinality(to_pgmpy(tree), show_progress=False),
@@ -703,7 +704,7 @@ def test_updates_know_the_codes(coded):
 def test_more_parameters_than_rows_are_said(answers):
     answers = answers.sort_values("d", ascending=False)  # so that the first rows show all categories
     answers = pd.concat([answers.iloc[::7], answers])
-    learner = RandomStarts(n_states=4, n_init=2, **QUIET)
+    learner = RandomStarts(n_states=4, n_starts=2, **QUIET)
     with pytest.warns(FewRowsWarning, match="the model has 27 parameters for 26 rows.*; ask for fewer states"):
         learner.fit(answers.head(26))
     assert learner.n_parameters_ == 27
@@ -742,7 +743,7 @@ def test_wide_tables_are_no_exception():
 
 @pytest.fixture(scope="module")
 def fitted(answers):
-    return RandomStarts(n_states=2, n_init=2, **QUIET).fit(answers)
+    return RandomStarts(n_states=2, n_starts=2, **QUIET).fit(answers)
 
 
 QUESTIONS = ["predict", "predict_proba", "score", "score_samples", "impute", "transform"]

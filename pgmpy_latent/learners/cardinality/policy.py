@@ -172,21 +172,19 @@ class Policy:
 class CardinalityLearner(SearchingLearner):
     """What :class:`SplitMerge` and :class:`RandomStarts` share: skeletons, starts, scores, settings, the run."""
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        self._check_number("delta", 0)
-        if not (callable(self.scoring_method) or self.scoring_method in ("bic", "aic", "cs")):
-            raise ValueError(
-                f"scoring_method is {self.scoring_method!r}; give 'bic', 'aic', 'cs' or a function of tree and data"
-            )
+    def _refuse_endless(self, name: str) -> None:
+        """Raise if a search that goes on until the time is up has no time limit."""
+        if getattr(self._tuning, name) is None and self.time_limit is None:
+            raise ValueError(f"{name}=None goes on until the time is up; give a time_limit as well")
 
     def _scorer(self, data: CategoricalData) -> Callable[[LatentTree, float], float]:
-        if self.scoring_method == "bic":
+        scoring_method = self._tuning.scoring_method
+        if scoring_method == "bic":
             penalty = np.log(data.total_weight) / 2
             return lambda tree, log_likelihood: log_likelihood - penalty * tree.n_parameters
-        if self.scoring_method == "aic":
+        if scoring_method == "aic":
             return lambda tree, log_likelihood: log_likelihood - tree.n_parameters
-        function = scores.cheeseman_stutz if self.scoring_method == "cs" else self.scoring_method
+        function = scores.cheeseman_stutz if scoring_method == "cs" else scoring_method
 
         def score(tree: LatentTree, log_likelihood: float) -> float:
             value = float(function(tree, data))
@@ -221,7 +219,7 @@ class CardinalityLearner(SearchingLearner):
         fitter = TreeFitter(data, tree, search)
         policy = self._policy(fitter, self._scorer(data))
         outcome = search.run(lambda: self._first_state(policy, tree), policy.advance, policy.check, policy.finish)
-        return self._regular(outcome, policy) if self.regular else outcome
+        return self._regular(outcome, policy) if self._tuning.regular else outcome
 
     def _policy(self, fitter: TreeFitter, score) -> Policy:
         raise NotImplementedError

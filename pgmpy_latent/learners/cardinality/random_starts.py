@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 
+from pgmpy_latent import presets
 from pgmpy_latent.em.starts import random_memberships, random_tables
 from pgmpy_latent.exceptions import StateNameError
 from pgmpy_latent.learners.cardinality.policy import (
@@ -48,12 +48,12 @@ def with_cards(tree: LatentTree, cards: np.ndarray) -> LatentTree:
 class RandomStartsPolicy(Policy):
     """Growing, shrinking and adjusting are the same: random starts, with one state more, one less, or as many."""
 
-    def __init__(self, fitter: TreeFitter, score, *, starts: str, n_init: int, narrowing: float | None, **options):
+    def __init__(self, fitter: TreeFitter, score, *, starts: str, n_starts: int, narrowing: float | None, **options):
         self.max_states = options.pop("max_states", None)
         self.regular = options.pop("regular", True)
         super().__init__(fitter, score, **options)
         self.starts = starts
-        self.n_init = n_init
+        self.n_starts = n_starts
         self.narrowing = narrowing
 
     def random_model(self, tree: LatentTree, cards: np.ndarray, key: tuple[int, ...], n: int, **options) -> Model:
@@ -83,7 +83,7 @@ class RandomStartsPolicy(Policy):
             cards[at] += change
             if not self._allowed(model.tree, at, int(cards[at])):
                 continue
-            found = self.random_model(model.tree, cards, (*model.key, label, number), self.n_init)
+            found = self.random_model(model.tree, cards, (*model.key, label, number), self.n_starts)
             if best is None or found.score > best[2].score:
                 best = (operator, model.tree.names[at], found)
         return best
@@ -104,7 +104,7 @@ class RandomStartsPolicy(Policy):
     def adjusted(self, model: Model) -> Iterator[tuple[str, Hashable, Model]]:
         """Yield a model with as many states from new starts."""
         if model.tree.latent.any():
-            yield "new starts", None, self.random_model(model.tree, model.tree.cards, (*model.key, 3), self.n_init)
+            yield "new starts", None, self.random_model(model.tree, model.tree.cards, (*model.key, 3), self.n_starts)
 
 
 class FixedPolicy(RandomStartsPolicy):
@@ -123,7 +123,7 @@ class FixedPolicy(RandomStartsPolicy):
 
     def first(self, tree: LatentTree, cards: np.ndarray) -> State:
         """Return the state after the first round."""
-        model = self.random_model(tree, cards, (0,), self.n_init, first=True)
+        model = self.random_model(tree, cards, (0,), self.n_starts, first=True)
         return State(model.tree, model.score, model.log_likelihood, memory={"rounds": 1})
 
     def advance(self, state: State) -> Step:
@@ -132,7 +132,7 @@ class FixedPolicy(RandomStartsPolicy):
         if self.n_rounds is not None and rounds >= self.n_rounds:
             settled = self._settle(state)
             return replace(settled, state=replace(settled.state, finished=True))
-        model = self.random_model(state.tree, state.tree.cards, (rounds,), self.n_init * 2**rounds)
+        model = self.random_model(state.tree, state.tree.cards, (rounds,), self.n_starts * 2**rounds)
         memory = {"rounds": rounds + 1}
         if model.score > state.score:
             new = State(model.tree, model.score, model.log_likelihood, state.step + 1, memory)
@@ -154,45 +154,10 @@ class RandomStarts(CardinalityLearner):
         The shape of the tree; see :class:`SplitMerge`. None stands for one hidden variable above all columns.
     n_states : int or dict, optional
         Numbers of states, of all hidden variables or by name. None: found by the search.
-    scoring_method : {"bic", "aic", "cs"} or callable
-        What the search maximises; see :class:`SplitMerge`.
-    prior : float, optional
-        Dirichlet pseudo-count of every table entry; None is maximum likelihood.
-    n_init : int
-        Number of starts for each model.
-    n_rounds : int or None
-        With ``n_states``: rounds, each with twice as many starts. None goes on until ``time_limit``.
-    starts : {"memberships", "random"}
-        Random class memberships of some rows, or random tables, as the thesis has it.
-    narrowing : float or None
-        Of the starts, the best ``1/narrowing`` are kept after 1, 3, 7, 15, ... iterations. None takes all to the end.
-    shrink, adjust : bool
-        Whether to try one state less, and new starts. Without both, with ``n_init=1``, ``patience=None`` and a time
-        limit this is *Standard*.
-    delta : float
-        What new starts must gain.
-    patience : int or None
-        How often one state more may fail before the search goes on. None goes on until ``time_limit``.
-    max_states : int, optional
-        Most states of a hidden variable.
-    regular : bool
-        Whether to try only numbers of states that the neighbours can tell apart, and to leave out hidden variables
-        that carry nothing.
-    tol, search_tol, max_iter, search_iter, stop, accelerate
-        How EM ends; see :class:`SplitMerge`.
-    unseen : {"missing", "error"}
-        What becomes of unknown categories in new rows.
-    n_jobs : int, optional
-        Threads; -1 for all cores. The result does not depend on it.
-    random_state : int, optional
-        Same seed, same answer.
-    time_limit : float, optional
-        Seconds; the best model so far is then fitted, and ``stopped_`` says so.
-    checkpoint : path-like, optional
-        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
-        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
-    show_progress : bool
-        Whether searches of more than two seconds show a bar.
+    {shared}
+    tuning : RandomStartsTuning, optional
+        How starts are drawn and thinned out, what is tried, and when EM ends; :mod:`~pgmpy_latent.presets` has those of
+        the thesis. None stands for ``presets.RANDOM_STARTS``.
 
     Examples
     --------
@@ -203,105 +168,53 @@ class RandomStarts(CardinalityLearner):
     (np.int64(2), ['H'])
     """
 
-    #: The settings of the thesis, sections 4.5.2 and 6.3.1, for *Standard3*; *StandardFixed* begins with ``n_init=16``.
-    THESIS: ClassVar[dict] = {
-        "starts": "random",
-        "n_init": 64,
-        "narrowing": 2.0,
-        "delta": 1.0,
-        "regular": False,
-        "tol": 0.01,
-        "search_tol": 0.01,
-        "max_iter": 200,
-        "search_iter": 200,
-        "stop": "last_step",
-        "accelerate": False,
-    }
+    _default_tuning = presets.RANDOM_STARTS
 
     def __init__(
         self,
         skeleton=None,
         *,
         n_states=None,
-        scoring_method="bic",
+        n_starts=None,
+        scoring_method=None,
         prior=None,
-        n_init=64,
-        n_rounds=1,
-        starts="memberships",
-        narrowing=2.0,
-        shrink=True,
-        adjust=True,
-        delta=0.1,
-        patience=1,
         max_states=None,
-        regular=True,
-        tol=1e-3,
-        search_tol=0.1,
-        max_iter=10_000,
-        search_iter=300,
-        stop="remaining",
-        accelerate=True,
-        unseen="missing",
+        tol=None,
+        max_iter=None,
         n_jobs=None,
         random_state=None,
         time_limit=None,
         checkpoint=None,
         show_progress=True,
+        tuning=None,
     ):
         self.skeleton = skeleton
         self.n_states = n_states
+        self.n_starts = n_starts
         self.scoring_method = scoring_method
         self.prior = prior
-        self.n_init = n_init
-        self.n_rounds = n_rounds
-        self.starts = starts
-        self.narrowing = narrowing
-        self.shrink = shrink
-        self.adjust = adjust
-        self.delta = delta
-        self.patience = patience
         self.max_states = max_states
-        self.regular = regular
         self.tol = tol
-        self.search_tol = search_tol
         self.max_iter = max_iter
-        self.search_iter = search_iter
-        self.stop = stop
-        self.accelerate = accelerate
-        self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.show_progress = show_progress
+        self.tuning = tuning
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        self._check_number("n_init", 1, whole=True)
-        self._check_number("narrowing", 1, none=True)
-        self._check_number("n_rounds", 1, none=True, whole=True)
-        self._check_number("patience", 1, none=True, whole=True)
-        if self.starts not in ("memberships", "random"):
-            raise ValueError(f"starts is {self.starts!r}; give 'memberships' or 'random'")
-        for name in ("n_rounds",) if self.n_states is not None else ("patience",):
-            if getattr(self, name) is None and self.time_limit is None:
-                raise ValueError(f"{name}=None goes on until the time is up; give a time_limit as well")
+        self._refuse_endless("patience" if self.n_states is None else "n_rounds")
 
     def _policy(self, fitter: TreeFitter, score) -> RandomStartsPolicy:
-        options = {
-            "starts": self.starts,
-            "n_init": self.n_init,
-            "narrowing": self.narrowing,
-            "delta": self.delta,
-            "shrink": self.shrink,
-            "adjust": self.adjust,
-            "patience": self.patience,
-            "max_states": self.max_states,
-            "regular": self.regular,
-        }
+        tuning = self._tuning
+        names = ("starts", "n_starts", "narrowing", "delta", "shrink", "adjust", "patience", "regular")
+        options = {name: getattr(tuning, name) for name in names}
+        options["max_states"] = self.max_states
         if self.n_states is None:
             return RandomStartsPolicy(fitter, score, **options)
-        return FixedPolicy(fitter, score, n_rounds=self.n_rounds, **options)
+        return FixedPolicy(fitter, score, n_rounds=tuning.n_rounds, **options)
 
     def _first_state(self, policy: Policy, tree: LatentTree) -> State:
         if self.n_states is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import ClassVar
+from dataclasses import fields
 
+from pgmpy_latent import presets
 from pgmpy_latent.learners.cardinality.policy import CardinalityLearner, Model, Policy, most_useful_states
 from pgmpy_latent.learners.local.node_states import NodeStates, Options
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
@@ -140,76 +141,10 @@ class SplitMerge(CardinalityLearner):
         called ``H`` or, if a column has that name, ``H_1``.
     start : LatentTree, pgmpy network or fitted learner, optional
         A model to improve, in place of a skeleton.
-    scoring_method : {"bic", "aic", "cs"} or callable
-        What the search maximises: a score of :mod:`pgmpy_latent.scores` (``"cs"`` is Cheeseman-Stutz), or a function of
-        tree and data, such as :func:`pgmpy_latent.scores.icl`; larger is better.
-    prior : float, optional
-        Dirichlet pseudo-count of every table entry (MAP); None is maximum likelihood.
-    merge, adjust : bool
-        Whether to shrink, and whether to adjust, which needs merges too. With ``merge=False`` this is *Splitting*; with
-        ``patience=None`` and a time limit as well, its anytime form.
-    partial : bool
-        Whether splits of a state are tried by EM with the two new states only, on the data that belong to it.
-    local : bool
-        Whether candidates around a node are compared by EM on its neighbourhood alone. Matters for skeletons only.
-    introduce : bool
-        Whether new states for badly described rows, and removals of states, are candidates too.
-    adjustments : {"all", "thesis"}
-        Which adjustments are tried: all of them, or those of Procedure 6.4: merge then split, and half of a state
-        joined to another.
-    directions : {"data", "random", "thesis", "clipped"}
-        How states are split: along what varies most in their data (two thirds, and at random), at random in proportion
-        to probabilities, as chapter 6 of the thesis does, which cannot split states with probabilities near 0 or 1, or
-        as its chapter 4 does: at random, clipped where a probability would leave (0, 1), and normalised.
-    n_splits : int
-        Splits tried for every state.
-    perturbation : float
-        Size of random splits: the largest relative change, at most 1; with ``"thesis"`` and ``"clipped"``, the largest
-        change.
-    n_candidates, n_merge_candidates : int or None
-        How many of the most promising splits, and merges, EM is run for; None is all.
-    n_screened : int or None
-        With more states than this, only that many are considered for a split: those whose data are furthest (by
-        Kullback-Leibler divergence) from what the state says. For merges, only pairs whose data are close, that many
-        times the number of states. None considers all.
-    narrowing, merge_narrowing : float
-        Of the candidates, the best ``1/narrowing`` are kept after 1, 3, 7, 15, ... iterations.
-    depth : int
-        How many states an adjustment may go up and down again, or down and up again.
-    n_restarts : int
-        How often an adjustment tries random starts, improved by splitting and merging, where nothing else helps.
-    delta : float
-        What an adjustment must gain.
-    patience : int or None
-        How often growing may fail, with new random splits, before the search goes on. None goes on until
-        ``time_limit``.
-    max_states : int, optional
-        Most states of a hidden variable.
-    regular : bool
-        Whether hidden variables get only as many states as their neighbours can tell apart, and are left out in the
-        end where they carry nothing.
-    tol, search_tol : float
-        EM ends when the log-likelihood left to gain, by extrapolation, is below this: for the final model, and for
-        candidates.
-    max_iter, search_iter : int
-        Most iterations of EM, for the final model and for candidates.
-    stop : {"remaining", "last_step"}
-        What the tolerances bound: the gain left, or the gain of the last iteration.
-    accelerate : bool
-        Whether EM leaps (SQUAREM).
-    unseen : {"missing", "error"}
-        What becomes of unknown categories in new rows.
-    n_jobs : int, optional
-        Threads that share candidates; -1 for all cores. The result does not depend on it.
-    random_state : int, optional
-        Same seed, same answer.
-    time_limit : float, optional
-        Seconds; the best model so far is then fitted, and ``stopped_`` says so.
-    checkpoint : path-like, optional
-        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
-        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
-    show_progress : bool
-        Whether searches of more than two seconds show a bar.
+    {shared}
+    tuning : SplitMergeTuning, optional
+        How candidates are made and chosen, and when EM ends; :mod:`~pgmpy_latent.presets` has those of the thesis. None
+        stands for ``presets.SPLIT_MERGE``.
 
     Attributes
     ----------
@@ -223,9 +158,9 @@ class SplitMerge(CardinalityLearner):
 
     Notes
     -----
-    ``SplitMerge(**SplitMerge.THESIS)`` follows sections 4.5.2 and 6.3.1 of the thesis: 16 random splits of size 0.001,
-    q = 2 and 10, δ = 1, EM until a step gains less than 0.01 or for 200 iterations.
-    ``SplitMerge(**SplitMerge.SPLITTING, time_limit=60)`` is *Splitting* with the settings of chapter 4.
+    ``SplitMerge(tuning=presets.KARCIAUSKAS_2005_CHAPTER_6)`` is the search of the thesis for latent class models, that
+    of chapter 7 for skeletons, and ``SplitMerge(time_limit=60, tuning=presets.KARCIAUSKAS_2005_CHAPTER_4)`` its
+    *Splitting*.
 
     References
     ----------
@@ -243,165 +178,56 @@ class SplitMerge(CardinalityLearner):
     ['start', 'split']
     """
 
-    #: The settings of the thesis, sections 4.5.2 and 6.3.1.
-    THESIS: ClassVar[dict] = {
-        "adjustments": "thesis",
-        "directions": "thesis",
-        "perturbation": 0.001,
-        "n_splits": 16,
-        "n_candidates": 1,
-        "n_merge_candidates": None,
-        "n_screened": None,
-        "narrowing": 2.0,
-        "merge_narrowing": 10.0,
-        "depth": 1,
-        "n_restarts": 0,
-        "delta": 1.0,
-        "regular": False,
-        "local": False,
-        "tol": 0.01,
-        "search_tol": 0.01,
-        "max_iter": 200,
-        "search_iter": 200,
-        "stop": "last_step",
-        "accelerate": False,
-    }
-    #: *Splitting* as in chapter 4: one split of every state, Cheeseman-Stutz, MAP; add a time limit.
-    SPLITTING: ClassVar[dict] = {
-        **THESIS,
-        "scoring_method": "cs",
-        "prior": 1.0,
-        "merge": False,
-        "partial": False,
-        "directions": "clipped",
-        "perturbation": 0.1,
-        "n_splits": 1,
-        "n_candidates": None,
-        "patience": None,
-    }
+    _default_tuning = presets.SPLIT_MERGE
 
     def __init__(
         self,
         skeleton=None,
         *,
         start=None,
-        scoring_method="bic",
+        scoring_method=None,
         prior=None,
-        merge=True,
-        adjust=True,
-        partial=True,
-        local=True,
-        introduce=False,
-        adjustments="all",
-        directions="data",
-        n_splits=9,
-        perturbation=0.5,
-        n_candidates=8,
-        n_merge_candidates=8,
-        n_screened=64,
-        narrowing=2.0,
-        merge_narrowing=2.0,
-        delta=0.1,
-        patience=1,
-        depth=3,
-        n_restarts=3,
         max_states=None,
-        regular=True,
-        tol=1e-3,
-        search_tol=0.1,
-        max_iter=10_000,
-        search_iter=300,
-        stop="remaining",
-        accelerate=True,
-        unseen="missing",
+        tol=None,
+        max_iter=None,
         n_jobs=None,
         random_state=None,
         time_limit=None,
         checkpoint=None,
         show_progress=True,
+        tuning=None,
     ):
         self.skeleton = skeleton
         self.start = start
         self.scoring_method = scoring_method
         self.prior = prior
-        self.merge = merge
-        self.adjust = adjust
-        self.partial = partial
-        self.local = local
-        self.introduce = introduce
-        self.adjustments = adjustments
-        self.directions = directions
-        self.n_splits = n_splits
-        self.perturbation = perturbation
-        self.n_candidates = n_candidates
-        self.n_merge_candidates = n_merge_candidates
-        self.n_screened = n_screened
-        self.narrowing = narrowing
-        self.merge_narrowing = merge_narrowing
-        self.delta = delta
-        self.patience = patience
-        self.depth = depth
-        self.n_restarts = n_restarts
         self.max_states = max_states
-        self.regular = regular
         self.tol = tol
-        self.search_tol = search_tol
         self.max_iter = max_iter
-        self.search_iter = search_iter
-        self.stop = stop
-        self.accelerate = accelerate
-        self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.show_progress = show_progress
+        self.tuning = tuning
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        for name in ("n_candidates", "n_merge_candidates", "n_screened", "patience"):
-            self._check_number(name, 1, none=True, whole=True)
-        for name, least in (("n_splits", 1), ("depth", 1), ("n_restarts", 0)):
-            self._check_number(name, least, whole=True)
-        if self.adjustments not in ("all", "thesis"):
-            raise ValueError(f"adjustments is {self.adjustments!r}; give 'all' or 'thesis'")
-        if self.directions not in ("data", "random", "thesis", "clipped"):
-            raise ValueError(f"directions is {self.directions!r}; give 'data', 'random', 'thesis' or 'clipped'")
-        self._check_number("perturbation", 0)
-        if not 0 < self.perturbation <= 1:
-            raise ValueError(f"perturbation is {self.perturbation!r}; give a number above 0 and at most 1")
-        self._check_number("narrowing", 1)
-        self._check_number("merge_narrowing", 1)
-        if self.merge_narrowing == 1:
-            raise ValueError("merge_narrowing is 1, which keeps all candidates for ever; give more than 1, as 2")
-        if self.patience is None and self.time_limit is None:
-            raise ValueError("patience=None goes on until the time is up; give a time_limit as well")
+        self._refuse_endless("patience")
 
     def _policy(self, fitter: TreeFitter, score) -> SplitMergePolicy:
-        options = Options(
-            directions=self.directions,
-            n_splits=self.n_splits,
-            perturbation=self.perturbation,
-            partial=self.partial,
-            local=self.local,
-            introduce=self.introduce,
-            adjustments=self.adjustments,
-            n_candidates=self.n_candidates,
-            n_merge_candidates=self.n_merge_candidates,
-            n_screened=self.n_screened,
-            narrowing=self.narrowing,
-            merge_narrowing=self.merge_narrowing,
-        )
+        tuning = self._tuning
+        options = Options(**{one.name: getattr(tuning, one.name) for one in fields(Options)})
         return SplitMergePolicy(
             fitter,
             score,
             options,
             max_states=self.max_states,
-            regular=self.regular,
-            depth=self.depth,
-            n_restarts=self.n_restarts,
-            delta=self.delta,
-            shrink=self.merge,
-            adjust=self.adjust and self.merge,
-            patience=self.patience,
+            regular=tuning.regular,
+            depth=tuning.depth,
+            n_restarts=tuning.n_restarts,
+            delta=tuning.delta,
+            shrink=tuning.merge,
+            adjust=tuning.adjust and tuning.merge,
+            patience=tuning.patience,
         )

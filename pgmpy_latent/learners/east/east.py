@@ -5,15 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
+from pgmpy_latent import presets
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
 from pgmpy_latent.inference.queries import engine_for
-from pgmpy_latent.learners.east.evaluation import EVALUATIONS
 from pgmpy_latent.learners.east.policy import EastPolicy
 from pgmpy_latent.learners.east.settings import EastSettings, Rules
 from pgmpy_latent.learners.search import Outcome, Search
@@ -21,6 +20,8 @@ from pgmpy_latent.learners.search_learner import SearchingLearner, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import canonical_tree, cut_edge, make_regular
+from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
+from pgmpy_latent.runtime.settings import number
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Random starts of the latent class model that the search begins with.
@@ -46,50 +47,14 @@ class EAST(SearchingLearner):
     start : LatentTree, pgmpy network or learner, optional
         Where to begin, instead of a latent class model with two classes: a model, a fitted learner, or one that is yet
         to be fitted to the table, as ``BinG(simplify=True)``.
-    evaluation : {"auto", "rl", "dc"}
-        How candidates are compared. ``"rl"``: restricted likelihood, EM on the tables that a candidate changes.
-        ``"dc"``: data completion, scores of the table as the current model completes it. ``"auto"``: the second to
-        choose what is worth a look, the first to put it in order, EM on all tables to decide; and ``excursions`` and
-        ``look_ahead`` where nothing helps any more.
-    improvement_ratio : bool
-        Whether expansion prefers what raises BIC most per parameter, and not simply what raises it most.
-    n_starts, n_steps : int
-        Starts of local EM, of which the better half survives after 1, 3, 7, ... iterations, and its iterations. None
-        stands for 6 with ``"auto"``, since EM on all tables follows, and for 40 otherwise.
-    excursions : sequence of float, optional
-        With ``"auto"``: when nothing helps any more, the search goes on as if parameters cost only this share of what
-        they do, and then comes back; where it ends is kept if BIC is higher there. Several shares are tried in turn;
-        ``()`` does without. None stands for ``(0.5, 0.25)`` from 25 columns on and for none below, where this rarely
-        finds anything and takes as long as all the rest.
-    look_ahead : int
-        With ``"auto"``: how many candidates are given time to settle when none helps by itself; 0 ends the search
-        there.
     max_latents, max_states : int, optional
         Most hidden variables, and most states of each.
     together : sequence of sequences of columns
         Groups of columns that must have the same hidden variable as a neighbour; or one such group.
-    prior : float, optional
-        Dirichlet pseudo-count of every table entry; None is maximum likelihood.
-    tol, max_iter
-        Where the final EM stops: when less than ``tol`` is left to gain (in nats), or after so many iterations.
-    search_tol, search_iter
-        The same for EM during the search.
-    allow_many_states : bool
-        Whether columns that look like identifiers, dates or measurements are taken; ``fit`` can be told of some.
-    unseen : {"missing", "error"}
-        What becomes of unknown categories in new rows.
-    n_jobs : int, optional
-        Threads; -1 for all cores. The result does not depend on it.
-    random_state : int, optional
-        Same seed, same answer, whatever the order of columns and rows. (Weights with fractions are summed in the order
-        of the rows, which can change last digits.)
-    time_limit : float, optional
-        Seconds; the best tree so far is then returned, and ``stopped_`` says so.
-    checkpoint : path-like, optional
-        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
-        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
-    show_progress : bool
-        Whether searches of more than two seconds show a bar.
+    {shared}
+    tuning : EASTTuning, optional
+        How candidates are compared, and when EM ends; ``presets.CHEN_2008`` and ``presets.CHEN_2008_DC`` follow the
+        paper. None stands for ``presets.EAST``.
 
     Attributes
     ----------
@@ -123,75 +88,43 @@ class EAST(SearchingLearner):
     (['D1', 'D2', 'D3'], ['D5', 'D6', 'D7'])
     """
 
-    #: As the paper does it, at its highest setting.
-    PAPER: ClassVar[dict] = {"evaluation": "rl", "n_starts": 16, "n_steps": 40}
+    _constraints: ClassVar[dict] = {"max_states": number(2, whole=True, optional=True)}
+    _default_tuning = presets.EAST
+    _shared: ClassVar[dict] = {"random_state": ORDER_DOES_NOT_MATTER}
 
     def __init__(
         self,
         *,
         start=None,
-        evaluation="auto",
-        improvement_ratio=True,
-        n_starts=8,
-        n_steps=None,
-        look_ahead=24,
-        excursions=None,
         max_latents=None,
         max_states=None,
         together=(),
         prior=None,
-        tol=1e-3,
-        search_tol=0.5,
-        max_iter=10_000,
-        search_iter=100,
-        allow_many_states=False,
-        unseen="missing",
+        tol=None,
+        max_iter=None,
         n_jobs=None,
         random_state=None,
         time_limit=None,
         checkpoint=None,
         show_progress=True,
+        tuning=None,
     ):
         self.start = start
-        self.evaluation = evaluation
-        self.improvement_ratio = improvement_ratio
-        self.n_starts = n_starts
-        self.n_steps = n_steps
-        self.look_ahead = look_ahead
-        self.excursions = excursions
         self.max_latents = max_latents
         self.max_states = max_states
         self.together = together
         self.prior = prior
         self.tol = tol
-        self.search_tol = search_tol
         self.max_iter = max_iter
-        self.search_iter = search_iter
-        self.allow_many_states = allow_many_states
-        self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.show_progress = show_progress
-
-    # -- what is asked for ----------------------------------------------------------------------------------------
+        self.tuning = tuning
 
     def _check_settings(self) -> None:
-        if not isinstance(self.evaluation, str) or self.evaluation not in EVALUATIONS:
-            raise ValueError(f"evaluation is {self.evaluation!r}; give 'auto', 'rl' or 'dc'")
-        for name in ("improvement_ratio", "allow_many_states"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; give True or False")
-        self._check_number("max_latents", 1, none=True, whole=True)
-        self._check_number("max_states", 2, none=True, whole=True)
         super()._check_settings()
-        self._check_number("n_starts", 1, whole=True)
-        self._check_number("n_steps", 1, none=True, whole=True)
-        self._check_number("look_ahead", 0, whole=True)
-        shares = () if self.excursions is None else self.excursions
-        if not isinstance(shares, Sequence) or not all(isinstance(one, Real) and 0 < one < 1 for one in shares):
-            raise ValueError(f"excursions is {shares!r}; give a tuple of numbers between 0 and 1, () for none, or None")
         if not self._start_is_to_be_fitted():
             model_given(self.start)
 
@@ -235,13 +168,14 @@ class EAST(SearchingLearner):
         search = self._search(data)
         ordered = data.in_order_of_names()
         rules = self._rules(ordered)
+        tuning = self._tuning
         settings = EastSettings(
-            self.evaluation,
-            bool(self.improvement_ratio),
-            self.n_starts,
-            STEPS[self.evaluation] if self.n_steps is None else self.n_steps,
-            look_ahead=self.look_ahead,
-            excursions=self._excursions(len(data.columns)),
+            tuning.evaluation,
+            bool(tuning.improvement_ratio),
+            tuning.n_starts,
+            STEPS[tuning.evaluation] if tuning.n_steps is None else tuning.n_steps,
+            look_ahead=tuning.look_ahead,
+            excursions=_excursions(tuning.excursions, len(data.columns)),
             rules=rules,
         )
         policy = EastPolicy(ordered, search, settings)
@@ -249,11 +183,6 @@ class EAST(SearchingLearner):
             lambda: policy.start(self._first_tree(ordered, search, rules)), policy.advance, policy.check, policy.finish
         )
         return replace(outcome, tree=in_order_of_table(canonical_tree(outcome.tree), data))
-
-    def _excursions(self, n_columns: int) -> tuple[float, ...]:
-        if self.excursions is None:
-            return EXCURSIONS if n_columns >= MANY_COLUMNS else ()
-        return tuple(self.excursions)
 
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
         start = learned_for(self, self.start, data, search) if self._start_is_to_be_fitted() else self.start
@@ -265,6 +194,13 @@ class EAST(SearchingLearner):
         if broken is not None:
             raise SkeletonError(f"the model to start with {broken}; start with another one, or relax the constraint")
         return tree
+
+
+def _excursions(shares: Sequence[float] | None, n_columns: int) -> tuple[float, ...]:
+    """Return what parameters cost on excursions; by default there are some if columns are many."""
+    if shares is None:
+        return EXCURSIONS if n_columns >= MANY_COLUMNS else ()
+    return tuple(shares)
 
 
 def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:

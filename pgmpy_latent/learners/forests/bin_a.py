@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.cluster.hierarchy import linkage
 
+from pgmpy_latent import presets
 from pgmpy_latent.learners.forests.forest import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
+from pgmpy_latent.runtime.settings import one_of
 from pgmpy_latent.tables.dependence import DECIMALS
 
 LINKAGES = ("average", "single", "complete")
@@ -79,10 +83,10 @@ class BinA(ForestLearner):
     linkage : {"average", "single", "complete"}
         How similar two clusters of columns are: the mean, the largest or the smallest mutual information between a
         column of one and a column of the other.
-    max_states, simplify, debias, context, n_init, narrowing, prior, tol, search_tol, max_iter, search_iter
-        See :class:`BinG`.
-    allow_many_states, unseen, n_jobs, random_state, time_limit, checkpoint, show_progress
-        See :class:`BinG`.
+    {shared}
+    tuning : BinATuning, optional
+        How pairs are modelled, and when EM ends; ``presets.HARMELING_WILLIAMS_2011_BIN_A`` follows the paper. None
+        stands for ``presets.BIN_A``.
 
     Attributes
     ----------
@@ -106,55 +110,41 @@ class BinA(ForestLearner):
     {'H1': 4, 'H2': 2, 'H3': 2}
     """
 
+    _constraints: ClassVar[dict] = {"linkage": one_of(*LINKAGES)}
+    _default_tuning = presets.BIN_A
+
     def __init__(
         self,
         *,
         linkage="average",
         max_states=None,
         simplify=False,
-        debias=True,
-        context=(4, 12),
-        n_init=12,
-        narrowing=2.0,
+        n_starts=None,
         prior=None,
-        tol=1e-3,
-        search_tol=0.1,
-        max_iter=10_000,
-        search_iter=300,
-        allow_many_states=False,
-        unseen="missing",
+        tol=None,
+        max_iter=None,
         n_jobs=None,
         random_state=None,
         time_limit=None,
         checkpoint=None,
         show_progress=True,
+        tuning=None,
     ):
         self.linkage = linkage
         super().__init__(
             max_states=max_states,
             simplify=simplify,
-            debias=debias,
-            context=context,
-            n_init=n_init,
-            narrowing=narrowing,
+            n_starts=n_starts,
             prior=prior,
             tol=tol,
-            search_tol=search_tol,
             max_iter=max_iter,
-            search_iter=search_iter,
-            allow_many_states=allow_many_states,
-            unseen=unseen,
             n_jobs=n_jobs,
             random_state=random_state,
             time_limit=time_limit,
             checkpoint=checkpoint,
             show_progress=show_progress,
+            tuning=tuning,
         )
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if self.linkage not in LINKAGES:
-            raise ValueError(f"linkage is {self.linkage!r}; give one of {', '.join(map(repr, LINKAGES))}")
 
     def _order(self, information: np.ndarray, penalty: float) -> AsClustered:
         return AsClustered(merges_of(information, self.linkage))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
+from pgmpy_latent import presets
 from pgmpy_latent.learners.forests.forest import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
 
@@ -62,48 +61,10 @@ class BinG(ForestLearner):
 
     Parameters
     ----------
-    patience : int, optional
-        How many pairs may be refused a parent before this ends; 1 in the paper. None goes on with the other pairs that
-        say enough about each other, so that a column with very many states does not spoil the rest.
-    max_states : int, optional
-        Most states of a hidden variable, at least 2. A pair never needs more than its smaller variable has, so that
-        binary tables get binary hidden variables; ``simplify`` may find more, up to this number.
-    simplify : bool
-        Whether to contract edges between hidden variables, and to reduce their states, as long as BIC rises. The trees
-        are then no longer binary.
-    debias : bool
-        Whether roots are compared without the mutual information that independent variables show by chance, which is
-        ``(states - 1) * (states - 1) / (2 * rows)``. It favours columns with many states; the paper leaves it in.
-    context : tuple of int
-        How many related roots help to find the model of a pair, which the pair alone leaves open: two binary columns
-        can be explained by two classes in many ways. Several numbers give several models to choose from. ``()`` does
-        without, as the paper does.
-    n_init : int
-        Random starts for every number of states.
-    narrowing : float or None
-        Of the starts, the best ``1/narrowing`` are kept after 1, 3, 7, 15, ... iterations. None takes all to the end.
-    prior : float, optional
-        Dirichlet pseudo-count of every table entry; None is maximum likelihood.
-    tol, max_iter
-        Where the final EM stops: when less than ``tol`` is left to gain (in nats), or after so many iterations.
-    search_tol, search_iter
-        The same for the models of pairs.
-    allow_many_states : bool
-        Whether columns that look like identifiers, dates or measurements are taken; ``fit`` can be told of some.
-    unseen : {"missing", "error"}
-        What becomes of unknown categories in new rows.
-    n_jobs : int, optional
-        Threads; -1 for all cores. The result does not depend on it.
-    random_state : int, optional
-        Same seed, same answer, whatever the order of columns and rows. (Weights with fractions are summed in the order
-        of the rows, which can change last digits.)
-    time_limit : float, optional
-        Seconds; the forest so far is then returned, and ``stopped_`` says so.
-    checkpoint : path-like, optional
-        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
-        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
-    show_progress : bool
-        Whether searches of more than two seconds show a bar.
+    {shared}
+    tuning : BinGTuning, optional
+        How pairs are chosen and modelled, and when EM ends; ``presets.HARMELING_WILLIAMS_2011_BIN_G`` follows the
+        paper. None stands for ``presets.BIN_G``.
 
     Attributes
     ----------
@@ -134,57 +95,7 @@ class BinG(ForestLearner):
     ({'H1': 4, 'H2': 2, 'H3': 2}, [('H1', 'x4'), ('H1', 'x5'), ('H2', 'H1'), ('H2', 'x3')])
     """
 
-    #: As the paper does it: the first pair that is refused a parent ends it all.
-    PAPER: ClassVar[dict] = {**ForestLearner.PAPER, "patience": 1}
-
-    def __init__(
-        self,
-        *,
-        patience=None,
-        max_states=None,
-        simplify=False,
-        debias=True,
-        context=(4, 12),
-        n_init=12,
-        narrowing=2.0,
-        prior=None,
-        tol=1e-3,
-        search_tol=0.1,
-        max_iter=10_000,
-        search_iter=300,
-        allow_many_states=False,
-        unseen="missing",
-        n_jobs=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-    ):
-        self.patience = patience
-        super().__init__(
-            max_states=max_states,
-            simplify=simplify,
-            debias=debias,
-            context=context,
-            n_init=n_init,
-            narrowing=narrowing,
-            prior=prior,
-            tol=tol,
-            search_tol=search_tol,
-            max_iter=max_iter,
-            search_iter=search_iter,
-            allow_many_states=allow_many_states,
-            unseen=unseen,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            time_limit=time_limit,
-            checkpoint=checkpoint,
-            show_progress=show_progress,
-        )
-
-    def _check_settings(self) -> None:
-        self._check_number("patience", 1, none=True, whole=True)
-        super()._check_settings()
+    _default_tuning = presets.BIN_G
 
     def _order(self, information: np.ndarray, penalty: float) -> ClosestFirst:
-        return ClosestFirst(penalty, self.patience)
+        return ClosestFirst(penalty, self._tuning.patience)

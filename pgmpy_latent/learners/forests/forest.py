@@ -21,6 +21,8 @@ from pgmpy_latent.learners.skeletons import in_order_of_table, numbered_latent_n
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
+from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
+from pgmpy_latent.runtime.settings import flag, number
 from pgmpy_latent.tables.dependence import pairwise_information, warn_of_no_overlap
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -238,64 +240,52 @@ class ForestPolicy:
 class ForestLearner(SearchingLearner):
     """What :class:`BinG` and :class:`BinA` share: which tables they refuse, settings, the run."""
 
-    #: As the paper does it: the model of a pair is what the pair alone says, from ten starts.
-    PAPER: ClassVar[dict] = {"debias": False, "context": (), "n_init": 10, "narrowing": None}
+    _constraints: ClassVar[dict] = {"max_states": number(2, whole=True, optional=True), "simplify": flag}
+    _shared: ClassVar[dict] = {
+        "max_states": (
+            "max_states : int, optional",
+            "Most states of a hidden variable, at least 2. A pair never needs more than its smaller variable has, so "
+            "that binary tables get binary hidden variables; ``simplify`` may find more, up to this number.",
+        ),
+        "simplify": (
+            "simplify : bool",
+            "Whether to contract edges between hidden variables, and to reduce their states, as long as BIC rises. The "
+            "trees are then no longer binary.",
+        ),
+        "random_state": ORDER_DOES_NOT_MATTER,
+    }
 
     def __init__(
         self,
         *,
         max_states=None,
         simplify=False,
-        debias=True,
-        context=(4, 12),
-        n_init=12,
-        narrowing=2.0,
+        n_starts=None,
         prior=None,
-        tol=1e-3,
-        search_tol=0.1,
-        max_iter=10_000,
-        search_iter=300,
-        allow_many_states=False,
-        unseen="missing",
+        tol=None,
+        max_iter=None,
         n_jobs=None,
         random_state=None,
         time_limit=None,
         checkpoint=None,
         show_progress=True,
+        tuning=None,
     ):
         self.max_states = max_states
         self.simplify = simplify
-        self.debias = debias
-        self.context = context
-        self.n_init = n_init
-        self.narrowing = narrowing
+        self.n_starts = n_starts
         self.prior = prior
         self.tol = tol
-        self.search_tol = search_tol
         self.max_iter = max_iter
-        self.search_iter = search_iter
-        self.allow_many_states = allow_many_states
-        self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.show_progress = show_progress
+        self.tuning = tuning
 
     def _order(self, information: np.ndarray, penalty: float) -> Order:
         raise NotImplementedError
-
-    def _check_settings(self) -> None:
-        self._check_number("max_states", 2, none=True, whole=True)
-        for name in ("simplify", "debias", "allow_many_states"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; give True or False")
-        super()._check_settings()
-        self._check_number("n_init", 1, whole=True)
-        self._check_number("narrowing", 1, none=True)
-        context = self.context
-        if not isinstance(context, Sequence) or not all(_is_count(n) for n in context):
-            raise ValueError(f"context is {context!r}; give a tuple of whole numbers above 0, or () for none")
 
     def _learn(self, data: CategoricalData) -> Outcome:
         search = self._search(data)
@@ -303,7 +293,16 @@ class ForestLearner(SearchingLearner):
         information, apart = pairwise_information(ordered)
         warn_of_no_overlap(ordered.columns, apart, stacklevel=5)  # the line that calls fit
         penalty = float(np.log(data.total_weight) / 2)
-        options = Options(self.max_states, self.n_init, self.narrowing, tuple(self.context), penalty, bool(self.debias))
+        tuning = self._tuning
+        options = Options(
+            max_states=self.max_states,
+            n_starts=tuning.n_starts,
+            narrowing=tuning.narrowing,
+            context=tuple(tuning.context),
+            penalty=penalty,
+            debias=bool(tuning.debias),
+            grouped_starts=bool(tuning.grouped_starts),
+        )
         policy = ForestPolicy(
             ordered,
             information,
@@ -316,7 +315,3 @@ class ForestLearner(SearchingLearner):
         if self.simplify:
             outcome = made_regular(outcome, policy.score)
         return replace(outcome, tree=in_order_of_table(outcome.tree, data))
-
-
-def _is_count(value) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value > 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from pgmpy_latent import presets
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.queries import log_likelihood
 from pgmpy_latent.learners.hlta.levels import LevelsPolicy
@@ -16,6 +17,7 @@ from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
 from pgmpy_latent.learners.skeletons import in_order_of_table
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.settings import number
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows, is_sparse, read_sparse
 from pgmpy_latent.tables.survey import Survey, check_kind, set_apart
@@ -43,31 +45,14 @@ class HLTA(SearchingLearner):
     top : int
         A level of so many variables or fewer is the last. A large number gives one level of hidden variables, linked
         with each other.
-    batch_size : int, optional
-        Rows that the last EM looks at in a step. None: all of them if the table has up to 50 million cells, else as
-        many as have 30 million.
-    n_epochs : int
-        How often the last EM looks at every row if these are not all.
     prior : float, optional
-        Dirichlet pseudo-count of every table entry, so that nothing that a word has not done yet is impossible; None is
+        Dirichlet pseudo-count of every table entry, so that nothing that has not occurred yet is impossible; None is
         maximum likelihood (batches then still use 0.001).
-    tol, max_iter
-        Where the last EM stops if it looks at all rows: when less than ``tol`` is left to gain (in nats), or after so
-        many iterations.
-    search_tol, search_iter
-        The same for islands.
-    allow_many_states : bool
-        Whether columns that look like identifiers, dates or measurements are taken; ``fit`` can be told of some.
-    unseen : {"missing", "error"}
-        What becomes of unknown categories in new rows.
-    random_state : int, optional
-        For the batches of the last EM; nothing else is drawn.
-    time_limit : float, optional
-        Seconds; the forest so far is then returned, and ``stopped_`` says so.
-    checkpoint : path-like, optional
-        File that the search is kept in. See :class:`BinG`.
-    show_progress : bool
-        Whether searches of more than two seconds show a bar.
+    random_state : int, RandomState or Generator, optional
+        Seed of the batches of the last EM; nothing else is drawn.
+    {shared}
+    tuning : HLTATuning, optional
+        When EM ends, and how many rows its steps look at. None stands for ``presets.HLTA``.
 
     Attributes
     ----------
@@ -106,55 +91,44 @@ class HLTA(SearchingLearner):
 
     n_jobs = None  # islands come one after the other
 
+    _constraints: ClassVar[dict] = {
+        "max_island": number(3, whole=True),
+        "threshold": number(0),
+        "top": number(1, whole=True),
+    }
+    _default_tuning = presets.HLTA
+
     def __init__(
         self,
         *,
         max_island=60,
         threshold=3.0,
         top=15,
-        batch_size=None,
-        n_epochs=4,
         prior=0.01,
-        tol=0.1,
-        search_tol=0.1,
-        max_iter=200,
-        search_iter=60,
-        allow_many_states=False,
-        unseen="missing",
+        tol=None,
+        max_iter=None,
         random_state=None,
         time_limit=None,
         checkpoint=None,
         show_progress=True,
+        tuning=None,
     ):
         self.max_island = max_island
         self.threshold = threshold
         self.top = top
-        self.batch_size = batch_size
-        self.n_epochs = n_epochs
         self.prior = prior
         self.tol = tol
-        self.search_tol = search_tol
         self.max_iter = max_iter
-        self.search_iter = search_iter
-        self.allow_many_states = allow_many_states
-        self.unseen = unseen
         self.random_state = random_state
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.show_progress = show_progress
+        self.tuning = tuning
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def _check_settings(self) -> None:
-        self._check_number("max_island", 3, whole=True)
-        self._check_number("threshold", 0)
-        self._check_number("top", 1, whole=True)
-        self._check_number("batch_size", 1, none=True, whole=True)
-        self._check_number("n_epochs", 1, whole=True)
-        super()._check_settings()
 
     def _check_fit_data(self, X, sample_weight=None, **options) -> CategoricalData | SparseRows:
         if isinstance(X, pd.DataFrame):  # without weights and the like, what is left may be sparse
@@ -179,8 +153,8 @@ class HLTA(SearchingLearner):
             max_size=int(self.max_island),
             threshold=float(self.threshold),
             top=int(self.top),
-            batch_size=self.batch_size,
-            n_epochs=int(self.n_epochs),
+            batch_size=self._tuning.batch_size,
+            n_epochs=int(self._tuning.n_epochs),
         )
         outcome = search.run(policy.start, policy.advance, policy.check, policy.finish)
         if outcome.stopped is not None and outcome.remaining_gain > 0:  # what islands made of it is an estimate

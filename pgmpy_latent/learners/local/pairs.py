@@ -35,7 +35,7 @@ class Options:
     ----------
     max_states : int or None
         Most states of a hidden variable.
-    n_init : int
+    n_starts : int
         Random starts for each number of states.
     narrowing : float or None
         How these are thinned out; see :func:`pgmpy_latent.em.fit.fit`.
@@ -45,14 +45,17 @@ class Options:
         What a parameter costs.
     debias : bool
         Whether roots are compared without what their mutual information owes to chance.
+    grouped_starts : bool
+        Whether groupings of the states of either root are starts as well.
     """
 
     max_states: int | None
-    n_init: int
+    n_starts: int
     narrowing: float | None
     context: tuple[int, ...]
     penalty: float
     debias: bool = True
+    grouped_starts: bool = True
 
 
 def groupings(counts: np.ndarray) -> dict[int, np.ndarray]:
@@ -191,7 +194,8 @@ class Pair:
             found = self._fit(wider, np.stack(self._random_starts(wider, n_states)), **rough)
             starts = found.tables[None, : engine.layout.size]  # the pair comes first
         else:
-            grouped = [engine.layout.pack(self._grouped(side, n_states)) for side in (0, 1) if self._can_group(side)]
+            sides = [side for side in (0, 1) if self._can_group(side)]
+            grouped = [engine.layout.pack(self._grouped(side, n_states)) for side in sides]
             starts = np.stack([*grouped, *self._random_starts(engine, n_states)])
         found = self._fit(engine, starts)
         share, left, right = engine.layout.unpack(found.tables)
@@ -218,7 +222,7 @@ class Pair:
         return {}
 
     def _random_starts(self, engine: TreeEngine, n_states: int) -> list[np.ndarray]:
-        seeds = (self.search.seed(*self.key, n_states, number) for number in range(self.options.n_init))
+        seeds = (self.search.seed(*self.key, n_states, number) for number in range(self.options.n_starts))
         return [random_tables(engine.layout, np.random.default_rng(seed)) for seed in seeds]
 
     def _grouped(self, side: int, n_states: int) -> list[np.ndarray]:
@@ -234,7 +238,7 @@ class Pair:
         return [normalised(share[None]), *((own, other) if side == 0 else (other, own))]
 
     def _can_group(self, side: int) -> bool:
-        return self.roots[side].n_states <= MOST_GROUPED
+        return self.options.grouped_starts and self.roots[side].n_states <= MOST_GROUPED
 
     def _grouping(self, side: int, n_states: int) -> np.ndarray:
         if side not in self._groupings:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from pgmpy_latent import presets
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.learners.search import Outcome
@@ -18,6 +19,7 @@ from pgmpy_latent.networks.agglomeration.round_robin import Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
 from pgmpy_latent.networks.fitter import NetworkLearner
 from pgmpy_latent.networks.graph import Graph, check_columns, graph_of, nodes_in_order
+from pgmpy_latent.runtime.settings import number, one_of
 from pgmpy_latent.tables.encode import CategoricalData
 
 
@@ -46,23 +48,11 @@ class AgglomerativeCardinality(NetworkLearner):
     decide : {"em", "agglomeration"}
         Whether EM may change the number of states by which the agglomeration scores highest. It is slower, and
         usually right where the two differ: hard assignments see order in what is random.
-    max_initial : int
-        Most distinct assignments of a Markov blanket; time and memory grow with its square.
-    tol, search_tol : float
-        EM ends when so much log-likelihood is left to gain: at the end, and for other numbers of states.
-    max_iter, search_iter : int
-        Most iterations of EM: at the end, and for other numbers of states.
-    unseen : {"missing", "error"}
-        What becomes of categories in new rows that the model does not know.
     n_jobs, random_state
         Not used, as nothing is drawn; for uniformity.
-    time_limit : float, optional
-        Seconds, after which the best model so far is returned, with a warning.
-    checkpoint : path-like, optional
-        File that the work is kept in. A fit that was killed goes on from it, and ends in the same model as one that
-        never stopped; a finished one returns its model. A file of other data or other settings is refused.
-    show_progress : bool
-        Whether fits of more than two seconds show a bar.
+    {shared}
+    tuning : AgglomerativeCardinalityTuning, optional
+        How many states there may be at first, and when EM ends. None stands for ``presets.AGGLOMERATIVE_CARDINALITY``.
 
     Attributes
     ----------
@@ -106,6 +96,13 @@ stopped_
     {'h': 3}
     """
 
+    _constraints: ClassVar[dict] = {
+        "scoring_method": one_of("bde", "mdl"),
+        "prior": number(above=0, below=np.inf, example="1"),
+        "decide": one_of("em", "agglomeration"),
+    }
+    _default_tuning = presets.AGGLOMERATIVE_CARDINALITY
+
     def __init__(
         self,
         network=None,
@@ -114,47 +111,32 @@ stopped_
         scoring_method: str = "bde",
         prior: float = 1.0,
         decide: str = "em",
-        max_initial: int = 2_000,
-        tol: float = 1e-3,
-        search_tol: float = 0.1,
-        max_iter: int = 10_000,
-        search_iter: int = 300,
-        unseen: str = "missing",
+        tol: float | None = None,
+        max_iter: int | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
         time_limit: float | None = None,
         checkpoint=None,
         show_progress: bool = True,
+        tuning: presets.AgglomerativeCardinalityTuning | None = None,
     ):
         self.network = network
         self.hidden = hidden
         self.scoring_method = scoring_method
         self.prior = prior
         self.decide = decide
-        self.max_initial = max_initial
         self.tol = tol
-        self.search_tol = search_tol
         self.max_iter = max_iter
-        self.search_iter = search_iter
-        self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.show_progress = show_progress
+        self.tuning = tuning
         super().__init__()
 
-    # -- settings -------------------------------------------------------------------------------------------------
-
     def _check_settings(self) -> None:
-        if not isinstance(self.prior, Real) or not 0 < self.prior < np.inf:
-            raise ValueError(f"prior is {self.prior!r}; give a pseudo-count above 0, as 1")
         super()._check_settings()
-        if self.scoring_method not in ("bde", "mdl"):
-            raise ValueError(f"scoring_method is {self.scoring_method!r}; give 'bde' or 'mdl'")
-        if self.decide not in ("em", "agglomeration"):
-            raise ValueError(f"decide is {self.decide!r}; give 'em' or 'agglomeration'")
-        self._check_number("max_initial", 1, whole=True)
         if self.network is None:
             raise ValueError("network is None; give the network whose hidden variables are to be sized")
         self._graph()
@@ -208,7 +190,7 @@ stopped_
         return self._options().em_prior
 
     def _options(self) -> SizingOptions:
-        return SizingOptions(self.scoring_method, float(self.prior), self.decide, int(self.max_initial))
+        return SizingOptions(self.scoring_method, float(self.prior), self.decide, int(self._tuning.max_initial))
 
     # -- learning -------------------------------------------------------------------------------------------------
 
@@ -270,9 +252,9 @@ stopped_
         trace, around, kinds = self._merges[name]
         now = np.arange(trace.n_first)
         rows = []
-        for number, (kept, gone) in enumerate(trace.merges):
+        for at, (kept, gone) in enumerate(trace.merges):
             rows.append((now[kept], now[gone]))
-            now[kept] = trace.n_first + number
+            now[kept] = trace.n_first + at
         frame = pd.DataFrame(np.array(rows, dtype=np.int64).reshape(-1, 2), columns=["left", "right"])
         frame["gain"], frame["score"], frame["n_states"] = trace.gains, trace.scores[1:], trace.n_states[1:]
         frame.attrs["hidden"], frame.attrs["blanket"] = name, self._in_words(around, kinds)

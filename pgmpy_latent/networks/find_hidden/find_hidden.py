@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from pgmpy_latent import presets
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.base import StructureLearner
@@ -23,6 +25,7 @@ from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_o
 from pgmpy_latent.networks.structural.structural_em import first_fit, known_codes, known_states
 from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
+from pgmpy_latent.runtime.settings import number, one_of
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Share of the rows that are held out, if networks are compared by them.
@@ -55,36 +58,15 @@ class FindHidden(NetworkLearner):
         table entry, or the BIC.
     max_latents : int, optional
         Most hidden variables.
-    min_children : int
-        Smallest semi-clique, at least 3.
-    max_candidates : int
-        Most proposals in a round, the largest semi-cliques first.
     max_parents : int
         Most parents of a node.
-    max_initial : int
-        Most distinct assignments of a Markov blanket that agglomeration begins with.
     prior : float, optional
         Dirichlet pseudo-count of every table entry. None is 0.5 with ``"bde"``, and maximum likelihood with ``"bic"``,
         under which new rows may be impossible.
-    n_init : int
-        Random starts, where there is nothing to begin with.
-    tol, search_tol : float
-        EM ends when so much log-likelihood is left to gain: at the end, and on the way.
-    max_iter, search_iter : int
-        Most iterations of EM: at the end, and on the way.
-    unseen : {"missing", "error"}
-        What becomes of categories in new rows that the model does not know.
-    n_jobs : int, optional
-        Threads that share random starts; -1 for all cores, None for one.
-    random_state : int, optional
-        Same seed, same answer, whatever ``n_jobs`` is.
-    time_limit : float, optional
-        Seconds, after which the best model so far is returned, with a warning.
-    checkpoint : path-like, optional
-        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
-        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
-    show_progress : bool
-        Whether searches of more than two seconds show a bar.
+    {shared}
+    tuning : FindHiddenTuning, optional
+        What is proposed and kept, and when EM ends; ``presets.ELIDAN_FRIEDMAN_2001`` follows the paper. None stands for
+        ``presets.FIND_HIDDEN``.
 
     Attributes
     ----------
@@ -104,7 +86,8 @@ class FindHidden(NetworkLearner):
     Structural EM is constrained while proposals are compared: only the parents of the new hidden variable and of the
     members of the semi-clique may change; any node may become one of them. Around the best proposal all edges may
     change. Hidden variables are sized with a pseudo-count of 1 if ``scoring_method="bic"``. A hidden variable is kept
-    if the score rises by at least 3, so that the network with it, or the held-out rows, are twenty times as likely.
+    if the score rises by at least 3 (``min_gain`` of the tuning), so that the network with it, or the held-out rows,
+    are twenty times as likely.
 
     References
     ----------
@@ -123,6 +106,14 @@ class FindHidden(NetworkLearner):
     ({'H': 3}, [('H', 'a'), ('H', 'b'), ('H', 'd'), ('H', 'e'), ('c', 'H')])
     """
 
+    _constraints: ClassVar[dict] = {
+        "criterion": one_of("cheeseman_stutz", "held_out"),
+        "n_states": number(2, whole=True, optional=True),
+        "max_latents": number(0, whole=True, optional=True),
+        "max_parents": number(1, whole=True),
+    }
+    _default_tuning = presets.FIND_HIDDEN
+
     def __init__(
         self,
         base=None,
@@ -131,44 +122,32 @@ class FindHidden(NetworkLearner):
         n_states: int | None = None,
         scoring_method: str = "bde",
         max_latents: int | None = None,
-        min_children: int = 3,
-        max_candidates: int = 20,
         max_parents: int = 5,
-        max_initial: int = 2_000,
         prior: float | None = None,
-        n_init: int = 8,
-        tol: float = 1e-3,
-        search_tol: float = 0.1,
-        max_iter: int = 10_000,
-        search_iter: int = 300,
-        unseen: str = "missing",
+        tol: float | None = None,
+        max_iter: int | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
         time_limit: float | None = None,
         checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
+        tuning: presets.FindHiddenTuning | None = None,
     ):
         self.base = base
         self.criterion = criterion
         self.n_states = n_states
         self.scoring_method = scoring_method
         self.max_latents = max_latents
-        self.min_children = min_children
-        self.max_candidates = max_candidates
         self.max_parents = max_parents
-        self.max_initial = max_initial
         self.prior = prior
-        self.n_init = n_init
         self.tol = tol
-        self.search_tol = search_tol
         self.max_iter = max_iter
-        self.search_iter = search_iter
-        self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.show_progress = show_progress
+        self.tuning = tuning
         super().__init__()
 
     def _check_settings(self) -> None:
@@ -179,13 +158,6 @@ class FindHidden(NetworkLearner):
                 "criterion='held_out' needs a prior, as rows may be impossible without one; give prior=0.5, or "
                 "scoring_method='bde'"
             )
-        if self.criterion not in ("cheeseman_stutz", "held_out"):
-            raise ValueError(f"criterion is {self.criterion!r}; give 'cheeseman_stutz' or 'held_out'")
-        for name, least in (("max_candidates", 1), ("max_parents", 1), ("max_initial", 1), ("n_init", 1)):
-            self._check_number(name, least, whole=True)
-        self._check_number("min_children", 3, whole=True)
-        for name, least in (("n_states", 2), ("max_latents", 0)):
-            self._check_number(name, least, none=True, whole=True)
         if self.base is not None and not self._base_learns:
             graph_of(self.base, "base")
 
@@ -267,24 +239,26 @@ class FindHidden(NetworkLearner):
         return Fitter(data, search, self.scoring_method)
 
     def _options(self) -> Options:
+        tuning = self._tuning
         return Options(
-            self.n_states,
-            np.inf if self.max_latents is None else int(self.max_latents),
-            int(self.max_candidates),
-            int(self.min_children),
-            int(self.max_parents),
-            int(self.n_init),
-            SizingOptions(prior=self._pseudo_count or 1.0, max_initial=int(self.max_initial), fewest=2),
+            n_states=self.n_states,
+            max_latents=np.inf if self.max_latents is None else int(self.max_latents),
+            max_candidates=tuning.max_candidates,
+            min_children=int(tuning.min_children),
+            max_parents=int(self.max_parents),
+            n_starts=int(tuning.n_starts),
+            min_gain=float(tuning.min_gain),
+            sizing=SizingOptions(prior=self._pseudo_count or 1.0, max_initial=int(tuning.max_initial), fewest=2),
         )
 
     def _first_network(self, fitter: Fitter) -> tuple[LatentNetwork, float]:
         """Return the network to begin with, fitted, and its log-likelihood."""
         data = fitter.data
         if self.base is None:
-            return first_fit(fitter, Graph({}, ()), {}, int(self.n_init))
+            return first_fit(fitter, Graph({}, ()), {}, int(self._tuning.n_starts))
         graph = graph_of(self._learned_base(data, fitter.search) if self._base_learns else self.base, "base")
         check_columns(graph, data.columns, "base")
-        return first_fit(fitter, graph, latent_cards(graph, None), int(self.n_init))
+        return first_fit(fitter, graph, latent_cards(graph, None), int(self._tuning.n_starts))
 
     def _learned_base(self, data: CategoricalData, search: Search):
         if isinstance(self.base, StructureLearner):

@@ -27,8 +27,6 @@ from pgmpy_latent.runtime.clock import STOP_SIGNALS
 MERGES = 3
 #: Smallest rise of the score that counts as one.
 RISE = 0.1
-#: By how much the score must rise for a hidden variable to be kept: the network with it must be twenty times as likely.
-EVIDENCE = 3.0
 #: How often it may happen that hidden variables are left out again and further ones proposed.
 ROUNDS = 5
 #: Columns of ``candidates_`` and their types.
@@ -46,10 +44,11 @@ class Options:
 
     n_states: int | None = None
     max_latents: float = np.inf
-    max_candidates: int = 20
+    max_candidates: int | None = 20
     min_children: int = 3
     max_parents: int = 5
-    n_init: int = 8
+    n_starts: int = 8
+    min_gain: float = 3.0
     sizing: SizingOptions = field(default_factory=SizingOptions)
 
 
@@ -149,7 +148,7 @@ class ProposalPolicy:
                 return Step(replace(state, memory={**state.memory, "round": tried}))
             self._tune(state)
         except STOP_SIGNALS as stop:
-            if self.best is None or self.best.score <= state.score + EVIDENCE:
+            if self.best is None or self.best.score <= state.score + self.options.min_gain:
                 raise
             self.search.note_interrupt(stop)  # what was found so far is kept
         best = self.best
@@ -158,7 +157,7 @@ class ProposalPolicy:
         name = next(name for name in best.tree.latent_names if name not in state.tree.latent_names)
         record = max((one for one in self.candidates if one["hidden"] == name), key=lambda one: one["score"])
         record |= self._figures(best, state, name)
-        if best.score <= state.score + EVIDENCE:
+        if best.score <= state.score + self.options.min_gain:
             return self._finished(state)
         record["kept"] = True
         children = [child for parent, child in best.tree.edges if parent == name]
@@ -193,7 +192,7 @@ class ProposalPolicy:
         if rounds < ROUNDS:
             for hidden in self._own_hidden(state.tree):
                 rival = self._without(state, hidden)
-                if rival.score > state.score - EVIDENCE:
+                if rival.score > state.score - self.options.min_gain:
                     for record in self.candidates:
                         record["kept"] &= record["hidden"] != hidden
                     if not self._own_hidden(rival.tree):
@@ -265,7 +264,7 @@ class ProposalPolicy:
         key = (step, len(self.candidates))
         if self.options.n_states is not None:
             cards = {**known, hidden: self.options.n_states}
-            yield self.fitter.from_scratch(names, parents, cards, self.options.n_init, key)
+            yield self.fitter.from_scratch(names, parents, cards, self.options.n_starts, key)
             return
         work = Sizing(data, self.search, names, parents, [hidden], network, self.options.sizing)
         try:
@@ -274,7 +273,7 @@ class ProposalPolicy:
             yield self._sized_from_scratch(names, parents, known, hidden, key)
             return
         yield self.fitter.from_tables(found)
-        yield self.fitter.from_scratch(names, parents, {**known, hidden: 2}, self.options.n_init, key)
+        yield self.fitter.from_scratch(names, parents, {**known, hidden: 2}, self.options.n_starts, key)
 
     def _sized_from_scratch(
         self, names: Sequence, parents: Sequence, known: dict, hidden: Hashable, key: tuple[int, ...]
@@ -283,7 +282,7 @@ class ProposalPolicy:
         best, highest = None, -np.inf
         for n_states in count(2):
             cards = {**known, hidden: n_states}
-            found = self.fitter.from_scratch(names, parents, cards, self.options.n_init, (*key, n_states))
+            found = self.fitter.from_scratch(names, parents, cards, self.options.n_starts, (*key, n_states))
             score = self.fitter.score(*found)
             if score <= highest:
                 return best

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
+from pgmpy_latent import presets
 from pgmpy_latent.learners.resumed import check_again
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.fitter import Fitter, NetworkLearner
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards, nodes_in_order
 from pgmpy_latent.networks.structural.policy import StructuralPolicy
+from pgmpy_latent.runtime.settings import number
 from pgmpy_latent.tables.encode import CategoricalData
 
 
@@ -29,7 +32,7 @@ class StructuralEM(NetworkLearner):
     start : pgmpy network or DAG, LatentTree, LatentNetwork or fitted learner, optional
         Where to begin; its ``latents`` are the hidden variables. By default there is nothing hidden and no edge. If it
         has tables, EM begins with them.
-    latent_card : dict or int, optional
+    n_states : dict or int, optional
         Hidden variable -> number of states; otherwise as the tables of ``start`` say, or 2.
     scoring_method : {"bic", "bde"}
         What is maximised: the BIC, or the marginal likelihood with a pseudo-count for every table entry; the latter by
@@ -38,25 +41,9 @@ class StructuralEM(NetworkLearner):
         Most parents of a node.
     prior : float, optional
         Dirichlet pseudo-count of every table entry. None is maximum likelihood with ``"bic"``, and 0.5 with ``"bde"``.
-    n_init : int
-        Random starts of the first fit, if ``start`` has no tables.
-    tol, search_tol : float
-        EM ends when so much log-likelihood is left to gain: at the end, and on the way.
-    max_iter, search_iter : int
-        Most iterations of EM: at the end, and on the way.
-    unseen : {"missing", "error"}
-        What becomes of categories in new rows that the model does not know.
-    n_jobs : int, optional
-        Threads that share the starts; -1 for all cores, None for one.
-    random_state : int, optional
-        Same seed, same answer, whatever ``n_jobs`` is.
-    time_limit : float, optional
-        Seconds, after which the best model so far is returned, with a warning.
-    checkpoint : path-like, optional
-        File that the search is kept in. A search that was killed goes on from it, and ends in the same model as one
-        that never stopped; a finished one returns its model. A file of other data or other settings is refused.
-    show_progress : bool
-        Whether searches of more than two seconds show a bar.
+    {shared}
+    tuning : StructuralEMTuning, optional
+        When EM ends. None stands for ``presets.STRUCTURAL_EM``.
 
     Attributes
     ----------
@@ -81,53 +68,51 @@ class StructuralEM(NetworkLearner):
     [('x', 'y')]
     """
 
+    _constraints: ClassVar[dict] = {"max_parents": number(1, whole=True)}
+    _default_tuning = presets.STRUCTURAL_EM
+    _renamed: ClassVar[dict] = {"latent_card": "n_states"}
+
     def __init__(
         self,
         start=None,
         *,
-        latent_card: dict | int | None = None,
+        n_states: dict | int | None = None,
         scoring_method: str = "bic",
         max_parents: int = 5,
         prior: float | None = None,
-        n_init: int = 16,
-        tol: float = 1e-3,
-        search_tol: float = 0.1,
-        max_iter: int = 10_000,
-        search_iter: int = 300,
-        unseen: str = "missing",
+        n_starts: int | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
         time_limit: float | None = None,
         checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
+        tuning: presets.StructuralEMTuning | None = None,
     ):
         self.start = start
-        self.latent_card = latent_card
+        self.n_states = n_states
         self.scoring_method = scoring_method
         self.max_parents = max_parents
         self.prior = prior
-        self.n_init = n_init
+        self.n_starts = n_starts
         self.tol = tol
-        self.search_tol = search_tol
         self.max_iter = max_iter
-        self.search_iter = search_iter
-        self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.show_progress = show_progress
+        self.tuning = tuning
         super().__init__()
 
     def _check_settings(self) -> None:
         super()._check_settings()
         self._check_scoring()
-        for name in ("max_parents", "n_init"):
-            self._check_number(name, 1, whole=True)
         if self.start is not None:
-            latent_cards(graph_of(self.start, "start"), self.latent_card)
-        elif self.latent_card is not None:
-            raise ValueError("latent_card needs a start whose latents are the hidden variables")
+            latent_cards(graph_of(self.start, "start"), self.n_states)
+        elif self.n_states is not None:
+            raise ValueError("n_states needs a start whose latents are the hidden variables")
 
     def _known_states(self) -> dict | None:
         return known_states(self.start)
@@ -141,10 +126,10 @@ class StructuralEM(NetworkLearner):
             check_columns(graph, data.columns, "start")
         search = self._search(data)
         fitter = Fitter(data, search, self.scoring_method)
-        cards = latent_cards(graph, self.latent_card)
-        policy = StructuralPolicy(fitter, int(self.max_parents))
+        cards = latent_cards(graph, self.n_states)
+        policy, n_starts = StructuralPolicy(fitter, int(self.max_parents)), int(self._tuning.n_starts)
         outcome = search.run(
-            lambda: fitter.state(*first_fit(fitter, graph, cards, int(self.n_init)), 0),
+            lambda: fitter.state(*first_fit(fitter, graph, cards, n_starts), 0),
             policy.advance,
             lambda state: check_again(state, data, fitter.score),
             policy.finish,

@@ -17,11 +17,12 @@ from tests.support.samples import (
     latent_class,
     press_ctrl_c,
     thesis_table,
+    tuned,
     two_classes_of_columns,
 )
 
 QUIET = {"random_state": 0, "show_progress": False}
-QUICK = {**QUIET, "n_init": 6}
+QUICK = {**QUIET, "n_starts": 6}
 
 
 @pytest.fixture(scope="module")
@@ -49,29 +50,29 @@ def assert_consistent(learner, table, **weights):
 @pytest.mark.parametrize(("n_states", "cards"), [(2, [2] * 5), (3, [2, 3] * 3), (4, [3] * 6)])
 def test_the_true_number_of_states_is_found(n_states, cards):
     table = sample(latent_class(n_states, cards), 2000, random_state=1)
-    learner = RandomStarts(**QUIET, n_init=16).fit(table)
+    learner = RandomStarts(**QUIET, n_starts=16).fit(table)
     assert learner.tree_.cards[0] == n_states
     assert_consistent(learner, table)
-    assert learner.bic_ == pytest.approx(SplitMerge(**QUIET, adjust=False).fit(table).bic_, abs=0.1)
+    assert learner.bic_ == pytest.approx(tuned(SplitMerge, **QUIET, adjust=False).fit(table).bic_, abs=0.1)
     assert set(learner.history_["operator"]) <= {"start", "increase", "decrease", "new starts", "fit"}
 
 
 def test_independent_columns_need_no_hidden_variable():
     rng = np.random.default_rng(0)
     table = rng.integers(0, 2, size=(300, 4))
-    learner = RandomStarts(**QUICK).fit(table)
+    learner = tuned(RandomStarts, **QUICK).fit(table)
     assert learner.latents_ == []
     assert learner.not_needed_ == ["H"]
     assert_consistent(learner, table)
     # a number that was asked for stays, useful or not
-    assert RandomStarts(n_states=1, **QUICK).fit(table).not_needed_ == ["H"]
-    assert RandomStarts(n_states=1, **QUICK).fit(table).latents_ == ["H"]
+    assert tuned(RandomStarts, n_states=1, **QUICK).fit(table).not_needed_ == ["H"]
+    assert tuned(RandomStarts, n_states=1, **QUICK).fit(table).latents_ == ["H"]
 
 
 def test_a_skeleton_is_filled(two_levels):
-    learner = RandomStarts(two_classes_of_columns(), **QUICK).fit(two_levels)
+    learner = tuned(RandomStarts, two_classes_of_columns(), **QUICK).fit(two_levels)
     assert set(learner.latents_) == {"A", "B"}
-    best = SplitMerge(two_classes_of_columns(), **QUIET, adjust=False).fit(two_levels)
+    best = tuned(SplitMerge, two_classes_of_columns(), **QUIET, adjust=False).fit(two_levels)
     assert learner.bic_ == pytest.approx(best.bic_, abs=0.1)
     assert_consistent(learner, two_levels)
     assert set(learner.history_["target"].dropna()) == {"A", "B"}
@@ -80,7 +81,7 @@ def test_a_skeleton_is_filled(two_levels):
 def test_seven_variables_with_the_true_skeleton():
     tree = datasets.hlc_model(7, random_state=0)
     table = sample(tree, 2000, random_state=0)
-    learner = RandomStarts(tree, **QUICK, adjust=False).fit(table)
+    learner = tuned(RandomStarts, tree, **QUICK, adjust=False).fit(table)
     assert learner.latents_ == ["H1", "H2", "H3"]
     assert learner.bic_ >= scores.bic(tree, table)
     assert_consistent(learner, table)
@@ -88,15 +89,15 @@ def test_seven_variables_with_the_true_skeleton():
 
 @pytest.mark.parametrize("options", [{"shrink": False, "adjust": False}, {"starts": "random"}, {"narrowing": 4.0}])
 def test_other_ways_to_search(three_classes, options):
-    learner = RandomStarts(**QUIET, n_init=12, **options).fit(three_classes)
+    learner = tuned(RandomStarts, **QUIET, n_starts=12, **options).fit(three_classes)
     assert learner.tree_.cards[0] == 3
     assert_consistent(learner, three_classes)
 
 
 def test_standard(three_classes):
     """One start for each number, one state more as long as there is time (the thesis' Standard)."""
-    learner = RandomStarts(
-        **QUIET, n_init=1, shrink=False, adjust=False, patience=None, time_limit=0.5, starts="random"
+    learner = tuned(
+        RandomStarts, **QUIET, n_starts=1, shrink=False, adjust=False, patience=None, time_limit=0.5, starts="random"
     )
     with pytest.warns(ConvergenceWarning, match="the time limit"):
         learner.fit(three_classes)
@@ -108,7 +109,7 @@ def test_standard(three_classes):
 
 @pytest.mark.parametrize("max_states", [1, 2])
 def test_no_more_states_than_allowed(three_classes, max_states):
-    learner = RandomStarts(**QUICK, max_states=max_states, regular=False).fit(three_classes)
+    learner = tuned(RandomStarts, **QUICK, max_states=max_states, regular=False).fit(three_classes)
     assert learner.tree_.cards[0] == max_states
 
 
@@ -116,13 +117,13 @@ def test_no_more_states_than_allowed(three_classes, max_states):
 
 
 def test_a_number_for_all_or_by_name(two_levels):
-    learner = RandomStarts(two_classes_of_columns(), n_states=3, **QUICK).fit(two_levels)
+    learner = tuned(RandomStarts, two_classes_of_columns(), n_states=3, **QUICK).fit(two_levels)
     assert learner.tree_.cards[learner.tree_.latent].tolist() == [3, 3]
     assert_consistent(learner, two_levels)
-    learner = RandomStarts(two_classes_of_columns(), n_states={"B": 3, "A": 1}, **QUICK).fit(two_levels)
+    learner = tuned(RandomStarts, two_classes_of_columns(), n_states={"B": 3, "A": 1}, **QUICK).fit(two_levels)
     assert [learner.tree_.table(name).shape[1] for name in "AB"] == [1, 3]
     assert learner.not_needed_ == ["A"]
-    learner = RandomStarts(two_classes_of_columns(), n_states={"B": 3}, **QUICK).fit(two_levels)
+    learner = tuned(RandomStarts, two_classes_of_columns(), n_states={"B": 3}, **QUICK).fit(two_levels)
     assert [learner.tree_.table(name).shape[1] for name in "AB"] == [2, 3]
 
 
@@ -135,15 +136,15 @@ def test_every_round_doubles_the_starts(monkeypatch, three_classes):
         return fit(self, engine, starts, **options)
 
     monkeypatch.setattr(Search, "fit", watched)
-    learner = RandomStarts(n_states=4, n_init=2, n_rounds=4, **QUIET).fit(three_classes)
+    learner = tuned(RandomStarts, n_states=4, n_starts=2, n_rounds=4, **QUIET).fit(three_classes)
     assert sizes == [2, 4, 8, 16, 1]  # and the best to its end
     assert_consistent(learner, three_classes)
-    one = RandomStarts(n_states=4, n_init=2, n_rounds=1, **QUIET).fit(three_classes)
+    one = tuned(RandomStarts, n_states=4, n_starts=2, n_rounds=1, **QUIET).fit(three_classes)
     assert learner.log_likelihood_ >= one.log_likelihood_ - 1e-9
 
 
 def test_rounds_until_the_time_is_up(three_classes):
-    learner = RandomStarts(n_states=3, n_init=2, n_rounds=None, time_limit=0.5, **QUIET)
+    learner = tuned(RandomStarts, n_states=3, n_starts=2, n_rounds=None, time_limit=0.5, **QUIET)
     with pytest.warns(ConvergenceWarning, match="the time limit"):
         learner.fit(three_classes)
     assert learner.stopped_ == "time_limit"
@@ -154,34 +155,34 @@ def test_rounds_until_the_time_is_up(three_classes):
 def test_more_states_than_can_be_told_apart(three_classes):
     table = three_classes[["x0", "x2", "x4"]]  # three binary columns
     with pytest.warns(RegularityWarning, match=r"5 states of 'H' are more than the 4 .* Ask for at most 4\.") as caught:
-        learner = RandomStarts(n_states=5, **QUICK).fit(table)
+        learner = tuned(RandomStarts, n_states=5, **QUICK).fit(table)
     assert len(caught) == 1
     assert caught[0].filename == __file__  # the line of the user
     assert learner.tree_.cards[0] == 5
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        RandomStarts(n_states=4, **QUICK).fit(table)
+        tuned(RandomStarts, n_states=4, **QUICK).fit(table)
 
 
 def test_the_bound_knows_the_other_hidden_variables(two_levels):
     graph = nx.Graph([("A", "a1"), ("A", "B"), ("B", "b1"), ("B", "b2")])
     table = two_levels[["a1", "b1", "b2"]]
     with pytest.warns(RegularityWarning, match="3 states of 'A' are more than the 2"):
-        RandomStarts(graph, n_states={"A": 3, "B": 2}, **QUICK).fit(table)
+        tuned(RandomStarts, graph, n_states={"A": 3, "B": 2}, **QUICK).fit(table)
 
 
 def test_the_answer_depends_on_the_seed_alone(three_classes):
     for options in ({"n_states": 3}, {"adjust": False}):
-        one = RandomStarts(**QUICK, **options).fit(three_classes)
-        assert_same_tree(RandomStarts(**QUICK, **options, n_jobs=2).fit(three_classes).tree_, one.tree_)
-        assert_same_tree(RandomStarts(**QUICK, **options).fit(encode(three_classes)).tree_, one.tree_)
+        one = tuned(RandomStarts, **QUICK, **options).fit(three_classes)
+        assert_same_tree(tuned(RandomStarts, **QUICK, **options, n_jobs=2).fit(three_classes).tree_, one.tree_)
+        assert_same_tree(tuned(RandomStarts, **QUICK, **options).fit(encode(three_classes)).tree_, one.tree_)
 
 
 def test_weights_are_repetitions(three_classes):
     table = three_classes.head(120)
     weights = np.random.default_rng(0).integers(0, 4, size=120)
-    weighted = RandomStarts(**QUICK).fit(table, sample_weight=weights)
-    repeated = RandomStarts(**QUICK).fit(table.loc[table.index.repeat(weights)])
+    weighted = tuned(RandomStarts, **QUICK).fit(table, sample_weight=weights)
+    repeated = tuned(RandomStarts, **QUICK).fit(table.loc[table.index.repeat(weights)])
     assert weighted.bic_ == pytest.approx(repeated.bic_, rel=1e-9)
     assert weighted.tree_.cards.tolist() == repeated.tree_.cards.tolist()
     assert_consistent(weighted, table, sample_weight=weights)
@@ -189,16 +190,16 @@ def test_weights_are_repetitions(three_classes):
 
 def test_missing_values_priors_and_other_scores(three_classes):
     table = three_classes.mask(np.random.default_rng(0).random(three_classes.shape) < 0.2)
-    learner = RandomStarts(**QUICK, prior=1, scoring_method="cs").fit(table)
+    learner = tuned(RandomStarts, **QUICK, prior=1, scoring_method="cs").fit(table)
     assert min(own.min() for own in learner.tree_.tables) > 0
     assert learner.score_ == pytest.approx(scores.cheeseman_stutz(learner.tree_, table), abs=1e-7)
-    learner = RandomStarts(**QUICK, scoring_method=scores.aic).fit(table)
+    learner = tuned(RandomStarts, **QUICK, scoring_method=scores.aic).fit(table)
     assert learner.score_ == pytest.approx(scores.aic(learner.tree_, table), abs=1e-7)
 
 
 @pytest.mark.parametrize("name", ["voting", "wisconsin"])
 def test_what_the_thesis_found(data_folder, name):
-    learner = RandomStarts(**QUIET, n_init=32).fit(thesis_table(data_folder, name))
+    learner = RandomStarts(**QUIET, n_starts=32).fit(thesis_table(data_folder, name))
     assert learner.bic_ >= THESIS_TABLES[name][-1] - 0.2
 
 
@@ -209,7 +210,7 @@ def test_what_the_thesis_found(data_folder, name):
 @pytest.mark.parametrize("time_limit", [1e-9, 0.05])
 def test_a_time_limit_ends_the_search(options, time_limit):
     table = sample(latent_class(8, [4] * 12, concentration=1.0), 3000, random_state=0)
-    learner = RandomStarts(**QUIET, time_limit=time_limit, **options)
+    learner = tuned(RandomStarts, **QUIET, time_limit=time_limit, **options)
     with pytest.warns(ConvergenceWarning, match="the time limit"):
         learner.fit(table)
     assert learner.stopped_ == "time_limit"
@@ -221,7 +222,7 @@ def test_a_time_limit_ends_the_search(options, time_limit):
 @pytest.mark.parametrize("moment", [1, 5, 60])
 def test_ctrl_c_leaves_the_best_so_far(monkeypatch, three_classes, options, moment):
     press_ctrl_c(monkeypatch, moment)
-    learner = RandomStarts(**QUICK, **options)
+    learner = tuned(RandomStarts, **QUICK, **options)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C stopped the search"):
         learner.fit(three_classes)
     assert learner.stopped_ == "interrupted"
@@ -238,7 +239,7 @@ def test_the_time_limit_holds_while_starts_are_drawn(monkeypatch, three_classes)
         tick(self)
 
     monkeypatch.setattr(Search, "tick", watched)
-    RandomStarts(n_states=2, n_init=4, n_rounds=3, **QUIET).fit(three_classes)
+    tuned(RandomStarts, n_states=2, n_starts=4, n_rounds=3, **QUIET).fit(three_classes)
     assert moments.count(0) >= 8 + 16  # at least once for each start after the first round
 
 
@@ -248,7 +249,7 @@ def test_the_time_limit_holds_while_starts_are_drawn(monkeypatch, three_classes)
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"n_init": 0}, ValueError, "n_init is 0; give a whole number of at least 1"),
+        ({"n_starts": 0}, ValueError, "n_starts is 0; give a whole number of at least 1"),
         ({"n_states": 2, "n_rounds": 0}, ValueError, "n_rounds is 0; give a whole number of at least 1, or None"),
         (
             {"n_states": 2, "n_rounds": None},
@@ -258,8 +259,8 @@ def test_the_time_limit_holds_while_starts_are_drawn(monkeypatch, three_classes)
         ({"patience": None}, ValueError, "patience=None goes on until the time is up; give a time_limit as well"),
         ({"patience": 0}, ValueError, "patience is 0; give a whole number of at least 1, or None"),
         ({"starts": "k-means"}, ValueError, "starts is 'k-means'; give 'memberships' or 'random'"),
-        ({"scoring_method": None}, ValueError, "scoring_method is None; give 'bic'"),
-        ({"narrowing": 1}, ValueError, "narrowing is 1, which keeps all starts for ever"),
+        ({"scoring_method": "x"}, ValueError, "scoring_method is 'x'; give 'bic'"),
+        ({"narrowing": 1}, ValueError, "narrowing is 1; give a number above 1, or None"),
         ({"time_limit": 0}, ValueError, "time_limit is 0 seconds"),
         ({"n_states": {"K": 2}}, StateNameError, r"n_states names \['K'\]; the hidden variables are \['H'\]"),
         ({"n_states": 0}, StateNameError, "n_states of 'H' is 0; give a whole number of at least 1"),
@@ -269,11 +270,11 @@ def test_the_time_limit_holds_while_starts_are_drawn(monkeypatch, three_classes)
 )
 def test_settings_that_cannot_be_meant(three_classes, settings, error, message):
     with pytest.raises(error, match=message):
-        RandomStarts(**{**QUICK, **settings}).fit(three_classes)
+        tuned(RandomStarts, **{**QUICK, **settings}).fit(three_classes)
 
 
 def test_without_narrowing_all_starts_run_to_their_end(three_classes):
-    learner = RandomStarts(n_states=3, **QUICK, narrowing=None).fit(three_classes)
+    learner = tuned(RandomStarts, n_states=3, **QUICK, narrowing=None).fit(three_classes)
     assert_consistent(learner, three_classes)
 
 

@@ -14,6 +14,7 @@ from pgmpy_latent import (
     datasets,
     encode,
     log_likelihood,
+    presets,
     sample,
     scores,
     to_pgmpy,
@@ -31,6 +32,7 @@ from tests.support.samples import (
     leafy_tree,
     press_ctrl_c,
     same_by_name,
+    tuned,
 )
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -92,7 +94,7 @@ def three_classes():
 
 @every_evaluation
 def test_a_tree_of_two_levels_is_found(two_levels, evaluation):
-    learner = EAST(evaluation=evaluation, **QUIET).fit(two_levels)
+    learner = tuned(EAST, evaluation=evaluation, **QUIET).fit(two_levels)
     assert_consistent(learner, two_levels)
     assert learner.stopped_ is None
     if evaluation != "dc":
@@ -106,14 +108,14 @@ def test_the_score_never_falls(evaluation, seed):
     rng = np.random.default_rng(seed)
     table = sample(leafy_tree(seed, n_columns=6, card=2 + seed % 2, alone=seed % 2), 300, random_state=seed)
     table = table.mask(rng.random(table.shape) < 0.1 * (seed % 3))
-    learner = EAST(evaluation=evaluation, **SOME).fit(table)
+    learner = tuned(EAST, evaluation=evaluation, **SOME).fit(table)
     assert_consistent(learner, table)
 
 
 @every_evaluation
 def test_with_plenty_of_data_the_truth_is_not_left(evaluation):
     table = sample(TRUTH, 20_000, random_state=0)
-    learner = EAST(start=TRUTH, evaluation=evaluation, **QUIET).fit(table)
+    learner = tuned(EAST, start=TRUTH, evaluation=evaluation, **QUIET).fit(table)
     assert learner.history_["operator"].tolist() == ["start", "fit"]
     assert splits(learner.tree_) == splits(TRUTH)
 
@@ -121,7 +123,7 @@ def test_with_plenty_of_data_the_truth_is_not_left(evaluation):
 @every_evaluation
 def test_independent_columns_need_no_hidden_variable(evaluation):
     table = pd.DataFrame(np.random.default_rng(0).integers(0, 3, size=(500, 6)), columns=list("abcdef"))
-    learner = EAST(evaluation=evaluation, **QUIET).fit(table)
+    learner = tuned(EAST, evaluation=evaluation, **QUIET).fit(table)
     assert learner.latents_ == learner.not_needed_ == []
     assert components(learner.tree_) == {frozenset(name) for name in table}
     assert learner.bic_ == pytest.approx(Baseline("independence").fit(table).bic_, rel=1e-9)
@@ -130,7 +132,7 @@ def test_independent_columns_need_no_hidden_variable(evaluation):
 @every_evaluation
 def test_one_hidden_variable_has_as_many_states_as_there_are_classes(three_classes, evaluation):
     for table, n_states in ((three_classes, 3), (datasets.coins("three_coins", random_state=0), 8)):
-        learner = EAST(evaluation=evaluation, **QUICK).fit(table)
+        learner = tuned(EAST, evaluation=evaluation, **QUICK).fit(table)
         assert learner.n_states_ == {"H1": n_states}
         assert components(learner.tree_) == {frozenset(table)}
         assert_consistent(learner, table)
@@ -139,7 +141,7 @@ def test_one_hidden_variable_has_as_many_states_as_there_are_classes(three_class
 @every_evaluation
 def test_a_column_of_noise_stays_alone(three_classes, evaluation):
     table = three_classes.assign(noise=np.random.default_rng(1).integers(0, 3, 1000))
-    learner = EAST(evaluation=evaluation, **QUIET).fit(table)
+    learner = tuned(EAST, evaluation=evaluation, **QUIET).fit(table)
     assert learner.n_states_ == {"H1": 3}
     assert components(learner.tree_) == {frozenset(three_classes), frozenset(["noise"])}
 
@@ -147,7 +149,7 @@ def test_a_column_of_noise_stays_alone(three_classes, evaluation):
 @every_evaluation
 def test_independent_groups_of_columns_are_trees_of_their_own(three_classes, evaluation):
     others = sample(latent_class(2, [2, 2, 2, 3], seed=3), 1000, random_state=1).add_prefix("y")
-    learner = EAST(evaluation=evaluation, **QUICK).fit(pd.concat([three_classes, others], axis=1))
+    learner = tuned(EAST, evaluation=evaluation, **QUICK).fit(pd.concat([three_classes, others], axis=1))
     assert components(learner.tree_) == {frozenset(three_classes), frozenset(others)}
     assert learner.n_states_ == {"H1": 3, "H2": 2}
 
@@ -156,7 +158,7 @@ def test_it_is_no_worse_than_a_latent_class_model():
     pytest.importorskip("statsmodels")
     table = datasets.load_anes96()
     one = Baseline("latent_class", **QUIET).fit(table)
-    assert EAST(**QUICK).fit(table).bic_ >= one.bic_ - 1
+    assert tuned(EAST, **QUICK).fit(table).bic_ >= one.bic_ - 1
 
 
 def test_every_step_is_one_of_its_phase(monkeypatch, two_levels):
@@ -168,7 +170,7 @@ def test_every_step_is_one_of_its_phase(monkeypatch, two_levels):
         return step
 
     monkeypatch.setattr(EastPolicy, "advance", noted)
-    learner = EAST(start=BinG(), **SOME).fit(two_levels.head(1000))
+    learner = tuned(EAST, start=BinG(), **SOME).fit(two_levels.head(1000))
     allowed = {
         "expand": {"introduce node", "introduce state", "relocate node"},  # a new node takes over neighbours
         "adjust": {"relocate node"},
@@ -183,7 +185,7 @@ def test_every_step_is_one_of_its_phase(monkeypatch, two_levels):
 
 
 def test_the_final_fit_is_as_exact_as_asked_for(pairs):
-    learner = EAST(tol=1e-6, **QUICK).fit(pairs)
+    learner = tuned(EAST, tol=1e-6, **QUICK).fit(pairs)
     assert learner.history_["operator"].iloc[-1] == "fit"
     longer = TreeEM(init_cpds={cpd.variable: cpd for cpd in learner.model_.cpds}, atol=1e-8, show_progress=False)
     longer.fit(learner.model_, pairs)
@@ -219,7 +221,7 @@ def test_constraints_hold_at_every_step(monkeypatch, pairs, evaluation, constrai
         return fitted(self, tree, *args, **options)
 
     monkeypatch.setattr(EastPolicy, "fitted", noted)
-    learner = EAST(evaluation=evaluation, **SOME, **constraints).fit(pairs.head(200))
+    learner = tuned(EAST, evaluation=evaluation, **SOME, **constraints).fit(pairs.head(200))
     assert len(seen) > 1
     for tree in (*seen, learner.tree_):
         assert tree.latent.sum() <= constraints.get("max_latents", np.inf)
@@ -244,7 +246,7 @@ def no_work(monkeypatch):
 @pytest.mark.usefixtures("no_work")
 def test_a_start_that_breaks_a_constraint_is_refused(two_levels, constraints, message):
     with pytest.raises(SkeletonError, match=f"the model to start with {message}"):
-        EAST(start=TRUTH, **QUICK, **constraints).fit(two_levels)
+        tuned(EAST, start=TRUTH, **QUICK, **constraints).fit(two_levels)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +271,7 @@ def test_a_start_that_breaks_a_constraint_is_refused(two_levels, constraints, me
 @pytest.mark.usefixtures("no_work")
 def test_settings_that_cannot_be_meant(pairs, setting, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        EAST(**{**QUIET, **setting}).fit(pairs)
+        tuned(EAST, **{**QUIET, **setting}).fit(pairs)
 
 
 # starts
@@ -277,7 +279,7 @@ def test_settings_that_cannot_be_meant(pairs, setting, message):
 
 def test_starts_of_all_kinds(two_levels):
     two_levels = two_levels.head(1000)
-    fitted = EAST(evaluation="dc", **QUIET).fit(two_levels)
+    fitted = tuned(EAST, evaluation="dc", **QUIET).fit(two_levels)
     for start, least in (
         (TRUTH, scores.bic(TRUTH, two_levels)),
         (to_pgmpy(TRUTH), scores.bic(TRUTH, two_levels)),
@@ -286,7 +288,7 @@ def test_starts_of_all_kinds(two_levels):
         (BinG(simplify=True), BinG(simplify=True, **QUIET).fit(two_levels).bic_),
         (Baseline("chow_liu"), Baseline("chow_liu").fit(two_levels).bic_),
     ):
-        learner = EAST(start=start, evaluation="dc", **QUIET).fit(two_levels)
+        learner = tuned(EAST, start=start, evaluation="dc", **QUIET).fit(two_levels)
         assert learner.bic_ >= least - 1e-3
         assert_consistent(learner, two_levels)
         assert not hasattr(start, "tree_") or start is fitted  # what was given is not fitted itself
@@ -294,9 +296,9 @@ def test_starts_of_all_kinds(two_levels):
 
 def test_a_start_with_other_columns_or_categories_is_refused(two_levels):
     with pytest.raises(SkeletonError, match=r"its nodes \['D7'\] are neither columns nor declared as latents"):
-        EAST(start=TRUTH, **QUICK).fit(two_levels.drop(columns="D7"))
+        tuned(EAST, start=TRUTH, **QUICK).fit(two_levels.drop(columns="D7"))
     with pytest.raises(UnseenCategoryError, match="'perhaps'"):
-        EAST(start=TRUTH, **QUICK).fit(two_levels.astype(object).assign(D1="perhaps"))
+        tuned(EAST, start=TRUTH, **QUICK).fit(two_levels.astype(object).assign(D1="perhaps"))
 
 
 def test_a_start_without_hidden_variables_is_fitted_in_spite_of_gaps():
@@ -320,7 +322,7 @@ def test_a_time_limit_ends_the_search(evaluation, time_limit):
     table = sample(leafy_tree(n_columns=12, card=4), 2000, random_state=0)
     start = leafy_tree(1, n_columns=12, card=4)
     for options in ({}, {"start": start}, {"start": BinG(simplify=True)}):
-        learner = EAST(evaluation=evaluation, time_limit=time_limit, **QUIET, **options)
+        learner = tuned(EAST, evaluation=evaluation, time_limit=time_limit, **QUIET, **options)
         with pytest.warns(ConvergenceWarning, match="the time limit stopped the search; raise time_limit"):
             learner.fit(table)
         assert learner.stopped_ == "time_limit"
@@ -331,7 +333,7 @@ def test_a_time_limit_ends_the_search(evaluation, time_limit):
 @pytest.mark.parametrize(("moment", "n_jobs"), [(1, 1), (2, 1), (40, 1), (900, 1), (2000, 1), (60, 2), (900, 2)])
 def test_ctrl_c_leaves_the_best_so_far(monkeypatch, pairs, moment, n_jobs):
     press_ctrl_c(monkeypatch, moment)
-    learner = EAST(n_jobs=n_jobs, **SOME)
+    learner = tuned(EAST, n_jobs=n_jobs, **SOME)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C stopped the search; fit again"):
         learner.fit(pairs)
     assert learner.stopped_ == "interrupted"
@@ -340,7 +342,7 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch, pairs, moment, n_jobs):
 
 def test_ctrl_c_while_the_start_is_fitted(monkeypatch, pairs):
     press_ctrl_c(monkeypatch, 2)
-    learner = EAST(start=BinG(simplify=True), **QUICK)
+    learner = tuned(EAST, start=BinG(simplify=True), **QUICK)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C stopped the search; fit again"):
         learner.fit(pairs)
     assert learner.stopped_ == "interrupted"
@@ -352,10 +354,10 @@ def test_ctrl_c_while_the_start_is_fitted(monkeypatch, pairs):
 @every_evaluation
 def test_the_answer_depends_on_the_seed_alone(pairs, evaluation):
     table = pairs.head(200).mask(np.random.default_rng(0).random((200, 6)) < 0.05)
-    one = EAST(evaluation=evaluation, **SOME).fit(table)
+    one = tuned(EAST, evaluation=evaluation, **SOME).fit(table)
     for again in (
-        EAST(evaluation=evaluation, **SOME).fit(table),
-        EAST(evaluation=evaluation, n_jobs=2, **SOME).fit(table.sample(frac=1, random_state=0)),
+        tuned(EAST, evaluation=evaluation, **SOME).fit(table),
+        tuned(EAST, evaluation=evaluation, n_jobs=2, **SOME).fit(table.sample(frac=1, random_state=0)),
     ):
         assert_same_tree(again.tree_, one.tree_)
         columns = ["operator", "target", "score", "log_likelihood"]
@@ -363,7 +365,7 @@ def test_the_answer_depends_on_the_seed_alone(pairs, evaluation):
 
 
 def columns_in_two_orders(table, **options):
-    return [EAST(**options).fit(table), EAST(**options).fit(table.iloc[:, ::-1])]
+    return [tuned(EAST, **options).fit(table), tuned(EAST, **options).fit(table.iloc[:, ::-1])]
 
 
 @pytest.mark.parametrize("evaluation", ["auto", "dc"])
@@ -382,8 +384,8 @@ def test_the_order_of_columns_does_not_change_the_network(pairs):
 def test_weights_are_repetitions(pairs, evaluation):
     table = pairs.head(200).mask(np.random.default_rng(1).random((200, 6)) < 0.1)
     weights = np.random.default_rng(0).integers(0, 4, size=200)
-    weighted = EAST(evaluation=evaluation, **QUICK).fit(table, sample_weight=weights)
-    repeated = EAST(evaluation=evaluation, **QUICK).fit(table.loc[table.index.repeat(weights)])
+    weighted = tuned(EAST, evaluation=evaluation, **QUICK).fit(table, sample_weight=weights)
+    repeated = tuned(EAST, evaluation=evaluation, **QUICK).fit(table.loc[table.index.repeat(weights)])
     assert weighted.bic_ == pytest.approx(repeated.bic_, rel=1e-6)
     assert weighted.model_.edges() == repeated.model_.edges()
     assert_consistent(weighted, table, sample_weight=weights)
@@ -397,7 +399,7 @@ def test_the_same_tree_is_reported_in_the_same_way(two_levels):
     walked = root_walk(TRUTH, "D6")
     names = [renamed.get(name, name) for name in walked.names]
     start = LatentTree(names, walked.state_names, walked.parent, walked.latent, walked.tables)
-    one, other = (EAST(start=own, evaluation="rl", tol=1e-5, **QUIET).fit(two_levels) for own in (None, start))
+    one, other = (tuned(EAST, start=own, evaluation="rl", tol=1e-5, **QUIET).fit(two_levels) for own in (None, start))
     assert one.latents_ == other.latents_ == ["H1", "H2", "H3"]
     assert set(one.model_.edges()) == set(other.model_.edges())
     assert {one.tree_.names[root] for root in one.tree_.roots} == {"H1"}
@@ -408,16 +410,16 @@ def test_the_same_tree_is_reported_in_the_same_way(two_levels):
 
 
 def test_columns_may_be_called_like_hidden_variables(pairs):
-    plain = EAST(evaluation="dc", **QUIET).fit(pairs)
+    plain = tuned(EAST, evaluation="dc", **QUIET).fit(pairs)
     for taken in ({"x0": "H1"}, {"x0": "H", "x1": "H1", "x2": "H2"}):
-        learner = EAST(evaluation="dc", **QUIET).fit(pairs.rename(columns=taken))
+        learner = tuned(EAST, evaluation="dc", **QUIET).fit(pairs.rename(columns=taken))
         assert learner.latents_ == [f"H_{at + 1}" for at in range(len(plain.latents_))]
         assert_consistent(learner, pairs.rename(columns=taken))
         assert learner.bic_ == pytest.approx(plain.bic_, abs=1)
 
 
 def test_the_summary_names_every_column_once(capsys, pairs):
-    EAST(evaluation="dc", **QUIET).fit(pairs.assign(z=np.random.default_rng(0).integers(0, 2, 300))).summary()
+    tuned(EAST, evaluation="dc", **QUIET).fit(pairs.assign(z=np.random.default_rng(0).integers(0, 2, 300))).summary()
     tree = capsys.readouterr().out.split("\n\n")[1]
     assert {name: tree.count(name) for name in (*pairs, "z")} == dict.fromkeys((*pairs, "z"), 1)
 
@@ -429,13 +431,13 @@ def test_the_summary_names_every_column_once(capsys, pairs):
 def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch, pairs, options):
     table, notes = pairs.iloc[:150, ::-1], Notes()  # columns against the order of their names
     notes.watch(monkeypatch)
-    whole = EAST(**options, checkpoint="notes").fit(table)
+    whole = tuned(EAST, **options, checkpoint="notes").fit(table)
     saved = notes.saved
     assert saved[-1][0].finished
     assert len(saved) > len(whole.history_) > 2
     for state, history in saved[:: max(1, len(saved) // 4)]:
         Notes((state, history)).watch(monkeypatch)
-        again = EAST(**options, checkpoint="notes").fit(table)
+        again = tuned(EAST, **options, checkpoint="notes").fit(table)
         assert_same_tree(again.tree_, whole.tree_)
         dropped = [one.history_.drop(columns="seconds") for one in (again, whole)]
         pd.testing.assert_frame_equal(*dropped, check_exact=True)
@@ -444,12 +446,14 @@ def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch,
 # tables of all kinds
 
 
-@pytest.mark.parametrize("options", [{"evaluation": "dc"}, {"improvement_ratio": False}, EAST.PAPER, {"prior": 0.5}])
+@pytest.mark.parametrize(
+    "options", [{"evaluation": "dc"}, {"improvement_ratio": False}, {"tuning": presets.CHEN_2008}, {"prior": 0.5}]
+)
 def test_gaps_and_weights(two_levels, options):
     rng = np.random.default_rng(0)
     table = two_levels.head(800).mask(rng.random((800, 7)) < 0.1)
     weights = rng.gamma(4.0, 0.25, size=800)
-    learner = EAST(**{**QUICK, **options}).fit(table, sample_weight=weights)
+    learner = tuned(EAST, **{**QUICK, **options}).fit(table, sample_weight=weights)
     assert_consistent(learner, table, sample_weight=weights)
     below = {columns_below(learner.tree_, name) for name in learner.latents_}
     assert any({"D1", "D2", "D3"} <= one for one in below)
@@ -459,7 +463,7 @@ def test_gaps_and_weights(two_levels, options):
 def test_a_prior_leaves_nothing_impossible(three_classes):
     table = three_classes.head(150).copy()
     table["x4"] = pd.Categorical(table["x4"], categories=[0, 1, 2])  # a state that no row shows
-    learner = EAST(prior=0.5, **SOME).fit(table)
+    learner = tuned(EAST, prior=0.5, **SOME).fit(table)
     assert min(own.min() for own in learner.tree_.tables) > 0
     new = pd.DataFrame(np.random.default_rng(0).integers(0, [2, 3, 2, 3, 3], size=(200, 5)), columns=table.columns)
     assert np.isfinite(learner.score_samples(new)).all()
@@ -470,7 +474,7 @@ def test_a_prior_leaves_nothing_impossible(three_classes):
 def test_with_fewer_than_three_columns_there_is_a_warning_and_a_model(two_levels, evaluation, n_columns):
     table = two_levels.iloc[:, :n_columns]
     with pytest.warns(FewColumnsWarning, match=f"and the table has {n_columns}; add columns") as caught:
-        learner = EAST(evaluation=evaluation, **QUIET).fit(table)
+        learner = tuned(EAST, evaluation=evaluation, **QUIET).fit(table)
     assert [one.filename for one in caught] == [__file__]  # the line of the user
     assert_consistent(learner, table)
     assert learner.bic_ >= Baseline("independence").fit(table).bic_ - 1e-6
@@ -478,28 +482,28 @@ def test_with_fewer_than_three_columns_there_is_a_warning_and_a_model(two_levels
 
 @every_evaluation
 def test_constant_columns_cost_nothing(three_classes, evaluation):
-    plain = EAST(evaluation=evaluation, **QUICK).fit(three_classes)
+    plain = tuned(EAST, evaluation=evaluation, **QUICK).fit(three_classes)
     table = three_classes.assign(one="a", two=2)
-    learner = EAST(evaluation=evaluation, **QUICK).fit(table)
+    learner = tuned(EAST, evaluation=evaluation, **QUICK).fit(table)
     assert learner.bic_ == pytest.approx(plain.bic_, abs=0.5)
     assert components(learner.tree_) == {*components(plain.tree_), frozenset(["one"]), frozenset(["two"])}
     assert_consistent(learner, table)
     for values in ([2] * 40, [2, 3] * 20):  # nothing to be found at all
         nothing = pd.DataFrame({"a": 0, "b": 1, "c": values})
-        learner = EAST(evaluation=evaluation, **QUIET).fit(nothing)
+        learner = tuned(EAST, evaluation=evaluation, **QUIET).fit(nothing)
         assert learner.latents_ == []
         assert_consistent(learner, nothing)
 
 
 def test_columns_without_a_cell_and_identifiers_are_refused(three_classes):
     with pytest.raises(DataError, match="column 'gone' is all missing"):
-        EAST(**QUICK).fit(three_classes.assign(gone=np.nan))
+        tuned(EAST, **QUICK).fit(three_classes.assign(gone=np.nan))
     with pytest.raises(DataError, match="column 'id' has a category of its own in every row"):
-        EAST(**QUICK).fit(three_classes.assign(id=range(1000)))
+        tuned(EAST, **QUICK).fit(three_classes.assign(id=range(1000)))
 
 
 def test_two_different_rows_many_times():
     table = pd.DataFrame({name: [0, 1] * 100 for name in "abcd"})
-    learner = EAST(**SOME).fit(table)
+    learner = tuned(EAST, **SOME).fit(table)
     assert learner.n_states_ == {"H1": 2}
     assert learner.log_likelihood_ == pytest.approx(-200 * np.log(2), abs=0.01)

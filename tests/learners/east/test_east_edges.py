@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import EAST, Baseline, sample
+from pgmpy_latent import EAST, Baseline, presets, sample
 from pgmpy_latent.datasets import hlc_model
 from pgmpy_latent.exceptions import FewColumnsWarning, SkeletonError
 
@@ -19,7 +19,7 @@ def table() -> pd.DataFrame:
 
 def test_columns_that_stand_alone_find_together(table):
     found = EAST(start=Baseline("independence"), **QUIET).fit(table)
-    assert found.bic_ > EAST(evaluation="rl", **QUIET).fit(table).bic_ - 1
+    assert found.bic_ > EAST(tuning=presets.EAST.replace(evaluation="rl"), **QUIET).fit(table).bic_ - 1
     assert found.latents_
 
 
@@ -31,7 +31,9 @@ def test_a_group_that_no_hidden_variable_can_hold_is_named_before_the_search():
 
 def test_a_group_may_be_of_columns_whose_names_are_tuples(table):
     renamed = table.set_axis(pd.MultiIndex.from_tuples([("D", number) for number in range(7)]), axis=1)
-    found = EAST(together=[("D", 0), ("D", 6)], excursions=(), look_ahead=0, **QUIET).fit(renamed)
+    found = EAST(together=[("D", 0), ("D", 6)], tuning=presets.EAST.replace(excursions=(), look_ahead=0), **QUIET).fit(
+        renamed
+    )
     parents = {child: parent for parent, child in found.model_.edges()}
     assert parents[("D", 0)] == parents[("D", 6)]
 

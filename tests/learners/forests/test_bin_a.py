@@ -138,6 +138,6 @@ def test_pairs_that_say_nothing_do_not_end_it():
 
 @pytest.mark.parametrize("linkage", ["ward", None, "AVERAGE"])
 def test_a_linkage_that_is_not_known(linkage):
-    message = f"linkage is {linkage!r}; give one of 'average', 'single', 'complete'"
+    message = f"linkage is {linkage!r}; give 'average', 'single' or 'complete'"
     with pytest.raises(ValueError, match=message):
         BinA(**QUIET, linkage=linkage).fit("no table at all")

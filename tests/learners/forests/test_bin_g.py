@@ -9,7 +9,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import Baseline, BinA, BinG, datasets, encode, from_pgmpy, load, log_likelihood, sample, save, scores
+from pgmpy_latent import (
+    Baseline,
+    BinA,
+    BinG,
+    datasets,
+    encode,
+    from_pgmpy,
+    load,
+    log_likelihood,
+    presets,
+    sample,
+    save,
+    scores,
+)
 from pgmpy_latent.exceptions import DataError, FewRowsWarning, NoOverlapWarning
 from pgmpy_latent.learners.forests import forest as _forest
 from pgmpy_latent.learners.local.pairs import Pair
@@ -25,15 +38,17 @@ from tests.support.samples import (
     leafy_tree,
     same_by_name,
     small_tables,
+    tuned,
 )
 
 QUIET = {"random_state": 0, "show_progress": False}
+PAPER = {BinG: presets.HARMELING_WILLIAMS_2011_BIN_G, BinA: presets.HARMELING_WILLIAMS_2011_BIN_A}
 seeds = st.integers(0, 2**32 - 1)
 both = pytest.mark.parametrize("learner", [BinG(**QUIET), BinA(**QUIET)], ids=["BinG", "BinA"])
 
 
 def fresh(learner, **settings):
-    return type(learner)(**{**learner.get_params(), **settings})
+    return tuned(type(learner), **{**learner.get_params(), **settings})
 
 
 def watched(learner, table, monkeypatch):
@@ -106,21 +121,21 @@ def test_the_first_join_is_the_pair_with_the_highest_mutual_information(data):
     information = np.triu(reference.mutual_information_by_definition(data.codes, data.weights), 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoOverlapWarning)
-        learner = BinG(patience=1, debias=False, **QUIET).fit(data)  # else chance is taken off first
+        learner = tuned(BinG, patience=1, debias=False, **QUIET).fit(data)  # else chance is taken off first
     if learner.latents_:
         left, right = (data.columns.index(name) for name in learner.tree_.children("H1"))
         assert information[left, right] == pytest.approx(information.max(), abs=1e-9)
     assert_consistent(learner, data)
 
 
-@pytest.mark.parametrize("options", [{}, BinG.PAPER], ids=["usual", "paper"])
+@pytest.mark.parametrize("options", [{}, {"tuning": presets.HARMELING_WILLIAMS_2011_BIN_G}], ids=["usual", "paper"])
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_joins_follow_the_paper_step_by_step(monkeypatch, seed, options):
     table = sample(leafy_tree(seed, n_columns=6, card=2 + seed % 2, alone=seed % 2), 300, random_state=seed)
     rng = np.random.default_rng(seed)
     table = table.mask(rng.random(table.shape) < 0.1 * (seed > 1))
     data = encode(table, sample_weight=rng.gamma(2.0, 1.0, size=300))
-    learner = BinG(**QUIET, **options)
+    learner = tuned(BinG, **QUIET, **options)
     models, forests = watched(learner, data, monkeypatch)
     # the same, with the models that were found, by the slow version
     plain = [None if model is None else (model.share, model.left, model.right) for model in models]
@@ -150,8 +165,8 @@ def test_columns_with_very_many_states_do_not_spoil_the_rest():
     table = sample(leafy_tree(0, n_columns=6), 1000, random_state=0)
     clean = BinG(**QUIET).fit(table)
     noisy = table.assign(n1=rng.integers(0, 50, 1000), n2=rng.integers(0, 50, 1000))
-    assert BinG(patience=1, debias=False, **QUIET).fit(noisy).latents_ == []  # where the paper stops
-    found = BinG(debias=False, **QUIET).fit(noisy)
+    assert tuned(BinG, patience=1, debias=False, **QUIET).fit(noisy).latents_ == []  # where the paper stops
+    found = tuned(BinG, debias=False, **QUIET).fit(noisy)
     assert set(clusters(found.tree_)) >= set(clusters(clean.tree_))
     assert {"n1", "n2"} <= {found.tree_.names[root] for root in found.tree_.roots}
 
@@ -159,7 +174,7 @@ def test_columns_with_very_many_states_do_not_spoil_the_rest():
 def test_an_identifier_that_is_allowed_does_not_spoil_the_rest():
     table = sample(leafy_tree(0, n_columns=6), 400, random_state=0)
     clean = BinG(**QUIET).fit(table)
-    found = BinG(allow_many_states=True, **QUIET).fit(table.assign(id=range(400)))
+    found = BinG(**QUIET).fit(table.assign(id=range(400)), allow_many_states=True)
     assert set(clusters(found.tree_)) >= set(clusters(clean.tree_))
 
 
@@ -174,7 +189,7 @@ def test_a_column_of_noise_with_many_states_changes_nothing(learner):
 
 
 @both
-@pytest.mark.parametrize("name", ["simplify", "debias", "allow_many_states"])
+@pytest.mark.parametrize("name", ["simplify", "debias"])
 def test_words_are_no_flags(learner, name):
     with pytest.raises(ValueError, match=f"{name} is 'yes'; give True or False"):
         fresh(learner, **{name: "yes"}).fit(datasets.load_anes96())
@@ -442,7 +457,7 @@ def test_identifiers_are_refused(learner, forest):
     table = forest.head(101).assign(id=[f"p{at}" for at in range(101)])
     with pytest.raises(DataError, match="column 'id' has a category of its own in every row, as identifiers"):
         fresh(learner).fit(table)
-    allowed = fresh(learner, allow_many_states=True).fit(table)
+    allowed = fresh(learner).fit(table, allow_many_states=True)
     assert allowed.model_.check_model()
     assert_consistent(allowed, table)
     short = table.head(100)
@@ -494,9 +509,9 @@ def test_questions_to_a_forest_with_columns_that_stand_alone(learner, gappy, tmp
         ({"context": 5}, "context is 5; give a tuple of whole numbers above 0"),
         ({"context": (2.5,)}, r"context is \(2.5,\); give a tuple of whole numbers above 0"),
         ({"context": None}, "context is None; give a tuple"),
-        ({"n_init": 0}, "n_init is 0; give a whole number of at least 1"),
-        ({"narrowing": 1}, "narrowing is 1, which keeps all starts for ever; give more than 1"),
-        ({"narrowing": 0.5}, "narrowing is 0.5; give a number of at least 1, or None"),
+        ({"n_starts": 0}, "n_starts is 0; give a whole number of at least 1"),
+        ({"narrowing": 1}, "narrowing is 1; give a number above 1, or None"),
+        ({"narrowing": 0.5}, "narrowing is 0.5; give a number above 1, or None"),
         ({"tol": -1}, "tol is -1; give a number of at least 0"),
         ({"search_tol": "small"}, "search_tol is 'small'; give a number of at least 0"),
         ({"prior": -0.5}, "prior is -0.5; give a number of at least 0, or None"),
@@ -504,7 +519,6 @@ def test_questions_to_a_forest_with_columns_that_stand_alone(learner, gappy, tmp
         ({"search_iter": 0}, "search_iter is 0; give a whole number of at least 1"),
         ({"time_limit": 0}, "time_limit is 0 seconds, in which nothing can be learned; give more than 0, or None"),
         ({"n_jobs": 0}, "n_jobs is 0; give the number of threads, -1 for all cores, or None for one"),
-        ({"unseen": "ignore"}, "unseen is 'ignore'; give 'missing' or 'error'"),
     ],
     ids=str,
 )
@@ -610,7 +624,7 @@ def gone_on(learner, table, state, history, monkeypatch):
 @pytest.mark.parametrize("refused", [{}, {2, 3}], ids=["all joined", "one refused"])
 @pytest.mark.parametrize("paper", [False, True], ids=["usual", "paper"])
 def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch, learner, gappy, paper, refused):
-    options = {**learner.PAPER, "max_states": 2} if paper else {}
+    options = {"tuning": PAPER[type(learner)], "max_states": 2} if paper else {}
     best = Pair.best
     monkeypatch.setattr(
         Pair, "best", lambda pair: None if {root.node for root in pair.roots} == refused else best(pair)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from pgmpy_latent import HLTA, Baseline, BinA, RandomStarts, encode, log_likelihood, scores
+from pgmpy_latent import HLTA, Baseline, BinA, RandomStarts, encode, log_likelihood, presets, scores
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners.hlta import levels as _levels
 from pgmpy_latent.learners.hlta.islands import Islands
@@ -20,7 +20,7 @@ from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.neighbours import nearest_columns
 from pgmpy_latent.tables.sparse import read_sparse
-from tests.support.samples import assert_same_tree, clusters
+from tests.support.samples import assert_same_tree, clusters, tuned
 
 QUIET = {"show_progress": False}
 seeds = st.integers(0, 2**32 - 1)
@@ -88,7 +88,7 @@ def test_the_model_of_an_island_is_a_maximum_for_its_columns():
     """Islands are grown by EM that goes on from smaller ones; a latent class model from many starts is no better."""
     frame = planted(2000, groups=(5,))
     island = finder(encode(frame).in_order_of_names()).next()
-    other = RandomStarts(n_states=2, n_init=20, random_state=0, **QUIET).fit(frame)
+    other = RandomStarts(n_states=2, n_starts=20, random_state=0, **QUIET).fit(frame)
     assert island.log_likelihood > other.log_likelihood_ - 1.0
     assert island.log_likelihood <= other.log_likelihood_ + 1e-2
 
@@ -203,12 +203,15 @@ def test_partial_fit_takes_sparse_rows():
 def test_batches_end_close_to_what_all_rows_at_once_reach():
     frame = planted(4000, groups=(5,) * 6)
     whole = HLTA(random_state=0, **QUIET).fit(frame)
-    batches = HLTA(random_state=0, batch_size=500, n_epochs=8, **QUIET).fit(frame)
+    batches = HLTA(random_state=0, tuning=presets.HLTA.replace(batch_size=500, n_epochs=8), **QUIET).fit(frame)
     assert clusters(whole.tree_) == clusters(batches.tree_)
     gap = whole.log_likelihood_ - batches.log_likelihood_
     gain = whole.log_likelihood_ - Baseline("independence").fit(frame).log_likelihood_
     assert -1.0 < gap < 0.01 * gain
-    assert_same_tree(batches.tree_, HLTA(random_state=0, batch_size=500, n_epochs=8, **QUIET).fit(frame).tree_)
+    assert_same_tree(
+        batches.tree_,
+        HLTA(random_state=0, tuning=presets.HLTA.replace(batch_size=500, n_epochs=8), **QUIET).fit(frame).tree_,
+    )
 
 
 @pytest.mark.parametrize("n_rows", [1000, 1001, 1499])
@@ -216,7 +219,7 @@ def test_the_last_batch_counts_no_more_than_others(n_rows):
     """A batch of one row that counted as much as one of five hundred would pull all tables towards that row."""
     frame = planted(1500, groups=(5,) * 6, seed=4).head(n_rows)
     whole = HLTA(random_state=0, **QUIET).fit(frame)
-    batches = HLTA(random_state=0, batch_size=500, n_epochs=4, **QUIET).fit(frame)
+    batches = HLTA(random_state=0, tuning=presets.HLTA.replace(batch_size=500, n_epochs=4), **QUIET).fit(frame)
     gain = whole.log_likelihood_ - Baseline("independence").fit(frame).log_likelihood_
     assert whole.log_likelihood_ - batches.log_likelihood_ < 0.02 * gain
 
@@ -231,7 +234,7 @@ def test_heavy_rows_are_in_all_batches(seed):
     whole = HLTA(**QUIET).fit(words)
     gain = whole.log_likelihood_ - Baseline("independence").fit(words).log_likelihood_
     for table in (words, sparse.csr_array(words)):
-        batches = HLTA(random_state=seed, batch_size=100, n_epochs=6, **QUIET).fit(table)
+        batches = HLTA(random_state=seed, tuning=presets.HLTA.replace(batch_size=100, n_epochs=6), **QUIET).fit(table)
         assert whole.log_likelihood_ - batches.log_likelihood_ < 0.02 * gain
 
 
@@ -251,7 +254,7 @@ def test_a_large_table_is_fitted_in_batches_by_itself(monkeypatch):
     monkeypatch.setattr(_levels, "ALL_AT_ONCE", 1000)
     monkeypatch.setattr(_levels, "BATCH_CELLS", 5000)
     frame = planted(1000)
-    batches = HLTA(random_state=0, n_epochs=6, **QUIET).fit(frame)
+    batches = HLTA(random_state=0, tuning=presets.HLTA.replace(n_epochs=6), **QUIET).fit(frame)
     assert batches.log_likelihood_ == pytest.approx(log_likelihood(batches.tree_, frame), rel=1e-12)
     monkeypatch.undo()
     assert batches.log_likelihood_ > HLTA(random_state=0, **QUIET).fit(frame).log_likelihood_ - 50
@@ -260,7 +263,7 @@ def test_a_large_table_is_fitted_in_batches_by_itself(monkeypatch):
 def test_batches_go_on_from_a_checkpoint(monkeypatch, tmp_path):
     monkeypatch.setattr(_levels, "CHUNK_SECONDS", 0.0)  # a state after every island and every batch
     frame = planted(600)
-    settings = {"random_state": 0, "batch_size": 200, "n_epochs": 2, **QUIET}
+    settings = {"random_state": 0, "tuning": presets.HLTA.replace(batch_size=200, n_epochs=2), **QUIET}
     whole = HLTA(**settings).fit(frame)
     learner = HLTA(checkpoint=tmp_path / "a.json", **settings)
     for _ in range(40):
@@ -307,7 +310,7 @@ def test_a_sparse_table_is_never_written_out(monkeypatch):
 
         monkeypatch.setattr(kind, "toarray", recorded)
     monkeypatch.setattr(sparse.csr_array, "todense", None)
-    learner = HLTA(n_epochs=1, random_state=0, **QUIET).fit(matrix)
+    learner = HLTA(tuning=presets.HLTA.replace(n_epochs=1), random_state=0, **QUIET).fit(matrix)
     learner.score(matrix)
     learner.predict(matrix)
     assert 0 < max(sizes) <= 10**5
@@ -329,7 +332,9 @@ def test_batches_finish_their_em_after_a_time_limit():
     """A tenth of the limit is kept for it, also where it looks at some rows at a time."""
     frame = planted(400, groups=(5,) * 60, lead=0.6)
     with pytest.warns(UserWarning, match="time limit stopped the search") as caught:
-        learner = HLTA(time_limit=5.0, batch_size=200, n_epochs=1, random_state=0, **QUIET).fit(frame)
+        learner = HLTA(
+            time_limit=5.0, tuning=presets.HLTA.replace(batch_size=200, n_epochs=1), random_state=0, **QUIET
+        ).fit(frame)
     assert learner.remaining_gain_ == 0
     assert "Its EM was not finished" not in str(caught[0].message)
     assert learner.log_likelihood_ == pytest.approx(log_likelihood(learner.tree_, frame), rel=1e-12)
@@ -339,7 +344,7 @@ def test_batches_finish_their_em_after_a_time_limit():
 def test_batches_without_time_say_that_em_was_not_finished():
     frame = planted(3000, groups=(5,) * 8, lead=0.6)
     with pytest.warns(UserWarning, match="Its EM was not finished: an unknown number of nats"):
-        learner = HLTA(time_limit=0.01, batch_size=100, **QUIET).fit(frame)
+        learner = HLTA(time_limit=0.01, tuning=presets.HLTA.replace(batch_size=100), **QUIET).fit(frame)
     assert learner.remaining_gain_ == np.inf
     assert learner.log_likelihood_ == pytest.approx(log_likelihood(learner.tree_, frame), rel=1e-12)
 
@@ -410,7 +415,7 @@ def test_zeros_and_ones_are_understood_whatever_they_were_called():
 )
 def test_settings_that_cannot_be_meant(settings, message):
     with pytest.raises(ValueError, match=message):
-        HLTA(**settings).fit(planted(20))
+        tuned(HLTA, **settings).fit(planted(20))
 
 
 def test_bad_sparse_input_is_refused(tmp_path):

@@ -21,7 +21,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 def pair_in(frontier, left=0, right=1, *, key=(0,), random_state=0, n_threads=1, **options):
     """Return a pair of roots as a search would have it; without company unless options say otherwise."""
-    settings = {"max_states": None, "n_init": 4, "narrowing": None, "context": ()}
+    settings = {"max_states": None, "n_starts": 4, "narrowing": None, "context": ()}
     penalty = float(np.log(frontier.data.total_weight) / 2)
     options = Options(**{**settings, "penalty": penalty, **options})
     related = frontier.related(left, right, max(options.context, default=0))
@@ -136,7 +136,7 @@ EXAMPLES = {
     "three by five": np.array([[60, 5, 5, 30, 2], [4, 70, 6, 2, 30], [6, 4, 50, 3, 3]]),
 }
 #: As the learners are set by default, and as the paper does it.
-WAYS = [{"n_init": 4, "narrowing": 2.0}, {"n_init": 10, "narrowing": None}]
+WAYS = [{"n_starts": 4, "narrowing": 2.0}, {"n_starts": 10, "narrowing": None}]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=["usual", "paper"])

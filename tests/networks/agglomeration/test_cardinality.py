@@ -16,7 +16,7 @@ from pgmpy_latent.networks.agglomeration import round_robin as _round_robin
 from pgmpy_latent.networks.agglomeration.round_robin import RISE, Assignment, round_robin
 from pgmpy_latent.testing import latent_networks, weights_for
 from tests.support import reference_agglomeration as slow
-from tests.support.samples import latent_class, press_ctrl_c
+from tests.support.samples import latent_class, press_ctrl_c, tuned
 
 METHODS = ["bde", "mdl"]
 both_methods = pytest.mark.parametrize("method", METHODS)
@@ -41,7 +41,9 @@ def star(columns="abcd", hidden="h"):
 
 
 def fitted(network, frame, hidden=None, sample_weight=None, **options):
-    return AgglomerativeCardinality(network, hidden, show_progress=False, **options).fit(frame, None, sample_weight)
+    return tuned(AgglomerativeCardinality, network, hidden, show_progress=False, **options).fit(
+        frame, None, sample_weight
+    )
 
 
 def chain_of_two(n_rows=400, seed=0):
@@ -435,7 +437,7 @@ BAD = {
     "learner that is not fitted": ((RandomStarts(),), {}, TypeError, "a RandomStarts that is not fitted"),
     "scoring_method": ((star(),), {"scoring_method": "bic"}, ValueError, "scoring_method is 'bic'; give"),
     "decide": ((star(),), {"decide": "both"}, ValueError, "decide is 'both'; give"),
-    "prior of zero": ((star(),), {"prior": 0}, ValueError, "prior is 0; give a pseudo-count above 0"),
+    "prior of zero": ((star(),), {"prior": 0}, ValueError, "prior is 0; give a number above 0 and below inf, as 1"),
     "prior below zero": ((star(),), {"prior": -1.0}, ValueError, "prior is -1.0; give"),
     "max_initial": ((star(),), {"max_initial": 0}, ValueError, "max_initial is 0; give"),
     "time_limit": ((star(),), {"time_limit": 0}, ValueError, "time_limit is 0 seconds"),
@@ -446,7 +448,7 @@ BAD = {
 def test_what_cannot_be_meant_is_refused_and_named(case):
     given, options, error, match = BAD[case]
     with pytest.raises(error, match=match):
-        AgglomerativeCardinality(*given, **options).fit(copies(n_rows=20))
+        tuned(AgglomerativeCardinality, *given, **options).fit(copies(n_rows=20))
 
 
 def test_blankets_with_too_many_assignments_are_refused_with_a_remedy():

@@ -18,7 +18,18 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_checks
 
-from pgmpy_latent import EAST, LatentNetwork, NetworkEM, StructuralEM, encode, log_likelihood, sample, scores, to_pgmpy
+from pgmpy_latent import (
+    EAST,
+    LatentNetwork,
+    NetworkEM,
+    StructuralEM,
+    encode,
+    log_likelihood,
+    presets,
+    sample,
+    scores,
+    to_pgmpy,
+)
 from pgmpy_latent.exceptions import DataError, StateNameError
 from pgmpy_latent.learners.base import HISTORY
 from pgmpy_latent.model.network import as_network, topological_order
@@ -275,8 +286,10 @@ STARTS = {
     "pgmpy network": lambda: to_pgmpy(TRUTH),
     "tree": lambda: TRUTH,
     "network": lambda: as_network(TRUTH),
-    "learner of trees": lambda: EAST(excursions=(), look_ahead=0, random_state=0, show_progress=False).fit(observed()),
-    "learner of networks": lambda: learner(TRUTH, search_iter=5).fit(observed()),
+    "learner of trees": lambda: EAST(
+        tuning=presets.EAST.replace(excursions=(), look_ahead=0), random_state=0, show_progress=False
+    ).fit(observed()),
+    "learner of networks": lambda: learner(TRUTH, tuning=presets.STRUCTURAL_EM.replace(search_iter=5)).fit(observed()),
     "estimator": lambda: NetworkEM(seed=0, n_init=2, show_progress=False).fit(star(), observed()),
 }
 #: How many states the hidden variables of these have.
@@ -305,10 +318,10 @@ def test_hidden_variables_of_a_start_stay_with_their_states(kind, scoring_method
     assert found.score_ == pytest.approx(found.bic_ if scoring_method == "bic" else cheeseman_stutz, rel=1e-9)
 
 
-def test_latent_card_says_how_many_states_there_are():
-    assert learner(star(), latent_card=3).fit(observed()).n_states_ == {"H": 3}
-    assert learner(TRUTH, latent_card={"A": 3}).fit(observed()).n_states_ == {"A": 3, "B": 2}
-    assert learner(star(["G", "H"]), latent_card={"G": 1}).fit(observed()).n_states_ == {"G": 1, "H": 2}
+def test_n_states_says_how_many_states_there_are():
+    assert learner(star(), n_states=3).fit(observed()).n_states_ == {"H": 3}
+    assert learner(TRUTH, n_states={"A": 3}).fit(observed()).n_states_ == {"A": 3, "B": 2}
+    assert learner(star(["G", "H"]), n_states={"G": 1}).fit(observed()).n_states_ == {"G": 1, "H": 2}
 
 
 def test_a_start_with_tables_is_where_it_begins():
@@ -358,7 +371,7 @@ def assert_same_network(left, right):
 
 
 def test_same_seed_same_answer_whatever_the_number_of_jobs():
-    frame, options = observed(300, gaps=0.05), {"latent_card": 3, "random_state": 5}
+    frame, options = observed(300, gaps=0.05), {"n_states": 3, "random_state": 5}
     first = learner(star(), **options).fit(frame)
     for n_jobs in (None, 2):
         assert_same_network(first.network_, learner(star(), **options, n_jobs=n_jobs).fit(frame).network_)
@@ -369,7 +382,7 @@ def test_same_seed_same_answer_whatever_the_number_of_jobs():
 
 @pytest.fixture(scope="module")
 def found():
-    return learner(star(), latent_card=3, prior=0.1).fit(observed(gaps=0.05))
+    return learner(star(), n_states=3, prior=0.1).fit(observed(gaps=0.05))
 
 
 def test_what_is_learned_agrees_with_itself(found):
@@ -428,7 +441,7 @@ def test_gaps_are_filled_and_rows_drawn(found):
 
 
 def test_settings_are_stored_as_given_and_copies_answer_alike(found):
-    options = {"scoring_method": "bde", "max_parents": 2, "latent_card": {"A": 3}}
+    options = {"scoring_method": "bde", "max_parents": 2, "n_states": {"A": 3}}
     one = learner(TRUTH, **options)
     assert {name: one.get_params()[name] for name in options} == options
     assert one.get_params()["start"] is TRUTH
@@ -460,7 +473,7 @@ def test_when_time_is_up_the_best_so_far_is_returned(start):
 def test_ctrl_c_gives_the_best_so_far(monkeypatch, moment):
     press_ctrl_c(monkeypatch, moment)
     with pytest.warns(ConvergenceWarning, match="Ctrl-C stopped the search.*best model so far"):
-        found = learner(star(), n_init=2).fit(observed())
+        found = learner(star(), n_starts=2).fit(observed())
     assert found.stopped_ == "interrupted"
     assert found.history_["score"].iloc[-1] == found.score_
     assert found.log_likelihood_ == pytest.approx(log_likelihood(found.network_, observed()), rel=1e-10)
@@ -469,11 +482,11 @@ def test_ctrl_c_gives_the_best_so_far(monkeypatch, moment):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"scoring_method": "aic"}, ValueError, r"scoring_method is 'aic'; give one of \['bde', 'bic'\]"),
+        ({"scoring_method": "aic"}, ValueError, r"scoring_method is 'aic'; give 'bde' or 'bic'"),
         ({"scoring_method": "bde", "prior": 0}, ValueError, "prior is 0, with which 'bde' is not defined"),
-        ({"latent_card": 3}, ValueError, "latent_card needs a start"),
-        ({"start": star(), "latent_card": {"J": 3}}, StateNameError, r"latent_card names \['J'\]; .* are \['H'\]"),
-        ({"start": star(), "latent_card": {"H": 0}}, StateNameError, "latent_card of 'H' is 0"),
+        ({"n_states": 3}, ValueError, "n_states needs a start"),
+        ({"start": star(), "n_states": {"J": 3}}, StateNameError, r"n_states names \['J'\]; .* are \['H'\]"),
+        ({"start": star(), "n_states": {"H": 0}}, StateNameError, "n_states of 'H' is 0"),
         ({"start": star(columns=["a1", "q"])}, DataError, r"start has nodes that are not columns .*\['q'\]"),
         ({"start": star(columns=["a1"])}, DataError, r"start lacks the columns \['a2', 'a3', 'b1', 'b2', 'b3'\]"),
         ({"start": latent_class(2, [2, 2])}, DataError, r"start has nodes that are not columns .*\['x0', 'x1'\]"),
@@ -481,7 +494,7 @@ def test_ctrl_c_gives_the_best_so_far(monkeypatch, moment):
         ({"start": StructuralEM()}, TypeError, "start is a StructuralEM that is not fitted"),
         ({"start": "network"}, TypeError, "start is a str; give a pgmpy network"),
         ({"max_parents": 0}, ValueError, "max_parents is 0"),
-        ({"n_init": 0}, ValueError, "n_init is 0"),
+        ({"n_starts": 0}, ValueError, "n_starts is 0"),
         ({"prior": -1}, ValueError, "prior is -1"),
         ({"time_limit": 0}, ValueError, "time_limit is 0 seconds"),
     ],

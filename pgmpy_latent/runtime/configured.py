@@ -1,0 +1,272 @@
+"""Estimators whose settings are declared: constraints, a tuning object, keywords that moved, shared documentation."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from dataclasses import replace as replaced
+from functools import wraps
+from typing import ClassVar, Self
+
+from pgmpy_latent.runtime.settings import Constraint, check_n_jobs, check_time_limit
+
+#: Keywords that several estimators have, as their docstrings describe them.
+SHARED = {
+    "scoring_method": (
+        'scoring_method : {"bic", "aic", "cs"} or callable, optional',
+        "What the search maximises: a score of :mod:`pgmpy_latent.scores` (``'cs'`` is Cheeseman-Stutz), or a function "
+        "of tree and data, such as :func:`pgmpy_latent.scores.icl`; larger is better. None: as ``tuning`` says, by "
+        "default ``'bic'``.",
+    ),
+    "prior": (
+        "prior : float, optional",
+        "Dirichlet pseudo-count of every table entry (MAP); None is maximum likelihood.",
+    ),
+    "n_starts": ("n_starts : int, optional", "Random starts of EM for every model. None: as ``tuning`` says."),
+    "max_states": ("max_states : int, optional", "Most states of a hidden variable."),
+    "tol": (
+        "tol : float, optional",
+        "The final EM ends when less log-likelihood than this, in nats, is left to gain. None: as ``tuning`` says.",
+    ),
+    "max_iter": (
+        "max_iter : int, optional",
+        "Most iterations of the final EM. None: as ``tuning`` says.",
+    ),
+    "n_jobs": (
+        "n_jobs : int, optional",
+        "Threads; -1 for all cores, None for one. The result does not depend on it.",
+    ),
+    "random_state": (
+        "random_state : int, RandomState or Generator, optional",
+        "Seed: the same seed gives the same result.",
+    ),
+    "time_limit": (
+        "time_limit : float, optional",
+        "Seconds, after which the best model so far is returned, with a warning; ``stopped_`` says so.",
+    ),
+    "checkpoint": (
+        "checkpoint : path-like, optional",
+        "File that the search is saved in. A search that was killed resumes from it, and ends in the same model as one "
+        "that never stopped; a finished one returns its model. A file of other data or other settings is refused.",
+    ),
+    "show_progress": (
+        "show_progress : bool",
+        "Whether a fit that takes more than two seconds shows a progress bar.",
+    ),
+}
+#: The description of the seed where the result does not depend on the order of the table either.
+ORDER_DOES_NOT_MATTER = (
+    SHARED["random_state"][0],
+    "Seed: the same seed gives the same result, whatever the order of columns and rows. (Weights with fractions are "
+    "summed in the order of the rows, which can change last digits.)",
+)
+#: Line of a docstring that the shared keywords take the place of.
+PLACE = "{shared}"
+
+
+def setting(default, check: Constraint):
+    """Declare a field of a tuning with its default and its constraint."""
+    return field(default=default, metadata={"check": check})
+
+
+@dataclass(frozen=True, repr=False)
+class Tuning:
+    """Settings of a search that few users change; immutable, compared by value, checked when made."""
+
+    #: Name of the defaults in :mod:`pgmpy_latent.presets`.
+    preset: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            one.metadata["check"](one.name, getattr(self, one.name))
+
+    def replace(self, **changes) -> Self:
+        """Return the same settings with some of them changed.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import presets
+        >>> presets.CHEN_2008.replace(n_starts=8).n_starts
+        8
+        """
+        known = [one.name for one in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise TypeError(f"{type(self).__name__} has no field {name!r}; it has {', '.join(known)}")
+        return replaced(self, **changes)
+
+    def as_dict(self) -> dict:
+        """Return field -> value."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def changes(self) -> dict:
+        """Return field -> value of the fields that differ from their defaults."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+
+    def as_code(self) -> str:
+        """Return Python that makes the same tuning.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import presets
+        >>> presets.EAST.replace(n_steps=3).as_code()
+        'presets.EAST.replace(n_steps=3)'
+        """
+        changed = _arguments(self.changes())
+        return f"presets.{self.preset}" + (f".replace({changed})" if changed else "")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_arguments(self.changes())})"
+
+
+class Configured:
+    """Mixin of estimators with declared settings.
+
+    A subclass stores its keywords untouched in ``__init__``. It may declare
+
+    - ``_constraints``: keyword -> constraint of :mod:`pgmpy_latent.runtime.settings`; those of base classes count too;
+    - ``_default_tuning``: the :class:`Tuning` that ``tuning=None`` stands for. A keyword that is a field of it as well
+      overrides it unless it is None;
+    - ``_renamed``: keyword of an earlier version -> its name now, as a keyword or as a field of the tuning;
+    - ``_moved``: keyword of an earlier version -> what to write instead;
+    - a line ``{shared}`` among the parameters of its docstring, which becomes the description of all keywords in
+      ``SHARED`` that the docstring does not describe itself;
+    - ``_shared``: more such descriptions, for its subclasses: keyword -> (name and type, text).
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "time_limit": lambda name, value: check_time_limit(value),
+        "n_jobs": lambda name, value: check_n_jobs(value),
+    }
+    _default_tuning: ClassVar[Tuning | None] = None
+    _renamed: ClassVar[Mapping[str, str]] = {}
+    _moved: ClassVar[Mapping[str, str]] = {}
+    _shared: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = _refusing_moved(cls.__init__)
+        if cls.__doc__ and PLACE in cls.__doc__:
+            keywords = inspect.signature(cls.__init__).parameters
+            cls.__doc__ = with_shared_keywords(cls.__doc__, keywords, SHARED | _declared(cls, "_shared"))
+
+    def set_params(self, **params):
+        """Set keywords of the constructor; see scikit-learn.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import EAST
+        >>> EAST().set_params(n_steps=20)
+        Traceback (most recent call last):
+        ...
+        TypeError: EAST has no keyword 'n_steps' any more; give tuning=presets.EAST.replace(n_steps=...)
+        """
+        _refuse_moved(type(self), params)
+        return super().set_params(**params)
+
+    @property
+    def _tuning(self) -> Tuning:
+        """The tuning in force: what was given, with the keywords that override it."""
+        tuning, default = self.tuning, self._default_tuning
+        if tuning is None:
+            tuning = default
+        if not isinstance(tuning, type(default)):
+            raise ValueError(f"tuning is {tuning!r}; give None, or as presets.{default.preset}.replace(...)")
+        keywords = self.get_params(deep=False)
+        known = tuning.as_dict()
+        return tuning.replace(**{name: own for name, own in keywords.items() if name in known and own is not None})
+
+    def _check_settings(self) -> None:
+        """Raise for settings that cannot be meant, before any work; subclasses extend it."""
+        keywords = self.get_params(deep=False)
+        for name, check in _declared(type(self), "_constraints").items():
+            if name in keywords:
+                check(name, keywords[name])
+        if self._default_tuning is not None:
+            _ = self._tuning  # checks itself
+
+
+def _declared(cls: type, what: str) -> dict:
+    """Return what a class and its base classes declare under a name, those of the class itself last."""
+    found: dict = {}
+    for base in reversed(cls.__mro__):
+        found |= vars(base).get(what, {})
+    return found
+
+
+def settings_in_force(estimator) -> dict:
+    """Return keyword -> value, with the fields of the tuning in place of the tuning.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import EAST, presets
+    >>> settings_in_force(EAST(tuning=presets.CHEN_2008))["n_steps"]
+    40
+    """
+    settings = estimator.get_params(deep=False)
+    if getattr(estimator, "_default_tuning", None) is not None:
+        settings |= estimator._tuning.as_dict()
+        del settings["tuning"]
+    return settings
+
+
+def with_shared_keywords(text: str, keywords: Iterable[str], shared: Mapping = SHARED) -> str:
+    """Return a docstring in which the line ``{shared}`` gave way to the shared keywords that it does not describe.
+
+    Examples
+    --------
+    >>> print(with_shared_keywords("{shared}", ["time_limit"]))
+    time_limit : float, optional
+        Seconds, after which the best model so far is returned, with a warning; ``stopped_`` says so.
+    """
+    lines = []
+    for line in text.split("\n"):
+        if line.strip() != PLACE:
+            lines.append(line)
+            continue
+        indent = line[: line.index(PLACE)]
+        heads = [one.strip() for one in text.split("\n") if one.removeprefix(indent) == one.strip()]
+        described = {name for head in heads for name in head.split(" : ")[0].split(", ")}
+        for name in keywords:
+            if name in shared and name not in described:
+                head, words = shared[name]
+                lines += [indent + head, *_wrapped(words, indent + "    ")]
+    return "\n".join(lines)
+
+
+def _arguments(values: Mapping) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
+
+
+def _wrapped(words: str, indent: str) -> list[str]:
+    return textwrap.wrap(words, 120, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+
+
+def _refusing_moved(init):
+    """Return a constructor that names the new keyword in place of one that moved; its signature stays."""
+
+    @wraps(init)
+    def checked(self, *args, **keywords):
+        _refuse_moved(type(self), keywords)
+        init(self, *args, **keywords)
+
+    return checked
+
+
+def _refuse_moved(cls: type, keywords: Mapping) -> None:
+    """Raise a TypeError for the first keyword that an earlier version had and this one has elsewhere."""
+    known = inspect.signature(cls.__init__).parameters
+    if all(name in known for name in keywords):
+        return
+    default, instead = cls._default_tuning, {}
+    if default is not None:
+        instead = {one.name: f"tuning=presets.{default.preset}.replace({one.name}=...)" for one in fields(default)}
+    instead |= {name: f"{name}=..." for name in known}
+    renamed = _declared(cls, "_renamed").items()
+    instead |= {old: instead[new] for old, new in renamed if new in instead} | _declared(cls, "_moved")
+    for name in keywords:
+        if name not in known and name in instead:
+            raise TypeError(f"{cls.__name__} has no keyword {name!r} any more; give {instead[name]}")
