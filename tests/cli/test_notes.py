@@ -72,7 +72,7 @@ def test_compare_names_the_option_for_more_starts(capsys, rows):
 
 def test_reports_and_tables_say_on_what_scale_rows_count(rows):
     table = rows.assign(w=np.random.default_rng(0).lognormal(0, 1, len(rows)).round(3))
-    learner = RandomStarts(n_states=2, n_init=2, random_state=0).fit(table, sample_weight="w")
+    learner = RandomStarts(n_states=2, n_starts=2, random_state=0).fit(table, sample_weight="w")
     learner.report("page.html")
     kish = table["w"].sum() ** 2 / (table["w"] ** 2).sum()
     page = Path("page.html").read_text()
@@ -81,7 +81,7 @@ def test_reports_and_tables_say_on_what_scale_rows_count(rows):
         in page
     )
     assert classification_table(learner, table).to_numpy().sum() == pytest.approx(kish)
-    RandomStarts(n_states=2, n_init=2, random_state=0).fit(rows).report("plain.html")
+    RandomStarts(n_states=2, n_starts=2, random_state=0).fit(rows).report("plain.html")
     assert "Rows count" not in Path("plain.html").read_text()
 
 
@@ -95,6 +95,6 @@ def test_paths_of_text_and_learners_in_place_of_models_get_a_hint(rows):
     rows.to_csv("survey.csv", index=False)
     with pytest.raises(DataError, match=r"If it is text, read it first: pd.read_csv\('survey.csv'\)"):
         RandomStarts(n_states=2).fit("survey.csv")
-    learner = RandomStarts(n_states=2, n_init=2, random_state=0).fit(rows)
+    learner = RandomStarts(n_states=2, n_starts=2, random_state=0).fit(rows)
     with pytest.raises(TypeError, match="expected a model, got a RandomStarts; save its tree_"):
         save(learner, "m.json")

@@ -105,7 +105,7 @@ def test_whole_numbers_with_a_fraction_of_zero_are_whole_numbers(capsys, survey)
 
 def test_models_of_python_read_numbers_in_whatever_way_they_are_written(capsys, survey):
     table = survey[["trust", "news"]].assign(size=np.where(survey["scale"] > 2, "1.0", "2.0"))
-    save(RandomStarts(n_states=2, n_init=2, random_state=0).fit(table, missing={}).tree_, "m.json")
+    save(RandomStarts(n_states=2, n_starts=2, random_state=0).fit(table, missing={}).tree_, "m.json")
     table.to_csv("t.csv", index=False)
     table.assign(size=np.where(survey["scale"] > 2, 1, 2)).to_csv("whole.csv", index=False)
     for file, output in (("t.csv", "one.csv"), ("whole.csv", "two.csv")):

@@ -338,7 +338,7 @@ def test_the_model_of_a_learner():
 
 def test_tables_are_read_as_the_learner_reads_them():
     frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
-    learner = RandomStarts(n_states=2, unseen="error").fit(frame)
+    learner = RandomStarts(n_states=2).fit(frame, unseen="error")
     tree, data = model_and_data(learner, frame.to_numpy(), sample_weight=[1, 2, 3, 4])
     assert tree is learner.tree_
     assert data.columns == ("x", "y", "z")

@@ -445,10 +445,10 @@ def test_the_note_names_a_call_that_takes_missing(coded):
 
 def test_partial_fit_does_not_look_for_the_codes_of_the_model(coded):
     table = coded[0]
-    learner = RandomStarts(n_states=2, n_init=2, **QUIET).fit(table, missing=[9, -1])
+    learner = RandomStarts(n_states=2, n_starts=2, **QUIET).fit(table, missing=[9, -1])
     learner.partial_fit(table)  # warnings are errors here
     assert dict(learner.tree_.missing)["b"] == (9, -1)
-    other = RandomStarts(n_states=2, n_init=2, **QUIET).fit(coded[1]).partial_fit(coded[1])
+    other = RandomStarts(n_states=2, n_starts=2, **QUIET).fit(coded[1]).partial_fit(coded[1])
     np.testing.assert_array_equal(learner.tree_.table("b"), other.tree_.table("b"))
 
 

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from pgmpy_latent import EAST, sample, scores
+from pgmpy_latent import EAST, presets, sample, scores
 from pgmpy_latent.learners.east import moves
 from pgmpy_latent.learners.east.settings import Rules
 from tests.support.samples import assert_same_tree, latent_class
@@ -34,7 +34,7 @@ def table(monkeypatch):
 
 @pytest.mark.parametrize("evaluation", ["auto", "rl", "dc"])
 def test_the_search_makes_a_new_move(table, evaluation):
-    learner = EAST(evaluation=evaluation, excursions=(), look_ahead=4, **QUIET).fit(table)
+    learner = EAST(tuning=presets.EAST.replace(evaluation=evaluation, excursions=(), look_ahead=4), **QUIET).fit(table)
     history = learner.history_
     made = history[history["operator"] == "introduce two states"]
     assert len(made) > 0
@@ -44,7 +44,7 @@ def test_the_search_makes_a_new_move(table, evaluation):
 
 
 def test_its_results_depend_neither_on_workers_nor_on_a_checkpoint(table, tmp_path):
-    options = {"excursions": (), "look_ahead": 0, **QUIET}
+    options = {"tuning": presets.EAST.replace(excursions=(), look_ahead=0), **QUIET}
     alone = EAST(**options).fit(table)
     assert_same_tree(EAST(n_jobs=2, **options).fit(table).tree_, alone.tree_)
     path = tmp_path / "search.json"
@@ -53,7 +53,10 @@ def test_its_results_depend_neither_on_workers_nor_on_a_checkpoint(table, tmp_pa
 
 
 def test_constraints_hold_for_a_new_move(table):
-    assert max(EAST(max_states=3, evaluation="rl", **QUIET).fit(table).n_states_.values()) <= 3
+    assert (
+        max(EAST(max_states=3, tuning=presets.EAST.replace(evaluation="rl"), **QUIET).fit(table).n_states_.values())
+        <= 3
+    )
     tree = latent_class(2, [4] * 6)
     assert GrowTwice.in_tree(tree, Rules()) == [GrowTwice(tree.names[0])]
     assert GrowTwice.in_tree(tree, Rules(max_states=3)) == []
