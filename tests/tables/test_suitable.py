@@ -64,6 +64,7 @@ from pgmpy_latent.exceptions import (
 )
 from tests.support.samples import latent_class
 
+pytestmark = pytest.mark.filterwarnings("error::pgmpy_latent.exceptions.ManyStatesWarning")  # ignored elsewhere
 N = 300
 STAR = [("H", name) for name in "abcd"]
 QUIET = {"random_state": 0, "show_progress": False}
@@ -150,7 +151,7 @@ def test_many_numbers_that_occur_often_are_noted():
         with pytest.warns(ManyStatesWarning, match=words):
             fit(table)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", ManyNumbersWarning)
+        warnings.simplefilter("error", ManyStatesWarning)
         learner.fit(table, allow_many_states=["age"])
         learner.fit(table.assign(age=pd.cut(table["age"], [17, 29, 44, 64, 90])))
 
