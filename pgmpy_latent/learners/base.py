@@ -363,7 +363,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
                 f"weight_kind is {weight_kind!r}, but fit was given {self.weight_kind_} weights; give new rows weights "
                 "of the same kind, or fit again"
             )
-        weighted = sample_weight is not None or getattr(X, "weight_kind", None) is not None
+        weighted = sample_weight is not None or isinstance(X, CategoricalData)  # which carries its weights
         if self.weight_kind_ == "sampling" and not weighted:
             warnings.warn(
                 "fit was given sampling weights, and these rows have none, so that they count alike. Give "

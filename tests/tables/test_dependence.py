@@ -36,9 +36,8 @@ def tables(draw, max_rows=30, max_columns=6):
 
 def as_data(codes, cards, weights):
     states = {column: list(range(card)) for column, card in enumerate(cards)}
-    return encode(
-        np.where(codes < 0, np.nan, codes), sample_weight=weights, weight_kind="frequency", state_names=states
-    )
+    kind = None if weights is None else "frequency"
+    return encode(np.where(codes < 0, np.nan, codes), sample_weight=weights, weight_kind=kind, state_names=states)
 
 
 def overlapping(codes):

@@ -65,6 +65,7 @@ from pgmpy_latent.exceptions import (
 )
 from tests.support.samples import latent_class
 
+pytestmark = pytest.mark.filterwarnings("error::pgmpy_latent.exceptions.ManyStatesWarning")  # ignored elsewhere
 N = 300
 STAR = [("H", name) for name in "abcd"]
 QUIET = {"random_state": 0, "show_progress": False}
