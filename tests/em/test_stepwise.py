@@ -77,8 +77,9 @@ def test_weights_gaps_strangers_and_pieces(rows):
     new.iloc[0, 1] = 99
     with pytest.warns(UnseenCategoryWarning, match="99"):
         learner.partial_fit(new)
+    strict = RandomStarts(**SETTINGS, prior=0.1).fit(rows.head(500), unseen="error")
     with pytest.raises(UnseenCategoryError, match="99"):
-        learner.set_params(unseen="error").partial_fit(new)
+        strict.partial_fit(new)
 
 
 @pytest.mark.parametrize("decay", [0.5, 1.1, 0])

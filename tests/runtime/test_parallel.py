@@ -204,9 +204,8 @@ def test_errors_and_warnings_come_through(backend):
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_every_item_is_done_once(backend, n_jobs):
     with parallel_config(backend=backend):
-        found = list(parallel.as_completed(_where, range(40), n_jobs))
-    assert sorted(at for at, _ in found) == list(range(40))
-    assert [number for _, (number, _) in sorted(found)] == list(range(40))
+        found = list(parallel.as_completed(slow_square, range(40), n_jobs))
+    assert sorted(found) == [(at, at * at) for at in range(40)]
 
 
 def test_a_function_is_unpickled_a_few_times_by_every_process():

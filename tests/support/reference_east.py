@@ -377,7 +377,8 @@ def table_for(tree, codes, weights=None):
         for at, name in enumerate(tree.observed_names)
     }
     states = {name: tree.state_names[tree.index(name)] for name in tree.observed_names}
-    return encode(pd.DataFrame(frame, dtype=object), sample_weight=weights, weight_kind="frequency", state_names=states)
+    kind = None if weights is None else "frequency"
+    return encode(pd.DataFrame(frame, dtype=object), sample_weight=weights, weight_kind=kind, state_names=states)
 
 
 def drawn_codes(tree, n_rows, rng):

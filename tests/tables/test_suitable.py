@@ -787,7 +787,7 @@ def test_advice_names_only_keywords_that_there_are(answers, fitted, ask):
 
 
 def test_updates_name_only_keywords_that_there_are(answers):
-    learner = RandomStarts(n_states=2, n_init=2, **QUIET).fit(answers)
+    learner = RandomStarts(n_states=2, n_starts=2, **QUIET).fit(answers)
     with pytest.raises(UnseenCategoryError, match="No cell of the column is known") as caught:
         learner.partial_fit(answers.assign(b=17))
     assert "absent=" not in str(caught.value)

@@ -315,7 +315,7 @@ def test_weights_too_small_to_be_scaled_are_refused(weights):
 
 def test_updates_keep_to_the_kind_of_weights(drawn):
     columns = ["a", "b", "c", "w"]
-    learner = RandomStarts(n_states=2, n_init=2, random_state=0).fit(drawn[columns], sample_weight="w")
+    learner = RandomStarts(n_states=2, n_starts=2, random_state=0).fit(drawn[columns], sample_weight="w")
     with pytest.raises(WeightError, match="weight_kind is 'frequency', but fit was given sampling weights"):
         learner.partial_fit(drawn, sample_weight="n", weight_kind="frequency")
     with pytest.warns(DesignWarning, match="fit was given sampling weights, and these rows have none"):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmpy_latent import EAST, sample
+from pgmpy_latent import EAST, presets, sample
 from pgmpy_latent.exceptions import CheckpointError
 from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, EastMemory
 from pgmpy_latent.learners.east.move import PHASES
@@ -33,7 +33,11 @@ def test_a_memory_survives_a_file(drawn, phase, exhausted, moved, taking_over, f
     assert back(json.loads(json.dumps(plain(memory)))) == memory
 
 
-QUICK = {"random_state": 0, "show_progress": False, "excursions": (), "look_ahead": 0}
+QUICK = {
+    "random_state": 0,
+    "show_progress": False,
+    "tuning": presets.EAST.replace(excursions=(), look_ahead=0),
+}
 
 
 @pytest.fixture(scope="module")

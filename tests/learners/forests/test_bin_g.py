@@ -460,7 +460,7 @@ def test_identifiers_are_refused(learner, forest):
     allowed = fresh(learner).fit(table, allow_many_states=True)
     assert allowed.model_.check_model()
     assert_consistent(allowed, table)
-    short = table.head(100)
+    short = table.head(20)
     assert_consistent(fresh(learner).fit(short), short)
     once_more = pd.concat([table, table.head(1)], ignore_index=True)  # a category of two rows changes nothing
     with pytest.raises(DataError, match="column 'id' has 101 categories in 102 rows, as identifiers"):
