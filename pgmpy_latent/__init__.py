@@ -45,10 +45,9 @@ _HOME = {
     "impute": "pgmpy_latent.inference.queries",
     "sample": "pgmpy_latent.inference.queries",
 }
-_MODULES = ("datasets", "exceptions", "operators", "plotting", "presets", "scores", "testing")
+_MODULES = ("datasets", "exceptions", "learners", "operators", "plotting", "presets", "scores", "testing")
 
-#: ``testing`` is left out: a star import must not need hypothesis.
-__all__ = ["__version__", *_HOME, *(name for name in _MODULES if name != "testing")]
+__all__ = ["__version__", *_HOME, *_MODULES]
 
 
 def __getattr__(name: str):
@@ -60,4 +59,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES})
+    return sorted(__all__)

@@ -1,7 +1,9 @@
 """What the README and the documentation say is true: their Python runs, their links lead somewhere."""
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -33,9 +35,10 @@ EXECUTED = {"README.md", "tour.md"}
 )
 def test_python_blocks_run_in_order(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": page.name}
+    module = ModuleType(f"page_{page.stem}")  # so that pickles find the classes of the page
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     for number, block in enumerate(python_blocks(page), start=1):
-        exec(compile(block, f"{page.name}, block {number}", "exec"), namespace)
+        exec(compile(block, f"{page.name}, block {number}", "exec"), vars(module))
 
 
 def test_readme_is_short():

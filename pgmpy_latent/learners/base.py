@@ -49,7 +49,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     """Base of all learners: a pgmpy structure learner and a scikit-learn estimator.
 
     A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns
-    an :class:`~pgmpy_latent.learners.search.Outcome`, and ``_keep_model(model)``. It declares what its keywords may be
+    an :class:`~pgmpy_latent.learners.Outcome`, and ``_keep_model(model)``. It declares what its keywords may be
     (:class:`~pgmpy_latent.runtime.configured.Configured`), and may extend ``_check_settings()``, which runs before any
     work.
     """
@@ -229,7 +229,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
     """Base of the learners of latent trees: a pgmpy structure learner and a scikit-learn estimator.
 
     A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns
-    an :class:`~pgmpy_latent.learners.search.Outcome`: a tree whose observed nodes are the columns of ``data``, in
+    an :class:`~pgmpy_latent.learners.Outcome`: a tree whose observed nodes are the columns of ``data``, in
     their order, with the score and log-likelihood it has there. It declares what its keywords may be
     (:class:`~pgmpy_latent.runtime.configured.Configured`), and may extend ``_check_settings()``, which runs before any
     work.

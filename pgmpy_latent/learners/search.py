@@ -49,6 +49,12 @@ class Outcome:
     remaining_gain : float
         Log-likelihood that the last EM left to gain, by extrapolation, because its time or its iterations were up; 0
         if it came to its end.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])
+    >>> Outcome(tree, score=-2.0, log_likelihood=-1.4, history=[]).stopped is None
+    True
     """
 
     tree: LatentTree
@@ -77,6 +83,11 @@ class Settings:
         What the tolerances bound.
     accelerate : bool
         Whether EM leaps.
+
+    Examples
+    --------
+    >>> Settings(tol=1e-4).last_fit["atol"]
+    0.0001
     """
 
     prior: float = 0.0
@@ -95,10 +106,26 @@ class Settings:
 
 @dataclass(frozen=True)
 class Step:
-    """What a policy did: the next state, and the operator and target if a new model was accepted.
+    """What a policy did in one step.
 
-    A policy that accepts many models at once, because building a tree for each would take longer than finding them,
-    gives an entry of the history for each instead.
+    Attributes
+    ----------
+    state : State
+        The next state.
+    operator : str, optional
+        What led to a new model; None if none was accepted.
+    target : hashable
+        The variable or variables that changed.
+    entries : tuple of dict
+        Entries of the history, one for each model, from a policy that accepts many models at once because building
+        a tree for each would take longer than finding them.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])
+    >>> step = Step(State(tree, score=-2.0, log_likelihood=-1.4, step=1), "split", "H")
+    >>> step.operator, step.state.score
+    ('split', -2.0)
     """
 
     state: State

@@ -69,7 +69,18 @@ class SearchSettings:
 
 
 class SearchingLearner(SearchSettings, LatentTreeLearner):
-    """Base of the learners that search for a tree."""
+    """Base of the learners that search for a tree.
+
+    ``_search(data)`` returns the :class:`~pgmpy_latent.learners.Search` that the keywords ask for: ``n_jobs``,
+    ``random_state``, ``time_limit``, ``show_progress`` and ``tuning``, which every subclass has, and ``prior``,
+    ``max_states`` and ``checkpoint`` where a subclass has them. See ``docs/adding_a_learner.md``.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import EAST
+    >>> issubclass(EAST, SearchingLearner)
+    True
+    """
 
 
 def learned_for(host, learner, data: CategoricalData, search: Search):

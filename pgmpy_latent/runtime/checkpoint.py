@@ -57,6 +57,13 @@ class State:
         What the policy needs later; a dict of plain numbers, words, lists and dicts.
     finished : bool
         Whether the search has ended by itself.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> state = State(None, score=-2.0, log_likelihood=-1.4, memory={"n_failures": 0})
+    >>> replace(state, finished=True).finished
+    True
     """
 
     tree: Any

@@ -131,7 +131,15 @@ def one_of(*allowed, optional: bool = False) -> Constraint:
 
 
 def flag(name: str, value) -> None:
-    """Check a setting that is True or False."""
+    """Check a setting that is True or False.
+
+    Examples
+    --------
+    >>> flag("simplify", "yes")
+    Traceback (most recent call last):
+    ...
+    ValueError: simplify is 'yes'; give True or False
+    """
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} is {value!r}; give True or False")
 

@@ -40,6 +40,7 @@ from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.skeletons import fresh_latent_name
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
+from pgmpy_latent.testing import check_learner
 from tests.support import reference
 from tests.support.samples import pgmpys_base
 
@@ -190,6 +191,11 @@ def test_further_scikit_learn_checks(learner, check):
 
 
 # What every learner leaves behind -----------------------------------------------------------------
+
+
+@every_learner
+def test_the_contract_that_is_shipped(learner):
+    check_learner(learner)
 
 
 @every_learner

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for trees and data, and an assertion on trees; for tests of this package and of yours.
+"""Hypothesis strategies for trees, networks and tables.
 
 Needs hypothesis: ``pip install "pgmpy-latent[test]"``.
 """
@@ -8,24 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.model.tree import LatentTree, check
+from pgmpy_latent.model.tree import LatentTree
 
 try:
     from hypothesis import strategies as st
 except ImportError as error:  # pragma: no cover
     raise ImportError(
-        'pgmpy_latent.testing needs hypothesis; install it with pip install "pgmpy-latent[test]"'
+        'random trees and tables need hypothesis; install it with pip install "pgmpy-latent[test]"'
     ) from error
-
-
-def assert_valid(tree: LatentTree) -> None:
-    """Raise unless every invariant of a tree holds; see :func:`pgmpy_latent.model.tree.check`.
-
-    Examples
-    --------
-    >>> assert_valid(LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]]))
-    """
-    check(tree)
 
 
 def _random_table(rng: np.random.Generator, rows: int, states: int, zeros: bool) -> np.ndarray:
