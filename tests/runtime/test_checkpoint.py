@@ -402,11 +402,17 @@ def test_a_model_under_which_rows_are_impossible_is_refused(tmp_path, table):
         learner.fit(table)
 
 
-def test_a_file_whose_last_models_are_wrong_is_refused_and_kept(tmp_path, table):
+def other_states(models):
+    models[0]["of"]["nodes"][1]["states"][0] = 7
+    return models
+
+
+@pytest.mark.parametrize("change", [other_states, len], ids=["other states", "no list"])
+def test_a_file_whose_last_models_are_wrong_is_refused_and_kept(tmp_path, table, change):
     path = tmp_path / "search.json"
     learner = FindHidden(max_latents=1, criterion="held_out", **QUIET, checkpoint=path).fit(table)
     document = json.loads(path.read_text())
-    document["memory"]["all_rows"][0]["of"]["nodes"][1]["states"][0] = 7
+    document["memory"]["all_rows"] = change(document["memory"]["all_rows"])
     path.write_bytes(sealed(json.dumps(document).encode()))
     before = path.read_bytes()
     with pytest.raises(CheckpointError, match=r"search\.json' is damaged .*Remove it, or name another file"):

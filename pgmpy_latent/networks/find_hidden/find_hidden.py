@@ -199,8 +199,8 @@ class FindHidden(NetworkLearner):
     ) -> tuple[list[LatentNetwork], float]:
         """Fit networks to all rows, unless their file has them; as they are, if there is no time."""
         if "all_rows" in outcome.memory:
-            *found, log_likelihood = outcome.memory["all_rows"]
             with search.checkpoint.checking():
+                *found, log_likelihood = outcome.memory["all_rows"]
                 self._check_all_rows(networks, found, log_likelihood, data)
             return found, log_likelihood
         try:
