@@ -34,6 +34,8 @@ __all__ = [
 LIFT = 1e-6
 #: How many times the tolerance beginning again must gain for it to be done once more.
 WORTH = 5.0
+#: Nats below a maximum from which on an ascent is taken to lead back to it.
+NEARBY = 1.0
 
 
 def fit(
@@ -190,7 +192,7 @@ class Retry:
     """Begins again from the best tables with all small entries lifted at once, as long as that helps.
 
     Several zeros can hold each other in place. Most new ascents lead back to where they came from, so that they are
-    given up early, and polished only if they are higher.
+    given up early; what they lead to is polished, which looks for a way up by the curvature.
     """
 
     def __init__(self, problem: Problem, rule: StopRule, polish: bool):
@@ -206,16 +208,24 @@ class Retry:
         best, atol = self.found, self.rule.atol
         if best is None:
             self.found = ended
-        elif self.unpolished is not None:
-            self.found, self.unpolished = _higher_fit(best, _higher_fit(self.unpolished, ended, atol), atol), None
-        elif ended.objective <= best.objective + WORTH * atol:
-            return replace(best, interrupted=ended.interrupted), None, self.rule, False
-        elif self.polish and not ended.interrupted:
+        elif self.unpolished is None and self._is_worth_polishing(ended):
             self.unpolished = ended
             return best, ended.tables, self.rule, True
         else:
+            if self.unpolished is not None:
+                ended, self.unpolished = _higher_fit(self.unpolished, ended, atol), None
+            if ended.objective <= best.objective + WORTH * atol:
+                return replace(best, interrupted=ended.interrupted), None, self.rule, False
             self.found = _higher_fit(best, ended, atol)
         return self._lifted()
+
+    def _is_worth_polishing(self, ended: Fit) -> bool:
+        """Tell whether an ascent came back to the best maximum, or higher.
+
+        Where it came back, its entries are not as close to zero as they were, and the curvature may show a way up that
+        cannot be seen from zeros.
+        """
+        return self.polish and not ended.interrupted and ended.objective > self.found.objective - NEARBY
 
     def _lifted(self) -> tuple[Fit, np.ndarray | None, StopRule, bool]:
         found = self.found
