@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import chain, count
+from itertools import chain
 
 import numpy as np
 
 from pgmpy_latent.model.labels import sort_key
-from pgmpy_latent.model.tree import LatentTree, child_lists, parents_first
+from pgmpy_latent.model.tree import LatentTree, MissingCodes, child_lists, parents_first
 from pgmpy_latent.operators.edges import neighbours_of, rooted_at
-from pgmpy_latent.operators.states import DECIMALS
+from pgmpy_latent.operators.states import DECIMALS, canonical_tables
 
 #: What puts a branch in order: its earliest column, then its shape, then its probabilities.
 Key = tuple[int, tuple[int, ...], tuple[float, ...]]
@@ -80,6 +80,39 @@ def canonical_tree(tree: LatentTree, columns: Sequence[Hashable] | None = None) 
     )
 
 
+def presentable(tree: LatentTree, missing: MissingCodes) -> LatentTree:
+    """Return a learned tree as users see it: hidden states sorted and numbered from 0, and its codes for missing cells.
+
+    Everything is built, and checked, in one go.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The learned model; nodes keep their names and order.
+    missing : pairs (column, values)
+        Values of the table that count as missing; those of columns that the tree does not have are left out.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [["s", "t"], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> tree = presentable(tree, (("x", (99,)), ("y", (-1,))))
+    >>> tree.tables[0].tolist(), tree.state_names[0], tree.missing
+    ([[0.8, 0.2]], (0, 1), (('x', (99,)),))
+    """
+    return LatentTree(
+        tree.names,
+        [
+            range(len(states)) if hidden else states
+            for states, hidden in zip(tree.state_names, tree.latent, strict=True)
+        ],
+        tree.parent,
+        tree.latent,
+        canonical_tables(tree),
+        [(name, values) for name, values in missing if name in tree.observed_names],
+    )
+
+
 def _checked_columns(tree: LatentTree, columns: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
     """Return the observed names of the tree itself in the order asked for."""
     if columns is None:
@@ -95,11 +128,12 @@ def _checked_columns(tree: LatentTree, columns: Iterable[Hashable] | None) -> tu
 
 def _fresh_names(n_hidden: int, columns: Sequence[Hashable]) -> list[str]:
     """Return names of hidden nodes that no column has."""
-    taken = set(columns)
-    for underscores in count():
-        names = [f"H{'_' * underscores}{number}" for number in range(1, n_hidden + 1)]
+    taken, prefix = set(columns), "H"
+    while True:
+        names = [f"{prefix}{number}" for number in range(1, n_hidden + 1)]
         if taken.isdisjoint(names):
             return names
+        prefix += "_"
 
 
 def _components(tree: LatentTree) -> list[list[int]]:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import count
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import UnsplittableStateError
 from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE, LatentTree
@@ -82,6 +83,11 @@ def canonical_states(tree: LatentTree, nodes: Iterable[Hashable] | None = None) 
     >>> canonical_states(tree).tables[0].tolist()
     [[0.8, 0.2]]
     """
+    return tree.with_tables(canonical_tables(tree, nodes))
+
+
+def canonical_tables(tree: LatentTree, nodes: Iterable[Hashable] | None = None) -> list[np.ndarray]:
+    """Return the tables that the tree has once its hidden states are in canonical order; see canonical_states."""
     tables = list(tree.tables)
     shares = marginals(tree)
     chosen = tree.latent_names if nodes is None else nodes
@@ -89,10 +95,9 @@ def canonical_states(tree: LatentTree, nodes: Iterable[Hashable] | None = None) 
         # tables of hidden children would not do: they depend on the order of those children's own states
         observed = np.flatnonzero((tree.parent == node) & ~tree.latent)
         keys = np.concatenate([shares[node][:, None], *(tree.tables[child] for child in observed)], axis=1)
-        keys = keys.round(DECIMALS)
-        order = sorted(range(len(keys)), key=lambda state, keys=keys: tuple(-keys[state]))
-        _reorder(tree, tables, node, order)
-    return tree.with_tables(tables)
+        sort_keys = list(map(tuple, (-keys.round(DECIMALS)).tolist()))
+        _reorder(tree, tables, node, sorted(range(len(sort_keys)), key=sort_keys.__getitem__))
+    return tables
 
 
 def neighbour_rows(tree: LatentTree, node: Hashable) -> tuple[np.ndarray, dict[Hashable, np.ndarray]]:
@@ -253,7 +258,7 @@ def split_state(
     node: Hashable,
     state: Hashable,
     *,
-    direction: Mapping[Hashable, Sequence[float]] | None = None,
+    direction: Mapping[Hashable, ArrayLike] | None = None,
     rng: np.random.Generator | None = None,
     size: float = 0.001,
 ) -> LatentTree:
@@ -300,8 +305,9 @@ def split_state(
             raise ValueError(
                 f"to split state {state!r} of {node!r}, give a direction, or rng=numpy.random.default_rng(seed)"
             )
-        direction = random_direction(tree, node, state, rng, size)
-    shifts = _checked_direction(tree, node, direction)
+        shifts = _checked_direction(tree, node, random_direction(tree, node, state, rng, size))
+    else:
+        shifts = _checked_direction(tree, node, direction)
     star = star_of(tree, at)
     shift = _side_by_side(tree, at, shifts, [np.zeros(card) for card in star.cards])
     split = stars.split(star, half, shift)
@@ -348,7 +354,7 @@ def introduce_state(
     node: Hashable,
     *,
     share: float,
-    rows: Mapping[Hashable, Sequence[float]] | None = None,
+    rows: Mapping[Hashable, ArrayLike] | None = None,
     name: Hashable = None,
 ) -> LatentTree:
     """Give a hidden node a new last state (Definition 4.1).
@@ -463,7 +469,7 @@ def _side_by_side(
 
 
 def _checked_direction(
-    tree: LatentTree, node: Hashable, direction: Mapping[Hashable, Sequence[float]]
+    tree: LatentTree, node: Hashable, direction: Mapping[Hashable, ArrayLike]
 ) -> dict[Hashable, np.ndarray]:
     """Return the vectors as arrays whose sums are zero up to rounding."""
     shifts = _checked_vectors(tree, node, direction)
@@ -476,9 +482,7 @@ def _checked_direction(
     return shifts
 
 
-def _checked_rows(
-    tree: LatentTree, node: Hashable, rows: Mapping[Hashable, Sequence[float]]
-) -> dict[Hashable, np.ndarray]:
+def _checked_rows(tree: LatentTree, node: Hashable, rows: Mapping[Hashable, ArrayLike]) -> dict[Hashable, np.ndarray]:
     """Return the rows as arrays that are distributions."""
     found = _checked_vectors(tree, node, rows)
     for other, row in found.items():
@@ -490,7 +494,7 @@ def _checked_rows(
 
 
 def _checked_vectors(
-    tree: LatentTree, node: Hashable, vectors: Mapping[Hashable, Sequence[float]]
+    tree: LatentTree, node: Hashable, vectors: Mapping[Hashable, ArrayLike]
 ) -> dict[Hashable, np.ndarray]:
     """Return finite arrays, one entry per state of the neighbour that they are for."""
     require_neighbours(tree, node, vectors)
