@@ -1,4 +1,4 @@
-"""Which rows a model finds hard to believe."""
+"""Unusual rows: those that are least likely under a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from pgmpy_latent.inference.queries import engine_for, index_of, model_and_rows, rows_as_given, sample_codes
-from pgmpy_latent.model.tree import DiscreteModel
+from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -27,11 +28,11 @@ def unusual_rows(model, X, n: int = 20, *, random_state=0, show_progress: bool =
     X : DataFrame, array or CategoricalData
         The table.
     n : int
-        How many rows are wanted; all, if there are fewer.
+        Number of rows to return; all, if there are fewer.
     random_state : int or Generator
         For the rows that are drawn from the model.
     show_progress : bool
-        Whether work of more than two seconds shows a bar; many rows with gaps in many places take long.
+        Whether work of more than two seconds shows a progress bar; many patterns of missing cells take long.
 
     Returns
     -------
@@ -39,18 +40,18 @@ def unusual_rows(model, X, n: int = 20, *, random_state=0, show_progress: bool =
         The least likely row first, under the table's index:
 
         - ``log_likelihood``: natural logarithm of the row's probability;
-        - ``share``: how many of 10,000 rows drawn from the model are at most as likely, as a share: small where the row
-          is stranger than what the model makes by itself. It is a p-value, ``(1 + count) / (1 + 10000)``, and so never
-          zero; among 10,000 ordinary rows one as small as 0.0001 is to be expected;
-        - ``cell``: the column whose value surprises most, ``value``: what stands there, and ``probability``: how likely
-          that value is, given the other cells of the row.
+        - ``share``: the share of 10,000 rows drawn from the model that are at most as likely: small if the row is
+          stranger than rows of the model itself. It is a p-value, ``(1 + count) / (1 + 10000)``, and so never zero;
+          among 10,000 ordinary rows, expect one as small as 0.0001;
+        - ``cell``: the column with the most surprising value, ``value``: that value, and ``probability``: its
+          probability given the other cells of the row.
 
     Notes
     -----
-    Missing cells are summed out, so that rows with many of them have fewer ways to be unlikely; in the drawn rows that
-    such a row is compared with, the same cells are missing. If a row has probability zero, its oddest cell is the first
-    one that is impossible given the others. There is none (None, NaN) if no cell is filled, or if the others are
-    impossible by themselves, whichever is left out.
+    Missing cells are summed out, so that rows with many of them can hardly be unlikely; such a row is compared with
+    drawn rows in which the same cells are missing. If a row has probability zero, its oddest cell is the first one that
+    is impossible given the others. There is none (None, NaN) if no cell is known, or if the rest of the row is
+    impossible whichever cell is left out.
 
     Examples
     --------
@@ -88,14 +89,14 @@ def unusual_rows(model, X, n: int = 20, *, random_state=0, show_progress: bool =
     return table
 
 
-def _row_logs(tree: DiscreteModel, data: CategoricalData, codes: np.ndarray) -> np.ndarray:
+def _row_logs(tree: LatentTree | LatentNetwork, data: CategoricalData, codes: np.ndarray) -> np.ndarray:
     """Return the log-likelihoods of rows, given by codes of the table's columns."""
     engine = engine_for(tree, CategoricalData(data.columns, data.state_names, codes, np.ones(len(codes))))
     return engine.row_log_likelihoods(engine.layout.pack(tree.tables))
 
 
 def _shares(
-    tree: DiscreteModel,
+    tree: LatentTree | LatentNetwork,
     data: CategoricalData,
     distinct: np.ndarray,
     logs: np.ndarray,
@@ -105,16 +106,18 @@ def _shares(
     """Return, for some distinct rows, the share of drawn rows that are at most as likely."""
     drawn = sample_codes(tree, N_DRAWS, rng)[:, [tree.index(name) for name in data.columns]]
     shares = np.empty(len(distinct))
-    gaps, kind = np.unique(data.codes[distinct] < 0, axis=0, return_inverse=True)
-    bar = tqdm(gaps, "gaps", disable=not show_progress, delay=PROGRESS_DELAY, leave=False)
-    for number, gap in enumerate(bar):
-        like_them = np.sort(_row_logs(tree, data, np.where(gap, -1, drawn)))
-        here = np.flatnonzero(kind.ravel() == number)
-        shares[here] = np.searchsorted(like_them, logs[distinct[here]] + SAME, side="right")
+    patterns, pattern_of_row = np.unique(data.codes[distinct] < 0, axis=0, return_inverse=True)
+    bar = tqdm(patterns, "patterns of missing cells", disable=not show_progress, delay=PROGRESS_DELAY, leave=False)
+    for number, missing in enumerate(bar):
+        drawn_logs = np.sort(_row_logs(tree, data, np.where(missing, -1, drawn)))
+        here = np.flatnonzero(pattern_of_row.ravel() == number)
+        shares[here] = np.searchsorted(drawn_logs, logs[distinct[here]] + SAME, side="right")
     return (1 + shares) / (1 + N_DRAWS)
 
 
-def _oddest_cells(tree: DiscreteModel, data: CategoricalData, distinct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _oddest_cells(
+    tree: LatentTree | LatentNetwork, data: CategoricalData, distinct: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return, for some distinct rows, the column whose value is least likely given the others, and how likely it is.
 
     P(cell | others) is P(row) / P(others), and the others are the row with the cell emptied.

@@ -17,7 +17,7 @@ MOST_CELLS = 2**53
 
 
 def deviance_and_pearson(weights: np.ndarray, row_logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return G² and X² of a table without gaps, from its distinct rows alone.
+    """Return G² and X² of a table without missing cells, from its distinct rows alone.
 
     With ``w`` the weight of a cell, ``N`` their sum and ``e = N p`` what is expected there::
 

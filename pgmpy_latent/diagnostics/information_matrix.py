@@ -1,4 +1,4 @@
-"""What rows say about every probability of a model: the observed information, from gradients of the likelihood."""
+"""The observed information about every probability of a model, from gradients of the likelihood."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 
 from pgmpy_latent.em.fit import Problem
 from pgmpy_latent.inference.layout import Layout
+from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY
 
 #: A probability below the first number that stands for fewer rows than the second is at the boundary. EM comes closer
@@ -22,9 +23,9 @@ SMALL, FEW_ROWS = 1e-3, 0.1
 STEP = 1e-4
 #: How many parameters are moved at once.
 BATCH = 64
-#: Directions in which rows say less than this share of what they would say if nothing were hidden, say nothing.
+#: Share of the information of complete rows below which a direction counts as without information.
 NOTHING = 1e-6
-#: Share of a probability's direction that may lie in directions of which nothing is known.
+#: Share of a probability's direction that may lie in directions without information.
 NEGLIGIBLE = 1e-4
 
 
@@ -57,13 +58,13 @@ class Coordinates:
     @cached_property
     def groups(self) -> list[np.ndarray]:
         """For every row of every table that can change, its entries that are not fixed: the largest comes first."""
-        found = []
+        groups = []
         for start, length in zip(self.layout.row_starts, self.layout.row_lengths, strict=True):
             entries = start + np.flatnonzero(~self.fixed[start : start + length])
             if len(entries) > 1:
                 largest = int(np.argmax(self.tables[entries]))
-                found.append(np.concatenate([entries[[largest]], np.delete(entries, largest)]))
-        return found
+                groups.append(np.concatenate([entries[[largest]], np.delete(entries, largest)]))
+        return groups
 
     @cached_property
     def n_parameters(self) -> int:
@@ -94,7 +95,7 @@ class Coordinates:
         return np.concatenate(parts, axis=-1)
 
     def whitening(self, counts: np.ndarray) -> np.ndarray:
-        """Return the matrix that turns parameters into such as rows without anything hidden say 1 about, each."""
+        """Return the matrix that transforms parameters so that complete rows have the identity as information."""
         blocks = [np.empty((0, 0))]
         for group in self.groups:
             shares = (self.tables[group] / self.tables[group].sum())[1:]
@@ -125,12 +126,11 @@ class Precision:
     identified : bool array, shape (size,)
         Whether the rows determine an entry, if it is not fixed.
     gain : float
-        What could still be gained by moving to the maximum, in nats, if the log-likelihood were quadratic.
+        Gain from moving to the maximum, in nats, if the log-likelihood were quadratic.
     is_maximum : bool
-        Whether there is no direction in which the log-likelihood is clearly bent upwards.
+        Whether there is no direction in which the log-likelihood clearly curves upwards.
     weakest : float
-        What rows say in the direction of which they say least, as a share of what they would say if nothing were
-        hidden.
+        The least information in any direction, as a share of the information of complete rows.
     """
 
     standard_errors: np.ndarray
@@ -183,7 +183,7 @@ def information(problem: Problem, coordinates: Coordinates, show_progress: bool 
     return (matrix + matrix.T) / 2
 
 
-def row_scores(problem: Problem, coordinates: Coordinates, show_progress: bool = False) -> np.ndarray:
+def row_scores(engine: RowEngine, coordinates: Coordinates, show_progress: bool = False) -> np.ndarray:
     """Return the derivatives of the log-likelihood of every distinct row by the parameters: (rows, n_parameters).
 
     They are differences between two points on either side. A row that is missing throughout says nothing.
@@ -196,10 +196,9 @@ def row_scores(problem: Problem, coordinates: Coordinates, show_progress: bool =
     >>> from pgmpy_latent.inference.plan import Evidence, compile_plan
     >>> engine = TreeEngine(compile_plan([-1], {0: Evidence(np.array([0, 1]), 2)}), [2], weights=[25.0, 75.0])
     >>> coordinates = Coordinates(engine.layout, np.array([0.25, 0.75]), np.array([False, False]))
-    >>> row_scores(Problem(engine), coordinates).round(4).tolist()
+    >>> row_scores(engine, coordinates).round(4).tolist()
     [[0.75], [-0.25]]
     """
-    engine = problem.engine
     columns = [np.empty((0, len(engine.weights)))]
     up, down = coordinates.moved(STEP), coordinates.moved(-STEP)
     n_batches = -(-coordinates.n_parameters // BATCH)

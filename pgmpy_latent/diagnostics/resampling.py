@@ -14,18 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgmpy_latent.exceptions import WeightError
-from pgmpy_latent.inference.queries import sample_codes
+from pgmpy_latent.inference.queries import rows_as_given, sample_codes
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.survey import kish_scale
+from pgmpy_latent.tables.survey import Design, kish_scale
 
-#: Most draws that are worked on at once.
+#: Most draws in a batch.
 BATCH = 25
-#: Distinct rows that the draws of a batch may have in all. Each of them is a small problem, which costs more to call
-#: than to solve; but every draw of a batch goes through the rows of all.
+#: Most distinct rows of all draws of a batch. Small problems cost more to call than to solve, so they are solved
+#: together; but every draw of a batch goes through the rows of all.
 MOST_ROWS = 512
-#: Cells that a drawn table may have; beyond, it would not fit into memory.
+#: Most cells of a drawn table; a larger one would not fit into memory.
 MOST_CELLS = 1e9
 
 
@@ -55,10 +55,10 @@ def n_rows_of(data: CategoricalData) -> int:
     """
     if data.weight_kind != "sampling" and data.total_weight * len(data.columns) > MOST_CELLS:
         raise WeightError(
-            f"the weights sum to {data.total_weight:.6g}, as many rows as no bootstrap can draw; scale them so that "
+            f"the weights sum to {data.total_weight:.6g}, more rows than a bootstrap can draw; scale them so that "
             "they sum to the number of observations, or say weight_kind='sampling' if they are survey weights"
         )
-    n = data.design.n_rows if data.weight_kind == "sampling" else round(data.total_weight)
+    n = _design_of(data).n_rows if data.weight_kind == "sampling" else round(data.total_weight)
     if n < 2:
         raise WeightError(
             f"the weights sum to {data.total_weight:.6g}, which stands for {n} rows, too few for a bootstrap; scale "
@@ -68,8 +68,13 @@ def n_rows_of(data: CategoricalData) -> int:
     return n
 
 
+def _design_of(data: CategoricalData) -> Design:
+    assert data.design is not None, "rows with sampling weights have a design"
+    return data.design
+
+
 def batches(data: CategoricalData, n_draws: int) -> list[range]:
-    """Return which draws are worked on together: many where tables are small.
+    """Return which draws are computed together: many where tables are small.
 
     Examples
     --------
@@ -84,15 +89,16 @@ def batches(data: CategoricalData, n_draws: int) -> list[range]:
 def drawn_from_model(
     model: LatentTree | LatentNetwork, data: CategoricalData, generators: Sequence[np.random.Generator]
 ) -> Draws:
-    """Draw tables from a model (parametric bootstrap), each with as many rows and the same gaps as a given one.
+    """Draw tables from a model (parametric bootstrap), each with the rows and missing cells of a given one.
 
     Parameters
     ----------
     model : LatentTree or LatentNetwork
         Its observed variables are the columns of the table, with their states.
     data : CategoricalData
-        The table. Where weights count rows, their sum is the number of rows, and each pattern of gaps keeps its share
-        of them; with sampling weights, each drawn row gets the weight and the gaps of a row of the table.
+        The table. Where weights count rows, their sum is the number of rows, and each pattern of missing cells keeps
+        its share of them; with sampling weights, each drawn row gets the weight and the missing cells of a row of the
+        table.
     generators : sequence of Generator
         One per draw.
 
@@ -110,18 +116,20 @@ def drawn_from_model(
     """
     n = n_rows_of(data)
     nodes = [model.index(name) for name in data.columns]
-    missing, row_weights = _rows_with_weights(data) if data.weight_kind == "sampling" else (_gaps(data, n), np.ones(n))
+    missing, row_weights = (
+        _rows_with_weights(data) if data.weight_kind == "sampling" else (_missing_cells(data, n), np.ones(n))
+    )
     tables = [sample_codes(model, n, rng)[:, nodes] for rng in generators]
     codes = np.concatenate([np.where(missing, -1, table) for table in tables])
     row_weights = np.tile(row_weights, len(tables))
     merged = CategoricalData(data.columns, data.state_names, codes, row_weights).select(data.columns)
-    place = np.repeat(np.arange(len(tables)), n) * merged.n_distinct + merged.row_index
+    place = np.repeat(np.arange(len(tables)), n) * merged.n_distinct + rows_as_given(merged)
     weights = np.bincount(place, row_weights, minlength=len(tables) * merged.n_distinct)
     return Draws(merged, weights.reshape(len(tables), -1))
 
 
-def _gaps(data: CategoricalData, n: int) -> np.ndarray:
-    """Return which cells of ``n`` rows are missing, so that patterns of gaps have their shares: (n or 1, columns)."""
+def _missing_cells(data: CategoricalData, n: int) -> np.ndarray:
+    """Return which cells of ``n`` rows are missing, with every pattern in its share of rows: (n or 1, columns)."""
     if not data.has_missing.any():
         return np.zeros((1, len(data.columns)), bool)
     patterns, pattern_of_row = np.unique(data.codes < 0, axis=0, return_inverse=True)
@@ -134,9 +142,9 @@ def _gaps(data: CategoricalData, n: int) -> np.ndarray:
 def _rows_with_weights(data: CategoricalData) -> tuple[np.ndarray, np.ndarray]:
     """Return which cells are missing in every single row of a table, (n, columns), and its weight.
 
-    Rows come in the order of :func:`_gaps`, so that weights that are all equal draw what no weights draw.
+    Rows come in the order of :func:`_missing_cells`, so that equal weights give the same draws as no weights.
     """
-    design = data.design
+    design = _design_of(data)
     patterns, pattern_of_row = np.unique(data.codes < 0, axis=0, return_inverse=True)
     times = np.round(design.count).astype(np.int64)
     pattern = np.repeat(pattern_of_row.ravel()[design.row], times)

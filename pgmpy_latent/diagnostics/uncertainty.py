@@ -1,4 +1,4 @@
-"""How sure the probabilities of a fitted model are: standard errors and confidence intervals."""
+"""Standard errors and confidence intervals of the probabilities of a fitted model."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ from pgmpy_latent.diagnostics.dimension import effective_dimension
 from pgmpy_latent.diagnostics.resampling import drawn_weights
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.exceptions import ImpossibleRowError
+from pgmpy_latent.inference.layout import Layout
+from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.queries import engine_for, model_and_data
-from pgmpy_latent.model.network import LatentNetwork, as_network, reordered
+from pgmpy_latent.model.network import LatentNetwork, as_network, reordered_tables
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, whole_seed
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, entropy_of, whole_seed
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Design, Survey
 
-#: How much of the tables that EM begins with, for a bootstrap draw, is uniform: it could not leave a zero.
+#: Share of uniform tables in the start of EM for a bootstrap draw: EM cannot leave zeros.
 UNIFORM_SHARE = 0.01
-#: Draws without which a bootstrap that was interrupted says nothing.
+#: Fewest draws for which an interrupted bootstrap returns a result.
 FEWEST_DRAWS = 20
 #: Fewer degrees of freedom (clusters less strata) than this make standard errors vague.
 FEW_UNITS = 10
-#: Gain, in nats, from which on tables are said not to be at a maximum.
+#: Gain, in nats, above which a warning says that tables are not at a maximum.
 NOTABLE_GAIN = 0.1
-#: Rows of tables that account for less than this share of the weight are not known at all.
+#: Share of the weight below which rows of tables count as unknown.
 NO_WEIGHT = 1e-9
-#: If rows say less than this in some direction (1: as if nothing were hidden), the structure says whether it is flat.
+#: Information in some direction, as a share of that of complete rows, below which the structure decides if it is flat.
 LITTLE = 1e-2
 
 
@@ -158,14 +160,14 @@ def standard_errors(
             "the model rules out some rows of this table, so it was not fitted to it; give the table that it was "
             "fitted to, or fit with a prior, e.g. prior=0.01"
         )
-    n_threads = parallel.n_threads(n_jobs)
     fixed = fisher.at_the_boundary(engine.layout, tables, counts)
     boundary = _whole_boundary(engine.layout, fixed)
     with one_blas_thread():
         if method != "bootstrap":
-            problem = em.Problem(engine, n_threads=n_threads)
             design = (data.design or Design.of_counts(data.weights)) if method == "sandwich" else None
-            errors, identified = _by_information(tree, problem, tables, counts, fixed, design, show_progress)
+            errors, identified = _by_information(
+                tree, engine, parallel.n_threads(n_jobs), tables, counts, fixed, design, show_progress
+            )
             freedom = np.inf if design is None else design.degrees_of_freedom
             lower, upper = _logit_intervals(tables, errors, level, freedom)
             _warn_of_boundary(boundary)
@@ -228,7 +230,7 @@ def _labels(tree: DiscreteModel) -> pd.DataFrame:
     return pd.DataFrame({key: pd.Series(values, index=index, dtype=object) for key, values in columns.items()})
 
 
-def _whole_boundary(layout, fixed: np.ndarray) -> np.ndarray:
+def _whole_boundary(layout: Layout, fixed: np.ndarray) -> np.ndarray:
     """Return which entries are at zero, or at one because all others of their row are at zero."""
     free = layout.row_sums((~fixed).astype(np.float64))
     return fixed | ((free == 1) & (np.repeat(layout.row_lengths, layout.row_lengths) > 1))
@@ -259,7 +261,8 @@ def _warn_of_boundary(boundary: np.ndarray) -> None:
 
 def _by_information(
     tree: LatentTree | LatentNetwork,
-    problem: em.Problem,
+    engine: RowEngine,
+    n_threads: int,
     tables: np.ndarray,
     counts: np.ndarray,
     fixed: np.ndarray,
@@ -267,28 +270,29 @@ def _by_information(
     show_progress: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the standard error of every entry, and which entries are identified; with a design, by the sandwich."""
-    layout = problem.engine.layout
-    unknown = layout.row_sums(counts) <= NO_WEIGHT * problem.engine.weights.sum()
+    layout = engine.layout
+    unknown = layout.row_sums(counts) <= NO_WEIGHT * engine.total_weight
     coordinates = fisher.Coordinates(layout, tables, fixed | unknown)
-    curvature = fisher.information(problem, coordinates, show_progress)
+    curvature = fisher.information(em.Problem(engine, n_threads=n_threads), coordinates, show_progress)
     scatter = None
     if design is not None:
-        scatter = design.scatter(fisher.row_scores(problem, coordinates, show_progress))
-    found = fisher.precision(coordinates, curvature, counts, scatter=scatter)
-    if isinstance(tree, LatentTree) and found.weakest < LITTLE:
+        scatter = design.scatter(fisher.row_scores(engine, coordinates, show_progress))
+    precision = fisher.precision(coordinates, curvature, counts, scatter=scatter)
+    if isinstance(tree, LatentTree) and precision.weakest < LITTLE:
         # short of the ridge of maxima, the curvature alone would not show that it is flat along the ridge
-        found = fisher.precision(coordinates, curvature, counts, coordinates.n_parameters - _dimension(tree), scatter)
+        n_flat = coordinates.n_parameters - _dimension(tree)
+        precision = fisher.precision(coordinates, curvature, counts, n_flat, scatter)
     sure = np.repeat(layout.row_lengths, layout.row_lengths) == 1
-    errors = np.where(sure, 0.0, found.standard_errors)
-    identified = sure | (found.identified & ~unknown)
+    errors = np.where(sure, 0.0, precision.standard_errors)
+    identified = sure | (precision.identified & ~unknown)
     if not identified[~fixed].all():
         warnings.warn(
             f"{int((~identified & ~fixed).sum())} of {len(fixed)} probabilities are not identified: others make up for "
             "any change of them, so they have no standard error. Fewer hidden states may fit as well.",
             stacklevel=3,
         )
-    if found.gain > NOTABLE_GAIN or not found.is_maximum:
-        gain = f"about {found.gain:.2g} nats could be gained" if found.is_maximum else "it is bent upwards"
+    if precision.gain > NOTABLE_GAIN or not precision.is_maximum:
+        gain = f"about {precision.gain:.2g} nats could be gained" if precision.is_maximum else "it is bent upwards"
         warnings.warn(
             f"the model is not at a maximum of the likelihood of this table ({gain}), as standard errors presume. Give "
             "the table and weights that it was fitted to; fit without a prior, and with a smaller tolerance.",
@@ -316,32 +320,32 @@ def _dimension(tree: LatentTree) -> int:
 def _bootstrapped(
     tree: LatentTree | LatentNetwork,
     data: CategoricalData,
-    engine,
-    tables,
+    engine: RowEngine,
+    tables: np.ndarray,
     n_bootstrap: int,
     random_state,
-    n_jobs,
-    show,
+    n_jobs: int | None,
+    show_progress: bool,
 ) -> np.ndarray:
     """Return the tables fitted to rows drawn from the table: (n_bootstrap, size); fewer after Ctrl-C."""
-    start = (1 - UNIFORM_SHARE) * tables + UNIFORM_SHARE / np.repeat(
-        engine.layout.row_lengths, engine.layout.row_lengths
+    lengths = engine.layout.row_lengths
+    start = (1 - UNIFORM_SHARE) * tables + UNIFORM_SHARE / np.repeat(lengths, lengths)
+    matching = Matching(as_network(tree), engine, tables)
+    work = _Draws(data, engine, start, entropy_of(whole_seed(random_state)), matching).fitted
+    bar = tqdm(
+        total=n_bootstrap, desc="bootstrap", disable=not show_progress, delay=PROGRESS_DELAY, leave=False, unit=" fits"
     )
-    seed = np.random.SeedSequence(whole_seed(random_state)).entropy
-
-    work = _Draws(data, engine, start, seed, Matching(as_network(tree), engine, tables)).fitted
-    bar = tqdm(total=n_bootstrap, desc="bootstrap", disable=not show, delay=PROGRESS_DELAY, leave=False, unit=" fits")
     with bar:
-        found, interrupted = parallel.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update())
-    if interrupted and len(found) < FEWEST_DRAWS:
+        draws, interrupted = parallel.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update())
+    if interrupted and len(draws) < FEWEST_DRAWS:
         raise KeyboardInterrupt
     if interrupted:
         warnings.warn(
-            f"Ctrl-C stopped the bootstrap; what is returned rests on {len(found)} of {n_bootstrap} draws",
+            f"Ctrl-C stopped the bootstrap; what is returned rests on {len(draws)} of {n_bootstrap} draws",
             ConvergenceWarning,
             stacklevel=3,
         )
-    return np.stack(found)
+    return np.stack(draws)
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +353,7 @@ class _Draws:
     """Fits to rows drawn from a table, each a function of its number."""
 
     data: CategoricalData
-    engine: object
+    engine: RowEngine
     start: np.ndarray
     seed: int
     match: Matching
@@ -357,26 +361,26 @@ class _Draws:
     def fitted(self, draw: int) -> np.ndarray:
         """Return the tables that EM finds for a draw, with hidden states in the order of the model's."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(draw,)))
-        found = em.fit(self.engine.reweighted(drawn_weights(self.data, rng)), self.start)
-        if found.interrupted:  # EM keeps what it has, but half of a fit is none
+        fit = em.fit(self.engine.reweighted(drawn_weights(self.data, rng)), self.start)
+        if fit.interrupted:  # an unfinished fit must not count as a draw
             raise KeyboardInterrupt
-        return self.match(found.tables)
+        return self.match(fit.tables)
 
 
 class Matching:
-    """Brings hidden states of other tables into the order of a model's, by how much weight of rows is in both.
+    """Sorts the hidden states of other tables like those of a model, by the weight of rows that are in both.
 
     Parameters
     ----------
     network : LatentNetwork
         The structure.
-    engine : engine
+    engine : RowEngine
         For the rows.
     tables : array, shape (size,)
         The model's tables.
     """
 
-    def __init__(self, network: LatentNetwork, engine, tables: np.ndarray):
+    def __init__(self, network: LatentNetwork, engine: RowEngine, tables: np.ndarray):
         self.network = network
         self.engine = engine
         self.hidden = np.flatnonzero(network.latent).tolist()
@@ -384,8 +388,7 @@ class Matching:
 
     def __call__(self, tables: np.ndarray) -> np.ndarray:
         """Return other tables with their hidden states in the model's order."""
-        network = self.network.with_tables(self.engine.layout.unpack(tables))
+        layout, orders = self.engine.layout, {}
         for node, share, belief in zip(self.hidden, self.shares, self.engine.beliefs(tables, self.hidden), strict=True):
-            _, order = linear_sum_assignment(share.T @ np.nan_to_num(belief), maximize=True)
-            network = reordered(network, node, order)
-        return self.engine.layout.pack(network.tables)
+            _, orders[node] = linear_sum_assignment(share.T @ np.nan_to_num(belief), maximize=True)
+        return layout.pack(reordered_tables(layout.unpack(tables), self.network.parents, orders))

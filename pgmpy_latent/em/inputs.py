@@ -1,4 +1,4 @@
-"""What an estimator by EM is given: a table that must have the columns of a network, and tables to begin with."""
+"""The inputs of an EM estimator: the structure of a network, a table with its columns, and tables to begin with."""
 
 from __future__ import annotations
 
@@ -26,16 +26,41 @@ from pgmpy_latent.tables.survey import Survey
 
 
 @dataclass(frozen=True, eq=False)
+class Structure:
+    """The nodes and edges of a network.
+
+    Attributes
+    ----------
+    names : list of hashable
+        Names of the nodes.
+    parents : list of tuples of int
+        Indices of each node's parents.
+    hidden : set of hashable
+        Names of hidden variables; some of them may not be nodes.
+    """
+
+    names: list[Hashable]
+    parents: list[tuple[int, ...]]
+    hidden: set[Hashable]
+
+    @property
+    def latent(self) -> np.ndarray:
+        """For every node, whether it is hidden."""
+        return np.array([name in self.hidden for name in self.names], dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
 class RowsInMemory:
     """The rows that EM runs on, in memory.
 
     Attributes
     ----------
     engine : Engine
-        Of the network and these rows.
+        For the network and these rows.
     n_jobs : int, optional
-        Who shares the starts, as joblib understands it.
+        Number of workers that share the starts, as joblib understands it.
     data : CategoricalData
+        The rows.
     """
 
     engine: Engine
@@ -43,7 +68,7 @@ class RowsInMemory:
     data: CategoricalData
 
     def starting_rows(self, seeds: Sequence[np.random.SeedSequence]) -> tuple[CategoricalData, list[int] | None]:
-        """Return the rows that starts with these seeds choose from, and the nodes without any known cell, if known."""
+        """Return the rows to make starts from, and None: they show by themselves which nodes have no known cell."""
         return self.data, None
 
     def digests(self) -> Sequence[np.ndarray]:
@@ -53,7 +78,19 @@ class RowsInMemory:
 
 @dataclass(frozen=True, eq=False)
 class RowsInShards:
-    """The same for rows that do not fit into memory; threads or Dask workers share the shards, not the starts."""
+    """The same for rows that do not fit into memory; threads or Dask workers share the shards, not the starts.
+
+    Attributes
+    ----------
+    shards : Shards
+        The rows.
+    silent : list of int
+        Nodes without any known cell.
+    n_rows : int
+        Number of rows that a start is made from.
+    n_jobs : int
+        Number of workers that share the starts.
+    """
 
     shards: Shards
     silent: list[int]
@@ -62,11 +99,11 @@ class RowsInShards:
 
     @property
     def engine(self) -> Engine:
-        """Of the network and these rows."""
+        """For the network and these rows."""
         return self.shards.engine
 
     def starting_rows(self, seeds: Sequence[np.random.SeedSequence]) -> tuple[CategoricalData, list[int] | None]:
-        """Return the rows that starts with these seeds choose from, and the nodes without any known cell."""
+        """Return the rows to make starts with these seeds from, and the nodes without any known cell."""
         return self.shards.starting_rows(seeds, self.n_rows), self.silent
 
     def digests(self) -> Sequence[np.ndarray]:
@@ -76,9 +113,10 @@ class RowsInShards:
 
 @contextmanager
 def opened_rows(
-    names: Sequence[Hashable], parents, cards: np.ndarray, encoded: CategoricalData | ShardedTable, n_jobs: int | None
+    structure: Structure, cards: np.ndarray, encoded: CategoricalData | ShardedTable, n_jobs: int | None
 ) -> Iterator[RowsInMemory | RowsInShards]:
-    """Yield the rows of a table for a network, held for as long as the block runs."""
+    """Yield the rows of a table for a network; shards are released at the end of the block."""
+    names, parents = structure.names, structure.parents
     if isinstance(encoded, CategoricalData):
         yield RowsInMemory(network_engine(names, parents, cards, encoded), n_jobs, encoded)
         return
@@ -90,8 +128,7 @@ def opened_rows(
 
 def encoded_table(
     data,
-    names: list,
-    hidden: set,
+    structure: Structure,
     state_names: dict | None,
     sample_weight,
     memory_limit: float | None,
@@ -99,7 +136,8 @@ def encoded_table(
     **survey: Unpack[Survey],
 ) -> CategoricalData | ShardedTable:
     """Return the columns of a table that are nodes of a network; as shards if its distinct rows exceed the limit."""
-    observed = [name for name in names if name not in hidden]
+    hidden = structure.hidden
+    observed = [name for name in structure.names if name not in hidden]
     if not observed:
         raise DataError("all nodes of the model are hidden; at least one must be a column of the data")
     pieces = comes_in_pieces(data)
@@ -127,10 +165,9 @@ def encoded_table(
     return encode(data, hidden=hidden, **options, **survey)
 
 
-def given_tables(
-    cpds: Mapping, names: list, parents: Sequence[Sequence[int]], state_names: list[tuple]
-) -> dict[Hashable, np.ndarray]:
-    """Return the tables of given CPDs, with their states in our order."""
+def tables_of_cpds(cpds: Mapping, structure: Structure, state_names: list[tuple]) -> dict[Hashable, np.ndarray]:
+    """Return the tables of CPDs by variable, with states in the order of ``state_names``."""
+    names, parents = structure.names, structure.parents
     states = dict(zip(names, state_names, strict=True))
     tables = {}
     for name, cpd in cpds.items():

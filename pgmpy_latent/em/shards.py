@@ -14,16 +14,16 @@ from functools import partial
 from hashlib import blake2b
 from math import prod
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from pgmpy_latent.em.starts import ringing_times
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.layout import Layout
-from pgmpy_latent.inference.network_engine import NetworkEngine
+from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.queries import network_engine
 from pgmpy_latent.inference.sharded_engine import ShardedEngine
-from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.tables.chunks import ShardedTable, read_shard
 from pgmpy_latent.tables.encode import CategoricalData
@@ -33,21 +33,36 @@ from pgmpy_latent.tables.sources import cluster_errors, in_order
 ROUNDING = 1e-9
 
 
+#: Names, parents and numbers of states of the nodes.
+Graph = tuple[Sequence[Hashable], Sequence[Sequence[int]], np.ndarray]
+#: The parts of one shard, and the function that reads them.
+Read = tuple[list, Callable[..., CategoricalData]]
+
+
+class Holder(Protocol):
+    """Holds the shards of a table."""
+
+    def each(self, function: Callable, *args) -> Iterable:
+        """Yield ``function(shard, *args)`` for every shard, in their order."""
+
+    def turn(self, function: Callable) -> None:
+        """Replace every shard by ``function(shard)``."""
+
+
 class Shards:
     """All shards of a table, for the tables of one graph; made by :func:`open_shards`.
 
-    At first they are rows, of which starts can be made; EM turns them into engines when it first asks, and lets go of
-    the rows.
+    At first they hold rows, from which starts can be made. EM turns them into engines when it first needs them, and
+    releases the rows.
 
     Parameters
     ----------
     table : ShardedTable
-        What is known of the whole table.
-    held : holder
-        Has the shards: ``each(function, *args)`` yields ``function(shard, *args)`` for every shard, in their order, and
-        ``turn(function)`` puts ``function(shard)`` in the place of every shard.
-    names, parents, cards
-        The graph.
+        The states and the total weight of the whole table.
+    held : Holder
+        Holds the shards.
+    graph : names, parents, numbers of states
+        The nodes.
 
     Attributes
     ----------
@@ -55,9 +70,9 @@ class Shards:
         For EM on all rows.
     """
 
-    def __init__(self, table: ShardedTable, held, names: Sequence, parents: Sequence[Sequence[int]], cards):
-        self.table, self.held = table, held
-        self.graph = (names, parents, cards)
+    def __init__(self, table: ShardedTable, held: Holder, graph: Graph):
+        _, parents, cards = graph
+        self.table, self.held, self.graph = table, held, graph
         weights = list(held.each(_weight))
         if not np.isclose(sum(weights), table.total_weight, rtol=1e-9):
             raise DataError(
@@ -89,7 +104,7 @@ class Shards:
         loudest = list(self.held.each(_loudest, seeds, n_rows))
         floors = []
         for at in range(len(seeds)):
-            keys, rates = (np.concatenate(parts) for parts in zip(*(found[at] for found in loudest), strict=True))
+            keys, rates = (np.concatenate(parts) for parts in zip(*(shard[at] for shard in loudest), strict=True))
             _, place = np.unique(keys, return_inverse=True)
             sums = np.sort(np.bincount(place, rates))[::-1]
             floors.append(sums[n_rows - 1] * (1 - ROUNDING) / len(loudest) if len(sums) >= n_rows else 0.0)
@@ -106,12 +121,12 @@ def open_shards(
     table: ShardedTable,
     names: Sequence[Hashable],
     parents: Sequence[Sequence[int]],
-    cards: Sequence[int],
+    cards: np.ndarray,
     n_jobs: int = 1,
 ) -> Iterator[Shards]:
-    """Read the shards of a table for a graph, and hold them for as long as the block runs.
+    """Read the shards of a table for a graph, and hold them until the end of the block.
 
-    If the table came with a Dask client, its workers hold them, and what a lost worker held is read again from the
+    If the table came with a Dask client, its workers hold them, and shards of a lost worker are read again from the
     source. Otherwise they are files in a temporary folder, of which ``n_jobs`` are in memory at a time.
 
     Parameters
@@ -124,24 +139,24 @@ def open_shards(
         Threads of this process that share the shards; the result does not depend on it.
     """
     graph = (names, parents, cards)
-    reads = [
+    reads: list[Read] = [
         (held, partial(read_shard, labels=labels, reading=reading, state_names=states, scale=scale))
         for held, labels, reading, states, scale in table.calls
     ]
     if table.client is not None:
-        yield Shards(table, _OnWorkers(table.client, reads), *graph)
+        yield Shards(table, _OnWorkers(table.client, reads), graph)
         return
     with tempfile.TemporaryDirectory(prefix="pgmpy_latent_shards_") as folder:
-        yield Shards(table, _InFiles(Path(folder), reads, table.lazy, n_jobs), *graph)
+        yield Shards(table, _InFiles(Path(folder), reads, table.lazy, n_jobs), graph)
 
 
-# --- Who holds them ---------------------------------------------------------------------------------------
+# --- Holders ---------------------------------------------------------------------------------------
 
 
 class _InFiles:
     """Shards in files, read whenever they are needed."""
 
-    def __init__(self, folder: Path, reads: list[tuple[list, Callable]], lazy: bool, n_jobs: int):
+    def __init__(self, folder: Path, reads: list[Read], lazy: bool, n_jobs: int):
         self.n_jobs = n_jobs
         self.paths = [folder / f"{number}.pickle" for number in range(len(reads))]
         shards = in_order(_call, ((read, held) for held, read in reads), None, lazy, at_once=n_jobs)
@@ -149,7 +164,7 @@ class _InFiles:
             _write(path, shard)
 
     def each(self, function: Callable, *args) -> Iterator:
-        """Yield what a function makes of every shard."""
+        """Yield the result of a function for every shard."""
         with ThreadPoolExecutor(self.n_jobs) as pool:
             waiting: deque = deque()
             for path in self.paths:
@@ -160,7 +175,7 @@ class _InFiles:
                 yield waiting.popleft().result()
 
     def turn(self, function: Callable) -> None:
-        """Put what a function makes of every shard into its place."""
+        """Replace every shard by the result of a function."""
         for path, turned in zip(self.paths, self.each(function), strict=True):
             _write(path, turned)
 
@@ -191,18 +206,18 @@ def _from_file(path: Path, function: Callable, args: tuple):
 class _OnWorkers:
     """Shards held by Dask's workers: results of tasks that read the source, so that Dask can make them again."""
 
-    def __init__(self, client, reads: list[tuple[list, Callable]]):
+    def __init__(self, client, reads: list[Read]):
         import dask
 
         self.client = client
         self.shards = client.compute([dask.delayed(read, pure=False)(held) for held, read in reads])
 
     def turn(self, function: Callable) -> None:
-        """Put what a function makes of every shard into its place; Dask lets go of what was there."""
+        """Replace every shard by the result of a function; Dask releases the old ones."""
         self.shards = self.client.map(function, self.shards, pure=False)
 
     def each(self, function: Callable, *args) -> list:
-        """Return what a function makes of every shard."""
+        """Return the results of a function for all shards."""
         with cluster_errors(self.client):
             given = self.client.submit(_given, args, pure=False)  # sent once, and made again if it is lost
             results = self.client.map(partial(_apply, function), self.shards, [given] * len(self.shards), pure=False)
@@ -218,12 +233,12 @@ def _apply(function: Callable, shard, args: tuple):
         return function(shard, *args)
 
 
-# --- What is asked of them --------------------------------------------------------------------------------
+# --- Functions of a shard --------------------------------------------------------------------------------
 
 
-def _engine(graph: tuple, data: CategoricalData) -> TreeEngine | NetworkEngine:
-    engine = network_engine(*graph, data)
-    return engine.for_counts() if isinstance(engine, TreeEngine) else engine
+def _engine(graph: Graph, data: CategoricalData) -> RowEngine:
+    names, parents, cards = graph
+    return network_engine(names, parents, cards, data).for_counts()
 
 
 def _digest(data: CategoricalData) -> np.ndarray:
@@ -240,13 +255,13 @@ def _rates(data: CategoricalData, seed: np.random.SeedSequence) -> np.ndarray:
 
 def _loudest(data: CategoricalData, seeds: Sequence, n_rows: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return for every seed the keys of the rows that ring first, and their rates."""
-    found = []
+    loudest = []
     for seed in seeds:
         rates = _rates(data, seed)
         few = min(n_rows, len(rates))
         first = np.argpartition(rates, len(rates) - few)[len(rates) - few :]
-        found.append((data.row_keys[first], rates[first]))
-    return found
+        loudest.append((data.row_keys[first], rates[first]))
+    return loudest
 
 
 def _loud(data: CategoricalData, seeds: Sequence, floors: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
@@ -259,7 +274,6 @@ def _loud(data: CategoricalData, seeds: Sequence, floors: Sequence[float]) -> tu
 
 def _weights_of(data: CategoricalData, keys: np.ndarray) -> np.ndarray:
     """Return the weights of the rows with some keys, which are sorted; zero where a shard does not have the row."""
-    own = data.row_keys
-    place = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
-    here = keys[place] == own
+    place = np.minimum(np.searchsorted(keys, data.row_keys), len(keys) - 1)
+    here = keys[place] == data.row_keys
     return np.bincount(place[here], data.weights[here], minlength=len(keys))

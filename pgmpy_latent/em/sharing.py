@@ -1,7 +1,7 @@
-"""Starts of a long EM are shared by joblib's workers, where these are not threads of this process.
+"""Share the starts of a long EM among joblib's workers, if these are not threads of this process.
 
-No start depends on another. So where EM takes long, the starts fall into parts, each worker takes a part to its end,
-and what has ended is taken in here. Threads of this process share starts inside each step instead (``em.step``).
+No start depends on another. If EM takes long, its starts are divided into parts, each worker runs a part to its end,
+and the results are collected here. Threads of this process share starts inside each step instead (``em.step``).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ PARTS = 4
 
 @dataclass(frozen=True, eq=False)
 class PartRunner:
-    """What workers do: take some starts to their ends, as far as the clock allows."""
+    """The task of a worker: run some starts to their ends, as far as the clock allows."""
 
     problem: Problem
     rule: StopRule
     clock: Clock | None
 
     def run(self, part: Position) -> Position:
-        """Return where the starts of a part are then."""
+        """Run the starts of a part, and return their position afterwards."""
         ascent = Ascent(self.problem, self.rule, part)
         ascent.run(self.is_over)
         return ascent.position.snapshot()
@@ -86,7 +86,7 @@ class Sharing:
         return self._others
 
     def run(self) -> None:
-        """Let the workers take all starts to their ends."""
+        """Let the workers run all starts to their ends."""
         ascent, position = self.ascent, self.ascent.position
         n_parts = min(len(position.numbers), PARTS * parallel.n_workers(self.n_jobs))
         parts = [position.part(which) for which in np.array_split(np.arange(len(position.numbers)), n_parts)]
@@ -94,7 +94,7 @@ class Sharing:
         work = PartRunner(ascent.problem.for_one_thread(), ascent.rule, self.clock)
         unfinished = []
         for at, part in parallel.as_completed(work.run, parts, self.n_jobs, self.clock):
-            if len(part.numbers):  # goes on from where it was, should a checkpoint be all that is left
+            if len(part.numbers):  # out of time: a checkpoint resumes these starts from before they were sent
                 unfinished.append((members[at], part))
                 continue
             ascent.take_in(members[at], part)

@@ -14,7 +14,7 @@ from pgmpy_latent.exceptions import ComponentTooLargeError
 from pgmpy_latent.inference.elimination import Elimination, largest_clique, plan_elimination
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.patterns import distinct_combinations
-from pgmpy_latent.inference.protocol import Frozen, RowEngine
+from pgmpy_latent.inference.protocol import Frozen, RowEngine, nothing_frozen
 from pgmpy_latent.runtime.parallel import uninterrupted
 
 #: Entries of the largest table that may be needed to sum hidden variables out: 32 MB.
@@ -207,7 +207,7 @@ class NetworkEngine(RowEngine):
 
     def freeze(self, tables: np.ndarray, free: np.ndarray) -> Frozen[NetworkEngine]:
         """Return the whole engine, which leaves the counts of other tables at zero."""
-        return Frozen.nothing(self, free)
+        return nothing_frozen(self, free)
 
     #: Threads cannot share the rows of one start.
     is_large = False

@@ -125,11 +125,12 @@ class RowEngine(Engine, Protocol):
         """Return an engine for :class:`Engine`'s methods alone, without what only questions about rows need."""
 
 
-E = TypeVar("E", bound=Engine, covariant=True)
+E = TypeVar("E", bound=Engine)
+E_co = TypeVar("E_co", bound=Engine, covariant=True)
 
 
 @dataclass(frozen=True)
-class Frozen(Generic[E]):
+class Frozen(Generic[E_co]):
     """The part of a model that can change, with the rest turned into evidence.
 
     Attributes
@@ -146,17 +147,11 @@ class Frozen(Generic[E]):
         Where the tables of the whole lie.
     """
 
-    engine: E
+    engine: E_co
     nodes: np.ndarray
     lost_parent: np.ndarray
     free: np.ndarray
     whole: Layout
-
-    @classmethod
-    def nothing(cls, engine: E, free: np.ndarray) -> Frozen[E]:
-        """Return the whole as its own part, with nothing turned into evidence."""
-        everything = np.arange(engine.layout.n_tables)
-        return cls(engine, everything, np.zeros(len(everything), dtype=bool), np.asarray(free), engine.layout)
 
     @cached_property
     def _shared(self) -> list[tuple[int, int, int]]:
@@ -189,3 +184,9 @@ class Frozen(Generic[E]):
                 size = self.whole.sizes[node]
                 tables[there : there + size] = part[here : here + size]
         return tables
+
+
+def nothing_frozen(engine: E, free: np.ndarray) -> Frozen[E]:
+    """Return the whole model as the part that can change, with nothing turned into evidence."""
+    everything = np.arange(engine.layout.n_tables)
+    return Frozen(engine, everything, np.zeros(len(everything), dtype=bool), np.asarray(free), engine.layout)

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 import numpy as np
 
 from pgmpy_latent.inference.layout import Layout
-from pgmpy_latent.inference.protocol import Engine, Frozen
+from pgmpy_latent.inference.protocol import Engine, Frozen, nothing_frozen
 
 
 class ShardedEngine(Engine):
@@ -72,7 +72,7 @@ class ShardedEngine(Engine):
 
     def freeze(self, tables: np.ndarray, free: np.ndarray) -> Frozen[ShardedEngine]:
         """Return the whole engine, which leaves the counts of other tables at zero."""
-        return Frozen.nothing(self, free)
+        return nothing_frozen(self, free)
 
 
 def _counts(engine: Engine, tables: np.ndarray, free: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, PIVOT, PRODUCT, Plan, compile_plan
-from pgmpy_latent.inference.protocol import Frozen, RowEngine
+from pgmpy_latent.inference.protocol import Frozen, RowEngine, nothing_frozen
 from pgmpy_latent.inference.threads import Parts, Segment, divided
 from pgmpy_latent.inference.walk import RowWalk, region_of
 from pgmpy_latent.runtime.parallel import uninterrupted
@@ -258,7 +258,7 @@ class TreeEngine(RowEngine):
         """
         nodes = region_of(self.plan.parents, np.flatnonzero(free))
         if len(nodes) == len(self.cards):  # nothing lies outside
-            return Frozen.nothing(self, free)
+            return nothing_frozen(self, free)
         inner = self
         if not self._meets_inside(nodes):
             plan = compile_plan(

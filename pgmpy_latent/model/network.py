@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -217,21 +217,41 @@ def from_state_first(network: LatentNetwork, child: int, parent: int, table: np.
     return table.reshape(-1, table.shape[-1])
 
 
-def reordered(network: LatentNetwork, node: int, order: Sequence[int]) -> LatentNetwork:
-    """Return the same distribution with the states of a hidden node in another order; their names stay in place.
+def reordered(network: LatentNetwork, orders: Mapping[int, np.ndarray | Sequence[int]]) -> LatentNetwork:
+    """Return the same distribution with the states of hidden nodes in another order; their names stay in place.
 
     Examples
     --------
     >>> network = LatentNetwork(["H", "x"], [[0, 1]] * 2, [(), (0,)], [True, False],
     ...                         [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
-    >>> reordered(network, 0, [1, 0]).table("x").tolist()
+    >>> reordered(network, {0: [1, 0]}).table("x").tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
-    tables = list(network.tables)
-    tables[node] = tables[node][:, order]
-    for child in child_lists(network.parents)[node]:
-        tables[child] = from_state_first(network, child, node, by_state(network, child, node)[order])
-    return network.with_tables(tables)
+    return network.with_tables(reordered_tables(network.tables, network.parents, orders))
+
+
+def reordered_tables(
+    tables: Sequence[np.ndarray],
+    parents: Sequence[Sequence[int]],
+    orders: Mapping[int, np.ndarray | Sequence[int]],
+) -> list[np.ndarray]:
+    """Return tables with the states of some nodes in another order, also in the tables of their children.
+
+    Examples
+    --------
+    >>> reordered_tables([np.array([[0.2, 0.8]]), np.eye(2)], [(), (0,)], {0: [1, 0]})[1].tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    cards = [table.shape[1] for table in tables]
+    result = []
+    for node, table in enumerate(tables):
+        family = (*parents[node], node)
+        by_member = table.reshape([cards[member] for member in family])
+        for axis, member in enumerate(family):
+            if member in orders:
+                by_member = np.take(by_member, orders[member], axis=axis)
+        result.append(by_member.reshape(table.shape))
+    return result
 
 
 def as_network(model: LatentTree | LatentNetwork) -> LatentNetwork:

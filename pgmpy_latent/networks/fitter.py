@@ -78,10 +78,10 @@ class NetworkLearner(SearchSettings, StructureLearner):
     def _presentable(self, network: LatentNetwork, data: CategoricalData) -> LatentNetwork:
         """Return the network with hidden nodes first, columns as in the table, and hidden states by their shares."""
         network = rearranged(network, [*network.latent_names, *self._order_of_columns(data)])
-        shares = state_shares(network, engine_for(network, data))
-        for node in np.flatnonzero(network.latent):
-            network = reordered(network, int(node), np.argsort(-shares[node], kind="stable"))
-        return network
+        engine = engine_for(network, data)
+        shares = state_shares(engine, engine.layout.pack(network.tables))
+        hidden = np.flatnonzero(network.latent).tolist()
+        return reordered(network, {node: np.argsort(-shares[node], kind="stable") for node in hidden})
 
     def _order_of_columns(self, data: CategoricalData) -> Sequence[Hashable]:
         return data.columns

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import UnsplittableStateError
-from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE, LatentTree
+from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE, LatentTree, parents_first
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.edges import neighbours_of, require_hidden, require_neighbours
 from pgmpy_latent.operators.star import Star, several_possible, star_of, with_star
@@ -32,11 +32,15 @@ def marginals(tree: LatentTree) -> list[np.ndarray]:
     >>> marginals(tree)[1]
     array([0.75, 0.25])
     """
-    found: list[np.ndarray] = [np.empty(0)] * tree.n_nodes
-    for node in tree.order:
-        above = tree.parent[node]
-        found[node] = tree.tables[node][0] if above < 0 else found[above] @ tree.tables[node]
-    return found
+    return _marginals(tree.order, tree.parent, tree.tables)
+
+
+def _marginals(order: np.ndarray, parent: np.ndarray, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+    shares: list[np.ndarray] = [np.empty(0)] * len(tables)
+    for node in order:
+        above = parent[node]
+        shares[node] = tables[node][0] if above < 0 else shares[above] @ tables[node]
+    return shares
 
 
 def permute_states(tree: LatentTree, node: Hashable, order: Sequence[int]) -> LatentTree:
@@ -88,16 +92,33 @@ def canonical_states(tree: LatentTree, nodes: Iterable[Hashable] | None = None) 
 
 def canonical_tables(tree: LatentTree, nodes: Iterable[Hashable] | None = None) -> list[np.ndarray]:
     """Return the tables that the tree has once its hidden states are in canonical order; see canonical_states."""
+    chosen = [tree.index(name) for name in (tree.latent_names if nodes is None else nodes)]
+    orders = canonical_orders(tree.parent, tree.latent, tree.tables, chosen)
     tables = list(tree.tables)
-    shares = marginals(tree)
-    chosen = tree.latent_names if nodes is None else nodes
-    for node in (tree.index(name) for name in chosen):
-        # tables of hidden children would not do: they depend on the order of those children's own states
-        observed = np.flatnonzero((tree.parent == node) & ~tree.latent)
-        keys = np.concatenate([shares[node][:, None], *(tree.tables[child] for child in observed)], axis=1)
-        sort_keys = list(map(tuple, (-keys.round(DECIMALS)).tolist()))
-        _reorder(tree, tables, node, sorted(range(len(sort_keys)), key=sort_keys.__getitem__))
+    for node, order in orders.items():
+        _reorder(tree, tables, node, order)
     return tables
+
+
+def canonical_orders(
+    parent: np.ndarray, latent: np.ndarray, tables: Sequence[np.ndarray], nodes: Iterable[int]
+) -> dict[int, list[int]]:
+    """Return, for some hidden nodes of a forest, their states in canonical order; see :func:`canonical_states`.
+
+    Examples
+    --------
+    >>> canonical_orders(np.array([-1]), np.array([True]), [np.array([[0.2, 0.8]])], [0])
+    {0: [1, 0]}
+    """
+    shares = _marginals(parents_first(parent), parent, tables)
+    orders = {}
+    for node in nodes:
+        # tables of hidden children would not do: they depend on the order of those children's own states
+        observed = np.flatnonzero((parent == node) & ~latent)
+        keys = np.concatenate([shares[node][:, None], *(tables[child] for child in observed.tolist())], axis=1)
+        sort_keys = list(map(tuple, (-keys.round(DECIMALS)).tolist()))
+        orders[node] = sorted(range(len(sort_keys)), key=sort_keys.__getitem__)
+    return orders
 
 
 def neighbour_rows(tree: LatentTree, node: Hashable) -> tuple[np.ndarray, dict[Hashable, np.ndarray]]:

@@ -162,7 +162,8 @@ class Configured(HasParameters):
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
-        if "__init__" in vars(cls):
+        has_moved = cls._default_tuning is not None or _declared(cls, "_renamed") or _declared(cls, "_moved")
+        if "__init__" in vars(cls) and has_moved:
             type.__setattr__(cls, "__init__", _refusing_moved(cls.__init__))
         if cls.__doc__ and PLACE in cls.__doc__:
             keywords = inspect.signature(cls).parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Hashable, Sequence
 from math import ceil, isfinite
 from numbers import Real
@@ -211,3 +212,14 @@ def whole_seed(random_state) -> int | None:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63 - 1))
     raise ValueError(f"random_state is {random_state!r}; give a whole number of at least 0, or None")
+
+
+def entropy_of(seed: int | None) -> int:
+    """Return the number that all seeds of a run are made from: the seed itself or, without one, a random number.
+
+    Examples
+    --------
+    >>> entropy_of(3)
+    3
+    """
+    return secrets.randbits(128) if seed is None else int(seed)

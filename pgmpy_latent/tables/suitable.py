@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -249,7 +249,19 @@ def _what_is_doubtful(values: _Values) -> str | None:
 # --- What may stand for missing ---------------------------------------------------------------------------
 
 
-def suspected_codes(data: CategoricalData, settled: Collection[Hashable] = ()) -> dict[Hashable, list[Hashable]]:
+class HasStates(Protocol):
+    """A table whose columns and their states are known, in memory or not."""
+
+    @property
+    def columns(self) -> tuple[Hashable, ...]:
+        """Names of the columns."""
+
+    @property
+    def state_names(self) -> tuple[tuple[Hashable, ...], ...]:
+        """The states of every column."""
+
+
+def suspected_codes(data: HasStates, settled: Collection[Hashable] = ()) -> dict[Hashable, list[Hashable]]:
     """Return the values that look like codes for missing answers, by column. See :func:`likely_codes`.
 
     Parameters
@@ -274,9 +286,7 @@ def suspected_codes(data: CategoricalData, settled: Collection[Hashable] = ()) -
     return found
 
 
-def warn_of_codes(
-    data: CategoricalData, settled: Collection[Hashable] = (), stacklevel: int = 2, call: str = ""
-) -> None:
+def warn_of_codes(data: HasStates, settled: Collection[Hashable] = (), stacklevel: int = 2, call: str = "") -> None:
     """Warn once, for all columns, of values that look like codes for missing answers.
 
     Parameters

@@ -17,7 +17,7 @@ from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy.parameter_estimator import DiscreteEM, DiscreteMLE
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmpy_latent import TreeEM, from_pgmpy, log_likelihood, sample, to_pgmpy
+from pgmpy_latent import LatentNetwork, LatentTree, NetworkEM, TreeEM, from_pgmpy, log_likelihood, sample, to_pgmpy
 from pgmpy_latent.exceptions import (
     DataError,
     DegenerateStateWarning,
@@ -435,3 +435,21 @@ def test_the_answer_does_not_depend_on_the_order_of_hashes():
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
+
+
+@pytest.mark.parametrize(("estimator", "model_class"), [(TreeEM, LatentTree), (NetworkEM, LatentNetwork)])
+def test_a_fit_builds_its_model_once(monkeypatch, estimator, model_class):
+    """From the tables of EM to the fitted model, one model is built and checked, whatever the order of its states."""
+    data = pd.DataFrame({"x": [0, 0, 1, 1, 1], "y": [0, 0, 1, 1, 0], "z": [0, 1, 1, 1, 1], "w": [0, 1, 0, 1, 1]})
+    edges = [("G", "H"), ("H", "x"), ("H", "y"), ("G", "z"), ("G", "w")]
+    network = DiscreteBayesianNetwork(edges, latents={"G", "H"})
+    built = []
+    for kind in (LatentTree, LatentNetwork):
+
+        def init(self, *args, original=kind.__init__, **keywords):
+            built.append(type(self))
+            original(self, *args, **keywords)
+
+        monkeypatch.setattr(kind, "__init__", init)
+    estimator(seed=0, n_init=2, show_progress=False).fit(network, data)
+    assert built == [model_class]
