@@ -29,7 +29,7 @@ from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import one_of, stopped_words
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
-from pgmpy_latent.tables.missing import Kept, settled_columns
+from pgmpy_latent.tables.missing import CombinedCodes, settled_columns
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, design_of_fit
 
@@ -134,7 +134,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     ) -> CategoricalData:
         """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
         known, kept = self._known_states(), dict(self._known_codes())
-        said = Kept(missing, kept) if kept else missing
+        said = CombinedCodes(missing, kept) if kept else missing
         if comes_in_pieces(X):
             data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
         else:
@@ -340,7 +340,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
         known = {name: states[name] for name in self._columns}
         options = {"state_names": known, "unseen": self._unseen, "columns": self._columns}
-        options["missing"] = Kept(None, dict(self.tree_.missing)) if self.tree_.missing else None
+        options["missing"] = CombinedCodes(None, dict(self.tree_.missing)) if self.tree_.missing else None
         drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         kind = self._kind_of_update(X, sample_weight, weight_kind)
         if comes_in_pieces(X):
