@@ -160,7 +160,7 @@ class HLTA(SearchingLearner):
         if outcome.stopped is not None and outcome.remaining_gain > 0:  # what islands made of it is an estimate
             exact = policy.log_likelihood(outcome.tree)
             outcome = replace(outcome, log_likelihood=exact, score=policy.score(outcome.tree, exact))
-        sizes = outcome.memory["sizes"]
+        sizes = outcome.memory.sizes
         levels = np.repeat(np.arange(1, len(sizes) + 1), sizes).tolist()
         level_of = dict(zip(outcome.tree.latent_names, levels, strict=True))
         outcome = made_regular(outcome, policy.score)
