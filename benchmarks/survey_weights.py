@@ -72,7 +72,7 @@ def null_tables(kind: str | None, n_tables: int = N_TABLES, n_bootstrap: int = N
     for seed in range(n_tables):
         table, weights = independent(seed)
         weighted = {} if kind is None else {"sample_weight": weights, "weight_kind": kind}
-        found = compare_classes(table, [1, 2], n_init=8, n_bootstrap=n_bootstrap, random_state=seed,
+        found = compare_classes(table, [1, 2], n_starts=8, n_bootstrap=n_bootstrap, random_state=seed,
                                 show_progress=False, **weighted)  # fmt: skip
         rejected += found.loc[2, "blrt_p"] <= 0.05
         chosen += found.attrs["recommended"] == 2

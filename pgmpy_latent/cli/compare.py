@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         found = compare_classes(
             data,
             args.classes,
-            n_init=args.starts,
+            n_starts=args.starts,
             prior=args.prior or None,
             random_state=args.seed,
             n_jobs=args.jobs,
@@ -137,5 +137,5 @@ def comparison_lines(found: pd.DataFrame) -> list[str]:
 
 def _recommendation(found: pd.DataFrame) -> list[str]:
     chosen = found.attrs.get("recommended", found.index[found["best"]][0])
-    reason = found.attrs.get("reason", "It has the best BIC.").replace("raise n_init", "raise --starts")
+    reason = found.attrs.get("reason", "It has the best BIC.").replace("raise n_starts", "raise --starts")
     return wrapped(f"Recommended: {counted(int(chosen), 'class', 'es')}. {reason}")

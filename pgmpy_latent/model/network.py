@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import prod
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
 from pgmpy_latent.model.tree import (
     DiscreteModel,
     LatentTree,
+    MissingCodesLike,
     check_names,
     check_table,
-    pairs_of_codes,
     same_codes,
     same_types,
 )
-from pgmpy_latent.runtime.arrays import read_only
 
 
 def topological_order(parents: Sequence[Sequence[int]], names: Sequence[Hashable] | None = None) -> list[int]:
@@ -84,7 +84,7 @@ def blanket(parents: Sequence[Sequence[int]], node: int) -> list[int]:
     return sorted({*parents[node], *below, *(other for child in below for other in parents[child])} - {node})
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class LatentNetwork(DiscreteModel):
     """A discrete Bayesian network, immutable: what :class:`LatentTree` is for forests.
 
@@ -119,20 +119,19 @@ class LatentNetwork(DiscreteModel):
     LatentNetwork(3 nodes, 1 latent, 2 edges, 6 parameters)
     """
 
-    names: tuple[Hashable, ...]
-    state_names: tuple[tuple[Hashable, ...], ...]
     parents: tuple[tuple[int, ...], ...]
-    latent: np.ndarray
-    tables: tuple[np.ndarray, ...]
-    missing: tuple[tuple[Hashable, tuple[Hashable, ...]], ...] = ()
 
-    def __post_init__(self):
-        object.__setattr__(self, "names", tuple(self.names))
-        object.__setattr__(self, "state_names", tuple(tuple(states) for states in self.state_names))
-        object.__setattr__(self, "missing", pairs_of_codes(self.missing))
-        object.__setattr__(self, "parents", tuple(tuple(int(node) for node in above) for above in self.parents))
-        object.__setattr__(self, "latent", read_only(self.latent, np.bool_))
-        object.__setattr__(self, "tables", tuple(read_only(table, np.float64) for table in self.tables))
+    def __init__(
+        self,
+        names: Iterable[Hashable],
+        state_names: Iterable[Iterable[Hashable]],
+        parents: Iterable[Iterable[int]],
+        latent: ArrayLike,
+        tables: Iterable[ArrayLike],
+        missing: MissingCodesLike = (),
+    ) -> None:
+        self._set_fields(names, state_names, latent, tables, missing)
+        object.__setattr__(self, "parents", tuple(tuple(int(node) for node in above) for above in parents))
         check(self)
 
     @cached_property
@@ -140,16 +139,12 @@ class LatentNetwork(DiscreteModel):
         """Node indices, parents before children."""
         return topological_order(self.parents)
 
-    def with_tables(self, tables: Sequence[np.ndarray]) -> LatentNetwork:
-        """Return the same network with other tables."""
-        return LatentNetwork(self.names, self.state_names, self.parents, self.latent, tables, self.missing)
-
     @property
     def edges(self) -> list[tuple[Hashable, Hashable]]:
         """Pairs (parent, child) of names, by child."""
         return [(self.names[above], self.names[node]) for node, some in enumerate(self.parents) for above in some]
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, LatentNetwork):
             return NotImplemented
         return (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
 from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits
@@ -14,6 +16,11 @@ from pgmpy_latent.runtime.arrays import read_only
 
 #: How far from one the sum of a row of probabilities may be.
 ROW_SUM_TOLERANCE = 1e-8
+
+#: Values that count as missing, as a model stores them: pairs (column, values).
+MissingCodes = tuple[tuple[Hashable, tuple[Hashable, ...]], ...]
+#: Values that count as missing, as callers may give them: a dict of column to values, or pairs.
+MissingCodesLike = Mapping[Any, Iterable[Hashable]] | Iterable[tuple[Hashable, Iterable[Hashable]]]
 
 
 def child_lists(parent: np.ndarray) -> tuple[tuple[int, ...], ...]:
@@ -55,8 +62,40 @@ def parents_first(parent: np.ndarray, names: Sequence[Hashable] | None = None) -
     return np.array(order, dtype=np.int64)
 
 
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class DiscreteModel:
-    """Nodes with names, states and tables: what trees and other networks have in common."""
+    """Nodes with names, states and probability tables: the common base of trees and networks, immutable.
+
+    Its subclasses add the parents of the nodes. They write their own ``__init__``, as it accepts any sequences and
+    arrays, while the fields hold tuples and read-only arrays.
+    """
+
+    names: tuple[Hashable, ...]
+    state_names: tuple[tuple[Hashable, ...], ...]
+    latent: np.ndarray
+    tables: tuple[np.ndarray, ...]
+    missing: MissingCodes
+
+    if TYPE_CHECKING:  # computed by trees, a field of networks
+
+        @property
+        def parents(self) -> tuple[tuple[int, ...], ...]:
+            """Indices of the parents of every node."""
+
+    def _set_fields(
+        self,
+        names: Iterable[Hashable],
+        state_names: Iterable[Iterable[Hashable]],
+        latent: ArrayLike,
+        tables: Iterable[ArrayLike],
+        missing: MissingCodesLike,
+    ) -> None:
+        """Set the fields that all models have; only ``__init__`` may call this."""
+        object.__setattr__(self, "names", tuple(names))
+        object.__setattr__(self, "state_names", tuple(tuple(states) for states in state_names))
+        object.__setattr__(self, "latent", read_only(latent, np.bool_))
+        object.__setattr__(self, "tables", tuple(read_only(table, np.float64) for table in tables))
+        object.__setattr__(self, "missing", pairs_of_codes(missing))
 
     @property
     def n_nodes(self) -> int:
@@ -98,6 +137,10 @@ class DiscreteModel:
         """Return the table of the node called ``name``."""
         return self.tables[self.index(name)]
 
+    def with_tables(self, tables: Iterable[np.ndarray]) -> Self:
+        """Return the same model with other tables."""
+        return replace(self, tables=tuple(tables))
+
     def _repr_html_(self) -> str:
         """Return the model as notebooks show it."""
         from pgmpy_latent.report.notebook import model_html
@@ -105,7 +148,7 @@ class DiscreteModel:
         return model_html(self)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class LatentTree(DiscreteModel):
     """A forest-shaped discrete Bayesian network, immutable.
 
@@ -145,20 +188,19 @@ class LatentTree(DiscreteModel):
            [0.2, 0.8]])
     """
 
-    names: tuple[Hashable, ...]
-    state_names: tuple[tuple[Hashable, ...], ...]
     parent: np.ndarray
-    latent: np.ndarray
-    tables: tuple[np.ndarray, ...]
-    missing: tuple[tuple[Hashable, tuple[Hashable, ...]], ...] = ()
 
-    def __post_init__(self):
-        object.__setattr__(self, "names", tuple(self.names))
-        object.__setattr__(self, "state_names", tuple(tuple(states) for states in self.state_names))
-        object.__setattr__(self, "missing", pairs_of_codes(self.missing))
-        object.__setattr__(self, "parent", read_only(self.parent, np.int64))
-        object.__setattr__(self, "latent", read_only(self.latent, np.bool_))
-        object.__setattr__(self, "tables", tuple(read_only(table, np.float64) for table in self.tables))
+    def __init__(
+        self,
+        names: Iterable[Hashable],
+        state_names: Iterable[Iterable[Hashable]],
+        parent: ArrayLike,
+        latent: ArrayLike,
+        tables: Iterable[ArrayLike],
+        missing: MissingCodesLike = (),
+    ) -> None:
+        self._set_fields(names, state_names, latent, tables, missing)
+        object.__setattr__(self, "parent", read_only(parent, np.int64))
         check(self)
 
     @cached_property
@@ -185,11 +227,7 @@ class LatentTree(DiscreteModel):
         """Return the names of the children of the node called ``name``."""
         return tuple(self.names[child] for child in np.flatnonzero(self.parent == self.index(name)))
 
-    def with_tables(self, tables: Sequence[np.ndarray]) -> LatentTree:
-        """Return the same tree with other tables."""
-        return LatentTree(self.names, self.state_names, self.parent, self.latent, tables, self.missing)
-
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, LatentTree):
             return NotImplemented
         return (
@@ -222,7 +260,7 @@ def same_types(left: Iterable[Iterable], right: Iterable[Iterable]) -> bool:
     )
 
 
-def pairs_of_codes(missing) -> tuple[tuple[Hashable, tuple[Hashable, ...]], ...]:
+def pairs_of_codes(missing: MissingCodesLike) -> MissingCodes:
     """Return values that count as missing as pairs (name, values), from a dict or pairs; names without any are dropped.
 
     Examples
@@ -235,7 +273,7 @@ def pairs_of_codes(missing) -> tuple[tuple[Hashable, tuple[Hashable, ...]], ...]
     return tuple((name, values) for name, values in listed if values)
 
 
-def same_codes(left: tuple, right: tuple) -> bool:
+def same_codes(left: MissingCodes, right: MissingCodes) -> bool:
     """Tell whether the same values count as missing, in whatever order they are named."""
     mine, theirs = (
         {name: {(isinstance(value, bool), value) for value in values} for name, values in pairs}
@@ -280,8 +318,8 @@ def check(tree: LatentTree) -> None:
         raise InvalidTreeError("the arrays of a tree must be read-only")
 
 
-def check_names(tree: DiscreteModel, above: str) -> None:
-    """Raise unless names and states are well-formed; ``above`` is the field that holds the parents."""
+def check_names(tree: DiscreteModel, parents_field: str) -> None:
+    """Raise unless names and states are well-formed; ``parents_field`` is the field that holds the parents."""
     n_nodes = len(tree.names)
     if n_nodes == 0:
         raise InvalidTreeError("a tree needs at least one node")
@@ -290,7 +328,7 @@ def check_names(tree: DiscreteModel, above: str) -> None:
     if len(set(tree.names)) < n_nodes:
         twice = next(name for name in tree.names if tree.names.count(name) > 1)
         raise InvalidTreeError(f"two nodes are called {twice!r}; names must differ")
-    for field in ("state_names", above, "latent", "tables"):
+    for field in ("state_names", parents_field, "latent", "tables"):
         if len(getattr(tree, field)) != n_nodes:
             raise InvalidTreeError(
                 f"{field} has {len(getattr(tree, field))} entries for {n_nodes} nodes; it needs one per node"

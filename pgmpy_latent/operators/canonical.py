@@ -8,9 +8,9 @@ from itertools import chain, count
 import numpy as np
 
 from pgmpy_latent.model.labels import sort_key
-from pgmpy_latent.model.tree import LatentTree, child_lists, parents_first
+from pgmpy_latent.model.tree import LatentTree, MissingCodes, child_lists, parents_first
 from pgmpy_latent.operators.edges import neighbours_of, rooted_at
-from pgmpy_latent.operators.states import DECIMALS
+from pgmpy_latent.operators.states import DECIMALS, canonical_tables
 
 #: What puts a branch in order: its earliest column, then its shape, then its probabilities.
 Key = tuple[int, tuple[int, ...], tuple[float, ...]]
@@ -77,6 +77,39 @@ def canonical_tree(tree: LatentTree, columns: Sequence[Hashable] | None = None) 
         latent=tree.latent[order],
         tables=[tables[node] for node in order],
         missing=tree.missing,
+    )
+
+
+def presentable(tree: LatentTree, missing: MissingCodes) -> LatentTree:
+    """Return a learned tree as users see it: hidden states sorted and numbered from 0, and its codes for missing cells.
+
+    Everything is built, and checked, in one go.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The learned model; nodes keep their names and order.
+    missing : pairs (column, values)
+        Values of the table that count as missing; those of columns that the tree does not have are left out.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [["s", "t"], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> tree = presentable(tree, (("x", (99,)), ("y", (-1,))))
+    >>> tree.tables[0].tolist(), tree.state_names[0], tree.missing
+    ([[0.8, 0.2]], (0, 1), (('x', (99,)),))
+    """
+    return LatentTree(
+        tree.names,
+        [
+            range(len(states)) if hidden else states
+            for states, hidden in zip(tree.state_names, tree.latent, strict=True)
+        ],
+        tree.parent,
+        tree.latent,
+        canonical_tables(tree),
+        [(name, values) for name, values in missing if name in tree.observed_names],
     )
 
 

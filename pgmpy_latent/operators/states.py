@@ -82,6 +82,11 @@ def canonical_states(tree: LatentTree, nodes: Iterable[Hashable] | None = None) 
     >>> canonical_states(tree).tables[0].tolist()
     [[0.8, 0.2]]
     """
+    return tree.with_tables(canonical_tables(tree, nodes))
+
+
+def canonical_tables(tree: LatentTree, nodes: Iterable[Hashable] | None = None) -> list[np.ndarray]:
+    """Return the tables that the tree has once its hidden states are in canonical order; see canonical_states."""
     tables = list(tree.tables)
     shares = marginals(tree)
     chosen = tree.latent_names if nodes is None else nodes
@@ -89,10 +94,9 @@ def canonical_states(tree: LatentTree, nodes: Iterable[Hashable] | None = None) 
         # tables of hidden children would not do: they depend on the order of those children's own states
         observed = np.flatnonzero((tree.parent == node) & ~tree.latent)
         keys = np.concatenate([shares[node][:, None], *(tree.tables[child] for child in observed)], axis=1)
-        keys = keys.round(DECIMALS)
-        order = sorted(range(len(keys)), key=lambda state, keys=keys: tuple(-keys[state]))
-        _reorder(tree, tables, node, order)
-    return tree.with_tables(tables)
+        sort_keys = list(map(tuple, (-keys.round(DECIMALS)).tolist()))
+        _reorder(tree, tables, node, sorted(range(len(sort_keys)), key=sort_keys.__getitem__))
+    return tables
 
 
 def neighbour_rows(tree: LatentTree, node: Hashable) -> tuple[np.ndarray, dict[Hashable, np.ndarray]]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from pgmpy_latent.diagnostics.explain import counted, is_leaf, shown
 from pgmpy_latent.learners.fitted import unfinished_words, weighting_words
-from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.operators import marginals
 
@@ -25,7 +24,7 @@ MOST_NAMES = 40
 MOST_SHARES = 12
 
 
-def model_html(model: LatentTree | LatentNetwork) -> str:
+def model_html(model: DiscreteModel) -> str:
     """Return a model as HTML: its size, a table of its hidden variables, and the tree as a list that can be folded.
 
     Examples
@@ -132,7 +131,7 @@ def _tree_list(tree: LatentTree) -> str:
     return "".join(pieces)
 
 
-def _node_table(network: LatentNetwork) -> str:
+def _node_table(network: DiscreteModel) -> str:
     """Return the nodes of a network with their parents, the hidden ones first."""
     order = np.argsort(~network.latent, kind="stable").tolist()
     rows = [

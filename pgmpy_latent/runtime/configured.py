@@ -237,6 +237,31 @@ def with_shared_keywords(text: str, keywords: Iterable[str], shared: Mapping = S
     return "\n".join(lines)
 
 
+def refuse_renamed(function: str, keywords: Iterable[str], renamed: Mapping[str, str]) -> None:
+    """Raise a TypeError for any keyword that a function does not have, which names the new one if it was renamed.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function.
+    keywords : iterable of str
+        Keywords that were given beyond those of its signature.
+    renamed : mapping
+        Keyword of an earlier version -> its name now.
+
+    Examples
+    --------
+    >>> refuse_renamed("compare_classes", ["n_init"], {"n_init": "n_starts"})
+    Traceback (most recent call last):
+    ...
+    TypeError: compare_classes has no keyword 'n_init' any more; give n_starts=...
+    """
+    for name in keywords:
+        if name in renamed:
+            raise TypeError(f"{function} has no keyword {name!r} any more; give {renamed[name]}=...")
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
 def _arguments(values: Mapping) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 

@@ -95,7 +95,7 @@ def _doubts(table: pd.DataFrame, size: int) -> list[str]:
         doubts.append(f"its smallest class holds only {row['smallest_share']:.1%} of the rows".replace("%", " %"))
     if row["n_starts"] > 1 and row["n_best"] <= 1:
         reached = "only one" if row["n_best"] else "none"
-        doubts.append(f"{reached} of {row['n_starts']} random starts reached its best value, so raise n_init")
+        doubts.append(f"{reached} of {row['n_starts']} random starts reached its best value, so raise n_starts")
     if len(table) > 1 and size == table.index.max():
         doubts.append("it is the largest number compared, so that more might be better still")
     return doubts

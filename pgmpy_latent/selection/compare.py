@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from typing import Never
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from pgmpy_latent.operators import bound_from_cards, canonical_states, marginals
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
+from pgmpy_latent.runtime.configured import refuse_renamed
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number, whole_seed
 from pgmpy_latent.selection.class_choice import caveats, recommended
 from pgmpy_latent.selection.class_draws import DRAW_TOL, Refit, refitted
@@ -53,7 +55,7 @@ class _Settings:
     """How models are fitted."""
 
     method: str
-    n_init: int
+    n_starts: int
     prior: float
     entropy: int
     n_jobs: int | None
@@ -87,7 +89,7 @@ def compare_classes(
     strata=None,
     cluster=None,
     method: str = "both",
-    n_init: int = 16,
+    n_starts: int = 16,
     prior: float | None = None,
     n_bootstrap: int = 0,
     random_state: int | None = 0,
@@ -96,6 +98,7 @@ def compare_classes(
     return_models: bool = False,
     missing=None,
     allow_many_states=None,
+    **renamed: Never,
 ):
     """Fit latent class models with several numbers of classes and put what speaks for each side by side.
 
@@ -114,7 +117,7 @@ def compare_classes(
     method : {"both", "random", "split"}
         EM from random starts for every number, from splits of the classes of the model before (:class:`SplitMerge`),
         or the better of the two, so that more classes never describe the table worse.
-    n_init : int
+    n_starts : int
         Number of random starts, all of which go on to their ends.
     prior : float, optional
         Dirichlet pseudo-count of every table entry; None is maximum likelihood.
@@ -182,21 +185,22 @@ def compare_classes(
     --------
     >>> from pgmpy_latent import compare_classes, datasets
     >>> survey = datasets.load_anes96().iloc[:, :4]
-    >>> table = compare_classes(survey, range(1, 4), n_init=4)
+    >>> table = compare_classes(survey, range(1, 4), n_starts=4)
     >>> table.index.tolist(), bool((table["log_likelihood"].diff().dropna() >= 0).all())
     ([1, 2, 3], True)
-    >>> table = compare_classes(survey, [1, 2], n_init=4, n_bootstrap=19)
+    >>> table = compare_classes(survey, [1, 2], n_starts=4, n_bootstrap=19)
     >>> table["blrt_p"].tolist()
     [nan, 0.05]
     """
+    refuse_renamed("compare_classes", renamed, {"n_init": "n_starts"})
     sizes = _checked_sizes(n_classes)
     if method not in ("both", "random", "split"):
         raise ValueError(f"method is {method!r}; give 'both', 'random' or 'split'")
     check_number("n_bootstrap", n_bootstrap, 0, whole=True)
     entropy = np.random.SeedSequence(whole_seed(random_state)).entropy
-    settings = _Settings(method, n_init, 0.0 if prior is None else prior, entropy, n_jobs)
-    check_number("n_init", n_init, 1, whole=True)
-    learner = RandomStarts(n_starts=n_init, **settings.of_learners)
+    settings = _Settings(method, n_starts, 0.0 if prior is None else prior, entropy, n_jobs)
+    check_number("n_starts", n_starts, 1, whole=True)
+    learner = RandomStarts(n_starts=n_starts, **settings.of_learners)
     learner._check_settings()
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     options = {"missing": missing, "allow_many_states": allow_many_states}
@@ -283,7 +287,7 @@ def _from_random_starts(size: int, data: CategoricalData, settings: _Settings) -
         random_memberships(
             shape.parents, shape.cards, codes, data.weights, data.row_keys, settings.seed(0, size, number)
         )
-        for number in range(settings.n_init if size > 1 else 1)
+        for number in range(settings.n_starts if size > 1 else 1)
     ]
     found = em.fit(engine, np.stack(starts), prior=float(settings.prior), retry=True, n_jobs=settings.n_jobs)
     tree = canonical_states(shape.with_tables(engine.layout.unpack(found.tables)))

@@ -575,7 +575,7 @@ def test_all_that_a_comparison_says_is_shown(capsys, rows, monkeypatch):
     code, out, _ = run(capsys, "compare", "rows.csv", "--drop", "w,who", "--classes", "2,3", "--bootstrap", "50")
     assert code == 0
     ((wanted, options),) = asked
-    assert (wanted, options["n_bootstrap"], options["n_init"]) == ([2, 3], 50, 16)
+    assert (wanted, options["n_bootstrap"], options["n_starts"]) == ([2, 3], 50, 16)
     assert out.splitlines()[3:] == [
         "classes   log-lik.  params        BIC    starts  identified  p(G2)  p(BLRT)",
         "    * 2  -12345.68       9  -12400.00  16 of 16         yes  0.250         ",

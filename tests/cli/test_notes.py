@@ -64,7 +64,7 @@ def test_compare_names_the_option_for_more_starts(capsys, rows):
         table.to_csv("t.csv", index=False)
         for classes in ("4", "6", "8"):
             _, out, _ = run(capsys, "compare", "t.csv", "--classes", classes, "--starts", "12")
-            assert "n_init" not in out
+            assert "n_starts" not in out
             if "raise --starts" in out:
                 return
     pytest.fail("all starts agreed in every table")

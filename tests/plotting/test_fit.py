@@ -155,7 +155,7 @@ def test_a_history_needs_learners(learner):
 
 
 def test_a_comparison_shows_every_criterion_and_its_best(survey):
-    table = compare_classes(survey, range(1, 4), n_init=2)
+    table = compare_classes(survey, range(1, 4), n_starts=2)
     ax = plotting.plot_comparison(table)
     curves, tops = ax.lines[1::2], ax.lines[2::2]
     drawn = ["bic", "adjusted_bic", "caic", "aic", "icl"]

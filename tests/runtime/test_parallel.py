@@ -385,7 +385,7 @@ def tables_of_draws(table, n_jobs):
             learner.tree_, table, method="bootstrap", n_bootstrap=6, n_jobs=n_jobs, random_state=0, show_progress=False
         ),
         compare_classes(
-            table, [1, 2], n_init=3, n_bootstrap=4, n_jobs=n_jobs, random_state=0, show_progress=False
+            table, [1, 2], n_starts=3, n_bootstrap=4, n_jobs=n_jobs, random_state=0, show_progress=False
         ).drop(columns="seconds"),
     ]
 

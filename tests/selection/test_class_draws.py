@@ -193,7 +193,7 @@ def test_the_best_bic_is_recommended():
         ({"g2_p": [0.01, 0.03, 0.6]}, "deviates from it by more than chance would (G², p = 0.030)"),
         ({"identified": [True, False, True], "effective_dimension": 6}, "its 7 parameters reach only 6 dimensions"),
         ({"smallest_share": [1.0, 0.012, 0.1]}, "its smallest class holds only 1.2 % of the rows"),
-        ({"n_best": 1}, "only one of 8 random starts reached its best value, so raise n_init"),
+        ({"n_best": 1}, "only one of 8 random starts reached its best value, so raise n_starts"),
         ({"n_best": 0}, "none of 8 random starts reached its best value"),
         ({"bic": [-30.0, -20.0, -12.0], "blrt_p": [np.nan, 0.01, 0.01]}, "it is the largest number compared"),
     ],

@@ -15,7 +15,7 @@ from pgmpy_latent.operators import marginals
 from pgmpy_latent.selection import class_draws
 from tests.support.samples import latent_class
 
-QUIET = {"show_progress": False, "n_init": 4}
+QUIET = {"show_progress": False, "n_starts": 4}
 COLUMNS = [
     "best", "log_likelihood", "n_parameters", "bic", "aic", "caic", "adjusted_bic", "icl", "cheeseman_stutz",
     "relative_entropy", "smallest_share", "n_best", "n_starts", "effective_dimension", "identified", "g2", "x2", "df",
@@ -132,7 +132,7 @@ def test_more_classes_than_can_be_told_apart(survey):
         ([1.5], {}, "n_classes holds 1.5; give whole numbers"),
         ([True], {}, "n_classes holds True; give whole numbers"),
         ([1], {"method": "guess"}, "method is 'guess'; give 'both', 'random' or 'split'"),
-        ([1], {"n_init": 0}, "n_init is 0"),
+        ([1], {"n_starts": 0}, "n_starts is 0"),
         ([1], {"prior": -1}, "prior is -1"),
         ([1], {"n_jobs": 0}, "n_jobs is 0"),
         ([1], {"n_bootstrap": -1}, "n_bootstrap is -1; give a whole number of at least 0"),
@@ -143,6 +143,19 @@ def test_more_classes_than_can_be_told_apart(survey):
 def test_questions_that_cannot_be_meant(survey, n_classes, options, message):
     with pytest.raises(ValueError, match=message):
         compare_classes(survey, n_classes, **{**QUIET, **options})
+
+
+@pytest.mark.parametrize(
+    ("keyword", "message"),
+    [
+        ("n_init", "compare_classes has no keyword 'n_init' any more; give n_starts=..."),
+        ("colour", "compare_classes() got an unexpected keyword argument 'colour'"),
+    ],
+)
+def test_a_keyword_that_was_renamed_names_the_new_one(survey, keyword, message):
+    with pytest.raises(TypeError) as caught:
+        compare_classes(survey, [1], **{keyword: 2})
+    assert str(caught.value) == message
 
 
 def interrupt(monkeypatch, place, name, moment):
@@ -161,14 +174,14 @@ def interrupt(monkeypatch, place, name, moment):
 def test_ctrl_c_keeps_the_sizes_that_were_finished(monkeypatch, survey):
     interrupt(monkeypatch, em, "fit", 3)
     with pytest.warns(ConvergenceWarning, match="stopped the comparison at 3 classes; the table holds 1, 2"):
-        table = compare_classes(survey, range(1, 5), method="random", n_init=2, show_progress=False)
+        table = compare_classes(survey, range(1, 5), method="random", n_starts=2, show_progress=False)
     assert table.index.tolist() == [1, 2]
 
 
 def test_ctrl_c_before_the_first_size_returns_what_em_had(monkeypatch, survey):
     interrupt(monkeypatch, climb, "step", 8)
     with pytest.warns(ConvergenceWarning, match="stopped the comparison at 2 classes; the table holds 2"):
-        table = compare_classes(survey, [2, 3], method="random", n_init=2, show_progress=False)
+        table = compare_classes(survey, [2, 3], method="random", n_starts=2, show_progress=False)
     assert table.index.tolist() == [2]
 
 
@@ -270,7 +283,7 @@ def test_how_many_starts_reached_the_best_value(monkeypatch, survey):
         return found
 
     monkeypatch.setattr(em, "fit", remembering)
-    table = compare_classes(survey, [1, 2, 5], show_progress=False, n_init=6)
+    table = compare_classes(survey, [1, 2, 5], show_progress=False, n_starts=6)
     assert table["n_starts"].tolist() == [1, 6, 6]
     for size in (1, 2, 5):
         best = table.loc[size, "log_likelihood"]
@@ -345,7 +358,7 @@ def test_a_model_that_describes_every_cell_is_never_rejected():
     pair = pd.DataFrame({"x": list("aabbab"), "y": list("ababaa"), "z": list("abbaab")}).loc[
         lambda t: t.index.repeat(9)
     ]
-    table = compare_classes(pair, [1, 4], n_bootstrap=19, n_init=8, show_progress=False)
+    table = compare_classes(pair, [1, 4], n_bootstrap=19, n_starts=8, show_progress=False)
     assert table.loc[4, "g2"] == pytest.approx(0, abs=0.01)
     assert table.loc[4, "g2_p"] == 1.0
 

@@ -682,12 +682,12 @@ def test_estimators_keep_codes(coded, tmp_path):
 
 def test_comparisons_keep_codes(coded):
     table, gaps = coded
-    said, models = compare_classes(table, [1, 2], missing=CODES, return_models=True, n_init=2, show_progress=False)
-    plain = compare_classes(gaps, [1, 2], n_init=2, show_progress=False)
+    said, models = compare_classes(table, [1, 2], missing=CODES, return_models=True, n_starts=2, show_progress=False)
+    plain = compare_classes(gaps, [1, 2], n_starts=2, show_progress=False)
     assert said["bic"].tolist() == plain["bic"].tolist()
     assert dict(models[2].missing) == {"b": (9,), "d": (-1,)}
     with pytest.warns(MissingCodeWarning) as caught:
-        compare_classes(table, [1, 2], n_init=2, show_progress=False)
+        compare_classes(table, [1, 2], n_starts=2, show_progress=False)
     assert len(caught) == 1
 
 
@@ -722,11 +722,11 @@ def test_more_parameters_than_rows_are_said(answers):
 def test_a_comparison_warns_of_the_model_it_recommends():
     many = pd.DataFrame({name: np.arange(40) % 20 for name in "ab"})
     with pytest.warns(FewRowsWarning, match="the recommended model, of 2 classes, has 77 parameters for 40 rows"):
-        compare_classes(many, [2], n_init=1, show_progress=False)
+        compare_classes(many, [2], n_starts=1, show_progress=False)
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # others are there to be compared with
-        compare_classes(pd.DataFrame(rng.integers(0, 2, (40, 5))), [1, 8], n_init=2, show_progress=False)
+        compare_classes(pd.DataFrame(rng.integers(0, 2, (40, 5))), [1, 8], n_starts=2, show_progress=False)
 
 
 def test_wide_tables_are_no_exception():
@@ -736,7 +736,7 @@ def test_wide_tables_are_no_exception():
         with pytest.warns(FewRowsWarning, match=f"the model has {number} parameters for 60 rows"):
             Baseline(kind).fit(wide)
     with pytest.warns(FewRowsWarning, match="the recommended model, of 1 class, has 90 parameters for 60 rows"):
-        compare_classes(wide, [1], n_init=1, show_progress=False)
+        compare_classes(wide, [1], n_starts=1, show_progress=False)
 
 
 # --- New rows ---------------------------------------------------------------------------------------------

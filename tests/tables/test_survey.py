@@ -193,7 +193,7 @@ def test_equal_weights_are_no_weights(missing):
     plain, weighted = (RandomStarts(n_states=2, **QUIET).fit(table, sample_weight=w) for w in (None, equal))
     assert weighted.tree_ == plain.tree_
     assert weighted.bic_ == plain.bic_
-    one, other = (compare_classes(table, [1, 2, 3], sample_weight=w, n_init=4, n_bootstrap=19, show_progress=False)
+    one, other = (compare_classes(table, [1, 2, 3], sample_weight=w, n_starts=4, n_bootstrap=19, show_progress=False)
                   for w in (None, equal))  # fmt: skip
     pd.testing.assert_frame_equal(one.drop(columns="seconds"), other.drop(columns="seconds"))
     first = standard_errors(plain, table, method="sandwich")
@@ -332,7 +332,7 @@ def test_independent_columns_with_uneven_weights_are_not_called_classes():
     found = []
     for seed in range(10):
         table, weights = independent(seed)
-        found.append(compare_classes(table, [1, 2], sample_weight=weights, n_init=4, n_bootstrap=19,
+        found.append(compare_classes(table, [1, 2], sample_weight=weights, n_starts=4, n_bootstrap=19,
                                      show_progress=False))  # fmt: skip
     assert sum(one.loc[2, "blrt_p"] <= 0.05 for one in found) <= 3
     assert all(one.attrs["recommended"] == 1 for one in found)
