@@ -42,7 +42,7 @@ LAYERS = {
     ),
     "scores": "",
     "learners": (
-        "resumed search profiles skeletons memo fitted base search_learner "
+        "memory resumed search profiles skeletons memo fitted base search_learner "
         "local/directions local/tree_fitter local/node_states local/node_messages local/roots local/pairs "
         "local/simplify "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
