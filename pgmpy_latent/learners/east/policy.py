@@ -16,6 +16,7 @@ from pgmpy_latent.learners.east.move import EXPAND, PHASES, Move
 from pgmpy_latent.learners.east.moves import Relocate, moves_of, moves_within
 from pgmpy_latent.learners.east.settings import EastSettings
 from pgmpy_latent.learners.local.node_messages import NodeMessages
+from pgmpy_latent.learners.memory import check_memory_is, check_value
 from pgmpy_latent.learners.resumed import check_again, check_over
 from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.model.tree import LatentTree
@@ -109,11 +110,10 @@ class EastPolicy:
     def check(self, state: State) -> None:
         """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search."""
         check_again(state, self.data, self.score)
+        check_memory_is(state, EastMemory, "EAST")
         memory, allowed = state.memory, self.settings.excursions
-        if not isinstance(memory, EastMemory):
-            raise ValueError("its memory is not that of EAST")
-        if memory.excursions != allowed[len(allowed) - len(memory.excursions) :]:
-            raise ValueError(f"its memory of 'excursions' is {memory.excursions}")
+        left = memory.excursions
+        check_value("excursions", left, left == allowed[len(allowed) - len(left) :])
         check_over(state, self._has_nothing_left(state))
         for move in memory.queue:
             if move.is_possible(state.tree, self.settings.rules):

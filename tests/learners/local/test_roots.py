@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pgmpy_latent import encode, scores
 from pgmpy_latent.learners.local import roots as _frontier
 from pgmpy_latent.learners.local.roots import PairModel, Roots
+from pgmpy_latent.runtime.lossless_json import back, plain
 from pgmpy_latent.tables.dependence import pairwise_information
 from tests.support import reference
 from tests.support.samples import columns_below, small_tables
@@ -173,7 +174,7 @@ def test_related_roots_come_best_first(data, seed, n):
 @given(small_tables(max_columns=2), seeds)
 def test_models_survive_as_plain_numbers(data, seed):
     model = random_model(begin(data), 0, 1, np.random.default_rng(seed))
-    again = PairModel.from_lists(model.as_lists())
+    again = back(plain(model))
     assert again.gain == model.gain
     for name in ("share", "left", "right"):
         assert getattr(again, name).tobytes() == getattr(model, name).tobytes()
