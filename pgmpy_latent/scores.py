@@ -10,6 +10,7 @@ out. A row that is impossible under the tree makes every score minus infinity.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Unpack
 
 import numpy as np
@@ -319,7 +320,7 @@ def cheeseman_stutz(tree: LatentTree, X, *, sample_weight=None, prior: float = 1
 
 
 def _cheeseman_stutz(done: Completed, prior: float) -> float:
-    if not (np.isscalar(prior) and 0 < prior < np.inf):
+    if not (isinstance(prior, Real) and 0 < float(prior) < np.inf):
         raise ValueError(f"prior is {prior!r}; give a number above zero, such as 1 for a uniform prior")
     layout = done.engine.layout
     row_totals = np.add.reduceat(done.counts, layout.row_starts)

@@ -376,10 +376,9 @@ class Search:
         now = self.entry(new.step, "", None, new.score, new.log_likelihood, new.tree.n_parameters)
         return new, [*history[:-1], {**now, **{name: history[-1][name] for name in ("step", "operator", "target")}}]
 
-    def keep_result(self, outcome: Outcome, memory: dict) -> None:
-        """Write what was made of the model after the search into its file, so that it need not be made again."""
+    def keep_result(self, outcome: Outcome, memory: object) -> None:
+        """Write what was made of the model after the search, as part of its memory, into the checkpoint."""
         if self.checkpoint is not None and self.stopped is None:
-            memory = {**outcome.memory, **memory}
             step = outcome.history[-1]["step"]
             state = State(outcome.tree, outcome.score, outcome.log_likelihood, step, memory, True)
             self.checkpoint.keep(state, outcome.history, last=True)

@@ -154,6 +154,20 @@ def rearranged(network: LatentNetwork, names: Sequence[Hashable]) -> LatentNetwo
     )
 
 
+def tables_in_order(
+    model: LatentNetwork, names: Sequence[Hashable], parents: Sequence[Sequence[int]]
+) -> list[np.ndarray]:
+    """Return the tables of a model for nodes, and parents of each node, in another order."""
+    tables = []
+    for name, above in zip(names, parents, strict=True):
+        node = model.index(name)
+        order = model.parents[node]
+        axes = [order.index(model.index(names[parent])) for parent in above]
+        table = model.tables[node].reshape(*model.cards[list(order)], -1)
+        tables.append(table.transpose([*axes, len(order)]).reshape(model.tables[node].shape))
+    return tables
+
+
 def connected(network: LatentNetwork) -> LatentNetwork:
     """Return the network without hidden nodes that have no neighbours, and so say nothing.
 

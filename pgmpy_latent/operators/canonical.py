@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import chain, count
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -166,11 +166,12 @@ def _checked_columns(tree: LatentTree, columns: Iterable[Hashable] | None) -> tu
 
 def _fresh_names(n_hidden: int, columns: Sequence[Hashable]) -> list[str]:
     """Return names of hidden nodes that no column has."""
-    taken = set(columns)
-    for underscores in count():
-        names = [f"H{'_' * underscores}{number}" for number in range(1, n_hidden + 1)]
+    taken, prefix = set(columns), "H"
+    while True:
+        names = [f"{prefix}{number}" for number in range(1, n_hidden + 1)]
         if taken.isdisjoint(names):
             return names
+        prefix += "_"
 
 
 def _components(tree: LatentTree) -> list[list[int]]:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import count
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import UnsplittableStateError
 from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE, LatentTree, child_lists, parents_first
@@ -263,7 +264,7 @@ def split_state(
     node: Hashable,
     state: Hashable,
     *,
-    direction: Mapping[Hashable, Sequence[float]] | None = None,
+    direction: Mapping[Hashable, ArrayLike] | None = None,
     rng: np.random.Generator | None = None,
     size: float = 0.001,
 ) -> LatentTree:
@@ -310,8 +311,9 @@ def split_state(
             raise ValueError(
                 f"to split state {state!r} of {node!r}, give a direction, or rng=numpy.random.default_rng(seed)"
             )
-        direction = random_direction(tree, node, state, rng, size)
-    shifts = _checked_direction(tree, node, direction)
+        shifts = _checked_direction(tree, node, random_direction(tree, node, state, rng, size))
+    else:
+        shifts = _checked_direction(tree, node, direction)
     star = star_of(tree, at)
     shift = _side_by_side(tree, at, shifts, [np.zeros(card) for card in star.cards])
     split = stars.split(star, half, shift)
@@ -358,7 +360,7 @@ def introduce_state(
     node: Hashable,
     *,
     share: float,
-    rows: Mapping[Hashable, Sequence[float]] | None = None,
+    rows: Mapping[Hashable, ArrayLike] | None = None,
     name: Hashable = None,
 ) -> LatentTree:
     """Give a hidden node a new last state (Definition 4.1).
@@ -473,7 +475,7 @@ def _side_by_side(
 
 
 def _checked_direction(
-    tree: LatentTree, node: Hashable, direction: Mapping[Hashable, Sequence[float]]
+    tree: LatentTree, node: Hashable, direction: Mapping[Hashable, ArrayLike]
 ) -> dict[Hashable, np.ndarray]:
     """Return the vectors as arrays whose sums are zero up to rounding."""
     shifts = _checked_vectors(tree, node, direction)
@@ -486,9 +488,7 @@ def _checked_direction(
     return shifts
 
 
-def _checked_rows(
-    tree: LatentTree, node: Hashable, rows: Mapping[Hashable, Sequence[float]]
-) -> dict[Hashable, np.ndarray]:
+def _checked_rows(tree: LatentTree, node: Hashable, rows: Mapping[Hashable, ArrayLike]) -> dict[Hashable, np.ndarray]:
     """Return the rows as arrays that are distributions."""
     found = _checked_vectors(tree, node, rows)
     for other, row in found.items():
@@ -500,7 +500,7 @@ def _checked_rows(
 
 
 def _checked_vectors(
-    tree: LatentTree, node: Hashable, vectors: Mapping[Hashable, Sequence[float]]
+    tree: LatentTree, node: Hashable, vectors: Mapping[Hashable, ArrayLike]
 ) -> dict[Hashable, np.ndarray]:
     """Return finite arrays, one entry per state of the neighbour that they are for."""
     require_neighbours(tree, node, vectors)

@@ -401,17 +401,18 @@ def test_a_model_under_which_rows_are_impossible_is_refused(tmp_path, table):
         learner.fit(table)
 
 
-def other_states(models):
-    models[0]["of"]["nodes"][1]["states"][0] = 7
-    return models
+def other_states(final):
+    final["of"]["base"]["of"]["nodes"][1]["states"][0] = 7
+    return final
 
 
-@pytest.mark.parametrize("change", [other_states, len], ids=["other states", "no list"])
+@pytest.mark.parametrize("change", [other_states, len], ids=["other states", "no networks"])
 def test_a_file_whose_last_models_are_wrong_is_refused_and_kept(tmp_path, table, change):
     path = tmp_path / "search.json"
     learner = FindHidden(max_latents=1, criterion="held_out", **QUIET, checkpoint=path).fit(table)
     document = json.loads(path.read_text())
-    document["memory"]["all_rows"] = change(document["memory"]["all_rows"])
+    memory = document["memory"]["of"]
+    memory["final"] = change(memory["final"])
     path.write_bytes(sealed(json.dumps(document).encode()))
     before = path.read_bytes()
     with pytest.raises(CheckpointError, match=r"search\.json' is damaged .*Remove it, or name another file"):

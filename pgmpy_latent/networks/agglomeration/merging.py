@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from pgmpy_latent.inference.patterns import distinct_combinations
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.model.network import blanket, child_lists
 from pgmpy_latent.runtime.checkpoint import check_number_again
 
@@ -214,9 +215,10 @@ class Scoring:
         return float(self.of_states(counts).sum() + self.of_number(len(counts)))
 
 
+@held_by_checkpoints("agglomeration")
 @dataclass(frozen=True)
 class Trace:
-    """What happened on the way from many states to one.
+    """The merges that led from many states to one.
 
     Attributes
     ----------
