@@ -46,8 +46,7 @@ from pgmpy_latent.model.network import blanket, child_lists
 from pgmpy_latent.networks.agglomeration.merging import Scoring, Trace, agglomerate, blanket_states, statistics
 from pgmpy_latent.networks.agglomeration.round_robin import Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
-from pgmpy_latent.networks.graph import graph_of, nodes_in_order
-from pgmpy_latent.networks.structural.structural_em import tables_in_order
+from pgmpy_latent.networks.graph import graph_of, nodes_in_order, tables_in_order
 
 AGGLOMERATION, RANDOM = "AgglomerativeCardinality", "EM from random starts"
 #: Pseudo-count of AgglomerativeCardinality, and of the EM that it is compared with.
