@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypedDict, TypeVar
 
 from pgmpy_latent.runtime.configured import Tuning, setting
 from pgmpy_latent.runtime.settings import flag, number, one_of, sequence_of
@@ -479,8 +479,20 @@ LATENT_CLASSIFICATION = _documented(
     LatentClassificationTuning(), "The defaults of :class:`~pgmpy_latent.LatentClassificationModel`."
 )
 
+
+class _EMSettings(TypedDict):
+    """Fields of :class:`SplitMergeTuning` and :class:`RandomStartsTuning` that say when EM ends."""
+
+    tol: float
+    search_tol: float
+    max_iter: int
+    search_iter: int
+    stop: str
+    accelerate: bool
+
+
 #: EM of the thesis (section 4.5.2): it ends when a step gains less than 0.01, or after 200 iterations.
-_THESIS_EM = {
+_THESIS_EM: _EMSettings = {
     "tol": 0.01, "search_tol": 0.01, "max_iter": 200, "search_iter": 200, "stop": "last_step", "accelerate": False,
 }  # fmt: skip
 

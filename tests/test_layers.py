@@ -1,6 +1,7 @@
 """Imports point one way: a module imports only what stands before it in the list below, which the docs repeat."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -307,6 +308,17 @@ def test_public_names_exist():
     assert dir(pgmpy_latent) == sorted(pgmpy_latent.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = pgmpy_latent.nothing
+
+
+def test_the_stub_gives_every_public_name_from_the_module_that_defines_it():
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    origins = {alias.asname: (node.module, alias.name) for node in imports for alias in node.names}
+    declared = {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}
+    assert {*origins, *declared} == {*pgmpy_latent.__all__, "__all__"}
+    for name, (module, original) in origins.items():
+        assert original == name
+        assert getattr(importlib.import_module(module), original) is getattr(pgmpy_latent, name)
 
 
 def test_no_folder_is_called_like_a_public_function():

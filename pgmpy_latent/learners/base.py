@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Hashable, Iterable
-from dataclasses import replace
 from typing import ClassVar, Unpack
 
 import networkx as nx
@@ -21,8 +20,8 @@ from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array,
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery
-from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.operators import canonical_states
+from pgmpy_latent.model.tree import LatentTree, MissingCodes
+from pgmpy_latent.operators.canonical import presentable
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.configured import Configured, settings_in_force
 from pgmpy_latent.runtime.parallel import uninterrupted
@@ -195,8 +194,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         vars(self).pop("feature_names_in_", None)  # of an earlier fit
         if all(isinstance(name, str) for name in X.columns):
             self.feature_names_in_ = np.array(X.columns, dtype=object)
-        codes = [(name, values) for name, values in getattr(X, "missing", ()) if name in outcome.tree.observed_names]
-        model = self._keep_model(replace(outcome.tree, missing=codes))
+        model = self._keep_model(outcome.tree, getattr(X, "missing", ()))
         self.model_ = self.causal_graph_ = to_pgmpy(model)
         self.latents_ = list(model.latent_names)
         self.n_states_ = {name: int(model.cards[model.index(name)]) for name in self.latents_}
@@ -204,18 +202,18 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         self.not_needed_ = [*outcome.not_needed, *single]
         self.log_likelihood_ = float(outcome.log_likelihood)
         self.n_parameters_ = model.n_parameters
-        self.bic_ = self._bic_of(model, X)
+        self.bic_ = scores.bic_from_parts(self.log_likelihood_, self.n_parameters_, self.total_weight_)
         self.score_ = float(outcome.score)
         self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)
         self.n_iter_ = max(1, len(outcome.history))
         self.stopped_ = outcome.stopped
         self.remaining_gain_ = float(outcome.remaining_gain)
 
-    def _bic_of(self, model, data: CategoricalData) -> float:
-        return scores.bic(model, data)
+    def _keep_model(self, model, missing: MissingCodes):
+        """Set the public attribute that holds the learned model, in canonical form; return the model.
 
-    def _keep_model(self, model):
-        """Keep the learned model under its public name, in canonical form; return it."""
+        ``missing`` has the values of the table that count as missing, as pairs (column, values).
+        """
         raise NotImplementedError
 
     @property
@@ -288,6 +286,10 @@ class LatentTreeLearner(FittedTree, StructureLearner):
     >>> learner.model_.check_model(), learner.latents_, round(learner.log_likelihood_, 3)
     (True, ['H'], -5.545)
     """
+
+    #: Whether roots and names of hidden variables are those of :func:`~pgmpy_latent.operators.canonical_tree`, and not
+    #: those of the search.
+    _has_standard_form: ClassVar[bool] = False
 
     def partial_fit(
         self,
@@ -373,15 +375,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             )
         return self.weight_kind_ if weight_kind is None and sample_weight is not None else weight_kind
 
-    def _keep_model(self, model: LatentTree) -> LatentTree:
+    def _keep_model(self, model: LatentTree, missing: MissingCodes) -> LatentTree:
         self._running = None
-        self.tree_ = _numbered_states(canonical_states(model))
+        self.tree_ = presentable(model, missing, self._columns, standard_form=self._has_standard_form)
         return self.tree_
-
-
-def _numbered_states(tree: LatentTree) -> LatentTree:
-    """Return the tree with the states of hidden variables called 0, 1, 2 and so on."""
-    states = [
-        tuple(range(len(own))) if hidden else own for own, hidden in zip(tree.state_names, tree.latent, strict=True)
-    ]
-    return LatentTree(tree.names, states, tree.parent, tree.latent, tree.tables, tree.missing)

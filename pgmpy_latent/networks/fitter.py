@@ -21,6 +21,7 @@ from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.network import LatentNetwork, reordered
+from pgmpy_latent.model.tree import MissingCodes
 from pgmpy_latent.networks.counts import Completion
 from pgmpy_latent.networks.family_scores import PSEUDO_COUNTS, family_score
 from pgmpy_latent.networks.graph import Graph, nodes_in_order, rearranged, tables_in_order
@@ -98,9 +99,10 @@ class NetworkLearner(SearchSettings, StructureLearner):
         if self.scoring_method == "bde" and self._pseudo_count == 0:
             raise ValueError("prior is 0, with which 'bde' is not defined; give a pseudo-count above 0, as 0.5")
 
-    def _keep_model(self, model: LatentNetwork) -> LatentNetwork:
-        self.network_ = model
-        return model
+    def _keep_model(self, model: LatentNetwork, missing: MissingCodes) -> LatentNetwork:
+        known = tuple((name, values) for name, values in missing if name in model.observed_names)
+        self.network_ = replace(model, missing=known)
+        return self.network_
 
     def summary(self) -> None:
         """Print how well the model fits, its hidden variables with their neighbours, and all other edges.

@@ -54,7 +54,7 @@ def introduce_node(tree: LatentTree, node: Hashable, neighbours: Sequence[Hashab
         raise ValueError(f"a neighbour of {node!r} is named twice: {list(neighbours)}; name each once")
     if len(chosen) < 2:
         raise ValueError(f"{name!r} would stand between {node!r} and {len(chosen)} neighbours; give two or more")
-    parent, tables = tree.parent, tree.tables
+    parent, tables = tree.parent, list(tree.tables)
     if parent[at] in chosen:
         parent, tables = rooted_at(parent, tables, at)
     card = int(tree.cards[at])

@@ -152,8 +152,8 @@ def marginally_equivalent(left: LatentTree, right: LatentTree, *, tolerance: flo
     functions = {name: np.exp(rng.uniform(-1.5, 1.5, size=(N_FUNCTIONS, len(of)))) for name, of in states.items()}
     drawn = [_drawn_rows(tree, states, N_ROWS // 2, rng) for tree in (left, right)]
     tried = {name: np.concatenate([functions[name], *(rows[name] for rows in drawn)]) for name in states}
-    logs = [_log_expectations(tree, states, tried) for tree in (left, right)]
-    return np.allclose(*logs, rtol=0, atol=tolerance)  # for which -inf, the log of zero, is close to itself only
+    ours, theirs = (_log_expectations(tree, states, tried) for tree in (left, right))
+    return np.allclose(ours, theirs, rtol=0, atol=tolerance)  # -inf, the log of zero, is close to itself only
 
 
 def _reduced(tree: LatentTree, node: Hashable) -> LatentTree:
@@ -233,7 +233,7 @@ def _log_expectations(
     of floating-point numbers, and where two models multiply in another order, they must not lose different states.
     """
     found: dict[int, np.ndarray] = {}
-    total: np.ndarray | float = 0.0
+    total = np.zeros(1)
     for node in tree.order[::-1]:
         name = tree.names[node]
         value = np.zeros((1, 1))

@@ -6,9 +6,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import count
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import UnsplittableStateError
-from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE, LatentTree
+from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE, LatentTree, child_lists, parents_first
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.edges import neighbours_of, require_hidden, require_neighbours
 from pgmpy_latent.operators.star import Star, several_possible, star_of, with_star
@@ -31,11 +32,15 @@ def marginals(tree: LatentTree) -> list[np.ndarray]:
     >>> marginals(tree)[1]
     array([0.75, 0.25])
     """
-    found: list[np.ndarray] = [np.empty(0)] * tree.n_nodes
-    for node in tree.order:
-        above = tree.parent[node]
-        found[node] = tree.tables[node][0] if above < 0 else found[above] @ tree.tables[node]
-    return found
+    return _marginals(tree.parent, tree.tables)
+
+
+def _marginals(parent: np.ndarray, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+    shares: list[np.ndarray] = [np.empty(0)] * len(parent)
+    for node in parents_first(parent):
+        above = parent[node]
+        shares[node] = tables[node][0] if above < 0 else shares[above] @ tables[node]
+    return shares
 
 
 def permute_states(tree: LatentTree, node: Hashable, order: Sequence[int]) -> LatentTree:
@@ -63,7 +68,7 @@ def permute_states(tree: LatentTree, node: Hashable, order: Sequence[int]) -> La
         raise ValueError(f"order is {order}; the {tree.cards[at]} states of {node!r} need a permutation of them")
     states, tables = list(tree.state_names), list(tree.tables)
     states[at] = tuple(states[at][state] for state in order)
-    _reorder(tree, tables, at, order)
+    _reorder(tree.child_lists[at], tables, at, order)
     return LatentTree(tree.names, states, tree.parent, tree.latent, tables, tree.missing)
 
 
@@ -82,21 +87,23 @@ def canonical_states(tree: LatentTree, nodes: Iterable[Hashable] | None = None) 
     >>> canonical_states(tree).tables[0].tolist()
     [[0.8, 0.2]]
     """
-    return tree.with_tables(canonical_tables(tree, nodes))
-
-
-def canonical_tables(tree: LatentTree, nodes: Iterable[Hashable] | None = None) -> list[np.ndarray]:
-    """Return the tables that the tree has once its hidden states are in canonical order; see canonical_states."""
-    tables = list(tree.tables)
-    shares = marginals(tree)
     chosen = tree.latent_names if nodes is None else nodes
-    for node in (tree.index(name) for name in chosen):
+    tables = canonical_tables(tree.parent, tree.latent, tree.tables, [tree.index(name) for name in chosen])
+    return tree.with_tables(tables)
+
+
+def canonical_tables(
+    parent: np.ndarray, latent: np.ndarray, tables: Sequence[np.ndarray], nodes: Iterable[int]
+) -> list[np.ndarray]:
+    """Return the tables that a tree has once the states of some hidden nodes are sorted; see canonical_states."""
+    shares, children, sorted_tables = _marginals(parent, tables), child_lists(parent), list(tables)
+    for node in nodes:
         # tables of hidden children would not do: they depend on the order of those children's own states
-        observed = np.flatnonzero((tree.parent == node) & ~tree.latent)
-        keys = np.concatenate([shares[node][:, None], *(tree.tables[child] for child in observed)], axis=1)
+        observed = [child for child in children[node] if not latent[child]]
+        keys = np.concatenate([shares[node][:, None], *(tables[child] for child in observed)], axis=1)
         sort_keys = list(map(tuple, (-keys.round(DECIMALS)).tolist()))
-        _reorder(tree, tables, node, sorted(range(len(sort_keys)), key=sort_keys.__getitem__))
-    return tables
+        _reorder(children[node], sorted_tables, node, sorted(range(len(sort_keys)), key=sort_keys.__getitem__))
+    return sorted_tables
 
 
 def neighbour_rows(tree: LatentTree, node: Hashable) -> tuple[np.ndarray, dict[Hashable, np.ndarray]]:
@@ -257,7 +264,7 @@ def split_state(
     node: Hashable,
     state: Hashable,
     *,
-    direction: Mapping[Hashable, Sequence[float]] | None = None,
+    direction: Mapping[Hashable, ArrayLike] | None = None,
     rng: np.random.Generator | None = None,
     size: float = 0.001,
 ) -> LatentTree:
@@ -304,8 +311,9 @@ def split_state(
             raise ValueError(
                 f"to split state {state!r} of {node!r}, give a direction, or rng=numpy.random.default_rng(seed)"
             )
-        direction = random_direction(tree, node, state, rng, size)
-    shifts = _checked_direction(tree, node, direction)
+        shifts = _checked_direction(tree, node, random_direction(tree, node, state, rng, size))
+    else:
+        shifts = _checked_direction(tree, node, direction)
     star = star_of(tree, at)
     shift = _side_by_side(tree, at, shifts, [np.zeros(card) for card in star.cards])
     split = stars.split(star, half, shift)
@@ -352,7 +360,7 @@ def introduce_state(
     node: Hashable,
     *,
     share: float,
-    rows: Mapping[Hashable, Sequence[float]] | None = None,
+    rows: Mapping[Hashable, ArrayLike] | None = None,
     name: Hashable = None,
 ) -> LatentTree:
     """Give a hidden node a new last state (Definition 4.1).
@@ -423,10 +431,10 @@ def remove_state(tree: LatentTree, node: Hashable, state: Hashable) -> LatentTre
     return with_star(tree, at, stars.remove(star_of(tree, at), removed), kept)
 
 
-def _reorder(tree: LatentTree, tables: list[np.ndarray], at: int, order: Sequence[int]) -> None:
+def _reorder(children: Iterable[int], tables: list[np.ndarray], at: int, order: Sequence[int]) -> None:
     """Put the states of a node in another order, in its own table and in those of its children."""
     tables[at] = tables[at][:, order]
-    for child in tree.child_lists[at]:
+    for child in children:
         tables[child] = tables[child][order]
 
 
@@ -467,7 +475,7 @@ def _side_by_side(
 
 
 def _checked_direction(
-    tree: LatentTree, node: Hashable, direction: Mapping[Hashable, Sequence[float]]
+    tree: LatentTree, node: Hashable, direction: Mapping[Hashable, ArrayLike]
 ) -> dict[Hashable, np.ndarray]:
     """Return the vectors as arrays whose sums are zero up to rounding."""
     shifts = _checked_vectors(tree, node, direction)
@@ -480,9 +488,7 @@ def _checked_direction(
     return shifts
 
 
-def _checked_rows(
-    tree: LatentTree, node: Hashable, rows: Mapping[Hashable, Sequence[float]]
-) -> dict[Hashable, np.ndarray]:
+def _checked_rows(tree: LatentTree, node: Hashable, rows: Mapping[Hashable, ArrayLike]) -> dict[Hashable, np.ndarray]:
     """Return the rows as arrays that are distributions."""
     found = _checked_vectors(tree, node, rows)
     for other, row in found.items():
@@ -494,7 +500,7 @@ def _checked_rows(
 
 
 def _checked_vectors(
-    tree: LatentTree, node: Hashable, vectors: Mapping[Hashable, Sequence[float]]
+    tree: LatentTree, node: Hashable, vectors: Mapping[Hashable, ArrayLike]
 ) -> dict[Hashable, np.ndarray]:
     """Return finite arrays, one entry per state of the neighbour that they are for."""
     require_neighbours(tree, node, vectors)

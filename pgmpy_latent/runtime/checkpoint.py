@@ -1,9 +1,9 @@
-"""Searches in files: what a search needs to go on where it was, written whole or not at all.
+"""Checkpoints: files from which a search resumes where it was, written completely or not at all.
 
 A file belongs to a learner with certain settings and to certain data, its *fingerprint*; the number of jobs, the time
 limit, progress bars and the path of the file do not count. It holds the last state of the search (the model, its score,
-what the policy remembers), the history so far, and the entropy that seeds are made from; and a digest of all this, so
-that a file of which a bit has changed is refused.
+the memory of the policy), the history so far, the entropy that seeds are made from, and a digest of all this, so that a
+file in which a single bit has changed is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
 from pgmpy_latent.runtime.arrays import ROUNDING
@@ -28,35 +28,45 @@ from pgmpy_latent.runtime.fingerprint import Fingerprint
 from pgmpy_latent.runtime.lossless_json import back, is_registered, plain
 
 FORMAT, VERSION = "pgmpy_latent search", 3
-#: What stands in the place of the digest while it is computed.
+#: Placeholder for the digest while it is computed.
 NO_DIGEST = "0" * 64
-#: What to do about a file that cannot be taken up.
+#: What to do about a file that no search can resume from.
 REMEDY = "Remove it, or name another file."
-#: Most seconds of a search that a kill may cost, besides the step that was under way.
+#: A kill costs a search at most this many seconds, besides the step that was under way.
 MOST_SECONDS = 60.0
-#: Share of the time that may go into writing.
+#: Share of the time that may be spent on writing.
 SHARE = 0.01
 
 
 # States ------------------------------------------------------------------------------------------
 
 
+#: The type of a search's models, and that of what its policy remembers.
+Model = TypeVar("Model")
+Memory = TypeVar("Memory")
+
+
+def _no_memory() -> Any:
+    """Return the memory of a policy that remembers nothing, whatever its type."""
+    return {}
+
+
 @dataclass(frozen=True)
-class State:
-    """Where a search stands.
+class State(Generic[Model, Memory]):
+    """A search state: the current model, and everything else that the next step depends on.
 
     Attributes
     ----------
     tree : model or None
-        The current model, of a type that ``lossless_json.register`` was told of; None if there is none.
+        The current model, of a type registered with ``lossless_json``; None if there is none.
     score, log_likelihood : float
         Of the current model; larger is better.
     step : int
         Number of models accepted so far; seeds depend on it.
     memory : dict, or a type registered with ``lossless_json``
-        What the policy needs later; a dict of plain numbers, words, lists and dicts.
+        What the policy remembers between steps; a dict holds numbers, text, lists and dicts.
     finished : bool
-        Whether the search has ended by itself.
+        Whether the search has come to its end.
 
     Examples
     --------
@@ -66,11 +76,11 @@ class State:
     True
     """
 
-    tree: Any
+    tree: Model
     score: float
     log_likelihood: float
     step: int = 0
-    memory: Any = field(default_factory=dict)
+    memory: Memory = field(default_factory=_no_memory)
     finished: bool = False
 
 
@@ -79,7 +89,7 @@ class State:
 
 @dataclass(frozen=True)
 class Saved:
-    """What a file holds: the state of a search, its history, and the entropy of its seeds."""
+    """The content of a checkpoint: the state of a search, its history, and the entropy of its seeds."""
 
     state: State
     history: list[dict]
@@ -87,20 +97,20 @@ class Saved:
 
 
 class Checkpoint:
-    """The file of one search.
+    """The checkpoint of one search.
 
     Parameters
     ----------
     path : path-like
-        Its folder must exist. A file that is there already is taken up, or refused; it is never overwritten by
-        another search.
+        Its folder must exist. If there is a file already, the search resumes from it or refuses it; a file of another
+        search is never overwritten.
     mark : Fingerprint
-        Whose search it is.
+        Identifies the search.
     clock : callable
-        Tells the time in seconds.
+        Returns the time in seconds.
     """
 
-    def __init__(self, path, mark: Fingerprint, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, path: str | os.PathLike, mark: Fingerprint, clock: Callable[[], float] = time.monotonic):
         self.path = Path(path)
         self.mark = mark
         self.entropy = 0
@@ -117,16 +127,16 @@ class Checkpoint:
         Parameters
         ----------
         entropy : int
-            Of the seeds, should the search begin anew.
+            Of the seeds, if the search begins anew.
         seeded : bool
-            Whether somebody gave the seed, which the file must agree with.
+            Whether the user chose the seed; then that of the file must be the same.
         """
         check_checkpoint(self.path)
         saved = self._read() if self.path.exists() else None
         if saved is None or not saved.state.finished:
             check_writable(self.path, "checkpoint")
         remove_unfinished(self.path)
-        if saved is not None:  # a kill may have come before it was removed
+        if saved is not None:  # the process may have been killed before it removed this file
             self.beside("start").unlink(missing_ok=True)
         if saved is not None and seeded and saved.entropy != entropy:
             raise self.damage(f"its seeds come from {saved.entropy}, not from {entropy}")
@@ -134,22 +144,22 @@ class Checkpoint:
         return saved
 
     def damage(self, problem: str) -> CheckpointError:
-        """Return the error that says what is wrong with the file, and what to do."""
+        """Return the error for a damaged file; it names the problem and the remedy."""
         return CheckpointError(f"checkpoint {str(self.path)!r} is damaged ({problem}). {REMEDY}")
 
     @contextmanager
     def checking(self) -> Iterator[None]:
-        """Let whatever fails while the file is checked be said to be the file's fault."""
+        """Report any exception inside the context as damage of the file."""
         try:
             yield
         except CheckpointError:
             raise
-        except Exception as error:  # of whatever kind nonsense leads to
+        except Exception as error:  # damaged content can raise anything
             raise self.damage(f"{type(error).__name__}: {error}") from error
 
     @contextmanager
     def taken_up(self) -> Iterator[None]:
-        """Let whatever ends a search that was taken up name the file that it came from."""
+        """Name the file in the error of a search that was resumed from it."""
         try:
             yield
         except (CheckpointError, MemoryError, OSError):  # the last two are about the machine, not about the file
@@ -160,7 +170,7 @@ class Checkpoint:
             ) from error
 
     def beside(self, purpose: str) -> Path:
-        """Return the path of another file, for what comes before the search; it is removed when this one is written.
+        """Return the path of the checkpoint of a preliminary computation; it is removed when this file is written.
 
         Examples
         --------
@@ -172,17 +182,17 @@ class Checkpoint:
         return path
 
     def keep(self, state: State, history: list[dict], last: bool = False) -> None:
-        """Write a state, now or when writing has become cheap compared with the search; the last one now."""
+        """Write a state: the last one at once, others when writing is due."""
         self._waiting = (state, list(history))
         self.tend(last)
 
     @property
     def due(self) -> bool:
-        """Whether writing has become cheap compared with the search."""
+        """Whether enough time has passed since the last write that another one costs little in comparison."""
         return self._clock() >= self._due
 
     def tend(self, now: bool = False) -> None:
-        """Write what waits, if it is time; threads may call this whenever they like."""
+        """Write the pending state if writing is due; any thread may call this at any time."""
         if self._waiting is None or not (now or self.due):
             return
         if not self._lock.acquire(blocking=now):
@@ -255,7 +265,7 @@ class Checkpoint:
             return saved
 
     def _document(self) -> dict:
-        """Return the parsed file; raise if it is none of ours, or not as it was written."""
+        """Return the parsed file; raise if it is not a checkpoint or has changed since it was written."""
         where = f"checkpoint {str(self.path)!r}"
         try:
             content = self.path.read_bytes()
@@ -294,8 +304,8 @@ def digest_of(content: bytes, written: str) -> str:
     return hashlib.sha256(content.replace(written.encode(), NO_DIGEST.encode(), 1)).hexdigest()
 
 
-def check_checkpoint(path) -> None:
-    """Raise if a checkpoint is not the path of a file, or something other than a file stands there.
+def check_checkpoint(path: object) -> None:
+    """Raise if a checkpoint is not a path, or the path leads to something that is not a file.
 
     Examples
     --------
@@ -315,14 +325,14 @@ def check_checkpoint(path) -> None:
         raise CheckpointError(f"checkpoint {os.fsdecode(path)!r} is {found}, not a file. Name another file.")
 
 
-# What a file must hold ----------------------------------------------------------------------------
+# Checks of the content ----------------------------------------------------------------------------
 
-#: What every entry of a history says, and how.
+#: The type of each field of a history entry.
 ENTRY = {"step": int, "operator": str, "score": float, "log_likelihood": float, "n_parameters": int, "seconds": float}
 
 
 def _check_kinds(saved: Saved) -> None:
-    """Raise if what was read is not of the kinds that a search writes."""
+    """Raise if the content has other types or ranges than a search writes."""
     state = saved.state
     for name, value in {"step": state.step, "entropy": saved.entropy}.items():
         if type(value) is not int or value < 0:
@@ -347,7 +357,7 @@ def _check_kinds(saved: Saved) -> None:
 
 
 def check_number_again(name: str, written: float, computed: float) -> None:
-    """Raise if a number in a file is not what comes out when it is computed again.
+    """Raise if a number in a file differs from its recomputed value by more than rounding.
 
     Examples
     --------

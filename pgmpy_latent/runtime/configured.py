@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from dataclasses import replace as replaced
 from functools import wraps
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pgmpy_latent.runtime.settings import Constraint, check_n_jobs, check_time_limit
 
@@ -56,17 +56,17 @@ SHARED = {
         "Whether a fit that takes more than two seconds shows a progress bar.",
     ),
 }
-#: The description of the seed where the result does not depend on the order of the table either.
+#: Description of the seed for learners whose result does not depend on the order of the table either.
 ORDER_DOES_NOT_MATTER = (
     SHARED["random_state"][0],
     "Seed: the same seed gives the same result, whatever the order of columns and rows. (Weights with fractions are "
     "summed in the order of the rows, which can change last digits.)",
 )
-#: Line of a docstring that the shared keywords take the place of.
+#: Line of a docstring that is replaced by the shared keywords.
 PLACE = "{shared}"
 
 
-def setting(default, check: Constraint):
+def setting(default: Any, check: Constraint) -> Any:
     """Declare a field of a tuning with its default and its constraint."""
     return field(default=default, metadata={"check": check})
 
@@ -79,10 +79,10 @@ class Tuning:
     preset: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            one.metadata["check"](one.name, getattr(self, one.name))
+        for declared in fields(self):
+            declared.metadata["check"](declared.name, getattr(self, declared.name))
 
-    def replace(self, **changes) -> Self:
+    def replace(self, **changes: object) -> Self:
         """Return the same settings with some of them changed.
 
         Examples
@@ -91,19 +91,20 @@ class Tuning:
         >>> presets.CHEN_2008.replace(n_starts=8).n_starts
         8
         """
-        known = [one.name for one in fields(self)]
+        known = self.as_dict()
         for name in changes:
             if name not in known:
                 raise TypeError(f"{type(self).__name__} has no field {name!r}; it has {', '.join(known)}")
         return replaced(self, **changes)
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         """Return field -> value."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {declared.name: getattr(self, declared.name) for declared in fields(self)}
 
-    def changes(self) -> dict:
+    def changes(self) -> dict[str, Any]:
         """Return field -> value of the fields that differ from their defaults."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        defaults = {declared.name: declared.default for declared in fields(self)}
+        return {name: value for name, value in self.as_dict().items() if value != defaults[name]}
 
     def as_code(self) -> str:
         """Return Python that makes the same tuning.
@@ -121,14 +122,26 @@ class Tuning:
         return f"{type(self).__name__}({_arguments(self.changes())})"
 
 
-class Configured:
+class HasParameters:
+    """Declares, for type checkers, the two methods of scikit-learn's and skbase's estimators that mixins rely on."""
+
+    if TYPE_CHECKING:
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            """Return keyword -> value."""
+
+        def set_params(self, **params: object) -> Self:
+            """Set keywords of the constructor."""
+
+
+class Configured(HasParameters):
     """Mixin of estimators with declared settings.
 
     A subclass stores its keywords untouched in ``__init__``. It may declare
 
     - ``_constraints``: keyword -> constraint of :mod:`pgmpy_latent.runtime.settings`; those of base classes count too;
-    - ``_default_tuning``: the :class:`Tuning` that ``tuning=None`` stands for. A keyword that is a field of it as well
-      overrides it unless it is None;
+    - ``_default_tuning``: the :class:`Tuning` that ``tuning=None`` stands for. A keyword that is also a field of it
+      overrides the field unless the keyword is None. The class of the tuning is declared as ``_tuning: EASTTuning``;
     - ``_renamed``: keyword of an earlier version -> its name now, as a keyword or as a field of the tuning;
     - ``_moved``: keyword of an earlier version -> what to write instead;
     - a line ``{shared}`` among the parameters of its docstring, which becomes the description of all keywords in
@@ -144,16 +157,18 @@ class Configured:
     _renamed: ClassVar[Mapping[str, str]] = {}
     _moved: ClassVar[Mapping[str, str]] = {}
     _shared: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    #: Of estimators with a default tuning.
+    tuning: Tuning | None
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = _refusing_moved(cls.__init__)
+            type.__setattr__(cls, "__init__", _refusing_moved(cls.__init__))
         if cls.__doc__ and PLACE in cls.__doc__:
-            keywords = inspect.signature(cls.__init__).parameters
+            keywords = inspect.signature(cls).parameters
             cls.__doc__ = with_shared_keywords(cls.__doc__, keywords, SHARED | _declared(cls, "_shared"))
 
-    def set_params(self, **params):
+    def set_params(self, **params: object) -> Self:
         """Set keywords of the constructor; see scikit-learn.
 
         Examples
@@ -169,18 +184,19 @@ class Configured:
 
     @property
     def _tuning(self) -> Tuning:
-        """The tuning in force: what was given, with the keywords that override it."""
-        tuning, default = self.tuning, self._default_tuning
-        if tuning is None:
-            tuning = default
+        """The tuning in force: that of the constructor, or the default, with the keywords that override its fields."""
+        default = self._default_tuning
+        if default is None:
+            raise TypeError(f"{type(self).__name__} has no tuning: declare _default_tuning")
+        tuning = default if self.tuning is None else self.tuning
         if not isinstance(tuning, type(default)):
             raise ValueError(f"tuning is {tuning!r}; give None, or as presets.{default.preset}.replace(...)")
-        keywords = self.get_params(deep=False)
         known = tuning.as_dict()
-        return tuning.replace(**{name: own for name, own in keywords.items() if name in known and own is not None})
+        keywords = self.get_params(deep=False).items()
+        return tuning.replace(**{name: value for name, value in keywords if name in known and value is not None})
 
     def _check_settings(self) -> None:
-        """Raise for settings that cannot be meant, before any work; subclasses extend it."""
+        """Raise for invalid settings, before any work; subclasses extend it."""
         keywords = self.get_params(deep=False)
         for name, check in _declared(type(self), "_constraints").items():
             if name in keywords:
@@ -189,15 +205,15 @@ class Configured:
             _ = self._tuning  # checks itself
 
 
-def _declared(cls: type, what: str) -> dict:
-    """Return what a class and its base classes declare under a name, those of the class itself last."""
-    found: dict = {}
+def _declared(cls: type, attribute: str) -> dict[str, Any]:
+    """Return the merged mappings that a class and its base classes declare; those of the class itself win."""
+    merged: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        found |= vars(base).get(what, {})
-    return found
+        merged |= vars(base).get(attribute, {})
+    return merged
 
 
-def settings_in_force(estimator) -> dict:
+def settings_in_force(estimator) -> dict[str, Any]:
     """Return keyword -> value, with the fields of the tuning in place of the tuning.
 
     Examples
@@ -214,7 +230,7 @@ def settings_in_force(estimator) -> dict:
 
 
 def with_shared_keywords(text: str, keywords: Iterable[str], shared: Mapping = SHARED) -> str:
-    """Return a docstring in which the line ``{shared}`` gave way to the shared keywords that it does not describe.
+    """Return a docstring with the line ``{shared}`` replaced by the shared keywords that it does not describe itself.
 
     Examples
     --------
@@ -228,12 +244,12 @@ def with_shared_keywords(text: str, keywords: Iterable[str], shared: Mapping = S
             lines.append(line)
             continue
         indent = line[: line.index(PLACE)]
-        heads = [one.strip() for one in text.split("\n") if one.removeprefix(indent) == one.strip()]
+        heads = [other.strip() for other in text.split("\n") if other.removeprefix(indent) == other.strip()]
         described = {name for head in heads for name in head.split(" : ")[0].split(", ")}
         for name in keywords:
             if name in shared and name not in described:
-                head, words = shared[name]
-                lines += [indent + head, *_wrapped(words, indent + "    ")]
+                head, description = shared[name]
+                lines += [indent + head, *_wrapped(description, indent + "    ")]
     return "\n".join(lines)
 
 
@@ -266,12 +282,12 @@ def _arguments(values: Mapping) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
-def _wrapped(words: str, indent: str) -> list[str]:
-    return textwrap.wrap(words, 120, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, 120, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
 
 
 def _refusing_moved(init):
-    """Return a constructor that names the new keyword in place of one that moved; its signature stays."""
+    """Return the constructor with an error that names the new keyword for one that moved; its signature stays."""
 
     @wraps(init)
     def checked(self, *args, **keywords):
@@ -281,14 +297,14 @@ def _refusing_moved(init):
     return checked
 
 
-def _refuse_moved(cls: type, keywords: Mapping) -> None:
+def _refuse_moved(cls: type[Configured], keywords: Mapping[str, object]) -> None:
     """Raise a TypeError for the first keyword that an earlier version had and this one has elsewhere."""
-    known = inspect.signature(cls.__init__).parameters
+    known = inspect.signature(cls).parameters
     if all(name in known for name in keywords):
         return
     default, instead = cls._default_tuning, {}
     if default is not None:
-        instead = {one.name: f"tuning=presets.{default.preset}.replace({one.name}=...)" for one in fields(default)}
+        instead = {name: f"tuning=presets.{default.preset}.replace({name}=...)" for name in default.as_dict()}
     instead |= {name: f"{name}=..." for name in known}
     renamed = _declared(cls, "_renamed").items()
     instead |= {old: instead[new] for old, new in renamed if new in instead} | _declared(cls, "_moved")

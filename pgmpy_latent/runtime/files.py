@@ -108,8 +108,8 @@ def check_writable(path: str | os.PathLike, what: str = "") -> Path:
     except OSError as error:
         raise type(error)(f"{refusal}: {error.strerror}; give another name") from None
     if found is not None:
-        error = IsADirectoryError if found == "a folder" else OSError
-        raise error(f"{refusal}: it is {found}; give the name of a file")
+        kind = IsADirectoryError if found == "a folder" else OSError
+        raise kind(f"{refusal}: it is {found}; give the name of a file")
     target = _target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{refusal}: the folder {str(target.parent)!r} does not exist; create it first")

@@ -258,14 +258,15 @@ def _results(answer: tuple[list, list]) -> Iterator[tuple[int, object]]:
 @contextmanager
 def _pulse(clock: Clock | None) -> Iterator[None]:
     """Call ``clock.on_check`` from time to time while processes work; threads check the clock themselves."""
-    if clock is None or clock.on_check is None or in_threads():
+    on_check = None if clock is None else clock.on_check
+    if on_check is None or in_threads():
         yield
         return
     over = threading.Event()
 
     def beat() -> None:
         while not over.wait(PULSE):
-            clock.on_check()
+            on_check()
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Checks of settings that several estimators share, and how seeds and progress bars are understood everywhere."""
+"""Checks of settings that several estimators share, and what seeds and progress bars have in common."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Hashable, Sequence
 from math import ceil, isfinite
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -21,18 +22,18 @@ STOPPED = {
 
 
 def stopped_words(why: str, checkpoint=None, further: str = "", left: float = 0.0) -> str:
-    """Say why a search stopped early, and how it goes on.
+    """Return the message for a search that stopped early: why it stopped, and how to continue.
 
     Parameters
     ----------
     why : {"time_limit", "interrupted"}
         What stopped it.
     checkpoint : path-like, optional
-        The file that it is kept in.
+        Its checkpoint.
     further : str
-        What else can be done.
+        Another remedy, appended to the first.
     left : float
-        Log-likelihood that the EM of the model left to gain; infinite if nobody knows.
+        Log-likelihood that the EM of the model left to gain; infinite if unknown.
 
     Examples
     --------
@@ -49,7 +50,7 @@ def stopped_words(why: str, checkpoint=None, further: str = "", left: float = 0.
     return f"{reason}; {remedy}{further}. What is fitted is the best model so far.{unfinished}"
 
 
-def check_number(name: str, value, least: float, *, none: bool = False, whole: bool = False) -> None:
+def check_number(name: str, value: object, least: float, *, none: bool = False, whole: bool = False) -> None:
     """Raise if a setting is not a number of at least some size.
 
     Examples
@@ -59,12 +60,7 @@ def check_number(name: str, value, least: float, *, none: bool = False, whole: b
     ...
     ValueError: n_init is 0; give a whole number of at least 1
     """
-    if value is None and none:
-        return
-    kinds = (int, np.integer) if whole else Real
-    if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least:
-        words = "a whole number" if whole else "a number"
-        raise ValueError(f"{name} is {value!r}; give {words} of at least {least}{', or None' if none else ''}")
+    number(least, whole=whole, optional=none)(name, value)
 
 
 # Declared constraints: each returns a check of one setting, given its name and value.
@@ -98,7 +94,7 @@ def number(
     words = f"{'a whole number' if whole else 'a number'} {' and '.join(bounds)}{', or None' if optional else ''}"
     kinds = (int, np.integer) if whole else Real
 
-    def check(name: str, value) -> None:
+    def check(name: str, value: Any) -> None:
         if value is None and optional:
             return
         within = isinstance(value, kinds) and not isinstance(value, bool)
@@ -122,7 +118,7 @@ def one_of(*allowed, optional: bool = False) -> Constraint:
     words = [*map(repr, allowed), *(["None"] if optional else [])]
     listed = f"{', '.join(words[:-1])} or {words[-1]}"
 
-    def check(name: str, value) -> None:
+    def check(name: str, value: Any) -> None:
         if value is None and optional:
             return
         if not isinstance(value, Hashable) or value not in allowed:
@@ -131,7 +127,7 @@ def one_of(*allowed, optional: bool = False) -> Constraint:
     return check
 
 
-def flag(name: str, value) -> None:
+def flag(name: str, value: object) -> None:
     """Check a setting that is True or False.
 
     Examples
@@ -156,7 +152,7 @@ def sequence_of(each: Constraint, words: str, *, optional: bool = False) -> Cons
     ValueError: context is 4; give a tuple of whole numbers above 0, or () for none
     """
 
-    def check(name: str, value) -> None:
+    def check(name: str, value: Any) -> None:
         if value is None and optional:
             return
         complaint = ValueError(f"{name} is {value!r}; give {words}")
@@ -172,7 +168,7 @@ def sequence_of(each: Constraint, words: str, *, optional: bool = False) -> Cons
 
 
 def evaluations(max_iter: int) -> int:
-    """Return how many evaluations EM may make where that many iterations were asked for: one makes a step, too.
+    """Return how many evaluations EM may make for ``max_iter`` iterations: at least two, so that it makes a step.
 
     Examples
     --------
@@ -182,20 +178,20 @@ def evaluations(max_iter: int) -> int:
     return max(2, int(max_iter))
 
 
-def check_time_limit(value) -> None:
+def check_time_limit(value: object) -> None:
     """Raise if a time limit leaves no time."""
-    if value is not None and not (isinstance(value, Real) and value > 0):
+    if value is not None and not (isinstance(value, Real) and float(value) > 0):
         raise ValueError(f"time_limit is {value!r} seconds, in which nothing can be learned; give more than 0, or None")
 
 
-def check_n_jobs(value) -> None:
-    """Raise if a number of jobs means nothing to joblib."""
+def check_n_jobs(value: object) -> None:
+    """Raise if joblib does not accept a number of jobs."""
     if value is not None and (not isinstance(value, (int, np.integer)) or value == 0):
         raise ValueError(f"n_jobs is {value!r}; give the number of threads, -1 for all cores, or None for one")
 
 
 def time_left(seconds: float) -> str:
-    """Return how much time is left, in words that follow others on a progress bar; none if there is no limit.
+    """Return the time left as the end of a progress bar's description; empty if there is no limit.
 
     Examples
     --------
@@ -218,7 +214,7 @@ def entropy_of(random_state) -> int:
 
 
 def whole_seed(random_state) -> int | None:
-    """Return a seed that a SeedSequence takes, from what scikit-learn allows."""
+    """Return a seed for a SeedSequence from any ``random_state`` that scikit-learn accepts."""
     if random_state is None:
         return None
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:

@@ -89,9 +89,10 @@ def encode_chunks(
         raise ValueError(f"unseen={unseen!r} is not known; use 'error' or 'missing'")
     check_number("memory_limit", memory_limit, 1, none=True)
     reading = Reading(sample_weight, None if columns is None else tuple(columns), weight_kind, strata, cluster, missing)
-    found = _Stream(chunks, reading, memory_limit, may_overflow=False).read()
-    data = replace(found.finish(state_names, unseen, reading), missing=_codes_of(missing, found.names))
-    warn_of_unmet(missing, found.met, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2)
+    pool = _Stream(chunks, reading, memory_limit, may_overflow=False).read()
+    data = pool.finish(state_names, unseen, reading)
+    data = replace(data, missing=pairs_of_codes(_codes_of(missing, pool.names)))
+    warn_of_unmet(missing, pool.met, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2)
     return data
 
 
@@ -126,8 +127,8 @@ def encode_or_shard(
     reading = Reading(sample_weight, tuple(columns), weight_kind, strata, cluster, missing)
     stream = _Stream(X, reading, memory_limit, may_overflow=True)
     pool = stream.read()
-    codes = _codes_of(missing, () if pool.names is None else pool.names)
-    if not pool.full:
+    codes = pairs_of_codes(_codes_of(missing, pool.names))
+    if not pool.full or stream.parts is None:
         data = replace(pool.finish(state_names, "error", reading), missing=codes)
         warn_of_unmet(missing, pool.met, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2)
         return data
@@ -153,7 +154,7 @@ def encode_or_shard(
         n_rows=sum(pool.part_rows),
         weight_kind=kind,
         scale=scale,
-        missing=pairs_of_codes(codes),
+        missing=codes,
     )
 
 
@@ -276,8 +277,7 @@ class _Stream:
             pool.add(piece)
             if pool.full and (self.parts is None or not self.may_overflow):
                 self._refuse(pool)
-        if pool.names is not None:
-            pool.join()
+        pool.join()
         if pool.full and (self.parts is None or not self.may_overflow):
             self._refuse(pool)
         return pool

@@ -41,6 +41,10 @@ class Column(NamedTuple):
     settled: bool = False  # the levels are the states already, whether they occur or not
 
 
+def _no_values(position: int) -> object:
+    raise TypeError("the columns of this source are codes already; it has no values")
+
+
 class Source(NamedTuple):
     """A table whose columns can be read, those at some positions in turn, leaving out the rows that are not kept."""
 
@@ -48,7 +52,7 @@ class Source(NamedTuple):
     n_rows: int
     read: Callable[[Sequence[int], np.ndarray | None], Iterator[Column]]
     copies: np.ndarray | None = None  # how many rows of the table each row stands for, unless one
-    values: Callable[[int], object] | None = None  # the cells of the column at a position, as they are
+    values: Callable[[int], object] = _no_values  # the cells of the column at a position, as they are
 
 
 def open_table(X) -> Source:
@@ -114,7 +118,7 @@ def without_columns(X, names: Collection[Hashable]):
 
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, (nw.DataFrame, nw.LazyFrame)):
-            return frame.drop(*names).to_native()
+            return frame.drop([name for name in frame.columns if name in names]).to_native()
     X = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else np.asanyarray(X)
     return X[:, [at for at in range(X.shape[1]) if at not in names]]
 
@@ -144,7 +148,9 @@ def _open_columns(names: list, n_rows: int, values_of: Callable) -> Source:
 
 def _open_array(X) -> Source:
     if isinstance(X, np.ma.MaskedArray):  # np.asarray would let the masked cells reappear
-        X = np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
+        cells = X.data.astype(object)
+        cells[np.ma.getmaskarray(X)] = None
+        X = cells
     # Lists as objects: np.asarray([["a", 1]]) would turn the 1 into "1".
     X = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else np.asarray(X)
     if X.ndim != 2:

@@ -176,7 +176,9 @@ def named_pairs(columns: Sequence[Hashable], pairs: np.ndarray) -> str:
     return f"{named}, and {len(pairs) - _LISTED} more" if len(pairs) > _LISTED else named
 
 
-def block_information(counts: np.ndarray, row_starts: Sequence[int], column_starts: Sequence[int]) -> np.ndarray:
+def block_information(
+    counts: np.ndarray, row_starts: np.ndarray | Sequence[int], column_starts: np.ndarray | Sequence[int]
+) -> np.ndarray:
     """Return the mutual information of every block of a matrix of joint counts.
 
     Parameters
@@ -214,7 +216,7 @@ def _information(joint: np.ndarray, rows: np.ndarray, columns: np.ndarray, total
     return np.maximum(np.divide(gains, totals, out=np.zeros_like(gains), where=totals > 0), 0.0)
 
 
-def sums_of_rows(values: np.ndarray, starts: Sequence[int]) -> np.ndarray:
+def sums_of_rows(values: np.ndarray, starts: np.ndarray | Sequence[int]) -> np.ndarray:
     """Sum groups of consecutive rows; ``np.add.reduceat`` takes ten times as long along the first axis."""
     n_rows = len(values)
     member = sparse.csr_array((np.ones(n_rows), np.arange(n_rows), [*starts, n_rows]), shape=(len(starts), n_rows))
@@ -258,7 +260,7 @@ def pairs_in_blocks(data: CategoricalData) -> Iterator[tuple[np.ndarray, np.ndar
             yield left.columns, right.columns, values, totals
     partners = np.flatnonzero(~wide)
     step = max(1, _CHUNK_NUMBERS // 4 // data.n_distinct)
-    for at in np.flatnonzero(wide):
+    for at in np.flatnonzero(wide).tolist():
         partners = np.append(partners, at)  # with itself, and with those before
         for first in range(0, len(partners), step):
             others = partners[first : first + step]

@@ -157,14 +157,17 @@ class Reading:
         kept = None if weights is None or (len(weights) and weights.all()) else np.flatnonzero(weights)
         n_rows = source.n_rows if kept is None else len(kept)
         if not n_rows:
-            nothing = [[] for _ in names]
-            none = [np.empty(0, np.int64) for _ in names]
-            return Piece(label, names, nothing, none, [False] * len(names), *_no_rows(len(names)), 0, WeightSums())
+            no_levels: list[list] = [[] for _ in names]
+            none_occurs = [np.empty(0, np.int64) for _ in names]
+            unsettled = [False] * len(names)
+            return Piece(label, names, no_levels, none_occurs, unsettled, *_no_rows(len(names)), 0, WeightSums())
         weights = weights if weights is None or kept is None else weights[kept]
         sums = WeightSums(1.0, float(n_rows), float(n_rows)) if weights is None else WeightSums.of(weights)
-        levels, occurring, settled, codes = [], [], [], np.empty((len(names), n_rows if rows else 0), np.int8)
+        levels, occurring, settled = [], [], []
+        codes: np.ndarray = np.empty((len(names), n_rows if rows else 0), np.int8)
         positions = {name: at for at, name in enumerate(source.names)}
-        missing, met = codes_by_column(self.missing, source.names), set()
+        missing = codes_by_column(self.missing, source.names)
+        met: Met = set()
         for at, column in enumerate(source.read([positions[name] for name in names], kept)):
             if at < len(names) - len(self.units) and names[at] in missing:
                 column = without_codes(names[at], column, missing[names[at]], met=met)
@@ -265,7 +268,7 @@ class Pool:
     def __init__(self, memory_limit: float | None):
         self.memory_limit = memory_limit
         self.books: list[Categories] = []
-        self.names: tuple | None = None
+        self.names: tuple[Hashable, ...] = ()
         self.most_rows = np.inf
         self.full = False
         self.part_rows: list[int] = []
@@ -279,7 +282,7 @@ class Pool:
 
     def add(self, piece: Piece) -> None:
         """Take in the distinct rows of a chunk."""
-        if self.names is None:
+        if not self.part_rows:
             self.names, self._first = piece.names, piece.label
             self.books = [Categories() for _ in piece.names]
             if self.memory_limit is not None:
@@ -300,7 +303,7 @@ class Pool:
             self._add_rows(piece, places)
 
     def _add_rows(self, piece: Piece, places: list[np.ndarray]) -> None:
-        codes = np.empty(piece.codes.shape, code_dtype(max(len(book.levels) for book in self.books)))
+        codes: np.ndarray = np.empty(piece.codes.shape, code_dtype(max(len(book.levels) for book in self.books)))
         for at, place in enumerate(places):
             codes[at] = place[piece.codes[at]]
         self._codes.append(codes)
@@ -356,7 +359,7 @@ class Pool:
 
     def finish(self, state_names, unseen: str, reading: Reading) -> CategoricalData:
         """Put the states in order."""
-        if self.names is None:
+        if not self.part_rows:
             raise DataError("there are no chunks; give at least one table")
         if not self._size:
             raise WeightError(
@@ -375,7 +378,7 @@ class Pool:
                 kind, cards, n_rows, len(distinct), self.sums.total * self.sums.largest / n_rows, bool(reading.units)
             )
         design = self._design(codes, weights, groups, kind, reading)
-        if kind == "sampling":
+        if kind == "sampling" and design is not None:
             design = design.on_kish_scale()
             summed = design.row_weights(len(distinct))
         else:

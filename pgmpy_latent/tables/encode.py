@@ -9,10 +9,11 @@ from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.model.labels import identity, sort_key
-from pgmpy_latent.model.tree import pairs_of_codes
+from pgmpy_latent.model.tree import MissingCodes, MissingCodesLike, pairs_of_codes
 from pgmpy_latent.runtime.arrays import read_only
 from pgmpy_latent.tables.columns import (
     Column,
@@ -55,7 +56,7 @@ def _index_dtype(n_rows: int) -> type:
     return np.int32 if n_rows <= np.iinfo(np.int32).max else np.int64
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class CategoricalData:
     """A table of categories, immutable: distinct rows in lexicographic order, with summed weights.
 
@@ -100,21 +101,35 @@ class CategoricalData:
     state_names: tuple[tuple[Hashable, ...], ...]
     codes: np.ndarray
     weights: np.ndarray
-    row_index: np.ndarray | None = None
-    weight_kind: str | None = None
-    design: Design | None = None
-    row_count: int | None = None
-    missing: tuple[tuple[Hashable, tuple[Hashable, ...]], ...] = ()
+    row_index: np.ndarray | None
+    weight_kind: str | None
+    design: Design | None
+    row_count: int | None
+    missing: MissingCodes
 
-    def __post_init__(self):
-        object.__setattr__(self, "missing", pairs_of_codes(self.missing))
-        object.__setattr__(self, "columns", tuple(self.columns))
-        object.__setattr__(self, "state_names", tuple(tuple(states) for states in self.state_names))
+    def __init__(
+        self,
+        columns: Iterable[Hashable],
+        state_names: Iterable[Iterable[Hashable]],
+        codes: ArrayLike,
+        weights: ArrayLike,
+        row_index: ArrayLike | None = None,
+        weight_kind: str | None = None,
+        design: Design | None = None,
+        row_count: int | None = None,
+        missing: MissingCodesLike = (),
+    ) -> None:
+        object.__setattr__(self, "missing", pairs_of_codes(missing))
+        object.__setattr__(self, "columns", tuple(columns))
+        object.__setattr__(self, "state_names", tuple(tuple(states) for states in state_names))
         largest = max((len(states) for states in self.state_names), default=1)
-        object.__setattr__(self, "codes", read_only(self.codes, code_dtype(largest)))
-        object.__setattr__(self, "weights", read_only(self.weights, np.float64))
-        if self.row_index is not None:
-            object.__setattr__(self, "row_index", read_only(self.row_index, _index_dtype(len(self.codes))))
+        object.__setattr__(self, "codes", read_only(codes, code_dtype(largest)))
+        object.__setattr__(self, "weights", read_only(weights, np.float64))
+        index = None if row_index is None else read_only(row_index, _index_dtype(len(self.codes)))
+        object.__setattr__(self, "row_index", index)
+        object.__setattr__(self, "weight_kind", weight_kind)
+        object.__setattr__(self, "design", design)
+        object.__setattr__(self, "row_count", row_count)
         sizes = (len(self.weights), len(self.columns))
         if self.codes.shape != sizes or len(self.state_names) != sizes[1]:
             raise DataError(
@@ -360,15 +375,20 @@ def encode(
         _check_same_kind(data, weight_kind)
         if state_names is None and columns is None and not hidden and not missing:
             return data
-    source, used = open_source(X), []
-    design: RowDesign | None = None
+    source = open_source(X)
+    used: list[Hashable] = []
+    design: RowDesign | None = None  # of data that were encoded before, unless they get new weights
+    weights: np.ndarray | None
     if data is None:
         design, used = read_design(source, sample_weight, strata, cluster)
+        weights = design.weights
     elif reweighted:
         design = _design_of_encoded(data, sample_weight, strata, cluster)
+        weights = _weights_of_distinct_rows(data, design)
+    else:
+        weights = data.weights
     names = wanted_columns(source, columns if columns is not None else _others(source, used), hidden)
     out = _codes_in_use(missing, source.names, names, () if data is None else data.missing)
-    weights = _source_weights(design, data)
     kept = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
     met: Met = set()
     states, codes = code_columns(source, names, given_states(state_names, names), kept, unseen, out, met)
@@ -380,7 +400,9 @@ def encode(
     row_index = (
         place if data is None or data.row_index is None else np.append(place, place.dtype.type(-1))[data.row_index]
     )
-    if design is None:
+    if design is None:  # the weights of data that were encoded before
+        assert data is not None
+        assert weights is not None
         kind, merged = data.weight_kind, None if data.design is None else data.design.with_rows(place)
         summed = np.bincount(groups, weights if kept is None else weights[kept], minlength=len(distinct))
     else:
@@ -445,7 +467,7 @@ def _natural_dtype(states: Sequence[Hashable], missing: bool):
     kinds = {type(state) for state in states}
     if kinds == {bool}:
         return "boolean" if missing else "bool"
-    if kinds == {int} and all(-(2**63) <= state < 2**63 for state in states):
+    if kinds == {int} and all(isinstance(state, int) and -(2**63) <= state < 2**63 for state in states):
         return "Int64" if missing else "int64"
     if kinds == {float}:
         return "float64"
@@ -498,7 +520,7 @@ def code_columns(
         if len(states) - 1 > np.iinfo(codes.dtype).max:
             codes = codes.astype(code_dtype(len(states)))
         codes[i] = column.codes if lookup is None else lookup.astype(codes.dtype)[column.codes]
-        if name in given:
+        if lookup is not None and name in given:
             strangers += find_strangers(name, column, lookup, states, copies)
         elif not column.settled and (codes[i] < 0).all():
             raise DataError(f"column {name!r} is all missing; drop it, declare it hidden or give its state_names")
@@ -523,7 +545,7 @@ def _design_of_encoded(data: CategoricalData, sample_weight, strata, cluster) ->
             "alone. To name columns, encode the table itself."
         )
     n_rows = data.n_distinct if data.row_index is None else len(data.row_index)
-    design, _ = read_design(Source([], n_rows, None), sample_weight, strata, cluster)
+    design, _ = read_design(Source([], n_rows, lambda positions, kept: iter(())), sample_weight, strata, cluster)
     if data.row_index is None:
         return design
     if design.weights is None:
@@ -550,11 +572,9 @@ def _check_same_kind(data: CategoricalData, weight_kind: str | None) -> None:
         )
 
 
-def _source_weights(design: RowDesign | None, data: CategoricalData | None) -> np.ndarray | None:
-    """Return the weights of what is read: rows of a table, or the distinct rows of data that were encoded before."""
-    if design is None:
-        return data.weights
-    if data is None or data.row_index is None or design.weights is None:
+def _weights_of_distinct_rows(data: CategoricalData, design: RowDesign) -> np.ndarray | None:
+    """Return the new weights of the distinct rows of data that were encoded before; None if all are one."""
+    if data.row_index is None or design.weights is None:
         return design.weights
     here = data.row_index >= 0
     return np.bincount(data.row_index[here], design.weights[here], minlength=data.n_distinct)
@@ -605,7 +625,7 @@ def _transposed(codes: np.ndarray) -> np.ndarray:
 
 def _row_index(groups: np.ndarray, kept, n_rows: int) -> np.ndarray:
     """Return the group of every input row, -1 where it was left out."""
-    index = np.full(n_rows, -1, _index_dtype(n_rows))
+    index: np.ndarray = np.full(n_rows, -1, _index_dtype(n_rows))
     index[slice(None) if kept is None else kept] = groups
     return index
 

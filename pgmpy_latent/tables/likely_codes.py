@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
+from typing import SupportsFloat
 
 #: Texts that usually stand for a missing answer, in small letters.
 MISSING_WORDS = frozenset(
@@ -32,7 +33,9 @@ def likely_codes(states: Sequence[Hashable]) -> list[Hashable]:
     >>> likely_codes([1, 2, 3, 99]), likely_codes(["no", "yes", "Refused"]), likely_codes([-1, 0, 1])
     ([99], ['Refused'], [])
     """
-    codes = [state for state in states if isinstance(state, str) and state.strip().casefold() in MISSING_WORDS]
+    codes: list[Hashable] = [
+        state for state in states if isinstance(state, str) and state.strip().casefold() in MISSING_WORDS
+    ]
     codes += _apart([state for state in states if state not in codes])
     return codes if len(codes) < len(states) else []
 
@@ -48,9 +51,15 @@ def as_numbers(states: Sequence[Hashable]) -> list[float] | None:
     if any(isinstance(state, bool) for state in states):
         return None
     try:
-        return [state if isinstance(state, int) else float(state) for state in states]
+        return [state if isinstance(state, int) else _as_float(state) for state in states]
     except (TypeError, ValueError, OverflowError):  # the last of fractions of large numbers
         return None
+
+
+def _as_float(state: Hashable) -> float:
+    if isinstance(state, (str, bytes, SupportsFloat)):
+        return float(state)
+    raise TypeError(f"{state!r} is not a number")
 
 
 def _apart(states: Sequence[Hashable]) -> list[Hashable]:

@@ -45,16 +45,16 @@ def codes_by_column(missing, columns: Sequence[Hashable]) -> Codes:
     if missing is None:
         return {}
     if isinstance(missing, Kept):
-        known = {name: values for name, values in missing.known.items() if name in columns}
-        return joined(known, codes_by_column(missing.said, columns))
+        of_model = {name: values for name, values in missing.known.items() if name in columns}
+        return joined(of_model, codes_by_column(missing.said, columns))
     if not isinstance(missing, Mapping):
         values = _values("all columns", missing)
         return dict.fromkeys(columns, values) if values else {}
-    known = set(columns)
     refuse_long_names("missing", map(plain, missing))
-    strangers = [name for name in map(plain, missing) if name not in known]
-    if strangers:
-        raise DataError(f"missing names {strangers[0]!r}, which is no column of the table; it has {list(columns)[:5]}")
+    present = set(columns)
+    absent = [name for name in map(plain, missing) if name not in present]
+    if absent:
+        raise DataError(f"missing names {absent[0]!r}, which is no column of the table; it has {list(columns)[:5]}")
     return dict(pairs_of_codes({plain(name): _values(repr(name), values) for name, values in missing.items()}))
 
 
@@ -195,7 +195,7 @@ def without_codes(
     return Column(lookup[column.codes], settled_levels(name, left), column.settled and bool(left))
 
 
-def _refuse_other_type(name: Hashable, levels: Sequence[Hashable], values: Sequence[Hashable]) -> None:
+def _refuse_other_type(name: Hashable, levels: Sequence[Hashable], values: Collection[Hashable]) -> None:
     """Raise if a value does not occur, but one of another type that reads alike does, and does not count as missing."""
     by_text = {str(level): level for level in levels}
     said = set(map(identity, values))

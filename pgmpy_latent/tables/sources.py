@@ -170,7 +170,8 @@ def consecutive(sizes: Sequence[int]) -> Iterator[list[int]]:
     >>> list(consecutive([PART_CELLS // 2, PART_CELLS // 2, 2 * PART_CELLS, 1, 1]))
     [[0, 1], [2], [3, 4]]
     """
-    run, total = [], 0
+    run: list[int] = []
+    total = 0
     for at, size in enumerate(sizes):
         if run and total + size > PART_CELLS:
             yield run

@@ -135,12 +135,12 @@ def refuse_one_column_twice(named: Sequence[Hashable]) -> None:
         raise DataError(f"column {twice[0]!r} is named by two of sample_weight, strata and cluster; it can be one")
 
 
-def read_design(source: Source, sample_weight, strata, cluster) -> tuple[RowDesign, list]:
+def read_design(source: Source, sample_weight, strata, cluster) -> tuple[RowDesign, list[Hashable]]:
     """Return weights, strata and clusters of a table's rows, and the names of the columns that hold them.
 
     Each is given by the name of a column, or as one value per row.
     """
-    used: list = []
+    used: list[Hashable] = []
     weights = checked_weights(_values(source, sample_weight, "sample_weight", used), source.n_rows)
     labels = [
         numbered(_values(source, given, what, used), what, source.n_rows)
@@ -150,7 +150,7 @@ def read_design(source: Source, sample_weight, strata, cluster) -> tuple[RowDesi
     return RowDesign(weights, *labels), used
 
 
-def _values(source: Source, given, what: str, used: list):
+def _values(source: Source, given, what: str, used: list[Hashable]):
     """Return the values that were given, or those of the column that was named."""
     if not names_column(given, source.names):
         return given
@@ -177,7 +177,8 @@ def set_apart(X, drawn: Mapping[str, object]) -> tuple[object, dict[str, object]
     """
     if not any(isinstance(given, tuple) or names_column(given) for given in drawn.values()):
         return X, dict(drawn)
-    source, used = open_table(X), []
+    source = open_table(X)
+    used: list[Hashable] = []
     values = {what: _values(source, given, what, used) for what, given in drawn.items()}
     return (without_columns(X, used) if used else X), values
 

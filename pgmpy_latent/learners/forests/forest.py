@@ -18,7 +18,7 @@ from pgmpy_latent.learners.memory import check_memory_is, held_by_checkpoints
 from pgmpy_latent.learners.resumed import check_again, check_over, check_same_state
 from pgmpy_latent.learners.search import Outcome, Search, Step
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
-from pgmpy_latent.learners.skeletons import in_order_of_table, numbered_latent_names
+from pgmpy_latent.learners.skeletons import numbered_latent_names
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
@@ -334,6 +334,4 @@ class ForestLearner(SearchingLearner):
             bool(self.simplify),
         )
         outcome = search.run(policy.start, policy.advance, policy.check, policy.finish)
-        if self.simplify:
-            outcome = made_regular(outcome, policy.score)
-        return replace(outcome, tree=in_order_of_table(outcome.tree, data))
+        return made_regular(outcome, policy.score) if self.simplify else outcome
