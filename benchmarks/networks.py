@@ -272,9 +272,9 @@ def curve() -> dict:
     kept |= {"true": int(alarm().cards[alarm().index(CURVE_VARIABLE)])}
     kept["agglomeration_seconds"] = agglomeration_seconds(graph, frame, CURVE_VARIABLE)
     data = encode(frame)
-    sizing = Sizing(data, learner._search(), *nodes_in_order(graph_of(graph), data), [CURVE_VARIABLE], None,
+    sizing = Sizing(data, learner._search(data), *nodes_in_order(graph_of(graph), data), [CURVE_VARIABLE], None,
                     SizingOptions(prior=PRIOR))  # fmt: skip
-    sizing.found()
+    sizing.best_network()
     for n_states in CURVE_STATES:
         start = sizing.with_states(CURVE_VARIABLE, n_states)
         for name, work in (
