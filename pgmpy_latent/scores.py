@@ -46,8 +46,15 @@ def _likelihood_and_weight(tree: LatentTree, X, sample_weight, survey: Survey) -
     return log_likelihood(tree, data), data.total_weight
 
 
-def _bic(total: float, d: int, n: float) -> float:
-    return float(total - d / 2 * np.log(n))
+def bic_from_parts(log_likelihood: float, n_parameters: int, total_weight: float) -> float:
+    """Return the BIC of a model whose log-likelihood is known.
+
+    Examples
+    --------
+    >>> round(bic_from_parts(-2.2493, 1, 4.0), 4)
+    -2.9424
+    """
+    return float(log_likelihood - n_parameters / 2 * np.log(total_weight))
 
 
 def _aic(total: float, d: int) -> float:
@@ -96,7 +103,7 @@ def bic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) ->
     -2.9425
     """
     total, n = _likelihood_and_weight(tree, X, sample_weight, survey)
-    return _bic(total, n_parameters(tree), n)
+    return bic_from_parts(total, n_parameters(tree), n)
 
 
 def aic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
@@ -226,7 +233,7 @@ def icl(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) ->
     (-2.426, -3.4268)
     """
     done = complete(tree, X, sample_weight, **survey)
-    value = _bic(done.log_likelihood, n_parameters(tree), done.total_weight)
+    value = bic_from_parts(done.log_likelihood, n_parameters(tree), done.total_weight)
     return _icl(value, open_entropy(done)[0])
 
 
@@ -339,7 +346,7 @@ def effective_bic(tree: LatentTree, X, *, sample_weight=None, random_state=0, **
     -1.7329
     """
     total, n = _likelihood_and_weight(tree, X, sample_weight, survey)
-    return _bic(total, effective_dimension(tree, random_state=random_state), n)
+    return bic_from_parts(total, effective_dimension(tree, random_state=random_state), n)
 
 
 # All at once
@@ -434,12 +441,12 @@ def summary(
         n_parameters=d,
         effective_dimension=dimension,
         log_likelihood=total,
-        bic=_bic(total, d, n),
-        effective_bic=None if dimension is None else _bic(total, dimension, n),
+        bic=bic_from_parts(total, d, n),
+        effective_bic=None if dimension is None else bic_from_parts(total, dimension, n),
         aic=_aic(total, d),
         caic=_caic(total, d, n),
         adjusted_bic=_adjusted_bic(total, d, n),
-        icl=_icl(_bic(total, d, n), entropy),
+        icl=_icl(bic_from_parts(total, d, n), entropy),
         cheeseman_stutz=_cheeseman_stutz(done, prior),
         classification_entropy=entropy,
         relative_entropy=_relative_entropy(entropy, largest),

@@ -42,7 +42,7 @@ LAYERS = {
     ),
     "scores": "",
     "learners": (
-        "resumed search profiles skeletons memo fitted base search_learner "
+        "memory resumed search profiles skeletons memo fitted base search_learner "
         "local/directions local/tree_fitter local/node_states local/node_messages local/roots local/pairs "
         "local/simplify "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
@@ -56,7 +56,7 @@ LAYERS = {
     "networks": (
         "graph states counts family_scores hill_climb fitter structural/policy structural/structural_em "
         "agglomeration/merging agglomeration/round_robin agglomeration/sizing agglomeration/cardinality "
-        "find_hidden/semi_cliques find_hidden/proposals find_hidden/find_hidden"
+        "find_hidden/semi_cliques find_hidden/memory find_hidden/proposals find_hidden/find_hidden"
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (

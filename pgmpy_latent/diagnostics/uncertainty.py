@@ -26,7 +26,7 @@ from pgmpy_latent.model.network import LatentNetwork, as_network, reordered_tabl
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, entropy_of, whole_seed
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, entropy_of
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Design, Survey
 
@@ -331,7 +331,7 @@ def _bootstrapped(
     lengths = engine.layout.row_lengths
     start = (1 - UNIFORM_SHARE) * tables + UNIFORM_SHARE / np.repeat(lengths, lengths)
     matching = Matching(as_network(tree), engine, tables)
-    work = _Draws(data, engine, start, entropy_of(whole_seed(random_state)), matching).fitted
+    work = _Draws(data, engine, start, entropy_of(random_state), matching).fitted
     bar = tqdm(
         total=n_bootstrap, desc="bootstrap", disable=not show_progress, delay=PROGRESS_DELAY, leave=False, unit=" fits"
     )

@@ -31,13 +31,12 @@ from pgmpy_latent.model.network import (
     LatentNetwork,
     by_state,
     check_one_parent,
-    reordered_tables,
     topological_order,
 )
 from pgmpy_latent.model.pgmpy_api import DAG, DiscreteParameterEstimator, TabularCPD
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree, MissingCodes
 from pgmpy_latent.operators import marginals
-from pgmpy_latent.operators.states import canonical_orders
+from pgmpy_latent.operators.states import canonical_tables
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
@@ -502,8 +501,7 @@ class TreeEM(EMEstimator):
     ) -> tuple[LatentTree, list[np.ndarray]]:
         parent = np.array([above[0] if above else -1 for above in structure.parents], dtype=np.int64)
         unordered = engine.layout.unpack(tables)
-        orders = canonical_orders(parent, structure.latent, unordered, self._sortable(structure))
-        ordered = reordered_tables(unordered, structure.parents, orders)
+        ordered = canonical_tables(parent, structure.latent, unordered, self._sortable(structure))
         self.tree_ = LatentTree(structure.names, state_names, parent, structure.latent, ordered, missing)
         return self.tree_, marginals(self.tree_)
 

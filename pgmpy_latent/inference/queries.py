@@ -19,7 +19,7 @@ from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.columns import as_pandas, in_dtype_of, plain
 from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode, open_source
-from pgmpy_latent.tables.missing import Kept, without_codes
+from pgmpy_latent.tables.missing import CombinedCodes, without_codes
 from pgmpy_latent.tables.survey import Survey, belongs_to, names_column
 from pgmpy_latent.tables.unseen import unknown_cells
 
@@ -54,7 +54,7 @@ def encode_for(
     check_is_model(tree)
     states = dict(zip(tree.names, tree.state_names, strict=True))
     columns = _columns_to_read(tree, X, absent)
-    codes = Kept(None, dict(tree.missing)) if tree.missing else None
+    codes = CombinedCodes(None, dict(tree.missing)) if tree.missing else None
     options = {"sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes}
     try:
         return encode(X, columns=columns, **options, **survey)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Hashable, Iterable
-from dataclasses import replace
 from typing import ClassVar, Unpack
 
 import networkx as nx
@@ -21,15 +20,15 @@ from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array,
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery
-from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.operators import canonical_states
+from pgmpy_latent.model.tree import LatentTree, MissingCodes
+from pgmpy_latent.operators.canonical import presentable
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.configured import Configured, settings_in_force
 from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import one_of, stopped_words
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
-from pgmpy_latent.tables.missing import Kept, settled_columns
+from pgmpy_latent.tables.missing import CombinedCodes, settled_columns
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, design_of_fit
 
@@ -123,7 +122,12 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
         options = {"missing": missing, "allow_many_states": allow_many_states}
         data = self._check_fit_data(X, sample_weight, **options, **survey)
-        self._fit(data)
+        with one_blas_thread():
+            outcome = self._learn(data)
+        with uninterrupted():  # a model is found, and only written down
+            self._keep(outcome, data)
+        if outcome.stopped is not None:
+            warnings.warn(self._words_on_stopping(outcome), ConvergenceWarning, stacklevel=2)
         self.design_ = design_of_fit(X, data, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
         self._unseen = unseen
         warn_of_few_rows(self._learned, data.total_weight, stacklevel=2)
@@ -134,7 +138,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     ) -> CategoricalData:
         """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
         known, kept = self._known_states(), dict(self._known_codes())
-        said = Kept(missing, kept) if kept else missing
+        said = CombinedCodes(missing, kept) if kept else missing
         if comes_in_pieces(X):
             data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
         else:
@@ -173,21 +177,14 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     def _learn(self, data: CategoricalData) -> Outcome:
         raise NotImplementedError(f"{type(self).__name__} does not say how it learns: implement _learn(data)")
 
-    def _fit(self, X: CategoricalData):
-        """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
-        with one_blas_thread():
-            outcome = self._learn(X)
-        with uninterrupted():  # a model is found, and only written down
-            self._keep(outcome, X)
-        if outcome.stopped is not None:
-            checkpoint = getattr(self, "checkpoint", None)
-            further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
-            words = stopped_words(outcome.stopped, checkpoint, further, outcome.remaining_gain)
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)
-        return self
+    def _words_on_stopping(self, outcome: Outcome) -> str:
+        """Say why the search ended early, and how it can be continued."""
+        checkpoint = getattr(self, "checkpoint", None)
+        further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
+        return stopped_words(str(outcome.stopped), checkpoint, further, outcome.remaining_gain)
 
     def _keep(self, outcome: Outcome, X: CategoricalData) -> None:
-        """Keep what was found under its public names."""
+        """Set the public attributes that describe the result."""
         self._data = X  # what report() describes
         self._columns = X.columns
         self.weight_kind_, self.n_rows_, self.total_weight_ = X.weight_kind, X.n_rows, X.total_weight
@@ -195,8 +192,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         vars(self).pop("feature_names_in_", None)  # of an earlier fit
         if all(isinstance(name, str) for name in X.columns):
             self.feature_names_in_ = np.array(X.columns, dtype=object)
-        codes = [(name, values) for name, values in getattr(X, "missing", ()) if name in outcome.tree.observed_names]
-        model = self._keep_model(replace(outcome.tree, missing=codes))
+        model = self._keep_model(outcome.tree, getattr(X, "missing", ()))
         self.model_ = self.causal_graph_ = to_pgmpy(model)
         self.latents_ = list(model.latent_names)
         self.n_states_ = {name: int(model.cards[model.index(name)]) for name in self.latents_}
@@ -204,18 +200,18 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         self.not_needed_ = [*outcome.not_needed, *single]
         self.log_likelihood_ = float(outcome.log_likelihood)
         self.n_parameters_ = model.n_parameters
-        self.bic_ = self._bic_of(model, X)
+        self.bic_ = scores.bic_from_parts(self.log_likelihood_, self.n_parameters_, self.total_weight_)
         self.score_ = float(outcome.score)
         self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)
         self.n_iter_ = max(1, len(outcome.history))
         self.stopped_ = outcome.stopped
         self.remaining_gain_ = float(outcome.remaining_gain)
 
-    def _bic_of(self, model, data: CategoricalData) -> float:
-        return scores.bic(model, data)
+    def _keep_model(self, model, missing: MissingCodes):
+        """Set the public attribute that holds the learned model, in canonical form; return the model.
 
-    def _keep_model(self, model):
-        """Keep the learned model under its public name, in canonical form; return it."""
+        ``missing`` has the values of the table that count as missing, as pairs (column, values).
+        """
         raise NotImplementedError
 
     @property
@@ -289,6 +285,10 @@ class LatentTreeLearner(FittedTree, StructureLearner):
     (True, ['H'], -5.545)
     """
 
+    #: Whether roots and names of hidden variables are those of :func:`~pgmpy_latent.operators.canonical_tree`, and not
+    #: those of the search.
+    _has_standard_form: ClassVar[bool] = False
+
     def partial_fit(
         self,
         X,
@@ -340,7 +340,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
         known = {name: states[name] for name in self._columns}
         options = {"state_names": known, "unseen": self._unseen, "columns": self._columns}
-        options["missing"] = Kept(None, dict(self.tree_.missing)) if self.tree_.missing else None
+        options["missing"] = CombinedCodes(None, dict(self.tree_.missing)) if self.tree_.missing else None
         drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         kind = self._kind_of_update(X, sample_weight, weight_kind)
         if comes_in_pieces(X):
@@ -373,15 +373,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             )
         return self.weight_kind_ if weight_kind is None and sample_weight is not None else weight_kind
 
-    def _keep_model(self, model: LatentTree) -> LatentTree:
+    def _keep_model(self, model: LatentTree, missing: MissingCodes) -> LatentTree:
         self._running = None
-        self.tree_ = _numbered_states(canonical_states(model))
+        self.tree_ = presentable(model, missing, self._columns, standard_form=self._has_standard_form)
         return self.tree_
-
-
-def _numbered_states(tree: LatentTree) -> LatentTree:
-    """Return the tree with the states of hidden variables called 0, 1, 2 and so on."""
-    states = [
-        tuple(range(len(own))) if hidden else own for own, hidden in zip(tree.state_names, tree.latent, strict=True)
-    ]
-    return LatentTree(tree.names, states, tree.parent, tree.latent, tree.tables, tree.missing)

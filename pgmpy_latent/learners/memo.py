@@ -6,11 +6,20 @@ reads what it gets to know from the memo for as long as the memo says.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.runtime.checkpoint import Checkpoint, Saved, State
+
+
+@held_by_checkpoints("memo")
+@dataclass(frozen=True)
+class MemoEntries:
+    """Results by name, as a checkpoint holds them."""
+
+    results: Mapping[str, object] = field(default_factory=dict)
 
 
 class Memo:
@@ -36,14 +45,18 @@ class Memo:
         self._goes_on = saved is not None
         if saved is not None:
             with checkpoint.checking():
-                self.entries = dict(saved.state.memory["memo"])
-                if replace(saved.state, memory={}) != self._state():
+                self.entries = dict(saved.state.memory.results)
+                if replace(saved.state, memory=MemoEntries()) != self._state():
                     raise ValueError("it counts or scores what a memo does not")
 
     @property
     def going_on(self) -> AbstractContextManager:
         """In which a computation that was taken up goes on: what it stumbles on is said to come from its file."""
         return self.checkpoint.taken_up() if self._goes_on else nullcontext()
+
+    def checking(self) -> AbstractContextManager:
+        """Return a context in which any error is reported as damage of the checkpoint."""
+        return nullcontext() if self.checkpoint is None else self.checkpoint.checking()
 
     def recall(
         self,
@@ -66,7 +79,7 @@ class Memo:
             Raises if what the file knows cannot be what was computed.
         """
         if name in self.entries:
-            with self.checkpoint.checking():
+            with self.checking():
                 check(self.entries[name])
             return self.entries[name]
         found = compute()
@@ -92,8 +105,8 @@ class Memo:
             self._keep()
 
     def _keep(self) -> None:
-        memory = {"memo": dict(self.entries)}
+        memory = MemoEntries(dict(self.entries))
         self.checkpoint.keep(replace(self._state(), memory=memory), [], last=self.finished)
 
     def _state(self) -> State:
-        return State(None, 0.0, 0.0, len(self.entries), {}, self.finished)
+        return State(None, 0.0, 0.0, len(self.entries), MemoEntries(), self.finished)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,12 +17,14 @@ from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.queries import engine_for, network_engine
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import unfinished_words, weighting_words
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.network import LatentNetwork, reordered
+from pgmpy_latent.model.tree import MissingCodes
 from pgmpy_latent.networks.counts import Completion
 from pgmpy_latent.networks.family_scores import PSEUDO_COUNTS, family_score
-from pgmpy_latent.networks.graph import rearranged
+from pgmpy_latent.networks.graph import Graph, nodes_in_order, rearranged, tables_in_order
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.settings import one_of
 from pgmpy_latent.tables.encode import CategoricalData
@@ -31,10 +33,55 @@ from pgmpy_latent.tables.encode import CategoricalData
 SMOOTHING = 1e-3
 
 
+@held_by_checkpoints("fitted network")
+@dataclass(frozen=True)
+class FittedNetwork:
+    """A network after EM, and its log-likelihood."""
+
+    network: LatentNetwork
+    log_likelihood: float
+
+
+@held_by_checkpoints("scored network")
+@dataclass(frozen=True)
+class ScoredNetwork:
+    """A network after EM, with the score by which networks are compared; larger is better."""
+
+    network: LatentNetwork
+    score: float
+    log_likelihood: float
+
+    @property
+    def fit(self) -> FittedNetwork:
+        """The network without its score."""
+        return FittedNetwork(self.network, self.log_likelihood)
+
+    def as_state(self, step: int, memory: object = None) -> State:
+        """Return the state of a search that has accepted the network."""
+        return State(self.network, self.score, self.log_likelihood, step, {} if memory is None else memory)
+
+
 class NetworkLearner(SearchSettings, StructureLearner):
     """Base of the learners of networks; what :class:`~pgmpy_latent.learners.base.LatentTreeLearner` is for trees."""
 
     _holder = "network_"
+    scoring_method: str
+    prior: float | None
+
+    def _given_graph(self) -> Graph | None:
+        """Return the network that a keyword gives, if there is one; subclasses override it."""
+        return None
+
+    def _known_states(self) -> dict[Hashable, tuple[Hashable, ...]] | None:
+        graph = self._given_graph()
+        if graph is None or graph.model is None:
+            return None
+        states = dict(zip(graph.model.names, graph.model.state_names, strict=True))
+        return {name: states[name] for name in graph.model.names if name not in graph.latents}
+
+    def _known_codes(self) -> Iterable[tuple[Hashable, tuple]]:
+        graph = self._given_graph()
+        return () if graph is None or graph.model is None else graph.model.missing
 
     @property
     def _pseudo_count(self) -> float:
@@ -52,9 +99,10 @@ class NetworkLearner(SearchSettings, StructureLearner):
         if self.scoring_method == "bde" and self._pseudo_count == 0:
             raise ValueError("prior is 0, with which 'bde' is not defined; give a pseudo-count above 0, as 0.5")
 
-    def _keep_model(self, model: LatentNetwork) -> LatentNetwork:
-        self.network_ = model
-        return model
+    def _keep_model(self, model: LatentNetwork, missing: MissingCodes) -> LatentNetwork:
+        known = tuple((name, values) for name, values in missing if name in model.observed_names)
+        self.network_ = replace(model, missing=known)
+        return self.network_
 
     def summary(self) -> None:
         """Print how well the model fits, its hidden variables with their neighbours, and all other edges.
@@ -106,7 +154,7 @@ def _summary_lines(learner: NetworkLearner) -> list[str]:
             "",
             f"{name} ({network.cards[network.index(name)]})" + (f", given {above}" if above else "") + f": {below}",
         ]
-    others = {}
+    others: dict[Hashable, list[str]] = {}
     for parent, child in network.edges:
         if parent not in hidden and child not in hidden:
             others.setdefault(child, []).append(str(parent))
@@ -145,41 +193,54 @@ class Fitter:
         self.search = search
         self.scoring_method = scoring_method
         self.family_score = family_score(scoring_method, search.settings.prior)
-        self._known_counts: dict = {}
+        self._known_counts: dict[tuple[Hashable, ...], np.ndarray] = {}
 
-    def states(self, names: Sequence[Hashable], cards: dict[Hashable, int]) -> list[tuple]:
+    def states(self, names: Sequence[Hashable], cards: Mapping[Hashable, int]) -> list[tuple[Hashable, ...]]:
         """Return the states of all nodes: those of the table, or numbers."""
-        seen = dict(zip(self.data.columns, self.data.state_names, strict=True))
-        return [seen[name] if name in seen else tuple(range(cards[name])) for name in names]
+        columns = dict(zip(self.data.columns, self.data.state_names, strict=True))
+        return [columns[name] if name in columns else tuple(range(cards[name])) for name in names]
 
-    def from_tables(self, network: LatentNetwork, **options) -> tuple[LatentNetwork, float]:
-        """Run EM from the network's own tables; return it with new ones, and their log-likelihood."""
+    def from_tables(self, network: LatentNetwork, **options) -> FittedNetwork:
+        """Run EM from the tables of the network."""
         engine = engine_for(network, self.data)
-        found = self.search.fit(engine, engine.layout.pack(network.tables), **options)
-        return network.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood
+        fit = self.search.fit(engine, engine.layout.pack(network.tables), **options)
+        return FittedNetwork(network.with_tables(engine.layout.unpack(fit.tables)), fit.log_likelihood)
+
+    def last_fit(self, network: LatentNetwork) -> FittedNetwork:
+        """Run EM to the end, as for the model that a search returns."""
+        return self.from_tables(network, **self.search.settings.last_fit)
 
     def from_scratch(
         self,
         names: Sequence[Hashable],
         parents: Sequence[Sequence[int]],
-        cards: dict[Hashable, int],
-        n_init: int,
+        cards: Mapping[Hashable, int],
+        n_starts: int,
         key: tuple[int, ...] = (),
         **options,
-    ) -> tuple[LatentNetwork, float]:
-        """Run EM from random memberships; return the network and its log-likelihood."""
-        states = self.states(names, cards)
+    ) -> FittedNetwork:
+        """Run EM from random memberships; once, if every state is known in every row."""
+        states, data = self.states(names, cards), self.data
         sizes = np.array([len(own) for own in states])
-        engine = network_engine(names, parents, sizes, self.data)
-        codes = self.data.codes_of(names)
-        n_starts = n_init if (codes < 0).any() else 1
-        seeds = [self.search.seed(*key, start) for start in range(n_starts)]
-        data = self.data
+        engine = network_engine(names, parents, sizes, data)
+        codes = data.codes_of(names)
+        seeds = [self.search.seed(*key, start) for start in range(n_starts if (codes < 0).any() else 1)]
         starts = [random_memberships(parents, sizes, codes, data.weights, data.row_keys, seed) for seed in seeds]
-        found = self.search.fit(engine, np.stack(starts), n_jobs=self.search.n_jobs, **options)
+        fit = self.search.fit(engine, np.stack(starts), n_jobs=self.search.n_jobs, **options)
         latent = [name in cards for name in names]
-        network = LatentNetwork(names, states, parents, latent, engine.layout.unpack(found.tables))
-        return network, found.log_likelihood
+        network = LatentNetwork(names, states, parents, latent, engine.layout.unpack(fit.tables))
+        return FittedNetwork(network, fit.log_likelihood)
+
+    def first_fit(self, graph: Graph, cards: Mapping[Hashable, int], n_starts: int) -> FittedNetwork:
+        """Fit the network that a search begins with, from its own tables if they have the right numbers of states."""
+        names, parents = nodes_in_order(graph, self.data)
+        model = graph.model
+        if model is not None and all(model.cards[model.index(name)] == cards[name] for name in cards):
+            tables = tables_in_order(model, names, parents)
+            latent = [name in cards for name in names]
+            network = LatentNetwork(names, self.states(names, cards), parents, latent, tables)
+            return self.from_tables(network, first=True)
+        return self.from_scratch(names, parents, cards, n_starts, (0,), first=True)
 
     def completion(self, network: LatentNetwork) -> Completion:
         """Return the table as the network completes it."""
@@ -223,6 +284,6 @@ class Fitter:
         """Return the score of a fitted network; larger is better."""
         return network_score(network, self.data, log_likelihood, self.scoring_method, self.search.settings.prior)
 
-    def state(self, network: LatentNetwork, log_likelihood: float, step: int, memory: dict | None = None) -> State:
-        """Return a state of a search."""
-        return State(network, self.score(network, log_likelihood), log_likelihood, step, memory or {})
+    def scored(self, fit: FittedNetwork) -> ScoredNetwork:
+        """Return a fitted network with its score."""
+        return ScoredNetwork(fit.network, self.score(fit.network, fit.log_likelihood), fit.log_likelihood)

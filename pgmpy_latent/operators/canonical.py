@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,7 +59,84 @@ def canonical_tree(tree: LatentTree, columns: Sequence[Hashable] | None = None) 
     >>> walked.names[:4], walked.children("H1"), walked.children("H3")
     (('H1', 'H2', 'H3', 'D1'), ('H2', 'H3', 'D4'), ('D5', 'D6', 'D7'))
     """
-    columns = _checked_columns(tree, columns)
+    return LatentTree(*_standard_form(tree, _checked_columns(tree, columns)), tree.missing)
+
+
+def presentable(
+    tree: LatentTree,
+    missing: MissingCodes,
+    columns: Sequence[Hashable] | None = None,
+    *,
+    standard_form: bool = False,
+) -> LatentTree:
+    """Return a learned tree as users see it: hidden states sorted and numbered from 0, and its codes for missing cells.
+
+    Everything is built, and checked, in one go.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        The learned model.
+    missing : pairs (column, values)
+        Values of the table that count as missing; those of columns that the tree does not have are left out.
+    columns : sequence of hashable, optional
+        The observed variables, each once, in the order that they shall have, after the hidden ones. By default nodes
+        stay in their order.
+    standard_form : bool
+        Whether roots, names and the order of hidden nodes are those of :func:`canonical_tree`.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x"], [["s", "t"], ["a", "b"]], [-1, 0], [True, False],
+    ...                   [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> tree = presentable(tree, (("x", (99,)), ("y", (-1,))))
+    >>> tree.tables[0].tolist(), tree.state_names[0], tree.missing
+    ([[0.8, 0.2]], (0, 1), (('x', (99,)),))
+    """
+    form = _Form(tree.names, tree.state_names, tree.parent, tree.latent, tree.tables)
+    if standard_form:
+        form = _standard_form(tree, _checked_columns(tree, None))
+    if columns is not None:
+        place = {name: at for at, name in enumerate(form.names)}
+        hidden = np.flatnonzero(form.latent)
+        order = np.array([*hidden, *(place[name] for name in _checked_columns(tree, columns))])
+        form = form.in_order(order)
+    return LatentTree(
+        form.names,
+        [
+            range(len(states)) if hidden else states
+            for states, hidden in zip(form.state_names, form.latent, strict=True)
+        ],
+        form.parent,
+        form.latent,
+        canonical_tables(form.parent, form.latent, form.tables, np.flatnonzero(form.latent).tolist()),
+        [(name, values) for name, values in missing if name in tree.observed_names],
+    )
+
+
+class _Form(NamedTuple):
+    """The parts of a tree that is yet to be built."""
+
+    names: Sequence[Hashable]
+    state_names: Sequence[Sequence[Hashable]]
+    parent: np.ndarray
+    latent: np.ndarray
+    tables: Sequence[np.ndarray]
+
+    def in_order(self, order: np.ndarray) -> _Form:
+        """Return the parts with the nodes in another order; ``order`` has the old position of each."""
+        place = np.append(np.argsort(order), -1)  # the parent of a root stays -1
+        return _Form(
+            [self.names[node] for node in order],
+            [self.state_names[node] for node in order],
+            place[self.parent[order]],
+            self.latent[order],
+            [self.tables[node] for node in order],
+        )
+
+
+def _standard_form(tree: LatentTree, columns: Sequence[Hashable]) -> _Form:
+    """Return the parts of :func:`canonical_tree`."""
     position = np.full(tree.n_nodes, tree.n_nodes)  # of hidden nodes: after all columns
     position[[tree.index(name) for name in columns]] = np.arange(len(columns))
     parent, tables = tree.parent, list(tree.tables)
@@ -69,48 +147,8 @@ def canonical_tree(tree: LatentTree, columns: Sequence[Hashable] | None = None) 
     keys = _branch_keys(parent, tables, position)
     hidden = [node for node in _breadth_first(parent, keys) if tree.latent[node]]
     order = np.array([*hidden, *(tree.index(name) for name in columns)])
-    place = np.append(np.argsort(order), -1)  # the parent of a root stays -1
-    return LatentTree(
-        names=(*_fresh_names(len(hidden), columns), *columns),
-        state_names=[tree.state_names[node] for node in order],
-        parent=place[parent[order]],
-        latent=tree.latent[order],
-        tables=[tables[node] for node in order],
-        missing=tree.missing,
-    )
-
-
-def presentable(tree: LatentTree, missing: MissingCodes) -> LatentTree:
-    """Return a learned tree as users see it: hidden states sorted and numbered from 0, and its codes for missing cells.
-
-    Everything is built, and checked, in one go.
-
-    Parameters
-    ----------
-    tree : LatentTree
-        The learned model; nodes keep their names and order.
-    missing : pairs (column, values)
-        Values of the table that count as missing; those of columns that the tree does not have are left out.
-
-    Examples
-    --------
-    >>> tree = LatentTree(["H", "x"], [["s", "t"], ["a", "b"]], [-1, 0], [True, False],
-    ...                   [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
-    >>> tree = presentable(tree, (("x", (99,)), ("y", (-1,))))
-    >>> tree.tables[0].tolist(), tree.state_names[0], tree.missing
-    ([[0.8, 0.2]], (0, 1), (('x', (99,)),))
-    """
-    return LatentTree(
-        tree.names,
-        [
-            range(len(states)) if hidden else states
-            for states, hidden in zip(tree.state_names, tree.latent, strict=True)
-        ],
-        tree.parent,
-        tree.latent,
-        canonical_tables(tree),
-        [(name, values) for name, values in missing if name in tree.observed_names],
-    )
+    form = _Form(tree.names, tree.state_names, parent, tree.latent, tables).in_order(order)
+    return form._replace(names=[*_fresh_names(len(hidden), columns), *columns])
 
 
 def _checked_columns(tree: LatentTree, columns: Iterable[Hashable] | None) -> tuple[Hashable, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import UnsplittableStateError
-from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE, LatentTree, parents_first
+from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE, LatentTree, child_lists, parents_first
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.edges import neighbours_of, require_hidden, require_neighbours
 from pgmpy_latent.operators.star import Star, several_possible, star_of, with_star
@@ -32,12 +32,12 @@ def marginals(tree: LatentTree) -> list[np.ndarray]:
     >>> marginals(tree)[1]
     array([0.75, 0.25])
     """
-    return _marginals(tree.order, tree.parent, tree.tables)
+    return _marginals(tree.parent, tree.tables)
 
 
-def _marginals(order: np.ndarray, parent: np.ndarray, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
-    shares: list[np.ndarray] = [np.empty(0)] * len(tables)
-    for node in order:
+def _marginals(parent: np.ndarray, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+    shares: list[np.ndarray] = [np.empty(0)] * len(parent)
+    for node in parents_first(parent):
         above = parent[node]
         shares[node] = tables[node][0] if above < 0 else shares[above] @ tables[node]
     return shares
@@ -68,7 +68,7 @@ def permute_states(tree: LatentTree, node: Hashable, order: Sequence[int]) -> La
         raise ValueError(f"order is {order}; the {tree.cards[at]} states of {node!r} need a permutation of them")
     states, tables = list(tree.state_names), list(tree.tables)
     states[at] = tuple(states[at][state] for state in order)
-    _reorder(tree, tables, at, order)
+    _reorder(tree.child_lists[at], tables, at, order)
     return LatentTree(tree.names, states, tree.parent, tree.latent, tables, tree.missing)
 
 
@@ -87,38 +87,23 @@ def canonical_states(tree: LatentTree, nodes: Iterable[Hashable] | None = None) 
     >>> canonical_states(tree).tables[0].tolist()
     [[0.8, 0.2]]
     """
-    return tree.with_tables(canonical_tables(tree, nodes))
+    chosen = tree.latent_names if nodes is None else nodes
+    tables = canonical_tables(tree.parent, tree.latent, tree.tables, [tree.index(name) for name in chosen])
+    return tree.with_tables(tables)
 
 
-def canonical_tables(tree: LatentTree, nodes: Iterable[Hashable] | None = None) -> list[np.ndarray]:
-    """Return the tables that the tree has once its hidden states are in canonical order; see canonical_states."""
-    chosen = [tree.index(name) for name in (tree.latent_names if nodes is None else nodes)]
-    orders = canonical_orders(tree.parent, tree.latent, tree.tables, chosen)
-    tables = list(tree.tables)
-    for node, order in orders.items():
-        _reorder(tree, tables, node, order)
-    return tables
-
-
-def canonical_orders(
+def canonical_tables(
     parent: np.ndarray, latent: np.ndarray, tables: Sequence[np.ndarray], nodes: Iterable[int]
-) -> dict[int, list[int]]:
-    """Return, for some hidden nodes of a forest, their states in canonical order; see :func:`canonical_states`.
-
-    Examples
-    --------
-    >>> canonical_orders(np.array([-1]), np.array([True]), [np.array([[0.2, 0.8]])], [0])
-    {0: [1, 0]}
-    """
-    shares = _marginals(parents_first(parent), parent, tables)
-    orders = {}
+) -> list[np.ndarray]:
+    """Return the tables that a tree has once the states of some hidden nodes are sorted; see canonical_states."""
+    shares, children, sorted_tables = _marginals(parent, tables), child_lists(parent), list(tables)
     for node in nodes:
         # tables of hidden children would not do: they depend on the order of those children's own states
-        observed = np.flatnonzero((parent == node) & ~latent)
-        keys = np.concatenate([shares[node][:, None], *(tables[child] for child in observed.tolist())], axis=1)
+        observed = [child for child in children[node] if not latent[child]]
+        keys = np.concatenate([shares[node][:, None], *(tables[child] for child in observed)], axis=1)
         sort_keys = list(map(tuple, (-keys.round(DECIMALS)).tolist()))
-        orders[node] = sorted(range(len(sort_keys)), key=sort_keys.__getitem__)
-    return orders
+        _reorder(children[node], sorted_tables, node, sorted(range(len(sort_keys)), key=sort_keys.__getitem__))
+    return sorted_tables
 
 
 def neighbour_rows(tree: LatentTree, node: Hashable) -> tuple[np.ndarray, dict[Hashable, np.ndarray]]:
@@ -446,10 +431,10 @@ def remove_state(tree: LatentTree, node: Hashable, state: Hashable) -> LatentTre
     return with_star(tree, at, stars.remove(star_of(tree, at), removed), kept)
 
 
-def _reorder(tree: LatentTree, tables: list[np.ndarray], at: int, order: Sequence[int]) -> None:
+def _reorder(children: Iterable[int], tables: list[np.ndarray], at: int, order: Sequence[int]) -> None:
     """Put the states of a node in another order, in its own table and in those of its children."""
     tables[at] = tables[at][:, order]
-    for child in tree.child_lists[at]:
+    for child in children:
         tables[child] = tables[child][order]
 
 

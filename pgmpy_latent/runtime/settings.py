@@ -201,6 +201,18 @@ def time_left(seconds: float) -> str:
     return f", at most {tqdm.format_interval(max(0, ceil(seconds)))} left" if isfinite(seconds) else ""
 
 
+def entropy_of(random_state) -> int:
+    """Return the entropy of all seeds of a computation: the seed of the user, or a random one if there is none.
+
+    Examples
+    --------
+    >>> entropy_of(7)
+    7
+    """
+    seed = whole_seed(random_state)
+    return secrets.randbits(128) if seed is None else seed
+
+
 def whole_seed(random_state) -> int | None:
     """Return a seed for a SeedSequence from any ``random_state`` that scikit-learn accepts."""
     if random_state is None:
@@ -212,14 +224,3 @@ def whole_seed(random_state) -> int | None:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63 - 1))
     raise ValueError(f"random_state is {random_state!r}; give a whole number of at least 0, or None")
-
-
-def entropy_of(seed: int | None) -> int:
-    """Return the number that all seeds of a run are made from: the seed itself or, without one, a random number.
-
-    Examples
-    --------
-    >>> entropy_of(3)
-    3
-    """
-    return secrets.randbits(128) if seed is None else int(seed)

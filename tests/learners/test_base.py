@@ -21,8 +21,8 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
 
 import pgmpy_latent
-from pgmpy_latent import EAST, HLTA, Baseline, BinA, BinG, RandomStarts, SplitMerge, encode, presets, scores
-from pgmpy_latent.em import fit as em
+from pgmpy_latent import EAST, HLTA, Baseline, BinA, BinG, RandomStarts, SplitMerge, datasets, encode, presets, scores
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import (
     DataError,
@@ -74,7 +74,7 @@ class LatentClass(LatentTreeLearner):
             )
             for start in range(self.n_init)
         ]
-        found = em.fit(engine, np.stack(starts))
+        found = fit(engine, np.stack(starts))
         tree = LatentTree(
             names, states, parents, [True] + [False] * len(data.columns), engine.layout.unpack(found.tables)
         )
@@ -86,7 +86,7 @@ class LatentClass(LatentTreeLearner):
         return Outcome(tree, score, found.log_likelihood, history)
 
 
-class Given(LatentTreeLearner):
+class TrainingRows(LatentTreeLearner):
     """Finds what it was given."""
 
     def __init__(self, tree=None, stopped=None):
@@ -149,7 +149,7 @@ def two_levels():
 
 
 def fitted_given(tree, n=30):
-    return Given(tree).fit(queries.sample(tree, n, random_state=0))
+    return TrainingRows(tree).fit(queries.sample(tree, n, random_state=0))
 
 
 # scikit-learn -------------------------------------------------------------------------------------
@@ -623,7 +623,7 @@ def test_hidden_states_are_put_in_order_and_renamed():
 )
 def test_a_search_that_was_stopped_says_so(stopped, message):
     tree = two_levels()
-    learner = Given(tree, stopped=stopped)
+    learner = TrainingRows(tree, stopped=stopped)
     with pytest.warns(ConvergenceWarning, match=f"{message}.*best model so far") as caught:
         learner.fit(queries.sample(tree, 10, random_state=0))
     assert caught[0].filename == __file__  # the line of the user
@@ -704,3 +704,52 @@ def test_pgmpys_own_checks_are_not_run(monkeypatch):
     monkeypatch.setattr(pgmpys_base(), "_check_fit_data", refuse)
     monkeypatch.setattr(pgmpys_base(), "score", refuse)
     assert np.isfinite(LatentClass().fit(survey()).score(survey()))
+
+
+# On the way out
+
+
+@pytest.mark.parametrize("learner", [EAST(), BinG(), BinA(), HLTA(), SplitMerge(), RandomStarts(n_states=2)], ids=str)
+def test_one_tree_is_built_after_the_search(monkeypatch, learner):
+    frame = datasets.load_anes96().iloc[:300, [4, 1, 3, 0]]
+    built = []
+    build, learn = LatentTree.__init__, type(learner)._learn
+
+    def counted(self, *args, **options):
+        build(self, *args, **options)
+        built.append(self)
+
+    def learned(self, data):
+        outcome = learn(self, data)
+        built.clear()
+        return outcome
+
+    monkeypatch.setattr(LatentTree, "__init__", counted)
+    monkeypatch.setattr(type(learner), "_learn", learned)
+    learner.set_params(random_state=0, show_progress=False).fit(frame)
+    assert len(built) == 1
+    assert built[0] is learner.tree_
+    assert learner.tree_.observed_names == tuple(frame.columns)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        EAST(),
+        BinG(simplify=True),
+        BinA(),
+        HLTA(),
+        SplitMerge(scoring_method="aic"),
+        SplitMerge(tuning=presets.KARCIAUSKAS_2005_CHAPTER_6),
+        RandomStarts(prior=0.5),
+        Baseline("chow_liu"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("weights", [None, np.arange(1, 201) % 3 + 1, 0.5 + np.arange(200) % 3])
+def test_bic_is_that_of_the_model(learner, weights):
+    frame = datasets.load_anes96().iloc[:200, :4].astype(object)
+    frame.iloc[::7, 1] = None
+    learner = clone(learner).set_params(**{"show_progress": False} if hasattr(learner, "show_progress") else {})
+    learner.fit(frame, sample_weight=weights)
+    assert learner.bic_ == pytest.approx(scores.bic(learner.tree_, frame, sample_weight=weights), rel=1e-12)

@@ -330,7 +330,7 @@ def test_rounds_of_random_starts_go_on_as_well():
     search, policy, tree = prepared(learner, data, notes)
     whole = search.run(lambda: learner._first_state(policy, tree), policy.advance)
     saved = notes.saved
-    assert [state.memory["rounds"] for state, _ in saved] == [1, 2, 3, 4, 4]
+    assert [state.memory.n_done for state, _ in saved] == [1, 2, 3, 4, 4]
     for state, history in saved:
         search, policy, _ = prepared(learner, data, Notes((state, history)))
         again = search.run(no_start, policy.advance)

@@ -39,8 +39,7 @@ from pgmpy_latent.runtime import checkpoint as _checkpoint
 from pgmpy_latent.runtime import fingerprint as _fingerprint
 from pgmpy_latent.runtime.checkpoint import Checkpoint, State
 from pgmpy_latent.runtime.fingerprint import fingerprint
-from pgmpy_latent.runtime.lossless_json import back as _back
-from pgmpy_latent.runtime.lossless_json import plain as _plain
+from pgmpy_latent.runtime.lossless_json import back, plain
 from pgmpy_latent.tables.sparse import read_sparse
 from tests.support.samples import (
     assert_same_tree,
@@ -402,17 +401,18 @@ def test_a_model_under_which_rows_are_impossible_is_refused(tmp_path, table):
         learner.fit(table)
 
 
-def other_states(models):
-    models[0]["of"]["nodes"][1]["states"][0] = 7
-    return models
+def other_states(final):
+    final["of"]["base"]["of"]["nodes"][1]["states"][0] = 7
+    return final
 
 
-@pytest.mark.parametrize("change", [other_states, len], ids=["other states", "no list"])
+@pytest.mark.parametrize("change", [other_states, len], ids=["other states", "no networks"])
 def test_a_file_whose_last_models_are_wrong_is_refused_and_kept(tmp_path, table, change):
     path = tmp_path / "search.json"
     learner = FindHidden(max_latents=1, criterion="held_out", **QUIET, checkpoint=path).fit(table)
     document = json.loads(path.read_text())
-    document["memory"]["all_rows"] = change(document["memory"]["all_rows"])
+    memory = document["memory"]["of"]
+    memory["final"] = change(memory["final"])
     path.write_bytes(sealed(json.dumps(document).encode()))
     before = path.read_bytes()
     with pytest.raises(CheckpointError, match=r"search\.json' is damaged .*Remove it, or name another file"):
@@ -430,7 +430,10 @@ def test_counts_below_zero_are_refused_before_em_goes_on(monkeypatch, tmp_path, 
         with pytest.raises(Killed):
             learner.fit(table)
     document = json.loads(path.read_text())
-    document["memory"]["counts"][12] = -1.0
+    running = document["memory"]["of"]["running"]["of"]
+    counts = back(running["counts"])
+    counts[12] = -1.0
+    running["counts"] = plain(counts)
     path.write_bytes(sealed(json.dumps(document).encode()))
     before = path.read_bytes()
     with pytest.raises(CheckpointError, match=r"its memory of 'counts' .*Remove it, or name another file"):
@@ -559,13 +562,13 @@ plain_values = st.recursive(
 
 @given(plain_values)
 def test_values_come_back_from_json_as_they_were(value):
-    again = _back(json.loads(json.dumps(_plain(value), allow_nan=False)))
+    again = back(json.loads(json.dumps(plain(value), allow_nan=False)))
     assert repr(again) == repr(value)
 
 
 def test_names_that_no_file_can_keep_are_named():
     with pytest.raises(CheckpointError, match=r"Timestamp\('2020-01-01 00:00:00'\) .* cannot be kept in a checkpoint"):
-        _plain([pd.Timestamp("2020-01-01")])
+        plain([pd.Timestamp("2020-01-01")])
 
 
 def test_what_stopped_a_search_names_its_file(tmp_path, table):
@@ -592,3 +595,29 @@ def test_what_came_before_a_search_is_removed_when_it_has_begun(monkeypatch, tmp
     (tmp_path / "search.json.start").write_text("left behind by a kill")
     assert_same_tree(learner.fit(table).tree_, whole.tree_)
     assert os.listdir(tmp_path) == ["search.json"]
+
+
+@pytest.mark.parametrize("learner", unfinished_learners(), ids=lambda learner: f"{learner}"[:30])
+def test_every_part_of_a_memory_is_checked(monkeypatch, tmp_path, table, learner):
+    path = tmp_path / "search.json"
+    learner = clone(learner).set_params(checkpoint=path)
+    with monkeypatch.context() as patched:
+        for module in (forest, levels):
+            patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
+        killed_after(patched, 2)
+        with pytest.raises(Killed):
+            learner.fit(table)
+    document = json.loads(path.read_text())
+    if "of" not in document["memory"]:
+        pytest.skip("remembers a dict")
+    for name, value in document["memory"]["of"].items():
+        for forged in ({**document["memory"]["of"], name: [value]}, {**document["memory"]["of"], f"{name}_": value}):
+            changed = {**document, "memory": {**document["memory"], "of": forged}}
+            path.write_bytes(sealed(json.dumps(changed).encode()))
+            with pytest.raises(CheckpointError, match=rf"is damaged .*{name}.*Remove it, or name another file"):
+                learner.fit(table)
+    without = {"phase": None, **document["memory"]["of"]}
+    without.popitem()
+    path.write_bytes(sealed(json.dumps({**document, "memory": {**document["memory"], "of": without}}).encode()))
+    with pytest.raises(CheckpointError, match=r"is damaged .*its memory of '\w+' is missing"):
+        learner.fit(table)

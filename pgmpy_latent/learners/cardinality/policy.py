@@ -5,13 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from pgmpy_latent import scores
 from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
-from pgmpy_latent.learners.resumed import check_again, check_memory, check_over
+from pgmpy_latent.learners.memory import check_memory_is, check_value, held_by_checkpoints
+from pgmpy_latent.learners.resumed import check_again, check_over
 from pgmpy_latent.learners.search import Outcome, Step
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
@@ -34,6 +36,38 @@ class Model:
     score: float
     key: tuple[int, ...]
     notes: dict = field(default_factory=dict)
+
+
+class Change(NamedTuple):
+    """A model that a search may go on with, and how it came about: the operator, and the node it was applied to."""
+
+    operator: str
+    node: Hashable
+    model: Model
+
+
+@held_by_checkpoints("memory of Procedure 6.1")
+@dataclass(frozen=True)
+class PhaseMemory:
+    """Where a search stands in Procedure 6.1.
+
+    Attributes
+    ----------
+    grow, shrink : bool
+        Which of these phases are still to come, or under way.
+    settled : bool
+        Whether the model was fitted to the end.
+    shrank : bool
+        Whether this phase of shrinking has led to another model.
+    tries : int
+        How often growing has failed in a row.
+    """
+
+    grow: bool = True
+    shrink: bool = True
+    settled: bool = False
+    shrank: bool = False
+    tries: int = 0
 
 
 class Policy:
@@ -74,16 +108,16 @@ class Policy:
         self.patience = patience
         self._latest: Model | None = None
 
-    def grown(self, model: Model) -> tuple[str, Hashable, Model] | None:
-        """Return (operator, target, model) with one hidden state more."""
+    def grown(self, model: Model) -> Change | None:
+        """Return the best model with one hidden state more."""
         raise NotImplementedError
 
-    def shrunk(self, model: Model) -> tuple[str, Hashable, Model] | None:
-        """Return (operator, target, model) with one hidden state less."""
+    def shrunk(self, model: Model) -> Change | None:
+        """Return the best model with one hidden state less."""
         raise NotImplementedError
 
-    def adjusted(self, model: Model) -> Iterator[tuple[str, Hashable, Model]]:
-        """Yield (operator, target, model) from other ways to change the model, which may be worse in between."""
+    def adjusted(self, model: Model) -> Iterator[Change]:
+        """Yield models from other ways to change the model, which may be worse in between."""
         raise NotImplementedError
 
     def model(self, tree: LatentTree, log_likelihood: float, key: tuple[int, ...]) -> Model:
@@ -94,59 +128,58 @@ class Policy:
         """Return the state of a search that begins with a tree, after EM."""
         tree, found = self.fitter.fit([tree], first=True, **options)
         model = self.model(tree, found.log_likelihood, ())
-        memory = {**self._all_phases(), "tries": 0}
-        return State(tree, model.score, model.log_likelihood, memory=memory)
+        return State(tree, model.score, model.log_likelihood, memory=PhaseMemory(shrink=self.shrink))
 
     def check(self, state: State) -> None:
         """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
         check_again(state, self.fitter.data, self.score)
-        check_memory(state.memory, grow=bool, shrink=bool, settled=bool, shrank=bool, tries=self._is_patient)
-        memory = state.memory
-        check_over(state, memory["settled"] and not memory["grow"] and not memory["shrink"])
-
-    def _is_patient(self, tries) -> bool:
-        return type(tries) is int and 0 <= tries < (np.inf if self.patience is None else self.patience)
-
-    def _all_phases(self) -> dict[str, bool]:
-        return {"grow": True, "shrink": self.shrink, "settled": False, "shrank": False}
+        check_memory_is(state, PhaseMemory, "SplitMerge or RandomStarts")
+        memory: PhaseMemory = state.memory
+        check_value("tries", memory.tries, self.patience is None or memory.tries < self.patience)
+        check_over(state, memory.settled and not memory.grow and not memory.shrink)
 
     def _current(self, state: State) -> Model:
-        key = (state.step, state.memory["tries"])
+        key = (state.step, state.memory.tries)
         if self._latest is None or self._latest.tree is not state.tree or self._latest.key != key:
             self._latest = Model(state.tree, state.log_likelihood, state.score, key)
         return self._latest
 
     def advance(self, state: State) -> Step:
         """Take the next step of Procedure 6.1."""
-        model, memory = self._current(state), state.memory
-        if memory["grow"]:
+        memory: PhaseMemory = state.memory
+        model = self._current(state)
+        if memory.grow:
             return self._try_to_grow(state, model)
-        if memory["shrink"]:
-            found = self.shrunk(model)
-            if self._better(found, state, ROUNDING):
-                return self._accept(state, found, {**memory, **self._all_phases(), "grow": False, "shrank": True})
-            memory = {**memory, "shrink": False, "grow": memory["shrank"], "shrank": False}
-            return Step(replace(state, memory=memory))
-        if not memory["settled"]:
+        if memory.shrink:
+            return self._try_to_shrink(state, model)
+        if not memory.settled:
             return self._settle(state)
         if self.adjust:
-            for found in self.adjusted(model):
-                if self._better(found, state, self.delta):
-                    return self._accept(state, found, {**memory, **self._all_phases()})
+            for change in self.adjusted(model):
+                if change.model.score > state.score + self.delta:
+                    return self._accept(state, change, PhaseMemory(shrink=self.shrink, tries=memory.tries))
         return Step(replace(state, finished=True))
 
     def _try_to_grow(self, state: State, model: Model) -> Step:
-        memory = state.memory
-        found = self.grown(model)
-        if self._better(found, state, ROUNDING):
-            return self._accept(state, found, {**memory, **self._all_phases(), "tries": 0})
-        if self.patience is None or memory["tries"] + 1 < self.patience:
-            return Step(replace(state, memory={**memory, "tries": memory["tries"] + 1}))
-        return Step(replace(state, memory={**memory, "grow": False}))
+        memory: PhaseMemory = state.memory
+        change = self.grown(model)
+        if change is not None and change.model.score > state.score + ROUNDING:
+            return self._accept(state, change, PhaseMemory(shrink=self.shrink))
+        if self.patience is None or memory.tries + 1 < self.patience:
+            return Step(replace(state, memory=replace(memory, tries=memory.tries + 1)))
+        return Step(replace(state, memory=replace(memory, grow=False)))
+
+    def _try_to_shrink(self, state: State, model: Model) -> Step:
+        memory: PhaseMemory = state.memory
+        change = self.shrunk(model)
+        if change is not None and change.model.score > state.score + ROUNDING:
+            further = PhaseMemory(grow=False, shrink=self.shrink, shrank=True, tries=memory.tries)
+            return self._accept(state, change, further)
+        return Step(replace(state, memory=replace(memory, shrink=False, grow=memory.shrank, shrank=False)))
 
     def _settle(self, state: State) -> Step:
         """Fit the current model to the end, so that no adjustment is credited with what EM would have gained anyway."""
-        return self.finish(replace(state, memory={**state.memory, "settled": True}))
+        return self.finish(replace(state, memory=replace(state.memory, settled=True)))
 
     def finish(self, state: State) -> Step:
         """Fit the current model to the end."""
@@ -160,13 +193,10 @@ class Policy:
             return Step(state)
         return Step(State(tree, model.score, model.log_likelihood, state.step + 1, state.memory), "fit", None)
 
-    def _better(self, found, state: State, by: float) -> bool:
-        return found is not None and found[2].score > state.score + by
-
-    def _accept(self, state: State, found: tuple[str, Hashable, Model], memory: dict) -> Step:
-        operator, target, model = found
+    def _accept(self, state: State, change: Change, memory: PhaseMemory) -> Step:
+        model = change.model
         new = State(model.tree, model.score, model.log_likelihood, state.step + 1, memory)
-        return Step(new, operator, target)
+        return Step(new, change.operator, change.node)
 
 
 class CardinalityLearner(SearchingLearner):
@@ -255,5 +285,5 @@ def warn_of_irregular(name: Hashable, wanted: int, bound: int) -> None:
         "regularity: the product of their numbers of states, divided by the largest); further states cannot describe "
         f"the table better. Ask for at most {bound}.",
         RegularityWarning,
-        stacklevel=9,  # the line that calls fit
+        stacklevel=8,  # the line that calls fit
     )

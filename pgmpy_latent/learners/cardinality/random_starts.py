@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from pgmpy_latent.em.starts import random_memberships, random_tables
 from pgmpy_latent.exceptions import StateNameError
 from pgmpy_latent.learners.cardinality.policy import (
     CardinalityLearner,
+    Change,
     Model,
     Policy,
     most_useful_states,
     warn_of_irregular,
 )
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
-from pgmpy_latent.learners.resumed import check_again, check_memory, check_over
+from pgmpy_latent.learners.memory import check_memory_is, check_value, held_by_checkpoints
+from pgmpy_latent.learners.resumed import check_again, check_over
 from pgmpy_latent.learners.search import Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import State
@@ -75,17 +77,17 @@ class RandomStartsPolicy(Policy):
         found = self.search.fit(engine, flat, **options)
         return self.model(shape.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood, key)
 
-    def _best(self, model: Model, change: int, operator: str, label: int) -> tuple[str, Hashable, Model] | None:
+    def _best(self, model: Model, change: int, operator: str, label: int) -> Change | None:
         """Return the best model with one state more or less at one of the hidden nodes."""
-        best = None
+        best: Change | None = None
         for number, at in enumerate(np.flatnonzero(model.tree.latent)):
             cards = model.tree.cards.copy()
             cards[at] += change
             if not self._allowed(model.tree, at, int(cards[at])):
                 continue
             found = self.random_model(model.tree, cards, (*model.key, label, number), self.n_starts)
-            if best is None or found.score > best[2].score:
-                best = (operator, model.tree.names[at], found)
+            if best is None or found.score > best.model.score:
+                best = Change(operator, model.tree.names[at], found)
         return best
 
     def _allowed(self, tree: LatentTree, at: int, n_states: int) -> bool:
@@ -93,18 +95,27 @@ class RandomStartsPolicy(Policy):
             return False
         return n_states < tree.cards[at] or not self.regular or n_states <= most_useful_states(tree, at)
 
-    def grown(self, model: Model) -> tuple[str, Hashable, Model] | None:
+    def grown(self, model: Model) -> Change | None:
         """Return the best model with one state more."""
         return self._best(model, +1, "increase", 1)
 
-    def shrunk(self, model: Model) -> tuple[str, Hashable, Model] | None:
+    def shrunk(self, model: Model) -> Change | None:
         """Return the best model with one state less."""
         return self._best(model, -1, "decrease", 2)
 
-    def adjusted(self, model: Model) -> Iterator[tuple[str, Hashable, Model]]:
+    def adjusted(self, model: Model) -> Iterator[Change]:
         """Yield a model with as many states from new starts."""
         if model.tree.latent.any():
-            yield "new starts", None, self.random_model(model.tree, model.tree.cards, (*model.key, 3), self.n_starts)
+            new = self.random_model(model.tree, model.tree.cards, (*model.key, 3), self.n_starts)
+            yield Change("new starts", None, new)
+
+
+@held_by_checkpoints("memory of RandomStarts")
+@dataclass(frozen=True)
+class RoundsMemory:
+    """How many rounds of starts are done, the first one included."""
+
+    n_done: int
 
 
 class FixedPolicy(RandomStartsPolicy):
@@ -118,22 +129,24 @@ class FixedPolicy(RandomStartsPolicy):
         """Raise if a state of a checkpoint is not what the table says."""
         check_again(state, self.fitter.data, self.score)
         most = MOST_ROUNDS if self.n_rounds is None else self.n_rounds
-        check_memory(state.memory, rounds=lambda rounds: type(rounds) is int and 1 <= rounds <= most)
-        check_over(state, state.memory["rounds"] == self.n_rounds)
+        check_memory_is(state, RoundsMemory, "RandomStarts with n_states")
+        n_done = state.memory.n_done
+        check_value("n_done", n_done, 1 <= n_done <= most)
+        check_over(state, n_done == self.n_rounds)
 
     def first(self, tree: LatentTree, cards: np.ndarray) -> State:
         """Return the state after the first round."""
         model = self.random_model(tree, cards, (0,), self.n_starts, first=True)
-        return State(model.tree, model.score, model.log_likelihood, memory={"rounds": 1})
+        return State(model.tree, model.score, model.log_likelihood, memory=RoundsMemory(1))
 
     def advance(self, state: State) -> Step:
         """Take a round with twice as many starts, or finish."""
-        rounds = state.memory["rounds"]
-        if self.n_rounds is not None and rounds >= self.n_rounds:
-            settled = self._settle(state)
-            return replace(settled, state=replace(settled.state, finished=True))
-        model = self.random_model(state.tree, state.tree.cards, (rounds,), self.n_starts * 2**rounds)
-        memory = {"rounds": rounds + 1}
+        n_done = state.memory.n_done
+        if self.n_rounds is not None and n_done >= self.n_rounds:
+            last = self.finish(state)
+            return replace(last, state=replace(last.state, finished=True))
+        model = self.random_model(state.tree, state.tree.cards, (n_done,), self.n_starts * 2**n_done)
+        memory = RoundsMemory(n_done + 1)
         if model.score > state.score:
             new = State(model.tree, model.score, model.log_likelihood, state.step + 1, memory)
             return Step(new, "new starts", None)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import fields
 
 from pgmpy_latent import presets
-from pgmpy_latent.learners.cardinality.policy import CardinalityLearner, Model, Policy, most_useful_states
+from pgmpy_latent.learners.cardinality.policy import CardinalityLearner, Change, Model, Policy, most_useful_states
 from pgmpy_latent.learners.local.node_states import NodeStates, Options
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.operators.edges import neighbours_of
@@ -59,32 +59,33 @@ class SplitMergePolicy(Policy):
     def _may_grow(self, model: Model, node: Hashable) -> bool:
         return self._allowed(model, node, int(model.tree.cards[model.tree.index(node)]) + 1)
 
-    def grown(self, model: Model) -> tuple[str, Hashable, Model] | None:
+    def grown(self, model: Model) -> Change | None:
         """Return the best model with one state split."""
         spots = [spot for spot in self._spots(model) if self._may_grow(model, spot.node)]
         return self._best([spot.grown for spot in spots], "split")
 
-    def shrunk(self, model: Model) -> tuple[str, Hashable, Model] | None:
+    def shrunk(self, model: Model) -> Change | None:
         """Return the best model with two states merged."""
         return self._best([spot.shrunk for spot in self._spots(model)], "merge")
 
-    def adjusted(self, model: Model) -> Iterator[tuple[str, Hashable, Model]]:
+    def adjusted(self, model: Model) -> Iterator[Change]:
         """Yield models with as many states after splitting and merging."""
         for depth in range(1, self.depth + 1):
             for spot in self._spots(model):
-                for operator, found in spot.there_and_back(depth):
-                    if not self._allowed(model, spot.node, found.n_states):
-                        continue
-                    yield self._best([found], operator)
+                for operator, changed in spot.there_and_back(depth):
+                    if self._allowed(model, spot.node, changed.n_states):
+                        yield self._change(changed, operator)
                 if depth == 1:
-                    for operator, found in spot.exchanged():
-                        yield self._best([found], operator)
+                    for operator, changed in spot.exchanged():
+                        yield self._change(changed, operator)
         yield from self._grown_together(model)
         for number in range(self.n_restarts):
             for spot in self._spots(model):
-                yield self._best([spot.restarted(number)], "restart")
+                restarted = spot.restarted(number)
+                if restarted is not None:
+                    yield self._change(restarted, "restart")
 
-    def _grown_together(self, model: Model) -> Iterator[tuple[str, Hashable, Model]]:
+    def _grown_together(self, model: Model) -> Iterator[Change]:
         """Yield models in which a node of one state and a hidden neighbour both got a state more.
 
         Where two such nodes stand between variables that depend on each other, neither helps without the other.
@@ -99,9 +100,9 @@ class SplitMergePolicy(Policy):
             around = {larger.tree.names[other] for other in neighbours_of(larger.tree, larger.tree.index(spot.node))}
             for other in self._spots(larger):
                 if other.node in around and self._may_grow(larger, other.node) and other.grown is not None:
-                    yield self._best([other.grown], "split two")
+                    yield self._change(other.grown, "split two")
 
-    def _best(self, found: list[NodeStates | None], operator: str) -> tuple[str, Hashable, Model] | None:
+    def _best(self, found: list[NodeStates | None], operator: str) -> Change | None:
         """Return the model with the best score among changes of different nodes, after EM on the whole."""
         ranked = [spot for spot in found if spot is not None]
         ranked.sort(key=lambda spot: -self.score(spot.tree, spot.log_likelihood))
@@ -109,7 +110,11 @@ class SplitMergePolicy(Policy):
         if not finalists:
             return None
         best = max(range(len(finalists)), key=lambda at: finalists[at].score)
-        return operator, ranked[best].node, finalists[best]
+        return Change(operator, ranked[best].node, finalists[best])
+
+    def _change(self, spot: NodeStates, operator: str) -> Change:
+        """Return the change of a single node, after EM on the whole."""
+        return Change(operator, spot.node, self._whole(spot))
 
     def _whole(self, spot: NodeStates) -> Model:
         if self.fitter.is_star or not self.options.local:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import SearchingLearner, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.operators import canonical_tree, cut_edge, make_regular
+from pgmpy_latent.operators import cut_edge, make_regular
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
 from pgmpy_latent.runtime.settings import number
 from pgmpy_latent.tables.encode import CategoricalData
@@ -90,6 +89,7 @@ class EAST(SearchingLearner):
 
     _constraints: ClassVar[dict] = {"max_states": number(2, whole=True, optional=True)}
     _default_tuning = presets.EAST
+    _has_standard_form: ClassVar[bool] = True
     _shared: ClassVar[dict] = {"random_state": ORDER_DOES_NOT_MATTER}
 
     def __init__(
@@ -179,10 +179,9 @@ class EAST(SearchingLearner):
             rules=rules,
         )
         policy = EastPolicy(ordered, search, settings)
-        outcome = search.run(
+        return search.run(
             lambda: policy.start(self._first_tree(ordered, search, rules)), policy.advance, policy.check, policy.finish
         )
-        return replace(outcome, tree=in_order_of_table(canonical_tree(outcome.tree), data))
 
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
         start = learned_for(self, self.start, data, search) if self._start_is_to_be_fitted() else self.start

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -20,7 +20,12 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import composed, neighbours_of
 
 #: The phases of a round of the search, in their order. Every kind of move belongs to one.
-PHASES = EXPAND, ADJUST, DELETE_STATES, DELETE_NODES = ("expand", "adjust", "delete states", "delete nodes")
+Phase = Literal["expand", "adjust", "delete states", "delete nodes"]
+EXPAND: Phase = "expand"
+ADJUST: Phase = "adjust"
+DELETE_STATES: Phase = "delete states"
+DELETE_NODES: Phase = "delete nodes"
+PHASES: tuple[Phase, ...] = (EXPAND, ADJUST, DELETE_STATES, DELETE_NODES)
 #: Share of the marginal distribution in tables that local EM starts with, so that no row is impossible.
 SMOOTHING = 1e-3
 
@@ -30,7 +35,7 @@ class Move(ABC):
 
     #: Its name in ``history_``, and its phase.
     operator: ClassVar[str]
-    phase: ClassVar[str]
+    phase: ClassVar[Phase]
     #: With which evaluations it is used.
     used_with: ClassVar[tuple[str, ...]] = ("rl", "dc", "auto")
     #: Whether local EM takes long, so that workers should begin with it.

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable
 
 from pgmpy_latent.learners.east.edge_moves import Relocate
 from pgmpy_latent.learners.east.move import PHASES, Move
@@ -13,6 +13,7 @@ from pgmpy_latent.learners.east.node_moves import Contract, Delete, Introduce
 from pgmpy_latent.learners.east.settings import Rules
 from pgmpy_latent.learners.east.state_moves import Grow, Shrink
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.lossless_json import back, plain, register
 
 #: All kinds of moves, in the order in which the search looks at them.
 MOVES: tuple[type[Move], ...] = (Introduce, Grow, Relocate, Shrink, Delete, Contract)
@@ -34,26 +35,13 @@ def moves_within(tree: LatentTree, rules: Rules, nodes: Collection[Hashable]) ->
     return [move for move in settling if move.is_within(nodes)]
 
 
-def to_plain(move: Move) -> list:
-    """Return a move as a list of text and numbers; :func:`from_plain` reads it.
-
-    Examples
-    --------
-    >>> from_plain(to_plain(Delete("H2", "H1")))
-    Delete(node='H2', into='H1')
-    """
-    parts = [list(part) if isinstance(part, tuple) else part for part in vars(move).values()]
-    return [type(move).__name__, *parts]
+def _to_document(move: Move) -> list:
+    return plain([type(move).__name__, *vars(move).values()])
 
 
-def from_plain(parts: Sequence) -> Move:
-    """Return the move that :func:`to_plain` wrote.
+def _from_document(parts: list) -> Move:
+    name, *values = back(parts)
+    return {kind.__name__: kind for kind in MOVES}[name](*values)
 
-    Examples
-    --------
-    >>> from_plain(["Grow", "H"])
-    Grow(node='H')
-    """
-    name, *values = parts
-    kinds = {kind.__name__: kind for kind in MOVES}
-    return kinds[name](*(tuple(value) if isinstance(value, list) else value for value in values))
+
+register("move of EAST", (Move,), _to_document, _from_document)

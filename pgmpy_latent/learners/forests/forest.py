@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.local.pairs import Options, Pair
 from pgmpy_latent.learners.local.roots import PairModel, Roots
 from pgmpy_latent.learners.local.simplify import Change, Simplifier, compatible, unaffected
-from pgmpy_latent.learners.resumed import check_again, check_memory, check_over, check_same_state
+from pgmpy_latent.learners.memory import check_memory_is, held_by_checkpoints
+from pgmpy_latent.learners.resumed import check_again, check_over, check_same_state
 from pgmpy_latent.learners.search import Outcome, Search, Step
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
-from pgmpy_latent.learners.skeletons import in_order_of_table, numbered_latent_names
+from pgmpy_latent.learners.skeletons import numbered_latent_names
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
@@ -28,7 +29,26 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Seconds for which pairs are joined before a tree is made of the result; what is found does not depend on it.
 CHUNK_SECONDS = 1.0
-PHASES = ("join", "fit", "simplify")
+
+
+@held_by_checkpoints("memory of a binary forest")
+@dataclass(frozen=True)
+class ForestMemory:
+    """What the search for a forest remembers.
+
+    Attributes
+    ----------
+    phase : str
+        What the next step does.
+    pairs : tuple of PairModel or None
+        While roots are joined: what became of the pairs so far, in their order; None if they got no parent.
+    hopeless : tuple of (node, neighbour or None)
+        While the forest becomes simpler: changes that did not help; see :meth:`Simplifier.changes`.
+    """
+
+    phase: Literal["join", "fit", "simplify"] = "join"
+    pairs: tuple[PairModel | None, ...] = ()
+    hopeless: tuple[tuple[Hashable, Hashable], ...] = ()
 
 
 class Order(Protocol):
@@ -83,21 +103,19 @@ class ForestPolicy:
     def start(self) -> State:
         """Return the state in which all columns are independent."""
         frontier = self._columns_alone()
-        state = self._state(frontier, 0, {"phase": "join", "tried": []})
+        state = self._state(frontier, 0, ForestMemory())
         self._latest = (state, frontier, self.make_order(frontier))
         return state
 
     def check(self, state: State) -> None:
         """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
-        check_memory(state.memory, phase=PHASES)
-        if state.memory["phase"] == "simplify":
-            check_memory(state.memory, hopeless=list)
-        if state.memory["phase"] == "join":
-            check_memory(state.memory, tried=list)
+        check_memory_is(state, ForestMemory, "a binary forest")
+        memory: ForestMemory = state.memory
+        if memory.phase == "join":
             frontier, order = self._where(state)
-            check_same_state(state, self._state(frontier, state.step, state.memory))
+            check_same_state(state, self._state(frontier, state.step, memory))
             self._latest = (state, frontier, order)
-        check_over(state, state.memory["phase"] == "simplify" and not state.memory["hopeless"])
+        check_over(state, memory.phase == "simplify" and not memory.hopeless)
         check_again(state, self.data, self.score)
 
     def _columns_alone(self) -> Roots:
@@ -105,7 +123,7 @@ class ForestPolicy:
 
     def advance(self, state: State) -> Step:
         """Take the next step."""
-        phase = state.memory["phase"]
+        phase = state.memory.phase
         if phase == "join":
             return self._join(state)
         if phase == "fit":
@@ -116,25 +134,28 @@ class ForestPolicy:
 
     def _join(self, state: State) -> Step:
         frontier, order = self._where(state)
-        tried, entries, phase = list(state.memory["tried"]), [], "join"
+        models: list[PairModel | None] = list(state.memory.pairs)
+        entries: list[dict] = []
+        is_over = False
         ends = time.perf_counter() + CHUNK_SECONDS
         while True:
             pair = order.pair(frontier)
             if pair is None:
-                phase, tried = "fit", []
+                is_over = True
                 break
             try:
-                model = self._pair(frontier, pair, len(tried)).best()
+                model = self._pair(frontier, pair, len(models)).best()
             except STOP_SIGNALS as stop:
                 self.search.note_interrupt(stop)  # what was joined so far is kept
                 break
             self._tell(frontier, order, pair, model)
-            tried.append(None if model is None else model.as_lists())
+            models.append(model)
             if model is not None:
                 entries.append(self._entry(frontier, state.step + len(entries) + 1))
             if time.perf_counter() > ends:
                 break
-        new = self._state(frontier, state.step + len(entries), {"phase": phase, "tried": tried})
+        memory = ForestMemory("fit") if is_over else ForestMemory("join", tuple(models))
+        new = self._state(frontier, state.step + len(entries), memory)
         self._latest = (new, frontier, order)
         return Step(new, entries=tuple(entries))
 
@@ -157,9 +178,11 @@ class ForestPolicy:
             return self._latest[1:]
         frontier = self._columns_alone()
         order = self.make_order(frontier)
-        for model in state.memory["tried"]:
+        for model in state.memory.pairs:
             pair = order.pair(frontier)
-            self._tell(frontier, order, pair, None if model is None else PairModel.from_lists(model))
+            if pair is None:
+                raise ValueError("its memory of 'pairs' has more of them than there are")
+            self._tell(frontier, order, pair, model)
         return frontier, order
 
     @cached_property
@@ -171,7 +194,7 @@ class ForestPolicy:
         """Return the BIC."""
         return log_likelihood - self.options.penalty * tree.n_parameters
 
-    def _state(self, frontier: Roots, step: int, memory: dict) -> State:
+    def _state(self, frontier: Roots, step: int, memory: ForestMemory) -> State:
         tree = frontier.tree(self._names[: frontier.n_hidden])
         return State(tree, self.score(tree, frontier.log_likelihood), frontier.log_likelihood, step, memory)
 
@@ -185,14 +208,14 @@ class ForestPolicy:
 
     def _fit(self, state: State) -> Step:
         """Run EM on all tables together, to the end unless simplifying comes next."""
-        memory = {"phase": "simplify", "hopeless": []}
+        memory = ForestMemory("simplify")
         if not state.tree.latent.any():
             return Step(replace(state, memory=memory, finished=True))
         if self.simplify:
             return Step(self._fitted(state.tree, state.step + 1, memory, first=True), "fit", None)
         return Step(replace(self._settled(state, memory), finished=True), "fit", None)
 
-    def _fitted(self, tree: LatentTree, step: int, memory: dict, **options) -> State:
+    def _fitted(self, tree: LatentTree, step: int, memory: ForestMemory, **options) -> State:
         engine = engine_for(tree, self.data)
         found = self.search.fit(engine, engine.layout.pack(tree.tables), **options)
         tree = tree.with_tables(engine.layout.unpack(found.tables))
@@ -205,7 +228,7 @@ class ForestPolicy:
         new = self._settled(state, state.memory)
         return Step(new, "fit", None) if new.score > state.score else Step(state)
 
-    def _settled(self, state: State, memory: dict) -> State:
+    def _settled(self, state: State, memory: ForestMemory) -> State:
         settings = self.search.settings
         # whatever EM reached when interrupted is better than nothing
         options = settings.last_fit
@@ -216,15 +239,14 @@ class ForestPolicy:
     def _simplify(self, state: State) -> Step:
         """Make all changes that raise the score and do not get in each other's way."""
         simplifier = Simplifier(self.data, self.search, self.options.penalty, self.options.max_states)
-        hopeless = [tuple(names) for names in state.memory["hopeless"]]
-        changes, still = simplifier.changes(state.tree, hopeless)
+        memory: ForestMemory = state.memory
+        changes, hopeless = simplifier.changes(state.tree, memory.hopeless)
         for chosen in (compatible(changes), changes[:1]):  # together they may help less than the best one alone
-            new = self._changed(state, chosen, still)
+            new = self._changed(state, chosen, hopeless)
             if new.score > state.score:
                 return Step(new, "simplify", ", ".join(map(str, chosen)))
-        memory = {**state.memory, "hopeless": []}
-        if hopeless:  # much has changed since these were tried
-            return Step(replace(state, memory=memory))
+        if memory.hopeless:  # much has changed since these were tried
+            return Step(replace(state, memory=replace(memory, hopeless=())))
         return Step(replace(self._settled(state, memory), finished=True), "fit", None)
 
     def _changed(self, state: State, chosen: Sequence[Change], hopeless: Sequence[tuple]) -> State:
@@ -233,8 +255,8 @@ class ForestPolicy:
         tree = state.tree
         for change in chosen:
             tree = change.applied(tree)
-        known = [list(names) for names in unaffected(state.tree, hopeless, chosen)]
-        return self._fitted(tree, state.step + 1, {**state.memory, "hopeless": known})
+        still_hopeless = tuple(unaffected(state.tree, hopeless, chosen))
+        return self._fitted(tree, state.step + 1, replace(state.memory, hopeless=still_hopeless))
 
 
 class ForestLearner(SearchingLearner):
@@ -291,7 +313,7 @@ class ForestLearner(SearchingLearner):
         search = self._search(data)
         ordered = data.in_order_of_names()
         information, apart = pairwise_information(ordered)
-        warn_of_no_overlap(ordered.columns, apart, stacklevel=5)  # the line that calls fit
+        warn_of_no_overlap(ordered.columns, apart, stacklevel=4)  # the line that calls fit
         penalty = float(np.log(data.total_weight) / 2)
         tuning = self._tuning
         options = Options(
@@ -312,6 +334,4 @@ class ForestLearner(SearchingLearner):
             bool(self.simplify),
         )
         outcome = search.run(policy.start, policy.advance, policy.check, policy.finish)
-        if self.simplify:
-            outcome = made_regular(outcome, policy.score)
-        return replace(outcome, tree=in_order_of_table(outcome.tree, data))
+        return made_regular(outcome, policy.score) if self.simplify else outcome

@@ -15,8 +15,6 @@ from pgmpy_latent.inference.queries import log_likelihood
 from pgmpy_latent.learners.hlta.levels import LevelsPolicy
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
-from pgmpy_latent.learners.skeletons import in_order_of_table
-from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.settings import number
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows, is_sparse, read_sparse
@@ -160,19 +158,14 @@ class HLTA(SearchingLearner):
         if outcome.stopped is not None and outcome.remaining_gain > 0:  # what islands made of it is an estimate
             exact = policy.log_likelihood(outcome.tree)
             outcome = replace(outcome, log_likelihood=exact, score=policy.score(outcome.tree, exact))
-        sizes = outcome.memory["sizes"]
+        sizes = outcome.memory.sizes
         levels = np.repeat(np.arange(1, len(sizes) + 1), sizes).tolist()
         level_of = dict(zip(outcome.tree.latent_names, levels, strict=True))
         outcome = made_regular(outcome, policy.score)
         self.levels_ = {name: level_of[name] for name in outcome.tree.latent_names}
-        return replace(outcome, tree=in_order_of_table(outcome.tree, data))
+        return outcome
 
     # -- sparse tables --------------------------------------------------------------------------------------------
-
-    def _bic_of(self, model: LatentTree, data: CategoricalData | SparseRows) -> float:
-        if isinstance(data, SparseRows):
-            return float(self.log_likelihood_ - self.n_parameters_ / 2 * np.log(data.total_weight))
-        return super()._bic_of(model, data)
 
     def _known(self, X, sample_weight=None, **survey: Unpack[Survey]) -> SparseRows:
         """Return new sparse rows under the names of the columns of ``fit``."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import networkx as nx
 import numpy as np
@@ -23,7 +24,8 @@ from pgmpy_latent.learners.hlta.variables import (
     nearest_variables,
     share_of,
 )
-from pgmpy_latent.learners.resumed import check_memory, check_model_again, check_over, check_same_state
+from pgmpy_latent.learners.memory import check_memory_is, check_value, held_by_checkpoints
+from pgmpy_latent.learners.resumed import check_model_again, check_over, check_same_state
 from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.learners.skeletons import grown_tree, numbered_latent_names
 from pgmpy_latent.model.tree import LatentTree
@@ -38,13 +40,59 @@ from pgmpy_latent.tables.sparse import SparseRows
 NEAREST = 64
 #: Seconds of work before a tree is made of the result; what is found does not depend on it.
 CHUNK_SECONDS = 3.0
-PHASES = ("islands", "link", "fit")
 #: A level that leaves more than this share of its variables to the next is the last.
 TOO_MANY = 0.95
 #: Cells up to which EM looks at all rows at once, and cells of a batch beyond.
 ALL_AT_ONCE, BATCH_CELLS = 5 * 10**7, 2**25
 #: How fast stepwise EM forgets, and the least pseudo-count that it works with.
 DECAY, LEAST_PRIOR = 0.7, 1e-3
+
+
+held_by_checkpoints("running counts")(Running)
+
+
+@held_by_checkpoints("island")
+@dataclass(frozen=True, eq=False)
+class KnownIsland:
+    """An island that was found earlier.
+
+    Attributes
+    ----------
+    members : tuple of int
+        Which variables of the level belong to it.
+    tables : tuple of arrays
+        The distribution of its hidden variable, and the members given it.
+    """
+
+    members: tuple[int, ...]
+    tables: tuple[np.ndarray, ...]
+
+
+@held_by_checkpoints("memory of HLTA")
+@dataclass(frozen=True)
+class LevelsMemory:
+    """What a search for islands remembers.
+
+    Attributes
+    ----------
+    phase : str
+        What the next step does.
+    levels : tuple of tuples of KnownIsland
+        The islands of each level, until all are linked.
+    sizes : tuple of int
+        Numbers of islands of the levels.
+    epoch, batch : int
+        Where stepwise EM stands.
+    running : Running, optional
+        What it has counted so far.
+    """
+
+    phase: Literal["islands", "link", "fit"] = "islands"
+    levels: tuple[tuple[KnownIsland, ...], ...] = ()
+    sizes: tuple[int, ...] = ()
+    epoch: int = 0
+    batch: int = 0
+    running: Running | None = None
 
 
 class Forest:
@@ -129,11 +177,11 @@ class LevelsPolicy:
     def start(self) -> State:
         """Return the state in which all columns are independent."""
         place = _Place.at_columns(self)
-        return self._state(place, 0, {"phase": "islands", "levels": [[]], "sizes": []})
+        return self._state(place, 0, LevelsMemory(levels=((),)))
 
     def advance(self, state: State) -> Step:
         """Take the next step."""
-        phase = state.memory["phase"]
+        phase = state.memory.phase
         if phase == "islands":
             return self._islands(state)
         if phase == "link":
@@ -146,15 +194,16 @@ class LevelsPolicy:
         What islands make of the log-likelihood is an estimate, and between their linking and the end of EM nothing
         else is known: then the model is held against columns and states alone, and EM goes on from its tables.
         """
-        tree, memory = state.tree, state.memory
+        check_memory_is(state, LevelsMemory, "HLTA")
+        memory: LevelsMemory = state.memory
+        tree = state.tree
         check_model_again(tree, self.data.columns, self.data.state_names)
         check_number_again("score", state.score, self.score(tree, state.log_likelihood))
-        check_memory(memory, phase=PHASES, sizes=_are_numbers)
-        if sum(memory["sizes"]) != tree.latent.sum():
-            raise ValueError(f"it remembers {sum(memory['sizes'])} islands, and has {tree.latent.sum()}")
-        check_over(state, memory["phase"] == "fit" and self._epochs_are_over(state))
-        if memory["phase"] != "fit":
-            place = self._recalled(memory["levels"])
+        if sum(memory.sizes) != tree.latent.sum():
+            raise ValueError(f"it remembers {sum(memory.sizes)} islands, and has {tree.latent.sum()}")
+        check_over(state, memory.phase == "fit" and self._epochs_are_over(state))
+        if memory.phase != "fit":
+            place = self._recalled(memory.levels)
             check_same_state(state, self._state(place, state.step, memory))
             self._latest = (state, place)
         elif state.finished:
@@ -165,15 +214,14 @@ class LevelsPolicy:
     def _epochs_are_over(self, state: State) -> bool:
         """Tell whether all batches have been gone through, if there are any."""
         at_once = self.batch_size >= self.data.n_distinct or not state.tree.latent.any()
-        return at_once or (state.memory.get("epoch"), state.memory.get("batch")) == (self.n_epochs, 0)
+        return at_once or (state.memory.epoch, state.memory.batch) == (self.n_epochs, 0)
 
     def _check_batches(self, state: State) -> None:
         """Raise if the tables in the middle of EM are not what it has counted so far."""
-        memory = state.memory
-        check_memory(memory, epoch=lambda epoch: type(epoch) is int and 0 <= epoch < self.n_epochs, batch=int)
-        running = _running(memory)
+        memory: LevelsMemory = state.memory
+        check_value("epoch", memory.epoch, memory.epoch < self.n_epochs)
+        running = memory.running
         if running is not None:
-            check_memory(memory, n_updates=int, weight=float)
             layout = Layout([table.shape for table in state.tree.tables])
             prior = max(self.search.settings.prior, LEAST_PRIOR)
             counts = running.counts * self.data.total_weight
@@ -187,7 +235,7 @@ class LevelsPolicy:
         """Return the BIC."""
         return log_likelihood - self.penalty * tree.n_parameters
 
-    def _state(self, place: _Place, step: int, memory: dict) -> State:
+    def _state(self, place: _Place, step: int, memory: LevelsMemory) -> State:
         forest = place.forest
         names = numbered_latent_names(self.data.columns, len(forest.parents) - len(self.data.columns))
         tree = grown_tree(self.data, forest.parents, forest.tables, names)
@@ -199,22 +247,24 @@ class LevelsPolicy:
         """Return where a state stands; if it is not the latest, islands are put in their places again."""
         if self._latest is not None and self._latest[0] is state:
             return self._latest[1]
-        return self._recalled(state.memory["levels"])
+        return self._recalled(state.memory.levels)
 
-    def _recalled(self, levels: Sequence[Sequence[dict]]) -> _Place:
+    def _recalled(self, levels: Sequence[Sequence[KnownIsland]]) -> _Place:
         place = _Place.at_columns(self)
         for number, level in enumerate(levels):
             if number:
                 place.go_up()
             for island in level:
-                place.recall(island["members"], [np.array(table) for table in island["tables"]])
+                place.recall(island)
         return place
 
     # -- islands --------------------------------------------------------------------------------------------------
 
     def _islands(self, state: State) -> Step:
         place = self._place(state)
-        levels, entries, phase = [list(level) for level in state.memory["levels"]], [], "islands"
+        levels = [list(level) for level in state.memory.levels]
+        entries: list[dict] = []
+        phase: Literal["islands", "link"] = "islands"
         ends = time.perf_counter() + CHUNK_SECONDS
         while True:
             try:
@@ -222,7 +272,7 @@ class LevelsPolicy:
                 island = place.islands.next()
                 if island is not None:
                     place.accept(island)
-                    levels[-1].append(_as_lists(island))
+                    levels[-1].append(KnownIsland(tuple(island.group.members), tuple(island.tables)))
                     entries.append(self._entry(place, state.step + len(entries) + 1, len(levels)))
                 elif place.is_last(self.top):
                     phase = "link"
@@ -237,7 +287,7 @@ class LevelsPolicy:
                 break
             if time.perf_counter() > ends:
                 break
-        memory = {"phase": phase, "levels": levels, "sizes": [len(level) for level in levels]}
+        memory = LevelsMemory(phase, tuple(map(tuple, levels)), tuple(map(len, levels)))
         return Step(self._state(place, state.step + len(entries), memory), entries=tuple(entries))
 
     def _entry(self, place: _Place, step: int, level: int) -> dict:
@@ -249,7 +299,7 @@ class LevelsPolicy:
         """Join the roots by the tree of the strongest links."""
         place = self._place(state)
         place.link()
-        memory = {"phase": "fit", "epoch": 0, "batch": 0, "sizes": state.memory["sizes"]}
+        memory = LevelsMemory("fit", sizes=state.memory.sizes)
         linked = self._state(place, state.step + 1, memory)
         if not linked.tree.latent.any():
             return Step(replace(linked, finished=True), "link", None)
@@ -268,7 +318,7 @@ class LevelsPolicy:
             return Step(state)
         if self.batch_size >= self.data.n_distinct:
             return self._fit_at_once(state)
-        taken = self._fit_in_batches(replace(state, memory={"epoch": 0, "batch": 0, **state.memory}), np.inf)
+        taken = self._fit_in_batches(state, np.inf)
         self.search.remaining_gain = 0.0 if taken.state.finished else np.inf
         return taken
 
@@ -282,8 +332,8 @@ class LevelsPolicy:
 
     def _fit_in_batches(self, state: State, ends: float) -> Step:
         """Take steps of stepwise EM for a while; what was done when the time is up is kept."""
-        memory = state.memory
-        epoch, batch, running = memory["epoch"], memory["batch"], _running(memory)
+        memory: LevelsMemory = state.memory
+        epoch, batch, running = memory.epoch, memory.batch, memory.running
         prior = max(self.search.settings.prior, LEAST_PRIOR)
         layout = Layout([table.shape for table in state.tree.tables])
         tables, batches = layout.pack(state.tree.tables), self._batches(epoch)
@@ -306,10 +356,10 @@ class LevelsPolicy:
                 batches = self._batches(epoch)
             if epoch == self.n_epochs or time.perf_counter() > ends:
                 break
-        if (epoch, batch) == (memory["epoch"], memory["batch"]):  # there was no time for a step
+        if (epoch, batch) == (memory.epoch, memory.batch):  # there was no time for a step
             return Step(state)
         tree = state.tree.with_tables(layout.unpack(tables))
-        memory = {**memory, "epoch": epoch, "batch": batch, **_as_numbers(running)}
+        memory = replace(memory, epoch=epoch, batch=batch, running=running)
         if epoch < self.n_epochs:
             return Step(replace(state, tree=tree, memory=memory))
         exact = self.log_likelihood(tree)
@@ -385,9 +435,9 @@ class _Place:
         self.forest.add(island, self.variables)
         self.found.append(variable)
 
-    def recall(self, members: Sequence[int], tables: Sequence[np.ndarray]) -> None:
+    def recall(self, island: KnownIsland) -> None:
         """Accept an island that was found earlier."""
-        self.accept(self.islands.recalled(members, tables))
+        self.accept(self.islands.recalled(island.members, island.tables))
 
     @property
     def _left(self) -> list[Variable]:
@@ -423,21 +473,3 @@ def _batch_size(data: CategoricalData | SparseRows) -> int:
     if data.n_distinct * n_columns <= ALL_AT_ONCE:
         return data.n_distinct
     return max(256, BATCH_CELLS // n_columns)
-
-
-def _are_numbers(values) -> bool:
-    return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
-
-
-def _as_lists(island: Island) -> dict:
-    return {"members": list(island.group.members), "tables": [table.tolist() for table in island.tables]}
-
-
-def _as_numbers(running: Running) -> dict:
-    return {"counts": running.counts.tolist(), "weight": running.weight, "n_updates": running.n_updates}
-
-
-def _running(memory: dict) -> Running | None:
-    if "counts" not in memory:
-        return None
-    return Running(np.array(memory["counts"]), memory["weight"], memory["n_updates"])

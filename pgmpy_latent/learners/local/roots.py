@@ -10,6 +10,7 @@ import numpy as np
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.queries import tree_evidence
 from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.skeletons import grown_tree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import normalised
@@ -158,6 +159,7 @@ class Posteriors:
             self.write(slot, self.narrow[:0])
 
 
+@held_by_checkpoints("latent class model of a pair")
 @dataclass(frozen=True, eq=False)
 class PairModel:
     """A latent class model of two roots.
@@ -181,17 +183,6 @@ class PairModel:
     def n_parameters(self) -> int:
         """How many parameters it has more than two independent roots."""
         return (len(self.share) - 1) * (self.left.shape[1] + self.right.shape[1] - 1)
-
-    def as_lists(self) -> dict:
-        """Return it as plain numbers, which lose nothing."""
-        tables = {"share": self.share.tolist(), "left": self.left.tolist(), "right": self.right.tolist()}
-        return {**tables, "gain": self.gain}
-
-    @staticmethod
-    def from_lists(numbers: dict) -> PairModel:
-        """Return the model that was written by :meth:`as_lists`."""
-        share, left, right = (np.array(numbers[name]) for name in ("share", "left", "right"))
-        return PairModel(share, left, right, numbers["gain"])
 
 
 def root_above(node: int, below: Sequence[Root], model: PairModel, engine: TreeEngine) -> Root:

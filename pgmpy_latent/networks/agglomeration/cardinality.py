@@ -15,7 +15,7 @@ from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.labels import sort_key
 from pgmpy_latent.model.network import blanket
-from pgmpy_latent.networks.agglomeration.round_robin import Assignment
+from pgmpy_latent.networks.agglomeration.round_robin import Agglomeration, Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
 from pgmpy_latent.networks.fitter import NetworkLearner
 from pgmpy_latent.networks.graph import Graph, check_columns, graph_of, nodes_in_order
@@ -102,6 +102,7 @@ stopped_
         "decide": one_of("em", "agglomeration"),
     }
     _default_tuning = presets.AGGLOMERATIVE_CARDINALITY
+    _tuning: presets.AgglomerativeCardinalityTuning
 
     def __init__(
         self,
@@ -139,10 +140,10 @@ stopped_
         super()._check_settings()
         if self.network is None:
             raise ValueError("network is None; give the network whose hidden variables are to be sized")
-        self._graph()
+        self._given_graph()
 
-    def _graph(self) -> Graph:
-        """Return the network's graph, with everything hidden that shall be."""
+    def _given_graph(self) -> Graph:
+        """Return the graph of the network, in which the variables that ``hidden`` names are hidden as well."""
         graph = graph_of(self.network)
         hidden = self._wanted(graph)
         strangers = [name for name in hidden if name not in graph.parents]
@@ -172,18 +173,7 @@ stopped_
         return sorted(dict.fromkeys(hidden), key=sort_key)
 
     def _columns_in_use(self, data: CategoricalData) -> Collection[Hashable]:
-        return self._graph().parents  # a table may have more
-
-    def _known_states(self) -> dict | None:
-        graph = self._graph()
-        if graph.model is None:
-            return None
-        states = dict(zip(graph.model.names, graph.model.state_names, strict=True))
-        return {name: own for name, own in states.items() if name not in graph.latents}
-
-    def _known_codes(self) -> tuple:
-        model = self._graph().model
-        return () if model is None else model.missing
+        return self._given_graph().parents  # a table may have more
 
     @property
     def _pseudo_count(self) -> float:
@@ -192,35 +182,40 @@ stopped_
     def _options(self) -> SizingOptions:
         return SizingOptions(self.scoring_method, float(self.prior), self.decide, int(self._tuning.max_initial))
 
-    # -- learning -------------------------------------------------------------------------------------------------
+    # Learning -----------------------------------------------------------------------------------------------------
 
     def _learn(self, data: CategoricalData) -> Outcome:
-        graph = self._graph()
+        graph = self._given_graph()
         check_columns(graph, data.columns, all_columns=False)
         data = data.select([name for name in data.columns if name in graph.parents])
         wanted = self._wanted(graph)
         names, parents = nodes_in_order(graph, data)
         search = self._search(data)
         memo = Memo(search.checkpoint, search.saved)
-        work = Sizing(data, search, names, parents, wanted, graph.model, self._options(), memo)
-        network, log_likelihood = work.run()
+        sizing = Sizing(data, search, names, parents, wanted, graph.model, self._options(), memo)
+        fit = sizing.run()
+        network = fit.network
         self.cardinality_ = {name: int(network.cards[network.index(name)]) for name in wanted}
-        self.agglomerated_ = {name: work.agglomerated.get(name, 1) for name in wanted}
-        self.trace_, self.em_scores_ = work.trace_frame(), work.score_frame()
-        self._keep_merges(work.assignment)
-        score = work.score(network, log_likelihood)
-        found = (self._presentable(network, data), score, log_likelihood)
-        return Outcome(*found, work.history, search.stopped, remaining_gain=search.remaining_gain)
+        self.agglomerated_ = {name: sizing.agglomerated.get(name, 1) for name in wanted}
+        self.trace_, self.em_scores_ = sizing.trace_frame(), sizing.score_frame()
+        self._keep_merges(sizing.assignment)
+        return Outcome(
+            self._presentable(network, data),
+            sizing.score(fit),
+            fit.log_likelihood,
+            sizing.history,
+            search.stopped,
+            remaining_gain=search.remaining_gain,
+        )
 
-    def _keep_merges(self, given: Assignment) -> None:
-        """Keep the merge trees, with the assignments of the blankets that they begin with in words."""
-        self._merges = {}
+    def _keep_merges(self, assignment: Assignment) -> None:
+        """Keep the merge trees of the variables that were agglomerated before the time was up."""
+        names = assignment.names
+        self._merges: dict[Hashable, tuple[Agglomeration, list[Hashable]]] = {}
         for name in self.cardinality_:
-            if name not in given.traces:  # the time was up before
-                continue
-            trace, _, kinds = given.traces[name]
-            around = blanket(given.parents, given.names.index(name))
-            self._merges[name] = (trace, [given.names[node] for node in around], kinds)
+            if name in assignment.traces:
+                around = blanket(assignment.parents, names.index(name))
+                self._merges[name] = (assignment.traces[name], [names[node] for node in around])
 
     def merges(self, hidden: Hashable | None = None) -> pd.DataFrame:
         """Return the merge tree of a hidden variable.
@@ -248,8 +243,9 @@ stopped_
         0     0      1         1
         """
         check_is_fitted(self)
-        name = one_of(hidden, self._merges)
-        trace, around, kinds = self._merges[name]
+        name = _variable_in_question(hidden, self._merges)
+        agglomeration, around = self._merges[name]
+        trace = agglomeration.trace
         now = np.arange(trace.n_first)
         rows = []
         for at, (kept, gone) in enumerate(trace.merges):
@@ -257,7 +253,7 @@ stopped_
             now[kept] = trace.n_first + at
         frame = pd.DataFrame(np.array(rows, dtype=np.int64).reshape(-1, 2), columns=["left", "right"])
         frame["gain"], frame["score"], frame["n_states"] = trace.gains, trace.scores[1:], trace.n_states[1:]
-        frame.attrs["hidden"], frame.attrs["blanket"] = name, self._in_words(around, kinds)
+        frame.attrs["hidden"], frame.attrs["blanket"] = name, self._in_words(around, agglomeration.assignments)
         return frame
 
     def _in_words(self, around: Sequence[Hashable], kinds: np.ndarray) -> list[dict]:
@@ -273,8 +269,8 @@ def _is_node(hidden, graph: Graph) -> bool:
     return isinstance(hidden, Hashable) and hidden in graph.parents
 
 
-def one_of(hidden: Hashable | None, known: Mapping) -> Hashable:
-    """Return the hidden variable in question."""
+def _variable_in_question(hidden: Hashable | None, known: Mapping) -> Hashable:
+    """Return the hidden variable that a user names, or the only one."""
     if hidden is None and len(known) == 1:
         return next(iter(known))
     if not known:

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from pgmpy_latent.inference.patterns import distinct_combinations
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.model.network import blanket, child_lists
 from pgmpy_latent.runtime.checkpoint import check_number_again
 
@@ -65,7 +66,7 @@ class Statistics:
 
 
 def blanket_states(
-    codes: np.ndarray, cards: Sequence[int], parents: Sequence[Sequence[int]], node: int
+    codes: np.ndarray, cards: np.ndarray | Sequence[int], parents: Sequence[Sequence[int]], node: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct assignment of the blanket in every row, and the distinct assignments, in lexicographic order.
 
@@ -89,7 +90,7 @@ def blanket_states(
 def statistics(
     codes: np.ndarray,
     weights: np.ndarray,
-    cards: Sequence[int],
+    cards: np.ndarray | Sequence[int],
     parents: Sequence[Sequence[int]],
     node: int,
     states: np.ndarray,
@@ -214,9 +215,10 @@ class Scoring:
         return float(self.of_states(counts).sum() + self.of_number(len(counts)))
 
 
+@held_by_checkpoints("agglomeration")
 @dataclass(frozen=True)
 class Trace:
-    """What happened on the way from many states to one.
+    """The merges that led from many states to one.
 
     Attributes
     ----------

@@ -16,6 +16,25 @@ from pgmpy_latent.tables.encode import CategoricalData
 RISE = 1e-6
 
 
+@dataclass(frozen=True)
+class Agglomeration:
+    """The agglomeration of a hidden variable.
+
+    Attributes
+    ----------
+    trace : Trace
+        The merges.
+    first_states : int array, shape (n_rows,)
+        The state that it began with in every row: the number of the assignment of the Markov blanket there.
+    assignments : int array, shape (n_first_states, size of the blanket)
+        Which assignment of the blanket each of the first states stands for.
+    """
+
+    trace: Trace
+    first_states: np.ndarray
+    assignments: np.ndarray
+
+
 @dataclass
 class Assignment:
     """A state of every hidden variable for every distinct row.
@@ -31,8 +50,7 @@ class Assignment:
     weights : array, shape (n_rows,)
         Weights of the rows.
     traces : dict
-        Hidden variable -> its last agglomeration, the state of the blanket it began with in every row, and the
-        assignments of the blanket that these states stand for.
+        Hidden variable -> its last agglomeration.
     """
 
     names: Sequence[Hashable]
@@ -40,7 +58,7 @@ class Assignment:
     codes: np.ndarray
     cards: np.ndarray
     weights: np.ndarray
-    traces: dict[Hashable, tuple[Trace, np.ndarray, np.ndarray]] = field(default_factory=dict)
+    traces: dict[Hashable, Agglomeration] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -130,4 +148,4 @@ def round_robin(
             around = [other for other in blanket(assignment.parents, node) if other in inside]
             waiting += [other for other in around if other not in waiting]
         if gain > RISE or met_first or name not in assignment.traces:
-            assignment.traces[name] = (trace, first, kinds)
+            assignment.traces[name] = Agglomeration(trace, first, kinds)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,12 +19,14 @@ from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.agglomeration.merging import Scoring, Trace, agglomerate, check_trace
 from pgmpy_latent.networks.agglomeration.round_robin import Assignment, round_robin
-from pgmpy_latent.networks.fitter import network_score
+from pgmpy_latent.networks.fitter import FittedNetwork, ScoredNetwork, network_score
 from pgmpy_latent.networks.states import distance, merge_states
 from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.lossless_json import plain
 from pgmpy_latent.tables.encode import CategoricalData
+
+Result = TypeVar("Result", FittedNetwork, Trace)
 
 #: Pseudo-count of every entry where EM begins, if there is no prior: nothing is ruled out.
 SMOOTHING = 0.1
@@ -93,7 +96,7 @@ class Sizing:
     ):
         self.data = data
         self.memo = Memo() if memo is None else memo
-        self._asked = Counter()
+        self._n_calls: Counter[str] = Counter()
         self.search = search
         self.wanted = list(wanted)
         self.options = options
@@ -101,13 +104,15 @@ class Sizing:
         self.assignment = Assignment.of(names, parents, list(self.hidden), data)
         others = [name for name in names if name in self.hidden and name not in set(wanted)]
         if others:
-            self._take_from(model, others)
+            if model is None:
+                raise ValueError(f"the hidden variables {others} are neither to be sized nor part of a model")
+            self._assign_most_likely(model, others)
         self.agglomerated: dict[Hashable, int] = {}
         self.em_scores: dict[tuple[Hashable, int], float] = {}
         self.history: list[dict] = []
-        self._best: tuple[LatentNetwork, float] | None = None
+        self._best: FittedNetwork | None = None
 
-    def _take_from(self, model: LatentNetwork, names: Sequence[Hashable]) -> None:
+    def _assign_most_likely(self, model: LatentNetwork, names: Sequence[Hashable]) -> None:
         """Give hidden variables the states that a model finds most likely."""
         engine = engine_for(model, self.data)
         beliefs = engine.beliefs(engine.layout.pack(model.tables), [model.index(name) for name in names])
@@ -115,11 +120,11 @@ class Sizing:
             states = np.nan_to_num(belief).argmax(axis=1)
             self.assignment.assign(self.assignment.names.index(name), states, belief.shape[1])
 
-    def run(self) -> tuple[LatentNetwork, float]:
-        """Return the fitted network and its log-likelihood; if time is up, the best so far."""
+    def run(self) -> FittedNetwork:
+        """Return the fitted network; the best so far, if time is up."""
         try:
             with self.memo.going_on:
-                network = self.found()
+                network = self.best_network()
                 self._best = self._fitted(network, **self.search.settings.last_fit)
         except STOP_SIGNALS as stop:
             self.search.note_interrupt(stop)
@@ -127,41 +132,42 @@ class Sizing:
             self.memo.finish()
         else:
             self.memo.tend(now=True)
-        network, log_likelihood = self._as_it_is() if self._best is None else self._best
+        fit = self._without_em() if self._best is None else self._best
         if self.search.stopped is not None:
-            network, log_likelihood = self._finished(network, log_likelihood)
-        self._note("fit", None, self.score(network, log_likelihood), log_likelihood, network)
-        return network, log_likelihood
+            fit = self._finished(fit)
+        self._note("fit", None, self.score(fit), fit)
+        return fit
 
-    def _finished(self, network: LatentNetwork, log_likelihood: float) -> tuple[LatentNetwork, float]:
-        """Fit what there is when the time is up, in the time that was kept for it."""
+    def _finished(self, fit: FittedNetwork) -> FittedNetwork:
+        """Fit the current network when the time is up, in the time that was reserved for it."""
         self.search.remaining_gain = np.inf
         if self.search.stopped == "time_limit":
             self.search.clock.use_reserve()
             try:
-                return self._fitted(network, **self.search.settings.last_fit)
+                return self._fitted(fit.network, **self.search.settings.last_fit)
             except STOP_SIGNALS as stop:
                 self.search.note_interrupt(stop)
-        return network, log_likelihood
+        return fit
 
-    def _as_it_is(self) -> tuple[LatentNetwork, float]:
+    def _without_em(self) -> FittedNetwork:
         network = self.network()
+        return FittedNetwork(network, self._log_likelihood(network))
+
+    def _log_likelihood(self, network: LatentNetwork) -> float:
         engine = engine_for(network, self.data)
-        return network, float(engine.log_likelihood(engine.layout.pack(network.tables)))
+        return float(engine.log_likelihood(engine.layout.pack(network.tables)))
 
-    def found(self) -> LatentNetwork:
-        """Return the network with the best numbers of states, fitted for comparison only; an interrupt goes on."""
+    def best_network(self) -> LatentNetwork:
+        """Return the network with the best numbers of states, fitted for comparison only; an interrupt is raised."""
         self._agglomerate()
-        self._decide()
-        return self._best[0]
+        return self._decide().network
 
-    def _note(
-        self, operator: str, target: Hashable, score: float, log_likelihood: float, network: LatentNetwork
-    ) -> None:
-        n = network.n_parameters
-        self.history.append(self.search.entry(len(self.history), operator, target, score, log_likelihood, n))
+    def _note(self, operator: str, target: Hashable, score: float, fit: FittedNetwork) -> None:
+        """Add an entry to the history."""
+        step, n = len(self.history), fit.network.n_parameters
+        self.history.append(self.search.entry(step, operator, target, score, fit.log_likelihood, n))
 
-    # -- agglomeration --------------------------------------------------------------------------------------------
+    # Agglomeration --------------------------------------------------------------------------------------------------
 
     def _agglomerate(self) -> None:
         score = 0.0
@@ -170,7 +176,7 @@ class Sizing:
             nonlocal score
             score += gain
             self.agglomerated[name] = int(self.assignment.cards[self.assignment.names.index(name)])
-            self._note("agglomerate", name, score, np.nan, self.network())
+            self._note("agglomerate", name, score, FittedNetwork(self.network(), np.nan))
 
         options = self.options
         round_robin(
@@ -179,110 +185,124 @@ class Sizing:
         )  # fmt: skip
 
     def network(self) -> LatentNetwork:
-        """Return the network with the tables that the completed table says."""
-        given = self.assignment
-        engine = NetworkEngine(given.parents, given.cards, given.codes, given.weights, given.names)
+        """Return the network whose tables are the shares in the completed table."""
+        completed = self.assignment
+        names, cards = completed.names, completed.cards
+        engine = NetworkEngine(completed.parents, cards, completed.codes, completed.weights, names)
         counts = engine.known_counts + (self.options.em_prior or SMOOTHING)
         tables = engine.layout.unpack(counts / engine.layout.row_sums(counts))
-        seen = dict(zip(self.data.columns, self.data.state_names, strict=True))
-        states = [seen.get(name, tuple(range(card))) for name, card in zip(given.names, given.cards, strict=True)]
-        latent = [name in self.hidden for name in given.names]
-        return LatentNetwork(given.names, states, given.parents, latent, tables)
+        columns = dict(zip(self.data.columns, self.data.state_names, strict=True))
+        states = [columns.get(name, tuple(range(card))) for name, card in zip(names, cards, strict=True)]
+        return LatentNetwork(names, states, completed.parents, [name in self.hidden for name in names], tables)
 
     def with_states(self, name: Hashable, n_states: int) -> LatentNetwork:
-        """Return the network with another number of states of a variable that was agglomerated."""
-        self._take(name, n_states)
+        """Return the network with the states of an agglomeration when there were so many."""
+        self._assign(name, n_states)
         return self.network()
 
-    # -- EM -------------------------------------------------------------------------------------------------------
+    # EM -------------------------------------------------------------------------------------------------------------
 
-    def _fitted(self, network: LatentNetwork, **options) -> tuple[LatentNetwork, float]:
+    def _fitted(self, network: LatentNetwork, **options) -> FittedNetwork:
+        """Run EM from the tables of a network, unless the memo has the result."""
         options = {"prior": self.options.em_prior, **options}
 
-        def fitted() -> tuple[LatentNetwork, float]:
+        def fit_network() -> FittedNetwork:
             engine = engine_for(network, self.data)
-            found = self.search.fit(engine, engine.layout.pack(network.tables), **options)
-            return network.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood
+            fit = self.search.fit(engine, engine.layout.pack(network.tables), **options)
+            return FittedNetwork(network.with_tables(engine.layout.unpack(fit.tables)), fit.log_likelihood)
 
-        def check(known: tuple[LatentNetwork, float]) -> None:
-            found, log_likelihood = known
-            if found.names != network.names or found.parents != network.parents:
-                raise ValueError("a network in it is not the one that was to be fitted")
-            if repr(plain(found.state_names)) != repr(plain(network.state_names)):
-                raise ValueError("a network in it has other states than the one that was to be fitted")
-            check_model_again(found, self.data.columns, self.data.state_names)
-            engine = engine_for(found, self.data)
-            again = float(engine.log_likelihood(engine.layout.pack(found.tables)))
-            check_number_again("log-likelihood", log_likelihood, again)
+        return self._recalled("fit", FittedNetwork, fit_network, lambda fit: self._check_fit(fit, network))
 
-        return self._recalled("fit", fitted, check)
+    def _check_fit(self, fit: FittedNetwork, network: LatentNetwork) -> None:
+        """Raise if a fit in a checkpoint cannot be that of a network."""
+        if fit.network.names != network.names or fit.network.parents != network.parents:
+            raise ValueError("a network in it is not the one that was to be fitted")
+        if repr(plain(fit.network.state_names)) != repr(plain(network.state_names)):
+            raise ValueError("a network in it has other states than the one that was to be fitted")
+        check_model_again(fit.network, self.data.columns, self.data.state_names)
+        check_number_again("log-likelihood", fit.log_likelihood, self._log_likelihood(fit.network))
 
-    def _recalled(self, kind: str, compute: Callable, check: Callable):
-        """Compute something, or read it in the memo: calls of a kind come in the same order in every run."""
-        self._asked[kind] += 1
-        return self.memo.recall(f"{kind} {self._asked[kind]}", compute, lambda: self.search.stopped is None, check)
+    def _recalled(
+        self, kind: str, result_type: type[Result], compute: Callable[[], Result], check: Callable[[Result], None]
+    ) -> Result:
+        """Compute a result, or read it in the memo: calls of a kind come in the same order in every run."""
+
+        def check_all(result: object) -> None:
+            if not isinstance(result, result_type):
+                raise ValueError(f"it holds no {result_type.__name__} where one should be")
+            check(result)
+
+        self._n_calls[kind] += 1
+        name = f"{kind} {self._n_calls[kind]}"
+        return self.memo.recall(name, compute, lambda: self.search.stopped is None, check_all)
 
     def _agglomerated(self, scoring: Scoring) -> Trace:
-        """Agglomerate a hidden variable."""
-        found = self._recalled(
+        """Agglomerate a hidden variable, unless the memo has the result."""
+        return self._recalled(
             "agglomerate",
-            lambda: dict(vars(agglomerate(scoring, tick=self.search.tick))),
-            lambda known: check_trace(Trace(**known), scoring),
+            Trace,
+            lambda: agglomerate(scoring, tick=self.search.tick),
+            lambda trace: check_trace(trace, scoring),
         )
-        return Trace(**found)
 
-    def score(self, network: LatentNetwork, log_likelihood: float) -> float:
+    def score(self, fit: FittedNetwork) -> float:
         """Return EM's score: Cheeseman-Stutz, or the BIC."""
-        return network_score(network, self.data, log_likelihood, self.options.scoring_method, self.options.prior)
+        options = self.options
+        return network_score(fit.network, self.data, fit.log_likelihood, options.scoring_method, options.prior)
 
-    def _decide(self) -> None:
+    def _scored(self, network: LatentNetwork) -> ScoredNetwork:
+        fit = self._fitted(network)
+        return ScoredNetwork(fit.network, self.score(fit), fit.log_likelihood)
+
+    def _decide(self) -> ScoredNetwork:
         """Let EM choose among numbers of states around those found, one variable after the other, until all stay.
 
         The variable with the most states comes first: EM is slow while it has so many.
         """
-        self._best = self._fitted(self.network())
-        value = self.score(*self._best)
+        best = self._scored(self.network())
+        self._best = best.fit
         waiting = sorted(self.wanted, key=lambda name: -self._n_states(name)) if self.options.decide == "em" else []
         while waiting:
             name = waiting.pop(0)
             before = self._n_states(name)
-            self.em_scores[name, before] = value
-            value = self._best_number(name, before, value)
+            self.em_scores[name, before] = best.score
+            best = self._best_number(name, before, best)
             if self._n_states(name) != before:
-                self._note("decide", name, value, self._best[1], self._best[0])
+                self._note("decide", name, best.score, best.fit)
                 waiting = [other for other in self.wanted if other != name]
+        return best
 
     def _n_states(self, name: Hashable) -> int:
         return int(self.assignment.cards[self.assignment.names.index(name)])
 
-    def _take(self, name: Hashable, n_states: int) -> None:
-        trace, first, _ = self.assignment.traces[name]
-        self.assignment.assign(self.assignment.names.index(name), trace.labels(n_states)[first], n_states)
+    def _assign(self, name: Hashable, n_states: int) -> None:
+        """Give a hidden variable the states of its agglomeration when there were so many."""
+        last = self.assignment.traces[name]
+        states = last.trace.labels(n_states)[last.first_states]
+        self.assignment.assign(self.assignment.names.index(name), states, n_states)
 
-    def _best_number(self, name: Hashable, before: int, value: float) -> float:
-        """Go up and down from a number of states for as long as EM's score rises, or nearly; return the best score."""
-        chosen, n_most = before, self.assignment.traces[name][0].n_first
+    def _best_number(self, name: Hashable, before: int, best: ScoredNetwork) -> ScoredNetwork:
+        """Go up and down from a number of states for as long as EM's score rises, or nearly; return the best."""
+        chosen, n_most = before, self.assignment.traces[name].trace.n_first
         for direction in (-1, 1):
-            n_states, waited, network = before + direction, 0, self._best[0]
+            n_states, waited, network = before + direction, 0, best.network
             while self.options.fewest <= n_states <= n_most and waited < PATIENCE:
-                tried, score = self._tried(name, n_states, network)
-                self.em_scores[name, n_states] = score
-                waited = 0 if score > value else waited + 1
-                if score > value:
-                    chosen, self._best, value = n_states, tried, score
-                n_states, network = n_states + direction, tried[0]
+                tried = self._tried(name, n_states, network)
+                self.em_scores[name, n_states] = tried.score
+                waited = 0 if tried.score > best.score else waited + 1
+                if tried.score > best.score:
+                    chosen, best, self._best = n_states, tried, tried.fit
+                n_states, network = n_states + direction, tried.network
             if chosen < before:
                 break  # fewer are better: more would not be
-        self._take(name, chosen)
-        return value
+        self._assign(name, chosen)
+        return best
 
-    def _tried(
-        self, name: Hashable, n_states: int, network: LatentNetwork
-    ) -> tuple[tuple[LatentNetwork, float], float]:
-        """Fit the network with another number of states; return it, its log-likelihood and its score.
+    def _tried(self, name: Hashable, n_states: int, network: LatentNetwork) -> ScoredNetwork:
+        """Fit the network with another number of states.
 
-        EM begins with what agglomeration says; and, if there are states fewer than the network has, with its two most
-        similar states merged. With several hidden variables only the latter, as EM then has a short way to go.
+        EM begins with the states of the agglomeration; and, if there is one state fewer than the network has, with its
+        two most similar states merged. With several hidden variables only the latter, as EM then has a short way to go.
         """
         starts = []
         node = network.index(name)
@@ -291,19 +311,17 @@ class Sizing:
             nearest = min(pairs, key=lambda pair: distance(network, node, *pair))
             starts.append(merge_states(network, name, nearest))
         if not starts or len(self.wanted) == 1:
-            self._take(name, n_states)
-            starts.append(self.network())
-        found = [self._fitted(start) for start in starts]
-        return max(((one, self.score(*one)) for one in found), key=lambda pair: pair[1])
+            starts.append(self.with_states(name, n_states))
+        return max([self._scored(start) for start in starts], key=lambda scored: scored.score)
 
-    # -- what is kept ---------------------------------------------------------------------------------------------
+    # Results --------------------------------------------------------------------------------------------------------
 
     def trace_frame(self) -> pd.DataFrame:
         """Return the score of every number of states."""
         frames = []
         for name in self.wanted:
             if name in self.assignment.traces:
-                trace = self.assignment.traces[name][0]
+                trace = self.assignment.traces[name].trace
                 gains = np.concatenate([[np.nan], trace.gains])
                 frames.append(pd.DataFrame({"n_states": trace.n_states, "score": trace.scores, "gain": gains}))
                 frames[-1].insert(0, "hidden", pd.Series([name] * len(gains), dtype=object))

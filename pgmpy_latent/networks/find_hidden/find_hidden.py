@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,10 +20,10 @@ from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import learned_for
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.agglomeration.sizing import SizingOptions
-from pgmpy_latent.networks.find_hidden.proposals import CANDIDATES, Options, ProposalPolicy
-from pgmpy_latent.networks.fitter import SMOOTHING, Fitter, NetworkLearner
+from pgmpy_latent.networks.find_hidden.memory import Candidate, FinalNetworks, FindHiddenMemory
+from pgmpy_latent.networks.find_hidden.proposals import Options, ProposalPolicy
+from pgmpy_latent.networks.fitter import SMOOTHING, FittedNetwork, Fitter, NetworkLearner
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
-from pgmpy_latent.networks.structural.structural_em import first_fit, known_codes, known_states
 from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.settings import number, one_of
@@ -30,6 +31,11 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Share of the rows that are held out, if networks are compared by them.
 HELD_OUT = 0.25
+#: Columns of ``candidates_`` and their types.
+CANDIDATES = {
+    "step": "int64", "hidden": object, "members": object, "n_states": "int64", "children": object, "score": "float64",
+    "gain": "float64", "kept": "bool",
+}  # fmt: skip
 
 
 class FindHidden(NetworkLearner):
@@ -113,6 +119,7 @@ class FindHidden(NetworkLearner):
         "max_parents": number(1, whole=True),
     }
     _default_tuning = presets.FIND_HIDDEN
+    _tuning: presets.FindHiddenTuning
 
     def __init__(
         self,
@@ -158,8 +165,7 @@ class FindHidden(NetworkLearner):
                 "criterion='held_out' needs a prior, as rows may be impossible without one; give prior=0.5, or "
                 "scoring_method='bde'"
             )
-        if self.base is not None and not self._base_learns:
-            graph_of(self.base, "base")
+        self._given_graph()  # raises if it is not a network
 
     @property
     def _base_learns(self) -> bool:
@@ -167,76 +173,59 @@ class FindHidden(NetworkLearner):
         fitted = any(hasattr(self.base, name) for name in ("network_", "tree_", "causal_graph_"))
         return hasattr(self.base, "fit") and not fitted and not hasattr(self.base, "latents")
 
-    def _known_states(self) -> dict | None:
-        return None if self.base is None or self._base_learns else known_states(self.base)
+    def _given_graph(self) -> Graph | None:
+        return None if self.base is None or self._base_learns else graph_of(self.base, "base")
 
-    def _known_codes(self) -> tuple:
-        return () if self.base is None or self._base_learns else known_codes(self.base)
-
-    # -- learning -------------------------------------------------------------------------------------------------
+    # Learning -----------------------------------------------------------------------------------------------------
 
     def _learn(self, data: CategoricalData) -> Outcome:
         search = self._search(data)
         train, test = _divided(data, search) if self.criterion == "held_out" else (data, None)
-        fitter = self._fitter(train, search)
+        fitter = Fitter(train, search, self.scoring_method)
         policy = ProposalPolicy(fitter, _judge(fitter, test), self._options())
-        memory = {"phase": "edges" if self.base is None else "propose"}
         outcome = search.run(
-            lambda: policy.state(*self._first_network(fitter), 0, memory), policy.advance, policy.check, policy.finish
+            lambda: policy.first(self._first_network(fitter), learn_edges=self.base is None),
+            policy.advance,
+            policy.check,
+            policy.finish,
         )
-        policy.remember(outcome.memory)
-        networks = [outcome.tree if policy.base is None else policy.base, outcome.tree]
-        log_likelihood = outcome.log_likelihood
+        memory: FindHiddenMemory = outcome.memory
+        base = outcome.tree if memory.base is None else memory.base
+        final = FinalNetworks(base, outcome.tree, outcome.log_likelihood)
         if test is not None:  # now all rows may be learned from
-            networks, log_likelihood = self._with_all_rows(networks, data, search, outcome)
-        self.base_, network = (self._presentable(connected(one), data) for one in networks)
-        self.candidates_ = pd.DataFrame(policy.candidates, columns=list(CANDIDATES)).astype(CANDIDATES)
-        left = search.remaining_gain
-        return Outcome(network, outcome.score, log_likelihood, outcome.history, search.stopped, remaining_gain=left)
+            final = self._with_all_rows(final, data, search, outcome)
+        self.base_ = self._presentable(connected(final.base), data)
+        self.candidates_ = _frame_of_candidates(memory.candidates)
+        return replace(
+            outcome,
+            tree=self._presentable(connected(final.network), data),
+            log_likelihood=final.log_likelihood,
+            stopped=search.stopped,
+            remaining_gain=search.remaining_gain,
+        )
 
     def _with_all_rows(
-        self, networks: list[LatentNetwork], data: CategoricalData, search: Search, outcome: Outcome
-    ) -> tuple[list[LatentNetwork], float]:
-        """Fit networks to all rows, unless their file has them; as they are, if there is no time."""
-        if "all_rows" in outcome.memory:
+        self, networks: FinalNetworks, data: CategoricalData, search: Search, outcome: Outcome
+    ) -> FinalNetworks:
+        """Fit networks to all rows, unless the checkpoint has them; if there is no time, return them as they are."""
+        memory: FindHiddenMemory = outcome.memory
+        if memory.final is not None:
             with search.checkpoint.checking():
-                *found, log_likelihood = outcome.memory["all_rows"]
-                self._check_all_rows(networks, found, log_likelihood, data)
-            return found, log_likelihood
+                _check_final(networks, memory.final, data)
+            return memory.final
         try:
-            found, log_likelihood = self._fitted_again(networks, data, search)
+            final = self._fitted_again(networks, data, search)
         except STOP_SIGNALS as stop:
             search.note_interrupt(stop)
-            engine = engine_for(networks[-1], data)
-            return networks, float(engine.log_likelihood(engine.layout.pack(networks[-1].tables)))
-        search.keep_result(outcome, {"all_rows": [*found, log_likelihood]})
-        return found, log_likelihood
+            return replace(networks, log_likelihood=_log_likelihood(networks.network, data))
+        search.keep_result(outcome, replace(memory, final=final))
+        return final
 
-    def _check_all_rows(
-        self, networks: list[LatentNetwork], found: list[LatentNetwork], log_likelihood: float, data: CategoricalData
-    ) -> None:
-        """Raise if networks of a checkpoint are not those of the search, fitted to all rows."""
-        for before, after in zip(networks, found, strict=True):
-            if before.edges != after.edges or before.state_names != after.state_names:
-                raise ValueError("what was fitted to all rows is not what the search found")
-            check_model_again(after, data.columns, data.state_names)
-        engine = engine_for(found[-1], data)
-        again = float(engine.log_likelihood(engine.layout.pack(found[-1].tables)))
-        check_number_again("log-likelihood of all rows", log_likelihood, again)
-
-    def _fitted_again(
-        self, networks: Sequence[LatentNetwork], data: CategoricalData, search: Search
-    ) -> tuple[list[LatentNetwork], float]:
-        """Fit networks to other rows; return them, and the log-likelihood of the last."""
-        fitter, settings, found = self._fitter(data, search), search.settings, []
-        for network in networks:
-            tables = [(1 - SMOOTHING) * table + SMOOTHING / table.shape[1] for table in network.tables]
-            options = settings.last_fit
-            found.append(fitter.from_tables(network.with_tables(tables), **options))
-        return [network for network, _ in found], found[-1][1]
-
-    def _fitter(self, data: CategoricalData, search: Search) -> Fitter:
-        return Fitter(data, search, self.scoring_method)
+    def _fitted_again(self, networks: FinalNetworks, data: CategoricalData, search: Search) -> FinalNetworks:
+        """Fit networks to other rows."""
+        fitter = Fitter(data, search, self.scoring_method)
+        base, final = (fitter.last_fit(_smoothed(network)) for network in (networks.base, networks.network))
+        return FinalNetworks(base.network, final.network, final.log_likelihood)
 
     def _options(self) -> Options:
         tuning = self._tuning
@@ -251,14 +240,14 @@ class FindHidden(NetworkLearner):
             sizing=SizingOptions(prior=self._pseudo_count or 1.0, max_initial=int(tuning.max_initial), fewest=2),
         )
 
-    def _first_network(self, fitter: Fitter) -> tuple[LatentNetwork, float]:
-        """Return the network to begin with, fitted, and its log-likelihood."""
-        data = fitter.data
+    def _first_network(self, fitter: Fitter) -> FittedNetwork:
+        """Return the network that the search begins with, fitted."""
+        data, n_starts = fitter.data, int(self._tuning.n_starts)
         if self.base is None:
-            return first_fit(fitter, Graph({}, ()), {}, int(self._tuning.n_starts))
+            return fitter.first_fit(Graph({}, ()), {}, n_starts)
         graph = graph_of(self._learned_base(data, fitter.search) if self._base_learns else self.base, "base")
         check_columns(graph, data.columns, "base")
-        return first_fit(fitter, graph, latent_cards(graph, None), int(self._tuning.n_starts))
+        return fitter.first_fit(graph, latent_cards(graph, None), n_starts)
 
     def _learned_base(self, data: CategoricalData, search: Search):
         if isinstance(self.base, StructureLearner):
@@ -269,11 +258,40 @@ class FindHidden(NetworkLearner):
             raise DataError(f"base, a {type(self.base).__name__}, does not learn from this table: {error}") from error
 
 
+def _check_final(networks: FinalNetworks, final: FinalNetworks, data: CategoricalData) -> None:
+    """Raise if the final networks of a checkpoint are not those of the search, fitted to all rows."""
+    for before, after in ((networks.base, final.base), (networks.network, final.network)):
+        if before.edges != after.edges or before.state_names != after.state_names:
+            raise ValueError("the networks fitted to all rows are not those that the search found")
+        check_model_again(after, data.columns, data.state_names)
+    check_number_again("log-likelihood of all rows", final.log_likelihood, _log_likelihood(final.network, data))
+
+
+def _log_likelihood(network: LatentNetwork, data: CategoricalData) -> float:
+    engine = engine_for(network, data)
+    return float(engine.log_likelihood(engine.layout.pack(network.tables)))
+
+
+def _smoothed(network: LatentNetwork) -> LatentNetwork:
+    """Return the network with a little of every table row spread over its states, so that nothing is ruled out."""
+    tables = [(1 - SMOOTHING) * table + SMOOTHING / table.shape[1] for table in network.tables]
+    return network.with_tables(tables)
+
+
+def _frame_of_candidates(candidates: Sequence[Candidate]) -> pd.DataFrame:
+    """Return a row per proposal; columns have their types even if there is none."""
+    rows = [
+        {**vars(candidate), "members": list(candidate.members), "children": list(candidate.children)}
+        for candidate in candidates
+    ]
+    return pd.DataFrame(rows, columns=list(CANDIDATES)).astype(CANDIDATES)
+
+
 def _frame(data: CategoricalData) -> pd.DataFrame:
     """Return the table that encoded data stand for; weights must be whole numbers."""
     if (data.weights % 1).any():
         raise DataError(
-            "base is a learner that knows no weights, and the weights are no whole numbers; fit it yourself"
+            "base is a learner that takes no weights, and the weights are not whole numbers; fit it yourself"
         )
     rows = np.repeat(np.arange(data.n_distinct), data.weights.astype(int))
     columns = [
@@ -286,23 +304,19 @@ def _divided(data: CategoricalData, search: Search) -> tuple[CategoricalData, Ca
     """Return rows to learn from and rows to judge by; the copies of a row are shared out among both."""
     rng = np.random.default_rng(search.seed(1))
     copies = np.ceil(data.row_counts)
-    held = data.weights * rng.binomial(copies.astype(int), HELD_OUT) / copies
+    held_out = data.weights * rng.binomial(copies.astype(int), HELD_OUT) / copies
     parts = []
-    for weights in (data.weights - held, held):
-        kept = np.flatnonzero(weights > 0)
-        if not len(kept):
+    for weights in (data.weights - held_out, held_out):
+        rows = np.flatnonzero(weights > 0)
+        if not len(rows):
             raise DataError("there are too few rows to hold a quarter of them out; use criterion='cheeseman_stutz'")
-        parts.append(CategoricalData(data.columns, data.state_names, data.codes[kept], weights[kept]))
+        parts.append(CategoricalData(data.columns, data.state_names, data.codes[rows], weights[rows]))
     return parts[0], parts[1]
 
 
-def _judge(fitter: Fitter, test: CategoricalData | None):
-    """Return what networks are compared by."""
+def _judge(fitter: Fitter, test: CategoricalData | None) -> Callable[[LatentNetwork, float], float]:
+    """Return the score by which networks are compared, given a network and its log-likelihood."""
     if test is None:
         return fitter.score
 
-    def held_out(network: LatentNetwork, log_likelihood: float) -> float:
-        engine = engine_for(network, test)
-        return float(engine.log_likelihood(engine.layout.pack(network.tables)))
-
-    return held_out
+    return lambda network, log_likelihood: _log_likelihood(network, test)

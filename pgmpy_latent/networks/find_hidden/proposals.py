@@ -1,41 +1,36 @@
-"""Hidden variables that a network seems to lack: proposed, sized, refined and judged."""
+"""The search of FindHidden as a policy: propose hidden variables, size them, refine the edges around them, decide."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import combinations, count
+from itertools import combinations
 
 import numpy as np
 
 from pgmpy_latent.exceptions import BlanketTooLargeError, ComponentTooLargeError, UnsplittableStateError
-from pgmpy_latent.learners.resumed import check_again, check_memory, check_model_again, check_over
+from pgmpy_latent.learners.memory import check_memory_is, check_value
+from pgmpy_latent.learners.resumed import check_again, check_model_again, check_over
 from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.learners.skeletons import fresh_latent_name
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
+from pgmpy_latent.networks.find_hidden.memory import Candidate, FindHiddenMemory, Round
 from pgmpy_latent.networks.find_hidden.semi_cliques import semi_cliques, skeleton
-from pgmpy_latent.networks.fitter import Fitter
+from pgmpy_latent.networks.fitter import FittedNetwork, Fitter, ScoredNetwork
 from pgmpy_latent.networks.graph import Graph, nodes_in_order, parents_by_name
 from pgmpy_latent.networks.states import distance, merge_states, split_state
-from pgmpy_latent.networks.structural.policy import StructuralPolicy, changes_in_words
+from pgmpy_latent.networks.structural.policy import StructuralPolicy, changes_in_words, last_step
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 
-#: How many pairs of states are tried to be merged.
+#: Number of pairs of states, the most similar first, whose merging is tried.
 MERGES = 3
 #: Smallest rise of the score that counts as one.
 RISE = 0.1
-#: How often it may happen that hidden variables are left out again and further ones proposed.
-ROUNDS = 5
-#: Columns of ``candidates_`` and their types.
-CANDIDATES = {
-    "step": "int64", "hidden": object, "members": object, "n_states": "int64", "children": object, "score": "float64",
-    "gain": "float64", "kept": "bool",
-}  # fmt: skip
-#: What a file must say about each of them.
-KINDS = {"int64": int, "float64": float, "bool": bool}
+#: Most times that a hidden variable is removed again and further ones are proposed.
+MOST_REMOVALS = 5
 
 
 @dataclass(frozen=True)
@@ -53,25 +48,16 @@ class Options:
 
 
 class ProposalPolicy:
-    """Proposes a hidden parent for every semi-clique of the network, and keeps the best one; then again.
+    """Proposes a hidden parent for every semi-clique of the network, and accepts the best one; then again.
 
     Parameters
     ----------
     fitter : Fitter
         Fits networks, and scores their families.
     judge : callable
-        What networks are compared by, given a network and its log-likelihood; larger is better.
+        Returns the score by which networks are compared, given a network and its log-likelihood; larger is better.
     options : Options
-        How.
-
-    Attributes
-    ----------
-    candidates : list of dict
-        What was proposed, and what became of it.
-    base : LatentNetwork or None
-        The network without further hidden variables, once its edges were learned.
-    best : State or None
-        The best proposal of this round so far.
+        What is proposed and accepted.
     """
 
     def __init__(self, fitter: Fitter, judge: Callable[[LatentNetwork, float], float], options: Options):
@@ -79,244 +65,231 @@ class ProposalPolicy:
         self.search: Search = fitter.search
         self.judge = judge
         self.options = options
-        self.candidates: list[dict] = []
-        self.base: LatentNetwork | None = None
-        self.best: State | None = None
 
-    def state(self, network: LatentNetwork, log_likelihood: float, step: int, memory: dict) -> State:
-        """Return a state of the search."""
-        return State(network, self.judge(network, log_likelihood), log_likelihood, step, memory)
+    def judged(self, fit: FittedNetwork) -> ScoredNetwork:
+        """Return a fitted network with its score."""
+        return ScoredNetwork(fit.network, self.judge(fit.network, fit.log_likelihood), fit.log_likelihood)
+
+    def first(self, fit: FittedNetwork, learn_edges: bool) -> State:
+        """Return the state that a search begins with."""
+        memory = FindHiddenMemory("edges" if learn_edges else "propose")
+        return self.judged(fit).as_state(0, memory)
 
     def check(self, state: State) -> None:
         """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        check_memory_is(state, FindHiddenMemory, "FindHidden")
         data, memory = self.fitter.data, state.memory
         check_again(state, data, self.judge)
-        check_memory(memory, phase=("edges", "propose"))
-        if memory.get("rounds", 0) not in range(ROUNDS + 1):
-            raise ValueError(f"its memory of 'rounds' is {memory['rounds']!r}")
-        if memory.get("base") is not None:
-            check_model_again(memory["base"], data.columns, data.state_names)
-        for record in memory.get("candidates", []):
-            numbers = {name: KINDS[kind] for name, kind in CANDIDATES.items() if kind is not object}
-            check_memory(record, members=list, children=list, **numbers)
-            if {*record} != {*CANDIDATES}:
-                raise ValueError("its memory of 'candidates' is not what was proposed")
-        check_over(state, memory["phase"] == "propose" and "round" not in memory and memory.get("base") is not None)
-        if "round" in memory:
-            check_memory(memory["round"], tried=int)
-            best = memory["round"]["best"]
-            if best is not None:
-                check_again(self._as_state(state, best), data, self.judge)
-
-    def remember(self, memory: dict) -> None:
-        """Take up what a search that is to go on knew; no step of this one must have been taken yet."""
-        if self.base is None:
-            self.base = memory.get("base")
-            self.candidates = [dict(record) for record in memory.get("candidates", [])]
+        check_value("n_removals", memory.n_removals, memory.n_removals <= MOST_REMOVALS)
+        check_value("base", memory.base, memory.base is not None or not memory.candidates)
+        if memory.base is not None:
+            check_model_again(memory.base, data.columns, data.state_names)
+        check_over(state, memory.phase == "propose" and memory.round is None and memory.base is not None)
+        if memory.round is not None and memory.round.best is not None:
+            check_again(memory.round.best.as_state(state.step + 1), data, self.judge)
 
     def advance(self, state: State) -> Step:
-        """Take the next step: learn the edges, if that was asked for, and then propose hidden variables."""
-        self.remember(state.memory)
-        taken = self._advance(state)
-        known = {"base": self.base, "candidates": [dict(record) for record in self.candidates]}
-        return replace(taken, state=replace(taken.state, memory={**taken.state.memory, **known}))
+        """Take the next step: change edges, as long as the base is learned, and then propose hidden variables."""
+        memory: FindHiddenMemory = state.memory
+        if memory.phase == "edges":
+            return self._change_edges(state, memory)
+        if memory.base is None:
+            memory = replace(memory, base=state.tree)
+        return self._propose(replace(state, memory=replace(memory, round=None)), memory.round or Round())
 
-    def _advance(self, state: State) -> Step:
-        if state.memory["phase"] != "edges":
-            self.base = state.tree if self.base is None else self.base
-            return self._propose(state)
+    def _change_edges(self, state: State, memory: FindHiddenMemory) -> Step:
         policy = StructuralPolicy(self.fitter, self.options.max_parents)
-        better = policy.improved(self.fitter.state(state.tree, state.log_likelihood, state.step))
+        better = policy.improved(self.fitter.scored(FittedNetwork(state.tree, state.log_likelihood)))
         if better is None:
-            self.base = state.tree
-            return Step(replace(state, memory={"phase": "propose"}))
-        new = self.state(better.tree, better.log_likelihood, state.step + 1, state.memory)
-        self.base = new.tree
-        return Step(new, "change edges", changes_in_words(state.tree, new.tree))
+            return Step(replace(state, memory=replace(memory, phase="propose", base=state.tree)))
+        new = self.judged(better.fit).as_state(state.step + 1, replace(memory, base=better.network))
+        return Step(new, "change edges", changes_in_words(state.tree, better.network))
 
-    def _propose(self, state: State) -> Step:
-        """Try the next proposal; after the last one, take the best if it is better than the network without it."""
-        round_so_far = state.memory.get("round", {"tried": 0, "best": None})
-        state = replace(state, memory={name: own for name, own in state.memory.items() if name != "round"})
-        self.best = None if round_so_far["best"] is None else self._as_state(state, round_so_far["best"])
-        proposals = self._proposals(state.tree)
+    def _propose(self, state: State, so_far: Round) -> Step:
+        """Try the next proposal; after the last one, accept the best if it is better than the network without it."""
+        best, proposals = so_far.best, self._proposals(state.tree)
         try:
-            if round_so_far["tried"] < len(proposals):
-                self._try(state, proposals[round_so_far["tried"]])
-                known = None if self.best is None else [self.best.tree, self.best.score, self.best.log_likelihood]
-                tried = {"tried": round_so_far["tried"] + 1, "best": known}
-                return Step(replace(state, memory={**state.memory, "round": tried}))
-            self._tune(state)
+            if so_far.n_tried < len(proposals):
+                return self._try(state, so_far, proposals[so_far.n_tried])
+            if best is not None:
+                best = self._resized(best, _new_hidden(best, state), state)
+                if best.score > state.score:
+                    best = self._settled(best)
         except STOP_SIGNALS as stop:
-            if self.best is None or self.best.score <= state.score + self.options.min_gain:
+            if best is None or best.score <= state.score + self.options.min_gain:
                 raise
-            self.search.note_interrupt(stop)  # what was found so far is kept
-        best = self.best
-        if best is None:
-            return self._finished(state)
-        name = next(name for name in best.tree.latent_names if name not in state.tree.latent_names)
-        record = max((one for one in self.candidates if one["hidden"] == name), key=lambda one: one["score"])
-        record |= self._figures(best, state, name)
-        if best.score <= state.score + self.options.min_gain:
-            return self._finished(state)
-        record["kept"] = True
-        children = [child for parent, child in best.tree.edges if parent == name]
-        words = f"{name} ({best.tree.cards[best.tree.index(name)]} states): {', '.join(map(str, children))}"
-        return Step(replace(best, step=state.step + 1), "introduce hidden variable", words)
+            self.search.note_interrupt(stop)  # the best proposal so far is accepted
+        return self._finished(state) if best is None else self._decide(state, best)
 
-    @staticmethod
-    def _as_state(state: State, found: Sequence) -> State:
-        """Return the best proposal of a round as the state that would follow."""
-        tree, score, log_likelihood = found
-        return State(tree, score, log_likelihood, state.step + 1, state.memory)
+    def _try(self, state: State, so_far: Round, members: Sequence[int]) -> Step:
+        """Evaluate a proposal, and remember it if it is the best of its round."""
+        memory, best = state.memory, so_far.best
+        with suppress(ComponentTooLargeError):  # it cannot be fitted, so that it is not a candidate
+            proposal, candidate = self._evaluated(state, members)
+            memory = replace(memory, candidates=(*memory.candidates, candidate))
+            if best is None or proposal.score > best.score:
+                best = proposal
+            self.search.show(f"{len(memory.candidates)} proposals", best.as_state(state.step + 1))
+        return Step(replace(state, memory=replace(memory, round=Round(so_far.n_tried + 1, best))))
 
-    def _try(self, state: State, members: Sequence[int]) -> None:
-        """Evaluate a proposal, and keep it if it is the best of its round."""
-        with suppress(ComponentTooLargeError):  # cannot be fitted
-            found = self._evaluated(state, members)
-            if self.best is None or found.score > self.best.score:
-                self.best = found
-            self.search.show(f"{len(self.candidates)} proposals", self.best)
-
-    def _tune(self, state: State) -> None:
-        """Find the number of states of the best proposal, and the edges around it."""
-        if self.best is not None:
-            name = next(name for name in self.best.tree.latent_names if name not in state.tree.latent_names)
-            self.best = self._resized(self.best, name)
-            if self.best.score > state.score:
-                self.best = self._settled(self.best)
+    def _decide(self, state: State, best: ScoredNetwork) -> Step:
+        """Accept the best proposal of a round if the score rises by enough."""
+        name, memory = _new_hidden(best, state), state.memory
+        accepted = best.score > state.score + self.options.min_gain
+        same_name = [at for at, candidate in enumerate(memory.candidates) if candidate.hidden == name]
+        chosen = max(same_name, key=lambda at: memory.candidates[at].score)
+        candidates = list(memory.candidates)
+        candidates[chosen] = replace(_updated(candidates[chosen], best, state), kept=accepted)
+        memory = replace(memory, candidates=tuple(candidates))
+        if not accepted:
+            return self._finished(replace(state, memory=memory))
+        n_states, children = best.network.cards[best.network.index(name)], candidates[chosen].children
+        target = f"{name} ({n_states} states): {', '.join(map(str, children))}"
+        return Step(best.as_state(state.step + 1, memory), "introduce hidden variable", target)
 
     def _finished(self, state: State) -> Step:
-        """Leave out hidden variables that are not needed any more, and propose again; or fit for the last time."""
-        rounds = state.memory.get("rounds", 0)
-        if rounds < ROUNDS:
-            for hidden in self._own_hidden(state.tree):
-                rival = self._without(state, hidden)
+        """Remove a hidden variable that is not needed any more, and propose again; or fit for the last time."""
+        memory: FindHiddenMemory = state.memory
+        if memory.n_removals < MOST_REMOVALS:
+            for hidden in _introduced(state.tree, memory):
+                rival = self._without(state.tree, hidden)
                 if rival.score > state.score - self.options.min_gain:
-                    for record in self.candidates:
-                        record["kept"] &= record["hidden"] != hidden
-                    if not self._own_hidden(rival.tree):
-                        self.base = rival.tree
-                    rival = replace(rival, memory={**state.memory, "rounds": rounds + 1})
-                    return Step(rival, "remove hidden variable", hidden)
+                    memory = _with_removed(memory, hidden, rival.network)
+                    return Step(rival.as_state(state.step + 1, memory), "remove hidden variable", hidden)
         return self.finish(state)
 
     def finish(self, state: State) -> Step:
         """Fit the current network to the end."""
-        settings = self.search.settings
-        options = settings.last_fit
-        final = self.state(*self.fitter.from_tables(state.tree, **options), state.step + 1, state.memory)
-        if final.score < state.score:
-            return Step(replace(state, finished=True))
-        return Step(replace(final, finished=True), "fit", None)
+        return last_step(state, self.judged(self.fitter.last_fit(state.tree)))
 
-    def _own_hidden(self, network: LatentNetwork) -> list[Hashable]:
-        """Return the hidden variables that were introduced here."""
-        return [name for name in network.latent_names if name not in self.base.names]
-
-    def _without(self, state: State, hidden: Hashable) -> State:
+    def _without(self, network: LatentNetwork, hidden: Hashable) -> ScoredNetwork:
         """Return the network without a hidden variable, after structural EM.
 
-        Better edges that were found on the way are none of the hidden variable's merits.
+        Better edges that are found on the way must not count as a merit of the hidden variable.
         """
-        found = self._refined(*self.fitter.from_tables(self.fitter.without(state.tree, hidden)))
-        return self.state(*found, state.step + 1, state.memory)
+        return self.judged(self._refined(self.fitter.from_tables(self.fitter.without(network, hidden))))
 
     def _proposals(self, network: LatentNetwork) -> list[tuple[int, ...]]:
         if len(network.latent_names) >= self.options.max_latents:
             return []
         observed = np.flatnonzero(~network.latent).tolist()
-        found = semi_cliques(skeleton(network.parents, observed), self.options.min_children)
-        return found[: self.options.max_candidates]
+        proposals = semi_cliques(skeleton(network.parents, observed), self.options.min_children)
+        return proposals[: self.options.max_candidates]
 
-    def _evaluated(self, state: State, members: Sequence[int]) -> State:
-        """Return the network with a hidden parent of some nodes."""
-        network = state.tree
-        names = [network.names[node] for node in members]
+    def _evaluated(self, state: State, members: Sequence[int]) -> tuple[ScoredNetwork, Candidate]:
+        """Return the network with a hidden parent of some nodes, and what is recorded about it."""
+        network: LatentNetwork = state.tree
+        names = tuple(network.names[node] for node in members)
         hidden = fresh_latent_name(network.names)
         graph = with_hidden_parent(network, hidden, names)
-        sized = self._sized(graph, network, hidden, state.step)
-        found = [self._refined(*one, free={hidden, *names}) for one in sized]
-        new = max((self.state(*one, state.step + 1, state.memory) for one in found), key=lambda one: one.score)
-        record = {"step": state.step, "hidden": hidden, "members": names, "kept": False}
-        self.candidates.append(record | self._figures(new, state, hidden))
-        return new
-
-    def _figures(self, new: State, old: State, hidden: Hashable) -> dict:
-        network = new.tree
-        return {
-            "n_states": int(network.cards[network.index(hidden)]),
-            "children": [child for parent, child in network.edges if parent == hidden],
-            "score": new.score,
-            "gain": new.score - old.score,
-        }
+        key = (state.step, len(state.memory.candidates))
+        fits = [self._refined(fit, free={hidden, *names}) for fit in self._sized(graph, network, hidden, key)]
+        best = max((self.judged(fit) for fit in fits), key=lambda scored: scored.score)
+        return best, _updated(Candidate(state.step, hidden, names, 0, (), 0.0, 0.0), best, state)
 
     def _sized(
-        self, graph: Graph, network: LatentNetwork, hidden: Hashable, step: int
-    ) -> Iterator[tuple[LatentNetwork, float]]:
+        self, graph: Graph, network: LatentNetwork, hidden: Hashable, key: tuple[int, ...]
+    ) -> Iterator[FittedNetwork]:
         """Fit the network with the number of states that was asked for; or with that found, and with two.
 
-        Two states begin at random: where other hidden variables stand near, agglomeration may have seen too little.
+        Two states begin at random: near other hidden variables, agglomeration may have found too few.
         """
         data = self.fitter.data
         names, parents = nodes_in_order(graph, data)
         known = {name: int(network.cards[network.index(name)]) for name in network.latent_names}
-        key = (step, len(self.candidates))
         if self.options.n_states is not None:
             cards = {**known, hidden: self.options.n_states}
             yield self.fitter.from_scratch(names, parents, cards, self.options.n_starts, key)
             return
-        work = Sizing(data, self.search, names, parents, [hidden], network, self.options.sizing)
+        sizing = Sizing(data, self.search, names, parents, [hidden], network, self.options.sizing)
         try:
-            found = work.found()
+            sized = sizing.best_network()
         except BlanketTooLargeError:  # too many children and co-parents to tell apart
             yield self._sized_from_scratch(names, parents, known, hidden, key)
             return
-        yield self.fitter.from_tables(found)
+        yield self.fitter.from_tables(sized)
         yield self.fitter.from_scratch(names, parents, {**known, hidden: 2}, self.options.n_starts, key)
 
     def _sized_from_scratch(
-        self, names: Sequence, parents: Sequence, known: dict, hidden: Hashable, key: tuple[int, ...]
-    ) -> tuple[LatentNetwork, float]:
+        self,
+        names: Sequence[Hashable],
+        parents: Sequence[Sequence[int]],
+        known: Mapping[Hashable, int],
+        hidden: Hashable,
+        key: tuple[int, ...],
+    ) -> FittedNetwork:
         """Give a hidden variable more and more states, from random starts, for as long as the score rises."""
-        best, highest = None, -np.inf
-        for n_states in count(2):
-            cards = {**known, hidden: n_states}
-            found = self.fitter.from_scratch(names, parents, cards, self.options.n_starts, (*key, n_states))
-            score = self.fitter.score(*found)
-            if score <= highest:
-                return best
-            best, highest = found, score
 
-    def _settled(self, state: State) -> State:
+        def scored_with(n_states: int) -> ScoredNetwork:
+            cards, n_starts = {**known, hidden: n_states}, self.options.n_starts
+            return self.fitter.scored(self.fitter.from_scratch(names, parents, cards, n_starts, (*key, n_states)))
+
+        best, n_states = scored_with(2), 3
+        while (larger := scored_with(n_states)).score > best.score:
+            best, n_states = larger, n_states + 1
+        return best.fit
+
+    def _settled(self, scored: ScoredNetwork) -> ScoredNetwork:
         """Let structural EM change any edge."""
-        found = self.state(*self._refined(state.tree, state.log_likelihood), state.step, state.memory)
-        return found if found.score > state.score else state
+        new = self.judged(self._refined(scored.fit))
+        return new if new.score > scored.score else scored
 
-    def _resized(self, state: State, hidden: Hashable) -> State:
+    def _resized(self, scored: ScoredNetwork, hidden: Hashable, state: State) -> ScoredNetwork:
         """Split and merge states of the hidden variable for as long as the network gets better."""
         while self.options.n_states is None:
-            network, best = state.tree, state
+            network, best = scored.network, scored
             n_states = int(network.cards[network.index(hidden)])
-            rng = np.random.default_rng(self.search.seed(state.step, len(self.candidates), n_states))
-            for other in other_sizes(network, hidden, rng):
+            n_candidates = len(state.memory.candidates)
+            rng = np.random.default_rng(self.search.seed(state.step + 1, n_candidates, n_states))
+            for resized in other_sizes(network, hidden, rng):
                 self.search.tick()
-                new = self.state(*self.fitter.from_tables(other), state.step, state.memory)
+                new = self.judged(self.fitter.from_tables(resized))
                 best = new if new.score > best.score + RISE else best
-            if best is state:
+            if best is scored:
                 break
-            state = best
-        return state
+            scored = best
+        return scored
 
-    def _refined(
-        self, network: LatentNetwork, log_likelihood: float, free: set | None = None
-    ) -> tuple[LatentNetwork, float]:
+    def _refined(self, fit: FittedNetwork, free: Collection[Hashable] | None = None) -> FittedNetwork:
         """Let structural EM change the parents of some nodes, or of all."""
         policy = StructuralPolicy(self.fitter, self.options.max_parents, free)
-        state = self.fitter.state(network, log_likelihood, 0)
-        while (better := policy.improved(state)) is not None:
-            state = better
-        return state.tree, state.log_likelihood
+        scored = self.fitter.scored(fit)
+        while (better := policy.improved(scored)) is not None:
+            scored = better
+        return scored.fit
+
+
+def _introduced(network: LatentNetwork, memory: FindHiddenMemory) -> list[Hashable]:
+    """Return the hidden variables that the search introduced."""
+    base = network if memory.base is None else memory.base
+    return [name for name in network.latent_names if name not in base.names]
+
+
+def _new_hidden(proposal: ScoredNetwork, state: State) -> Hashable:
+    """Return the hidden variable that a proposal adds to the network of a state."""
+    return next(name for name in proposal.network.latent_names if name not in state.tree.latent_names)
+
+
+def _updated(candidate: Candidate, proposal: ScoredNetwork, state: State) -> Candidate:
+    """Return a candidate with the figures of the network that was fitted with it."""
+    network = proposal.network
+    return replace(
+        candidate,
+        n_states=int(network.cards[network.index(candidate.hidden)]),
+        children=tuple(child for parent, child in network.edges if parent == candidate.hidden),
+        score=proposal.score,
+        gain=proposal.score - state.score,
+    )
+
+
+def _with_removed(memory: FindHiddenMemory, hidden: Hashable, network: LatentNetwork) -> FindHiddenMemory:
+    """Return the memory after a hidden variable was removed; a network with none that is new is the new base."""
+    return replace(
+        memory,
+        n_removals=memory.n_removals + 1,
+        base=memory.base if _introduced(network, memory) else network,
+        candidates=tuple(replace(one, kept=one.kept and one.hidden != hidden) for one in memory.candidates),
+    )
 
 
 def other_sizes(network: LatentNetwork, hidden: Hashable, rng: np.random.Generator) -> Iterator[LatentNetwork]:

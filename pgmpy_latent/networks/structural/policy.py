@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from pgmpy_latent.exceptions import ComponentTooLargeError
 from pgmpy_latent.learners.search import Step
 from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.networks.fitter import Fitter
+from pgmpy_latent.networks.fitter import Fitter, ScoredNetwork
 from pgmpy_latent.networks.hill_climb import Climber
 from pgmpy_latent.runtime.checkpoint import State
 
@@ -37,47 +37,52 @@ class StructuralPolicy:
         self.max_parents = max_parents
         self.free = free
 
-    def improved(self, state: State) -> State | None:
-        """Return the state after one round, or None if nothing better was found."""
+    def improved(self, current: ScoredNetwork) -> ScoredNetwork | None:
+        """Return the network after one round of hill climbing and EM, or None if its score is not higher."""
         try:
-            return self._improved(state)
+            return self._improved(current)
         except ComponentTooLargeError as error:
             warnings.warn(f"no further edges were tried: {error}", ConvergenceWarning, stacklevel=2)
             return None
 
-    def _improved(self, state: State) -> State | None:
-        network = state.tree
+    def _improved(self, current: ScoredNetwork) -> ScoredNetwork | None:
+        network = current.network
         completion = self.fitter.completion(network)
 
         def score(node: int, parents: tuple[int, ...]) -> float:
             counts = completion.counts((*parents, node)).reshape(-1, int(network.cards[node]))
             return self.fitter.family_score(counts, self.fitter.data.total_weight)
 
-        free = [n for n, name in enumerate(network.names) if self.free is None or name in self.free]
+        free = [node for node, name in enumerate(network.names) if self.free is None or name in self.free]
         climber = Climber(score, free, self.max_parents, tick=self.fitter.search.tick)
         parents = climber.climb(network.parents)
         if [set(above) for above in parents] == [set(above) for above in network.parents]:
             return None
-        new = self.fitter.with_parents(network, parents, completion)
-        found, log_likelihood = self.fitter.from_tables(new)
-        better = self.fitter.state(found, log_likelihood, state.step + 1, state.memory)
-        return better if better.score > state.score + RISE else None
+        new = self.fitter.from_tables(self.fitter.with_parents(network, parents, completion))
+        better = self.fitter.scored(new)
+        return better if better.score > current.score + RISE else None
 
     def advance(self, state: State) -> Step:
         """Take the next step of a search."""
-        better = self.improved(state)
-        if better is not None:
-            return Step(better, "change edges", changes_in_words(state.tree, better.tree))
-        return self.finish(state)
+        better = self.improved(ScoredNetwork(state.tree, state.score, state.log_likelihood))
+        if better is None:
+            return self.finish(state)
+        words = changes_in_words(state.tree, better.network)
+        return Step(better.as_state(state.step + 1, state.memory), "change edges", words)
 
     def finish(self, state: State) -> Step:
         """Fit the current network to the end."""
-        settings = self.fitter.search.settings
-        network, log_likelihood = self.fitter.from_tables(state.tree, **settings.last_fit)
-        final = self.fitter.state(network, log_likelihood, state.step + 1, state.memory)
-        if final.score < state.score:  # Cheeseman-Stutz may fall where the likelihood rises
-            return Step(replace(state, finished=True))
-        return Step(replace(final, finished=True), "fit", None)
+        return last_step(state, self.fitter.scored(self.fitter.last_fit(state.tree)))
+
+
+def last_step(state: State, final: ScoredNetwork) -> Step:
+    """Return the end of a search, whose network was fitted to the end: as it was before, if its score fell.
+
+    Cheeseman-Stutz may fall although the likelihood rises.
+    """
+    if final.score < state.score:
+        return Step(replace(state, finished=True))
+    return Step(replace(final.as_state(state.step + 1, state.memory), finished=True), "fit", None)
 
 
 def changes_in_words(old: LatentNetwork, new: LatentNetwork) -> str:

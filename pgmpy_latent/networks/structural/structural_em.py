@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
-
-import numpy as np
 
 from pgmpy_latent import presets
 from pgmpy_latent.learners.resumed import check_again
 from pgmpy_latent.learners.search import Outcome
-from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.fitter import Fitter, NetworkLearner
-from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards, nodes_in_order
+from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
 from pgmpy_latent.networks.structural.policy import StructuralPolicy
 from pgmpy_latent.runtime.settings import number
 from pgmpy_latent.tables.encode import CategoricalData
@@ -70,6 +66,7 @@ class StructuralEM(NetworkLearner):
 
     _constraints: ClassVar[dict] = {"max_parents": number(1, whole=True)}
     _default_tuning = presets.STRUCTURAL_EM
+    _tuning: presets.StructuralEMTuning
     _renamed: ClassVar[dict] = {"latent_card": "n_states"}
 
     def __init__(
@@ -109,69 +106,32 @@ class StructuralEM(NetworkLearner):
     def _check_settings(self) -> None:
         super()._check_settings()
         self._check_scoring()
-        if self.start is not None:
-            latent_cards(graph_of(self.start, "start"), self.n_states)
+        graph = self._given_graph()
+        if graph is not None:
+            latent_cards(graph, self.n_states)
         elif self.n_states is not None:
             raise ValueError("n_states needs a start whose latents are the hidden variables")
 
-    def _known_states(self) -> dict | None:
-        return known_states(self.start)
-
-    def _known_codes(self) -> tuple:
-        return known_codes(self.start)
+    def _given_graph(self) -> Graph | None:
+        return None if self.start is None else graph_of(self.start, "start")
 
     def _learn(self, data: CategoricalData) -> Outcome:
-        graph = Graph({}, ()) if self.start is None else graph_of(self.start, "start")
-        if self.start is not None:
+        graph = self._given_graph()
+        if graph is None:
+            graph = Graph({}, ())
+        else:
             check_columns(graph, data.columns, "start")
         search = self._search(data)
         fitter = Fitter(data, search, self.scoring_method)
         cards = latent_cards(graph, self.n_states)
         policy, n_starts = StructuralPolicy(fitter, int(self.max_parents)), int(self._tuning.n_starts)
         outcome = search.run(
-            lambda: fitter.state(*first_fit(fitter, graph, cards, n_starts), 0),
+            lambda: fitter.scored(fitter.first_fit(graph, cards, n_starts)).as_state(0),
             policy.advance,
             lambda state: check_again(state, data, fitter.score),
             policy.finish,
         )
-        tree = connected(outcome.tree)
-        gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
-        score = fitter.score(tree, outcome.log_likelihood) if gone else outcome.score
-        return replace(outcome, tree=self._presentable(tree, data), score=score, not_needed=gone)
-
-
-def known_states(start) -> dict | None:
-    """Return the states of the columns that a model to begin with knows."""
-    model = None if start is None else graph_of(start, "start").model
-    return None if model is None else {name: model.state_names[model.index(name)] for name in model.observed_names}
-
-
-def known_codes(start) -> tuple:
-    """Return what counts as missing under a model to begin with, as pairs of column and values."""
-    model = None if start is None else graph_of(start, "start").model
-    return () if model is None else model.missing
-
-
-def first_fit(
-    fitter: Fitter, graph: Graph, cards: Mapping, n_init: int, key: tuple[int, ...] = (0,)
-) -> tuple[LatentNetwork, float]:
-    """Fit the network that a search begins with, from its own tables if it has some of the right size."""
-    names, parents = nodes_in_order(graph, fitter.data)
-    if graph.model is not None and all(graph.model.cards[graph.model.index(name)] == cards[name] for name in cards):
-        tables = tables_in_order(graph.model, names, parents)
-        states = fitter.states(names, dict(cards))
-        network = LatentNetwork(names, states, parents, [name in cards for name in names], tables)
-        return fitter.from_tables(network, first=True)
-    return fitter.from_scratch(names, parents, dict(cards), n_init, key, first=True)
-
-
-def tables_in_order(model: LatentNetwork, names, parents) -> list[np.ndarray]:
-    """Return the tables of a model with nodes and parents in another order."""
-    tables = []
-    for name, above in zip(names, parents, strict=True):
-        node = model.index(name)
-        own = model.parents[node]
-        wanted = [own.index(model.index(names[parent])) for parent in above]
-        table = model.tables[node].reshape(*model.cards[list(own)], -1)
-        tables.append(table.transpose([*wanted, len(own)]).reshape(model.tables[node].shape))
-    return tables
+        network = connected(outcome.tree)
+        unlinked = tuple(name for name in outcome.tree.latent_names if name not in network.latent_names)
+        score = fitter.score(network, outcome.log_likelihood) if unlinked else outcome.score
+        return replace(outcome, tree=self._presentable(network, data), score=score, not_needed=unlinked)

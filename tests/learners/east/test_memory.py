@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pgmpy_latent import EAST, presets, sample
 from pgmpy_latent.exceptions import CheckpointError
+from pgmpy_latent.learners import memory
 from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, EastMemory
 from pgmpy_latent.learners.east.move import PHASES
 from pgmpy_latent.learners.east.policy import EastPolicy
@@ -29,8 +30,8 @@ names = st.one_of(st.text(max_size=3), st.integers(), st.tuples(st.text(max_size
 )
 def test_a_memory_survives_a_file(drawn, phase, exhausted, moved, taking_over, failed, excursions):
     queue = tuple(slow.all_moves(*drawn)[:12])
-    memory = EastMemory(phase, exhausted, queue, moved, taking_over, failed, excursions)
-    assert back(json.loads(json.dumps(plain(memory)))) == memory
+    written = EastMemory(phase, exhausted, queue, moved, taking_over, failed, excursions)
+    assert back(json.loads(json.dumps(plain(written)))) == written
 
 
 QUICK = {
@@ -64,7 +65,7 @@ def path(monkeypatch, tmp_path, table):
 
 
 def test_nothing_is_written_without_a_checkpoint(monkeypatch, table):
-    monkeypatch.setattr(EastMemory, "to_plain", lambda self: pytest.fail("no file was asked for"))
+    monkeypatch.setattr(memory, "plain", lambda value: pytest.fail("no file was asked for"))
     assert len(EAST(**QUICK).fit(table).history_) > 2
 
 
@@ -74,6 +75,11 @@ def change(path, **values):
     assert document["memory"]["of"]["queue"]
     document["memory"]["of"].update(values)
     path.write_bytes(sealed(json.dumps(document).encode()))
+
+
+def queue_of(*parts):
+    """Return a queue of one move as a checkpoint holds it."""
+    return {"!": "tuple", "of": [{"!": "move of EAST", "of": list(parts)}]}
 
 
 def test_an_interrupted_search_goes_on(path, table):
@@ -88,12 +94,17 @@ def test_an_interrupted_search_goes_on(path, table):
         ({"phase": "rest"}, "its memory of 'phase' is 'rest'"),
         ({"exhausted": []}, r"its memory of 'exhausted' is \[\]"),
         ({"queue": None}, "its memory of 'queue' is None"),
-        ({"queue": [["Prune", "H"]]}, "KeyError: 'Prune'"),
-        ({"queue": [["Introduce", "H", ["x0", "x1"], 1000]]}, "a new hidden variable is to have 1000 states"),
+        ({"queue": queue_of("Prune", "H")}, "KeyError: 'Prune'"),
+        (
+            {"queue": queue_of("Introduce", "H", plain(("x0", "x1")), 1000)},
+            "is to have 1000 states",
+        ),
         ({"moved": 1}, "its memory of 'moved' is 1"),
         ({"taking_over": ["H"]}, r"its memory of 'taking_over' is \['H'\]"),
         ({"failed": {}}, "its memory of 'failed' is {}"),
-        ({"excursions": [0.5]}, r"its memory of 'excursions' is \(0.5,\)"),
+        ({"excursions": plain((0.5,))}, r"its memory of 'excursions' is \(0.5,\)"),
+        ({"excursions": [0.5]}, r"its memory of 'excursions' is \[0.5\]"),
+        ({"exhausted": {"expand": -1}}, r"its memory of 'exhausted' is {'expand': -1}"),
         ({"rounds": 3}, "unexpected keyword argument 'rounds'"),
     ],
     ids=str,

@@ -15,12 +15,11 @@ from pgmpy_latent.learners.east.moves import (
     Introduce,
     Relocate,
     Shrink,
-    from_plain,
-    to_plain,
 )
 from pgmpy_latent.learners.east.settings import Rules
 from pgmpy_latent.operators import contract_edge, is_regular, make_regular
 from pgmpy_latent.operators.star import Star, star_of
+from pgmpy_latent.runtime.lossless_json import back, plain
 from pgmpy_latent.testing import assert_valid
 from tests.support import reference
 from tests.support import reference_east as slow
@@ -265,13 +264,13 @@ def test_moves_that_rules_forbid_are_not_possible():
 @given(slow.with_rules(slow.any_trees()))
 def test_a_move_survives_being_written_down(drawn):
     for move in slow.all_moves(*drawn):
-        assert from_plain(to_plain(move)) == move
-        assert from_plain(json.loads(json.dumps(to_plain(move)))) == move
+        assert back(plain(move)) == move
+        assert back(json.loads(json.dumps(plain(move)))) == move
 
 
 def test_names_of_any_type_survive_being_written_down():
     for move in (Introduce(("H", 1), ((2, "a"), 3.5), 2), Relocate((True,), ("H", 1), None), Delete(1, ("H", 1))):
-        again = from_plain(to_plain(move))
+        again = back(plain(move))
         assert again == move
         assert type(again) is type(move)
 

@@ -8,6 +8,7 @@ import pytest
 from pgmpy_latent import EAST, presets, sample, scores
 from pgmpy_latent.learners.east import moves
 from pgmpy_latent.learners.east.settings import Rules
+from pgmpy_latent.runtime.lossless_json import back, plain
 from tests.support.samples import assert_same_tree, latent_class
 from tests.test_readme import ROOT, python_blocks
 
@@ -69,4 +70,4 @@ def test_what_a_new_move_need_not_say(table):
     assert not GrowTwice("gone").is_possible(tree, Rules())
     assert move.touched(tree) == {"C"}
     assert str(move) == "C"
-    assert moves.from_plain(moves.to_plain(move)) == move
+    assert back(plain(move)) == move

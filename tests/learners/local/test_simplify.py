@@ -154,7 +154,7 @@ def test_simplifying_goes_on_from_any_state_as_if_never_stopped():
 
     notes = Notes()
     whole = run(notes)
-    assert {state.memory["phase"] for state, _ in notes.saved} >= {"join", "fit", "simplify"}
+    assert {state.memory.phase for state, _ in notes.saved} >= {"join", "fit", "simplify"}
     for saved in notes.saved:
         again = run(Notes(saved))
         assert_same_tree(again.tree, whole.tree)

@@ -176,7 +176,7 @@ def test_a_variable_has_as_many_states_as_it_must_have_if_its_blanket_shows_as_m
     work, hidden = drawn
     round_robin(work, hidden, method, 1.0, ENOUGH, fewest=2)
     for name in hidden:
-        assert work.cards[work.names.index(name)] >= min(2, work.traces[name][0].n_first)
+        assert work.cards[work.names.index(name)] >= min(2, work.traces[name].trace.n_first)
 
 
 # how many states

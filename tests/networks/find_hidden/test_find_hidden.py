@@ -488,5 +488,5 @@ def test_settings_that_cannot_be_meant(options, error, message):
 
 
 def test_a_learner_without_weights_takes_whole_ones_only():
-    with pytest.raises(DataError, match=r"learner that knows no weights.*no whole numbers"):
+    with pytest.raises(DataError, match=r"learner that takes no weights.*not whole numbers"):
         learner(HillClimbSearch(show_progress=False)).fit(survey(50), sample_weight=np.linspace(0.5, 2, 50))

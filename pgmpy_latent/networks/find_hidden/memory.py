@@ -1,0 +1,112 @@
+"""What a search for hidden variables remembers from one step to the next, and what a checkpoint holds of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+from pgmpy_latent.learners.memory import held_by_checkpoints
+from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.networks.fitter import ScoredNetwork
+
+
+@held_by_checkpoints("candidate of FindHidden")
+@dataclass(frozen=True)
+class Candidate:
+    """A hidden variable that was proposed: a row of ``candidates_``.
+
+    Attributes
+    ----------
+    step : int
+        Number of models accepted before.
+    hidden : hashable
+        Name of the hidden variable.
+    members : tuple of names
+        The semi-clique that it was proposed for.
+    n_states : int
+        Number of its states.
+    children : tuple of names
+        Its children after structural EM.
+    score : float
+        Score of the network with it.
+    gain : float
+        That score less the score of the network without it.
+    kept : bool
+        Whether it was accepted, and not removed later.
+    """
+
+    step: int
+    hidden: Hashable
+    members: tuple[Hashable, ...]
+    n_states: int
+    children: tuple[Hashable, ...]
+    score: float
+    gain: float
+    kept: bool = False
+
+
+@held_by_checkpoints("round of FindHidden")
+@dataclass(frozen=True)
+class Round:
+    """A round of proposals that is under way.
+
+    Attributes
+    ----------
+    n_tried : int
+        Number of proposals that were evaluated, or turned out too large to be.
+    best : ScoredNetwork or None
+        The network with the best of them.
+    """
+
+    n_tried: int = 0
+    best: ScoredNetwork | None = None
+
+
+@held_by_checkpoints("networks fitted to all rows")
+@dataclass(frozen=True)
+class FinalNetworks:
+    """The networks with and without hidden variables, fitted to all rows after some were held out of the search.
+
+    Attributes
+    ----------
+    base : LatentNetwork
+        The network without new hidden variables.
+    network : LatentNetwork
+        The network that the search ended with.
+    log_likelihood : float
+        Log-likelihood of ``network``.
+    """
+
+    base: LatentNetwork
+    network: LatentNetwork
+    log_likelihood: float
+
+
+@held_by_checkpoints("memory of FindHidden")
+@dataclass(frozen=True)
+class FindHiddenMemory:
+    """The memory of a search for hidden variables.
+
+    Attributes
+    ----------
+    phase : {"edges", "propose"}
+        Whether the next step changes edges among the columns, or proposes a hidden variable.
+    n_removals : int
+        Number of times that a hidden variable was removed again.
+    base : LatentNetwork or None
+        The network without new hidden variables, as soon as it is known.
+    candidates : tuple of Candidate
+        All hidden variables that were proposed, in their order.
+    round : Round or None
+        The round of proposals that is under way.
+    final : FinalNetworks or None
+        Networks that were fitted to all rows after the search.
+    """
+
+    phase: Literal["edges", "propose"]
+    n_removals: int = 0
+    base: LatentNetwork | None = None
+    candidates: tuple[Candidate, ...] = ()
+    round: Round | None = None
+    final: FinalNetworks | None = None
