@@ -1,4 +1,4 @@
-"""Data completed by a model: expected counts of everything hidden, and how much of it stays open."""
+"""A table completed by a model: expected counts, and the entropy of its hidden variables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import numpy as np
 from scipy.special import entr, xlogy
 
 from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.queries import check_is_tree, encode_for, engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
@@ -22,10 +24,10 @@ from pgmpy_latent.tables.survey import Survey
 class Completed:
     """One propagation, from which every score of a table follows."""
 
-    tree: LatentTree
+    tree: LatentTree | LatentNetwork
     data: CategoricalData
-    engine: TreeEngine
-    tables: np.ndarray  # flat, as the engine wants them
+    engine: RowEngine
+    tables: np.ndarray  # flat, in the engine's layout
     log_likelihood: float
     counts: np.ndarray  # expected count of every table entry
 
@@ -36,12 +38,12 @@ class Completed:
 
     @cached_property
     def completed_log_likelihood(self) -> float:
-        """Log-likelihood of the table with everything that it leaves open filled in as the tree expects it."""
+        """Expected log-likelihood of the table with hidden variables and missing cells filled in."""
         return float(xlogy(self.counts, self.tables).sum())
 
 
-def complete(tree: LatentTree, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
-    """Complete a table by a tree."""
+def complete(tree: LatentTree | LatentNetwork, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
+    """Complete a table by a model."""
     data = encode_for(tree, X, sample_weight=sample_weight, can_sum_out=False, **survey)
     engine = engine_for(tree, data)
     tables = engine.layout.pack(tree.tables)
@@ -56,20 +58,23 @@ def open_entropy(done: Completed) -> tuple[float, float]:
     largest = done.total_weight * float(logs[tree.latent].sum())
     if np.isneginf(done.log_likelihood):
         return np.nan, largest
-    entropy = done.log_likelihood - done.completed_log_likelihood  # of all that the rows leave open
+    entropy = done.log_likelihood - done.completed_log_likelihood  # of hidden variables and missing cells together
     if data.has_missing.any():
-        check_is_tree(tree)  # what gaps leave open is taken apart along a tree's edges
+        check_is_tree(tree)
+        assert isinstance(tree, LatentTree)  # missing cells are told apart from hidden variables along its edges
         codes = np.zeros((data.n_distinct, tree.n_nodes), dtype=data.codes.dtype)
         codes[:, ~tree.latent] = data.codes
         belief = cache(lambda node: done.engine.beliefs(done.tables, [node])[0])
-        for gap, rows in _gaps(tree, codes < 0):
-            around = _neighbours(tree, gap)
+        for region, rows in _missing_regions(tree, codes < 0):
+            around = _neighbours(tree, region)
             hidden = [node for node in around if tree.latent[node]]
             if len(hidden) > 1:
-                largest += float(data.weights[rows].sum() * logs[gap].sum())
+                largest += float(data.weights[rows].sum() * logs[region].sum())
                 continue
             shares = data.weights[rows, None] * (belief(hidden[0])[rows] if hidden else 1.0)
-            entropy -= _gap_entropy(tree, gap, [*hidden, *np.setdiff1d(around, hidden).tolist()], codes, rows, shares)
+            entropy -= _region_entropy(
+                tree, region, [*hidden, *np.setdiff1d(around, hidden).tolist()], codes, rows, shares
+            )
     return max(float(entropy), 0.0), largest
 
 
@@ -81,8 +86,8 @@ def _neighbours(tree: LatentTree, nodes: list[int]) -> list[int]:
     return sorted(above | below)
 
 
-def _gaps(tree: LatentTree, missing: np.ndarray) -> Iterator[tuple[list[int], np.ndarray]]:
-    """Yield every connected set of missing cells, and the rows in which it is a whole gap."""
+def _missing_regions(tree: LatentTree, missing: np.ndarray) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Yield every connected set of missing nodes (a region), and the rows in which it is a whole region."""
     if not missing.any():
         return
     for top in np.flatnonzero(missing.any(axis=0)).tolist():
@@ -106,28 +111,28 @@ def _gaps(tree: LatentTree, missing: np.ndarray) -> Iterator[tuple[list[int], np
             yield [queue[at] for at in np.flatnonzero(shape)], rows[shape_of_row.ravel() == number]
 
 
-def _gap_entropy(tree: LatentTree, gap: list[int], around: list[int], codes, rows, shares: np.ndarray) -> float:
-    """Return the entropy of a gap given its neighbours, summed over rows.
+def _region_entropy(tree: LatentTree, missing: list[int], around: list[int], codes, rows, shares: np.ndarray) -> float:
+    """Return the entropy of a region of missing nodes given its neighbours, summed over rows.
 
-    Given its neighbours, a gap knows nothing of the rest of the tree. If one neighbour is hidden it is the first,
+    Given its neighbours, the region is independent of the rest of the tree. If one neighbour is hidden it is the first,
     and takes each of its states with the row's share of weight; otherwise there is one share, the whole weight.
     """
-    region = [*gap, *around]
+    nodes = [*missing, *around]
     row, state = np.nonzero(shares)  # states without a share would bring in logarithms of zero
     weights = shares[row, state]
-    codes = codes[np.ix_(rows, region)].astype(np.int32)[row]
+    codes = codes[np.ix_(rows, nodes)].astype(np.int32)[row]
     if around and tree.latent[around[0]]:
-        codes[:, len(gap)] = state
-    if len(gap) == 1 and around == [tree.parent[gap[0]]]:  # a leaf: by far the most frequent gap
-        return float(weights @ entr(tree.tables[gap[0]]).sum(axis=1)[codes[:, 1]])
-    place = {node: at for at, node in enumerate(region)}
-    parents = [place.get(int(tree.parent[node]), -1) for node in region]
-    tables = [tree.tables[node] for node in region]
-    for at in range(len(gap), len(region)):
-        if parents[at] < 0:  # the gap's parent is given: its own probability does not matter
-            tables[at] = np.ones((1, tree.cards[region[at]]))
-    evidence = {at: Evidence(np.ascontiguousarray(codes[:, at]), int(tree.cards[region[at]])) for at in place.values()}
-    engine = TreeEngine(compile_plan(parents, evidence), tree.cards[region], weights)
+        codes[:, len(missing)] = state
+    if len(missing) == 1 and around == [tree.parent[missing[0]]]:  # a leaf: by far the most frequent region
+        return float(weights @ entr(tree.tables[missing[0]]).sum(axis=1)[codes[:, 1]])
+    place = {node: at for at, node in enumerate(nodes)}
+    parents = [place.get(int(tree.parent[node]), -1) for node in nodes]
+    tables = [tree.tables[node] for node in nodes]
+    for at in range(len(missing), len(nodes)):
+        if parents[at] < 0:  # the parent is known: its own probability does not matter
+            tables[at] = np.ones((1, tree.cards[nodes[at]]))
+    evidence = {at: Evidence(np.ascontiguousarray(codes[:, at]), int(tree.cards[nodes[at]])) for at in place.values()}
+    engine = TreeEngine(compile_plan(parents, evidence), tree.cards[nodes], weights)
     flat = engine.layout.pack(tables)
     total, counts = engine.expected_counts(flat)
     return float(total - xlogy(counts, flat).sum())

@@ -1,4 +1,4 @@
-"""Where EM begins: random tables, or tables made from random memberships of a few rows."""
+"""Starts of EM: random tables, or tables made from random class memberships of a few rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pgmpy_latent.model.network import child_lists, topological_order
 ROWS_PER_STATE = 30
 #: Pseudo-count of every table entry of a start, as a share of the rows that were drawn: no start rules anything out.
 SMOOTHING = 0.02
-#: How often drawn memberships are corrected by what the children say. Two rounds found the best optimum of small survey
-#: tables more often than one or none; more rounds made starts alike.
+#: How often drawn memberships are corrected by the messages of the children. Two rounds led to the best optimum of
+#: small survey tables more often than one or none; more rounds made starts alike.
 CORRECTIONS = 2
 
 
@@ -54,9 +54,9 @@ def random_memberships(
 ) -> np.ndarray:
     """Make tables from soft class memberships that are drawn for a few rows.
 
-    Hidden variables are handled bottom-up. Each draws memberships for the chosen rows and corrects them twice by
-    what its children say; the tables are the resulting shares. Which rows are chosen depends on the seed and on
-    what the rows say, not on their order.
+    Hidden variables are handled bottom-up. For each, memberships are drawn for the chosen rows and corrected twice by
+    the messages of its children; the tables are the resulting shares. Which rows are chosen depends on the seed and on
+    the cells of the rows, not on their order.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def random_memberships(
     seed : SeedSequence
         Of this start.
     hidden : sequence of int, optional
-        Nodes that no row of the table says anything about; by default those that the given rows are silent about.
+        Nodes without any known cell in the table; by default those without any in these rows.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def random_memberships(
 
 
 def n_rows_of_start(cards: np.ndarray, hidden: Sequence[int]) -> int:
-    """Return how many distinct rows a start looks at.
+    """Return how many distinct rows a start is made from.
 
     Examples
     --------
@@ -180,14 +180,14 @@ def _shares_table(above: np.ndarray, below: np.ndarray, weights: np.ndarray) -> 
 
 
 def _tables_from_shares(shares, parents, weights) -> np.ndarray:
-    tables = [_shares_table(_joint([shares[node] for node in above], len(weights)), own, weights)
-              for above, own in zip(parents, shares, strict=True)]  # fmt: skip
+    tables = [_shares_table(_joint([shares[parent] for parent in above], len(weights)), shares[node], weights)
+              for node, above in enumerate(parents)]  # fmt: skip
     return np.concatenate([table.ravel() for table in tables])
 
 
 def _joint(shares: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
     """Return shares of all combinations of several variables' states, as if they were independent in every row."""
     joint = np.ones((n_rows, 1))
-    for own in shares:
-        joint = (joint[:, :, None] * own[:, None, :]).reshape(n_rows, -1)
+    for share in shares:
+        joint = (joint[:, :, None] * share[:, None, :]).reshape(n_rows, -1)
     return joint

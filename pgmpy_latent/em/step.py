@@ -193,7 +193,7 @@ def narrowing_stages(n_starts: int, q: float) -> list[tuple[int, int]]:
     return stages
 
 
-def best_of_groups(values: np.ndarray, groups: np.ndarray, kept: int) -> np.ndarray:
+def best_of_groups(values: np.ndarray, groups: np.ndarray, n_best: int) -> np.ndarray:
     """Return the positions of the best of every group, group by group, best first.
 
     Examples
@@ -203,7 +203,7 @@ def best_of_groups(values: np.ndarray, groups: np.ndarray, kept: int) -> np.ndar
     """
     best_first = np.lexsort((-values, groups))
     rank = np.arange(len(values)) - np.searchsorted(groups[best_first], groups[best_first])
-    return best_first[rank < kept]
+    return best_first[rank < n_best]
 
 
 def narrowed_in_groups(
@@ -249,14 +249,14 @@ def narrowed_in_groups(
     [[0.5, 0.5], [0.25, 0.75]]
     """
     values = np.zeros(len(starts))
-    for iterations, kept in stages:
+    for iterations, n_left in stages:
         for _ in range(iterations):
             values, counts = engine.expected_counts(starts, None, groups)
             starts = m_step(counts, engine.layout, prior, starts, None)
             report()
         if not iterations:
             values = engine.log_likelihood(starts, groups)
-        chosen = best_of_groups(values, groups, kept)
+        chosen = best_of_groups(values, groups, n_left)
         chosen = chosen[np.isfinite(values[chosen])]
         starts, groups = starts[chosen], groups[chosen]
     return starts, engine.log_likelihood(starts, groups), groups
@@ -273,7 +273,7 @@ class Runner(Protocol):
         """Take every start one iteration further; return how good each is."""
 
     def keep(self, which: np.ndarray) -> None:
-        """Go on with some of the starts only, given by their positions in ascending order."""
+        """Run on with some of the starts only, given by index in ascending order."""
 
 
 def race(
@@ -295,12 +295,12 @@ def race(
     judge : callable, optional
         Returns the values to compare at the end of a stage, given those of the runner; by default these themselves.
     """
-    for iterations, kept in stages:
+    for iterations, n_left in stages:
         for _ in range(iterations):
             if runner.done:
                 return
             values = runner.advance()
         groups = np.zeros(len(values), np.int64) if groups is None else groups
-        chosen = np.sort(best_of_groups(judge(values), groups, kept))
+        chosen = np.sort(best_of_groups(judge(values), groups, n_left))
         runner.keep(chosen)
         groups = groups[chosen]

@@ -1,4 +1,4 @@
-"""The order in which hidden variables are summed out, and where everything lies on the way."""
+"""The order in which unknown variables are summed out, and the layout of the intermediate tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-#: What is left of steps where one factor's entries are looked up; see :mod:`pgmpy_latent.inference.kernels.cliques`.
+#: Kinds of factors of a clique: a table of the network, or an earlier message; see :mod:`.kernels.cliques`.
 _TABLE, _MESSAGE = 0, 1
 
 
@@ -19,7 +19,7 @@ class Elimination:
     Attributes
     ----------
     steps, factors, maps : int64 arrays
-        As the compiled code wants them.
+        In the format of the compiled code.
     n_clique_entries, n_message_entries : int
         Sizes of its workspaces.
     last : tuple of int
@@ -35,7 +35,7 @@ class Elimination:
 
 
 def largest_clique(cards: Mapping[int, int], scopes: Sequence[Sequence[int]], keep: Sequence[int] = ()) -> int:
-    """Return the number of entries of the largest table on the way; see :func:`plan_elimination`.
+    """Return the number of entries of the largest intermediate table; see :func:`plan_elimination`.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def largest_clique(cards: Mapping[int, int], scopes: Sequence[Sequence[int]], ke
 def plan_elimination(
     cards: Mapping[int, int], families: Sequence[Mapping[int, int]], keep: Sequence[int] = ()
 ) -> Elimination:
-    """Compile the elimination of variables that hang together.
+    """Compile the elimination of the variables of a component.
 
     The next variable is always the one whose clique is smallest, the first of those that are equally small.
 
@@ -81,10 +81,10 @@ def plan_elimination(
 
     def placed(clique: Sequence[int], strides: Mapping[int, int]) -> int:
         nonlocal n_maps
-        found = _places(clique, cards, strides)
-        maps.append(found)
-        n_maps += len(found)
-        return n_maps - len(found)
+        places = _places(clique, cards, strides)
+        maps.append(places)
+        n_maps += len(places)
+        return n_maps - len(places)
 
     for clique, gone in _cliques(cards, scopes, keep):
         used = [factor for factor in waiting if any(variable in factor[2] for variable in gone)]
@@ -93,7 +93,7 @@ def plan_elimination(
         strides = _strides(left, cards)
         size, n_left = prod(cards[v] for v in clique), prod(cards[v] for v in left)
         first = len(factors)
-        factors += [(kind, source, placed(clique, own)) for kind, source, own in used]
+        factors += [(kind, source, placed(clique, factor_strides)) for kind, source, factor_strides in used]
         steps.append((size, first, len(used), n_left, n_messages, n_cliques, placed(clique, strides)))
         waiting.append((_MESSAGE, n_messages, strides))
         n_messages += n_left
@@ -117,17 +117,17 @@ def _cliques(
         for variable in scope:
             linked[variable] |= set(scope)
     left = [variable for variable in sorted(cards) if variable not in keep]
-    found = []
+    cliques = []
     while left:
         best = min(left, key=lambda variable: (prod(cards[other] for other in linked[variable]), variable))
         clique = linked.pop(best)
         left.remove(best)
         for other in clique - {best}:
             linked[other] = (linked[other] | clique) - {best}
-        found.append((sorted(clique), [best]))
+        cliques.append((sorted(clique), [best]))
     if keep:
-        found.append((list(keep), list(keep)))
-    return found
+        cliques.append((list(keep), list(keep)))
+    return cliques
 
 
 def _strides(variables: Sequence[int], cards: Mapping[int, int]) -> dict[int, int]:
@@ -143,6 +143,6 @@ def _places(clique: Sequence[int], cards: Mapping[int, int], strides: Mapping[in
     """Return, for every entry of a clique, its place in a table with the given distances of states."""
     places = np.zeros(1, np.int64)
     for variable in clique:
-        own = np.arange(cards[variable], dtype=np.int64) * strides.get(variable, 0)
-        places = (places[:, None] + own).ravel()
+        offsets = np.arange(cards[variable], dtype=np.int64) * strides.get(variable, 0)
+        places = (places[:, None] + offsets).ravel()
     return places

@@ -1,4 +1,4 @@
-"""The engine of networks of any shape: exact sums over what rows leave open, once per distinct surrounding of it."""
+"""The engine of networks of any shape: unknown variables of a row are summed out exactly, component by component."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ MOST_ENTRIES = 2**22
 
 @dataclass(frozen=True)
 class Component:
-    """Variables that some rows leave open and that hang together, given all that these rows say.
+    """Variables that are unknown in some rows and depend on each other given the known cells of these rows.
 
     Attributes
     ----------
     variables : tuple of int
-        Nodes that are open.
+        The unknown nodes.
     families : tuple of int
-        Nodes whose tables have one of them in their families.
+        Nodes whose families (themselves and their parents) contain one of them.
     rows : int array
-        The rows in question.
+        The rows.
     patterns : int array, like ``rows``
-        The distinct surrounding of each of these rows: the observed states in all those families.
+        The pattern of each of these rows: the known states in all those families.
     bases : int array, shape (n_patterns, n_families)
-        Where the part of each table begins that goes with a pattern.
+        First entry of the part of each table that belongs to a pattern.
     weights : array, shape (n_patterns,)
         Sum of the weights of the rows of a pattern.
     elimination : Elimination
@@ -55,9 +55,9 @@ class Component:
 class NetworkEngine(RowEngine):
     """Message passing in a network with hidden variables and missing cells.
 
-    Given the rest of a row, the variables that it leaves open fall into components, and one component depends on no
-    more than the observed variables in its families. So every component is summed out, by variable elimination, once
-    for every distinct surrounding that the rows show; families without anything open are counted beforehand.
+    Given the known cells of a row, its unknown variables fall into independent components, and a component depends only
+    on the known variables in its families. So every component is summed out, by variable elimination, once for every
+    pattern of these; families without unknown variables are counted beforehand.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class NetworkEngine(RowEngine):
     weights : array, shape (n_rows,), optional
         Weights of the rows.
     names : sequence, optional
-        For error messages.
+        Names of the nodes, for error messages.
     most_entries : int
         Largest table allowed.
 
@@ -117,7 +117,7 @@ class NetworkEngine(RowEngine):
     # -- families -------------------------------------------------------------------------------------------------
 
     def _family_strides(self, node: int) -> dict[int, int]:
-        """Return the distance of two states of each member of a family in its table."""
+        """Return the distance between two states of each member of a family in its table."""
         strides, size = {node: 1}, int(self.cards[node])
         for above in reversed(self.parents[node]):
             strides[above] = size
@@ -125,7 +125,7 @@ class NetworkEngine(RowEngine):
         return strides
 
     def _closed_family(self, node: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that leave nothing of a family open, and the entries of the table that they show."""
+        """Return the rows in which a whole family is known, and the table entries that they show."""
         strides = self.strides[node]
         closed = np.flatnonzero((self._columns[list(strides)] >= 0).all(axis=0))
         entries = np.full(len(closed), self.layout.offsets[node])
@@ -136,23 +136,23 @@ class NetworkEngine(RowEngine):
     # -- components -----------------------------------------------------------------------------------------------
 
     def _find_components(self) -> list[Component]:
-        """Group what the rows leave open."""
-        holes = self._columns < 0
-        some = np.flatnonzero(holes.any(axis=1))
+        """Return the components of the unknown variables of all rows."""
+        missing = self._columns < 0
+        some = np.flatnonzero(missing.any(axis=1))
         if not len(some):
             return []
-        kinds, shown = distinct_combinations([(holes[node].astype(np.int8), 2) for node in some])
+        kinds, shown = distinct_combinations([(missing[node].astype(np.int8), 2) for node in some])
         order = np.argsort(kinds, kind="stable")
         bounds = np.searchsorted(kinds[order], np.arange(len(shown[0]) + 1))
         members: dict[tuple[int, ...], list[np.ndarray]] = {}
         for kind in range(len(shown[0])):
             rows = order[bounds[kind] : bounds[kind + 1]]
-            for variables in self._connected([int(n) for n, hole in zip(some, shown, strict=True) if hole[kind]]):
+            for variables in self._connected([int(n) for n, open_in in zip(some, shown, strict=True) if open_in[kind]]):
                 members.setdefault(variables, []).append(rows)
         return [self._component(variables, np.sort(np.concatenate(rows))) for variables, rows in members.items()]
 
     def _connected(self, open_nodes: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return the sets of open nodes that are linked by families."""
+        """Return the sets of unknown nodes that are linked by families."""
         group = {node: {node} for node in open_nodes}
         for strides in self.strides:
             inside = [node for node in strides if node in group]
@@ -161,7 +161,7 @@ class NetworkEngine(RowEngine):
                     group[inside[0]] |= group[other]
                     for node in group[other]:
                         group[node] = group[inside[0]]
-        return sorted({tuple(sorted(found)) for found in group.values()})
+        return sorted({tuple(sorted(linked)) for linked in group.values()})
 
     def _component(self, variables: tuple[int, ...], rows: np.ndarray) -> Component:
         inside = set(variables)
@@ -195,7 +195,7 @@ class NetworkEngine(RowEngine):
             )
         return plan_elimination(cards, within, keep)
 
-    # -- the interface of engines ---------------------------------------------------------------------------------
+    # -- the Engine protocol ---------------------------------------------------------------------------------
 
     def reweighted(self, weights: np.ndarray) -> NetworkEngine:
         """Return an engine for the same rows with other weights."""
@@ -230,15 +230,15 @@ class NetworkEngine(RowEngine):
         Parameters
         ----------
         tables : array, shape (size,) or (n_starts, size)
-            Parameters.
+            Probability tables.
         free : bool array, shape (n_tables,), optional
             Tables whose counts are wanted; the counts of others are zero.
         weightings, pool
             For trees only.
         """
         assert weightings is None, "a network has one weighting"
-        found = [self._expected_counts(one) for one in np.atleast_2d(tables)]
-        log_likelihoods, counts = np.array([one[0] for one in found]), np.stack([one[1] for one in found])
+        results = [self._expected_counts(start) for start in np.atleast_2d(tables)]
+        log_likelihoods, counts = np.array([log for log, _ in results]), np.stack([counts for _, counts in results])
         if free is not None:
             counts *= np.asarray(free)[self.layout.table_of_entry]
         if tables.ndim == 1:
@@ -280,11 +280,11 @@ class NetworkEngine(RowEngine):
 
     def log_likelihood(self, tables: np.ndarray, weightings: np.ndarray | None = None) -> np.ndarray:
         """Return the log-likelihood alone: a float, or one per start."""
-        found = []
-        for one in np.atleast_2d(tables):
-            total = float(xlogy(self.known_counts, one).sum())
-            found.append(total + sum(_weighted(c.weights, self._eliminate(c, one)[0]) for c in self.components))
-        log_likelihoods = np.array(found)
+        totals = []
+        for start in np.atleast_2d(tables):
+            total = float(xlogy(self.known_counts, start).sum())
+            totals.append(total + sum(_weighted(c.weights, self._eliminate(c, start)[0]) for c in self.components))
+        log_likelihoods = np.array(totals)
         return log_likelihoods if tables.ndim == 2 else log_likelihoods[0]
 
     def row_log_likelihoods(self, tables: np.ndarray) -> np.ndarray:
@@ -313,7 +313,7 @@ class NetworkEngine(RowEngine):
     def beliefs(self, tables: np.ndarray, nodes: Sequence[int]) -> list[np.ndarray]:
         """Return P(node | row) for each of the nodes: (n_rows, states). Rows of probability zero give NaN."""
         impossible = np.isneginf(self.row_log_likelihoods(tables))
-        found = []
+        beliefs = []
         for node in nodes:
             codes = self._columns[node]
             belief = np.zeros((len(codes), int(self.cards[node])))
@@ -323,8 +323,8 @@ class NetworkEngine(RowEngine):
                 if node in component.variables:
                     belief[component.rows] = self.joint(component, tables, [node])[component.patterns]
             belief[impossible] = np.nan
-            found.append(belief)
-        return found
+            beliefs.append(belief)
+        return beliefs
 
     def draw(self, tables: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw the states of all nodes from their joint posterior, for each row: (n_rows, n_nodes)."""
@@ -340,5 +340,5 @@ class NetworkEngine(RowEngine):
 
 
 def _weighted(weights: np.ndarray, logs: np.ndarray) -> float:
-    """Return the weighted sum of log-likelihoods; what has no weight does not count, be it impossible."""
+    """Return the weighted sum of log-likelihoods; rows of weight zero do not count, even if they are impossible."""
     return float(weights @ logs) if np.isfinite(logs).all() else float((weights * logs)[weights > 0].sum())

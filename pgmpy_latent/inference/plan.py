@@ -29,7 +29,7 @@ LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT = range(8)
 MOST_PATTERNS = 2048
 #: A group should have this many times fewer patterns than there are rows.
 ROWS_PER_PATTERN = 32
-#: Most numbers that the states of an observed node may take where messages meet: a vector of its states per state.
+#: Most numbers at an observed node where messages meet: it takes a vector of its states for each of them.
 WIDEST = 2**22
 #: How many runs of sorted patterns are worked on in turn.
 INTERLEAVED = 8
@@ -39,7 +39,7 @@ MOST_FACTORS = 12
 
 
 def shown_states(index: np.ndarray, n_states: int) -> np.ndarray:
-    """Return how likely the state that each row shows is given each state: ones throughout where it is missing.
+    """Return the likelihood of each row's cell given each state: an indicator, or ones if the cell is missing.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def shown_states(index: np.ndarray, n_states: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the rows say about one node: ``index[row]`` points into ``messages[pattern, state]``.
+    """Evidence of the rows about one node: ``index[row]`` points into ``messages[pattern, state]``.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Evidence:
     n_states : int
         Number of states of the node.
     messages : array, shape (n_patterns, n_states), optional
-        Likelihood of what was seen, given each state. None: the states were seen themselves.
+        Likelihood of the evidence given each state. None: the states themselves are known.
     log_scales : array, shape (n_patterns,), optional
         Logarithm of a factor that was taken out of each message.
 
@@ -153,7 +153,7 @@ class Plan:
     parents : array of int
         Parent of each node, -1 for roots.
     evidence : dict
-        Node -> what is known of it.
+        Node -> its evidence.
     n_rows : int
         Number of rows of evidence.
     sites, steps : list
@@ -172,7 +172,7 @@ class Plan:
     given_constants : float64 array or None
         Known part of each row's log-likelihood.
     row_constants : float64 array or None
-        The same, with what was taken out of soft evidence.
+        The same, with the scales of soft evidence.
     """
 
     parents: np.ndarray
@@ -219,8 +219,8 @@ def compile_plan(
     evidence : dict
         Node -> evidence; nodes that are absent are hidden. Several pieces of evidence on one node multiply.
     pivots : set of int, optional
-        Where the messages of a component shall meet, if it holds one of these nodes. Otherwise, and among
-        these, where the lists of patterns get shortest.
+        Where the messages of a component should meet, if it contains one of these nodes. Otherwise, and among
+        these, where there are fewest patterns.
     row_constants : array, shape (n_rows,), optional
         Known part of each row's log-likelihood, added to what the plan computes. Needed if there is no
         evidence at all.
@@ -251,7 +251,7 @@ def compile_plan(
 
 
 class _Compiler:
-    """Everything that is known while a plan is being made."""
+    """The state of a compilation."""
 
     def __init__(self, parents: np.ndarray, evidence: dict[int, tuple[Evidence, ...]], n_rows: int):
         self.parents = parents
@@ -295,7 +295,7 @@ class _Compiler:
     def components(self) -> list[list[int]]:
         """Return the sites of each component, breadth first from its first site."""
         seen = [False] * len(self.sites)
-        found = []
+        components = []
         for first in range(len(self.sites)):
             if seen[first]:
                 continue
@@ -306,8 +306,8 @@ class _Compiler:
                     if not seen[other]:
                         seen[other] = True
                         component.append(other)
-            found.append(component)
-        return found
+            components.append(component)
+        return components
 
     def compile(self, component: list[int], preferred: frozenset[int]) -> None:
         """Write the operations of one component."""

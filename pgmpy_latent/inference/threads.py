@@ -1,7 +1,7 @@
-"""Large plans: which of their operations fall into parts, which threads can share.
+"""Large plans: their operations are divided into parts that threads can share.
 
-Parts depend on the plan alone, and what they add up is added up in their order, whoever computed them. So the last bits
-of a result do not depend on the number of threads; and neither do they if there is one.
+Parts depend on the plan alone, and their sums are added in order, whichever thread computed them. So results are the
+same to the last bit for any number of threads, one included.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ import numpy as np
 
 from pgmpy_latent.inference.plan import EDGE, PIVOT, PRODUCT, Plan, Step
 
-#: Ways, as the kernel knows them.
+#: Directions, as the kernel knows them.
 UP, DOWN = 1, 2
-#: Numbers that a part has to multiply, at least: about a millisecond; and most parts of an operation.
+#: Fewest numbers that a part multiplies, about a millisecond of work; and most parts of an operation.
 SIZE, MOST = 2**20, 16
 #: Tables with fewer distinct rows are small, whatever their plan.
 FEW_ROWS = 4096
-#: A part that adds up into more numbers than this share of those it multiplies is not worth it.
-OWN = 0.25
+#: Most sums of a part, as a share of the numbers that it multiplies; with more of them, it is not worth it.
+MOST_SUMS = 0.25
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Operations from ``begin`` to ``end`` that are run at once, or parts of a single one.
+    """Operations from ``begin`` to ``end`` that run as a whole, or a single one that is divided into parts.
 
     Attributes
     ----------
     cuts : tuple of (int, int)
-        First and last pattern of every part; empty where the operations are run as a whole.
+        First and last pattern of every part; empty if the operations run as a whole.
     places : tuple of (int, int, int)
-        Of every factor whose mass the parts add up: its first entry among all messages, its first entry in what a part
-        adds up, and how many there are.
+        For every factor whose mass the parts sum: its first entry among all messages, its first entry among the sums of
+        a part, and the number of its entries.
     firsts : int array
-        First slots of the factors in what a part adds up.
+        First slots of the factors among the sums of a part.
     """
 
     begin: int
@@ -48,8 +48,8 @@ class Segment:
     firsts: np.ndarray | None = None
 
     @cached_property
-    def n_own(self) -> int:
-        """How many numbers a part adds up."""
+    def n_sums(self) -> int:
+        """Number of sums of a part."""
         return sum(size for _, _, size in self.places)
 
 
@@ -74,7 +74,7 @@ def divided(plan: Plan, site_step: np.ndarray, site_base: np.ndarray) -> tuple[l
             continue
         adds_up = _adding_up(plan, step, slots, site_step, site_base) if step.kind != EDGE else ((), None)
         worth_it = (
-            sum(size for _, _, size in adds_up[0]) * len(cuts) <= OWN * step.count * step.a * site_step[step.site]
+            sum(size for _, _, size in adds_up[0]) * len(cuts) <= MOST_SUMS * step.count * step.a * site_step[step.site]
         )
         if step.kind != PIVOT or worth_it:
             ways[0].append(Segment(at, at + 1, cuts, *(adds_up if step.kind == PIVOT else ())))
@@ -111,17 +111,17 @@ def _adding_up(plan: Plan, step: Step, slots: dict, site_step: np.ndarray, site_
 
 def _filled(segments: Sequence[Segment], n_steps: int) -> list[Segment]:
     """Return the segments with all operations between them."""
-    found, at = [], 0
+    filled, at = [], 0
     for segment in segments:
         if segment.begin > at:
-            found.append(Segment(at, segment.begin))
-        found.append(segment)
+            filled.append(Segment(at, segment.begin))
+        filled.append(segment)
         at = segment.end
-    return found if at == n_steps and found else [*found, Segment(at, n_steps)]
+    return filled if at == n_steps and filled else [*filled, Segment(at, n_steps)]
 
 
 class Parts:
-    """One start of a large plan on its way up and down.
+    """The upward and downward pass of one start of a large plan.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Parts:
     workspace : tuple of arrays
         Messages, their mass, exponents, and whether sites have any.
     backward : bool
-        Whether counts are wanted.
+        Whether to compute counts.
     pool : Executor, optional
         Threads that share parts.
     """
@@ -151,7 +151,7 @@ class Parts:
         self.log_likelihood = 0.0
 
     def run(self, up: Sequence[Segment], down: Sequence[Segment], counts: np.ndarray) -> float:
-        """Fill in the expected counts, (1, size), if they are wanted; return the log-likelihood."""
+        """Fill in the expected counts, (1, size), if they are to be computed; return the log-likelihood."""
         self.scaled[:] = False
         self.exponents[:] = 0
         if self.backward:
@@ -165,19 +165,19 @@ class Parts:
 
     def _run(self, way: int, segment: Segment, counts: np.ndarray) -> None:
         cuts = segment.cuts or ((-1, -1),)
-        n_own = 0 if segment.firsts is None or not self.backward else segment.n_own
+        n_sums = 0 if segment.firsts is None or not self.backward else segment.n_sums
 
         def part(cut: tuple[int, int]) -> tuple:
-            logs, scaled, own = np.zeros(1), self.scaled.copy(), np.zeros_like(counts)
-            target = np.zeros(n_own) if n_own else self.mass
+            logs, scaled, part_counts = np.zeros(1), self.scaled.copy(), np.zeros_like(counts)
+            target = np.zeros(n_sums) if n_sums else self.mass
             firsts = self.firsts if segment.firsts is None else segment.firsts
             span = np.array([way, segment.begin, segment.end, *cut])
-            self.kernel(span, counts=own, logs=logs, scaled=scaled, target=target, target_firsts=firsts)
-            return logs[0], scaled, own, target
+            self.kernel(span, counts=part_counts, logs=logs, scaled=scaled, target=target, target_firsts=firsts)
+            return logs[0], scaled, part_counts, target
 
-        for logs, scaled, own, target in self.map(part, cuts):
+        for logs, scaled, part_counts, target in self.map(part, cuts):
             self.log_likelihood += float(logs) if way == UP else 0.0
             self.scaled |= scaled
-            counts += own
-            for there, here, size in segment.places if n_own else ():
+            counts += part_counts
+            for there, here, size in segment.places if n_sums else ():
                 self.mass[there : there + size] += target[here : here + size]

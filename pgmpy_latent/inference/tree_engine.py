@@ -130,7 +130,7 @@ class TreeEngine(RowEngine):
         return TreeEngine(self.plan, self.cards, weights)
 
     def for_counts(self) -> TreeEngine:
-        """Return an engine for counts and the log-likelihood alone, without what is known of single rows.
+        """Return an engine for counts and the log-likelihood alone, without the evidence of single rows.
 
         Examples
         --------
@@ -149,7 +149,7 @@ class TreeEngine(RowEngine):
         return engine
 
     def __sizeof__(self) -> int:  # by which Dask decides what to move and what to write to disk
-        rows = [*self.plan.row_patterns, *(piece.index for own in self.plan.evidence.values() for piece in own)]
+        rows = [*self.plan.row_patterns, *(piece.index for pieces in self.plan.evidence.values() for piece in pieces)]
         return sum(array.nbytes for array in (self.plan.low, self.plan.high, self.pattern_weights, self.weights, *rows))
 
     def __getstate__(self) -> dict:
@@ -167,7 +167,7 @@ class TreeEngine(RowEngine):
         Parameters
         ----------
         tables : array, shape (size,) or (n_starts, size)
-            Parameters.
+            Probability tables.
         free : bool array, shape (n_tables,), optional
             Tables whose counts are wanted; the counts of others are zero.
         weightings : int array, shape (n_starts,), optional
@@ -200,7 +200,7 @@ class TreeEngine(RowEngine):
         return rows if tables.ndim == 2 else rows[0]
 
     def _logs_of_rows(self, pattern_logs: np.ndarray) -> np.ndarray:
-        """Return what the patterns at the pivots say, summed for every row: (n_starts, n_rows)."""
+        """Return the log-likelihoods of the patterns at all pivots, summed for every row: (n_starts, n_rows)."""
         rows = np.zeros((len(pattern_logs), self.plan.n_rows))
         begin = 0
         pivots = [step for step in self.plan.steps if step.kind == PIVOT]
@@ -214,40 +214,43 @@ class TreeEngine(RowEngine):
     def beliefs(self, tables: np.ndarray, nodes: Sequence[int], without: Iterable[int] = ()) -> list[np.ndarray]:
         """Return P(node | row) for each of the nodes: (n_rows, states), or (n_starts, n_rows, states).
 
-        ``without`` names nodes whose edge to their parent is cut: each side then knows only of itself.
-        Rows of probability zero give NaN, wherever in a forest they are ruled out; with an edge cut, on that side.
+        ``without`` names nodes whose edge to their parent is cut: no message crosses it.
+        Rows of probability zero give NaN, whichever tree of a forest rules them out; with an edge cut, only the nodes
+        on that side.
         """
         if tables.ndim == 2:
             without = tuple(without)
-            return [np.stack(found) for found in zip(*(self.beliefs(t, nodes, without) for t in tables), strict=True)]
+            starts = (self.beliefs(start, nodes, without) for start in tables)
+            return [np.stack(beliefs) for beliefs in zip(*starts, strict=True)]
         walk = self.walk(tables, without)
-        found = [walk.belief(node) for node in nodes]
+        beliefs = [walk.belief(node) for node in nodes]
         if not walk.cut:
-            for belief in found:
+            for belief in beliefs:
                 belief[walk.impossible] = np.nan
-        return found
+        return beliefs
 
     def pair_counts(self, tables: np.ndarray, pairs: Sequence[tuple[int, int]]) -> list[np.ndarray]:
         """Return the expected joint counts of pairs of nodes, adjacent or not; starts, if any, come first."""
         if tables.ndim == 2:
-            return [np.stack(found) for found in zip(*(self.pair_counts(t, pairs) for t in tables), strict=True)]
+            starts = (self.pair_counts(start, pairs) for start in tables)
+            return [np.stack(counts) for counts in zip(*starts, strict=True)]
         walk = self.walk(tables)
         return [walk.pair_count(left, right, self.weights) for left, right in pairs]
 
     def draw(self, tables: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw the states of all nodes from their joint posterior, for each row: (n_rows, n_nodes).
 
-        Rows of probability zero have no posterior: what they leave open stays open, as -1.
+        Rows of probability zero have no posterior: their unknown states stay unknown, as -1.
         """
         return self.walk(tables).draw(rng)
 
     def freeze(self, tables: np.ndarray, free: np.ndarray) -> Frozen[TreeEngine]:
-        """Return a smaller engine in which all that no free table can change has become evidence.
+        """Return a smaller engine in which the parts of the tree without free tables have become evidence.
 
         Parameters
         ----------
         tables : array, shape (size,)
-            Parameters.
+            Probability tables.
         free : bool array, shape (n_tables,)
             Tables that will change; at least one.
 
@@ -279,7 +282,7 @@ class TreeEngine(RowEngine):
         return Frozen(engine, nodes, lost, np.asarray(free)[nodes], self.layout)
 
     def walk(self, tables: np.ndarray, without: Iterable[int] = ()) -> RowWalk:
-        """Send all messages up, and return what can walk along them row by row. ``without`` is that of ``beliefs``."""
+        """Send all messages up, and return an object for queries of single rows; ``without`` as in :meth:`beliefs`."""
         muted = self._nothing_muted
         cut = {node for node in without if self.plan.parents[node] >= 0}
         if cut:
@@ -338,13 +341,13 @@ class TreeEngine(RowEngine):
         log_likelihoods = np.empty(starts)
         pattern_logs = np.empty((starts if keep_logs else 1, self.pattern_weights.shape[1] if keep_logs else 0))
         weightings = np.zeros(starts, np.int64) if weightings is None else np.asarray(weightings, np.int64)
-        own = workspace
-        if own is None:
+        scratch = workspace
+        if scratch is None:
             try:
-                own = self._spare_workspaces.pop()  # threads never share them
+                scratch = self._spare_workspaces.pop()  # threads never share them
             except IndexError:
-                own = self._workspace()
-        up, mass, exponents, scaled = own
+                scratch = self._workspace()
+        up, mass, exponents, scaled = scratch
         rows = (
             self.plan.low, self.plan.high, self.plan.firsts, self.site_card, self.site_step, self.site_base,
             self.plan.site_slots, self.site_prior, self.layout.offsets, self.plan.soft, self.pattern_weights,
@@ -363,7 +366,7 @@ class TreeEngine(RowEngine):
 
             for at in range(starts):
                 which = slice(at, at + 1)
-                parts = Parts(partial(run, which=which), self.plan.firsts, own, backward, pool)
+                parts = Parts(partial(run, which=which), self.plan.firsts, scratch, backward, pool)
                 log_likelihoods[at] = parts.run(*self._ways, counts[which])
         else:
             _kernel()(
@@ -371,5 +374,5 @@ class TreeEngine(RowEngine):
                 keep_logs, backward, up, mass, exponents, scaled, mass, self.plan.firsts,
             )  # fmt: skip
         if workspace is None:
-            self._spare_workspaces.append(own)
+            self._spare_workspaces.append(scratch)
         return log_likelihoods + self.constants[weightings], counts, pattern_logs

@@ -1,6 +1,6 @@
-"""Walking along the messages of a plan row by row: posteriors, pairs, draws, and what surrounds a region.
+"""Queries of single rows along the messages of a plan: posteriors, pairs of nodes, draws, evidence around a region.
 
-Expected counts never need this: they are summed over patterns. Here every row keeps its own numbers.
+Expected counts never need this: they are summed over patterns. Here every row has numbers of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOG_OF_EXPONENT = -512 * np.log(2.0)
 
 
 def region_of(parents: np.ndarray, tables: np.ndarray) -> np.ndarray:
-    """Return the nodes of the smallest connected parts that hold the given tables, parents first.
+    """Return the nodes of the smallest connected parts that contain some tables, parents first.
 
     Examples
     --------
@@ -46,18 +46,18 @@ def region_of(parents: np.ndarray, tables: np.ndarray) -> np.ndarray:
 
 
 class RowWalk:
-    """The messages of one run of an engine, looked at row by row.
+    """The messages of one run of an engine, read row by row.
 
     Parameters
     ----------
     engine : TreeEngine
         The engine that ran.
     tables : array, shape (size,)
-        Parameters it ran with.
+        Probability tables of that run.
     values, exponents : arrays
         Messages and their exponents, as the kernel left them.
     cut : set of int
-        Nodes whose edge to their parent carries nothing.
+        Nodes whose edge to their parent carries no message.
     impossible : bool array, shape (n_rows,)
         Rows of probability zero.
     """
@@ -81,11 +81,11 @@ class RowWalk:
         self._row_slots: dict[tuple[int, int], np.ndarray] = {}
         self._outside: dict[tuple[int, int], np.ndarray] = {}
 
-    # How the plan hangs together
+    # The structure of the plan
 
     @cached_property
     def _maker(self) -> dict[tuple[int, int], int]:
-        """(site, slot) -> the step that fills the slots from there on; a pivot stands at slot -1."""
+        """(site, slot) -> the step that fills the slots from there on; a pivot is at slot -1."""
         return {(s.site, -1 if s.kind == PIVOT else s.slot): at for at, s in enumerate(self.plan.steps)}
 
     @cached_property
@@ -101,7 +101,7 @@ class RowWalk:
 
     @cached_property
     def _final(self) -> dict[int, tuple[int, int]]:
-        """Node -> (site, slot) where all that the node's site received is multiplied."""
+        """Node -> (site, slot) of the product of all messages to the node's site."""
         final = {}
         for step in self.plan.steps:
             if step.kind == PIVOT and not self.plan.sites[step.site].single:
@@ -182,18 +182,18 @@ class RowWalk:
         prior = self.tables[sender.node][0] if sender.has_prior else 1.0
         return self.tables[step.table] * np.reshape(prior, (-1, 1))
 
-    def _known_outside(self, place: tuple[int, int]) -> np.ndarray:
-        """Return what each row knows outside a place: (rows, states), scaled to a largest entry of one."""
+    def _from_outside(self, place: tuple[int, int]) -> np.ndarray:
+        """Return the message from outside to a place: (rows, states), each row scaled to a largest entry of one."""
         for here in self._way_down(place, self._outside):
             if here[1] == -1:
                 site, card = self.plan.sites[here[0]], self.engine.site_card[here[0]]
                 prior = self.tables[site.node][0] if site.has_prior else np.ones(card)
-                found = np.broadcast_to(prior, (self.plan.n_rows, card))
+                message = np.broadcast_to(prior, (self.plan.n_rows, card))
             else:
                 at, _ = self._above(here)
                 step = self.plan.steps[at]
-                found = self._through(step) if step.kind == EDGE else self._other_factors(at, here[1])
-            self._outside[here] = _scaled_to_one(found)
+                message = self._through(step) if step.kind == EDGE else self._other_factors(at, here[1])
+            self._outside[here] = _scaled_to_one(message)
         return self._outside[place]
 
     def _through(self, step) -> np.ndarray:
@@ -202,13 +202,13 @@ class RowWalk:
             sender = self.plan.sites[step.a]
             prior = self.tables[sender.node][0] if sender.has_prior else np.ones(len(edge))
             return np.broadcast_to(prior, (self.plan.n_rows, len(edge)))
-        return self._known_outside((step.site, step.slot)) @ edge.T
+        return self._from_outside((step.site, step.slot)) @ edge.T
 
     def _other_factors(self, at: int, slot: int) -> np.ndarray:
-        """Return what is known outside one factor of a product: outside of the product, and the others."""
+        """Return the message to one factor of a product: from outside the product, times the other factors."""
         step = self.plan.steps[at]
         above = (step.site, -1 if step.kind == PIVOT else step.slot)
-        outside = self._known_outside(above)
+        outside = self._from_outside(above)
         patterns = self._pattern_of_rows(above)
         factors = self._factor_patterns(at)
         messages = self._all_slots(step.site)
@@ -219,14 +219,14 @@ class RowWalk:
     # Queries
 
     def belief(self, node: int) -> np.ndarray:
-        """Return P(node | row): (rows, states), as far as the node's component knows of the row."""
+        """Return P(node | row): (rows, states), by the evidence in the node's component."""
         if node in self._final:
             site, slot = self._final[node]
-            found = self._site_belief(site, slot)
+            belief = self._site_belief(site, slot)
         else:
-            found = self._leaf_belief(node)
+            belief = self._leaf_belief(node)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return found / found.sum(axis=1, keepdims=True)
+            return belief / belief.sum(axis=1, keepdims=True)
 
     def _site_belief(self, site: int, slot: int) -> np.ndarray:
         if slot == -1:
@@ -234,25 +234,25 @@ class RowWalk:
             patterns = self._pattern_of_rows((site, -1))
             messages = self._all_slots(site)
             factors = self._factor_patterns(at)
-            return multiply_scaled(self._known_outside((site, -1)), (messages[row[patterns]] for row in factors))
+            return multiply_scaled(self._from_outside((site, -1)), (messages[row[patterns]] for row in factors))
         count = self.plan.steps[self._maker[(site, slot)]].count
         inside = self._slots(site, slot, count)[self._pattern_of_rows((site, slot))]
-        return multiply_scaled(self._known_outside((site, slot)), [inside])
+        return multiply_scaled(self._from_outside((site, slot)), [inside])
 
     def _leaf_belief(self, node: int) -> np.ndarray:
         codes = self.plan.evidence[node][0].index
         card = int(self.engine.cards[node])
-        found = np.zeros((len(codes), card))
+        belief = np.zeros((len(codes), card))
         seen = codes >= 0
-        found[seen, codes[seen]] = 1.0
+        belief[seen, codes[seen]] = 1.0
         if not seen.all():  # then it is not cut, and hangs below its parent, or below the single state of a root alone
             step = self.plan.steps[self._leaf_step[node]]
             if step.table in self.cut:
-                found[~seen] = 1.0
+                belief[~seen] = 1.0
             else:
-                outside = self._known_outside((step.site, step.slot))
-                found[~seen] = outside[~seen] @ self.tables[node]
-        return found
+                outside = self._from_outside((step.site, step.slot))
+                belief[~seen] = outside[~seen] @ self.tables[node]
+        return belief
 
     def _path_up(self, node: int) -> list[int]:
         """Return the steps that carry the node's message to the pivot."""
@@ -324,11 +324,11 @@ class RowWalk:
 
     def _transitions(self, path: list[int], n_rows: int, n_states: int) -> np.ndarray:
         """Return P(end of the path | its beginning at the top, row)."""
-        found = np.broadcast_to(np.eye(n_states), (n_rows, n_states, n_states))
+        product = np.broadcast_to(np.eye(n_states), (n_rows, n_states, n_states))
         for at in reversed(path):
             transition, patterns = self._transition(at)
-            found = np.matmul(found, transition[patterns])
-        return found
+            product = np.matmul(product, transition[patterns])
+        return product
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Draw all nodes' states from the joint posterior: (rows, nodes); -1 where an impossible row has none."""
@@ -353,47 +353,47 @@ class RowWalk:
 
     @staticmethod
     def _draw_missing(drawn: np.ndarray, node: int, probabilities: np.ndarray, rng) -> None:
-        uniform = rng.random(len(drawn))  # always as many numbers, whatever is missing
+        uniform = rng.random(len(drawn))  # the same number of draws, whatever is missing
         bounds = np.cumsum(np.nan_to_num(probabilities), axis=1)
         states = (uniform[:, None] * bounds[:, -1:] >= bounds).sum(axis=1)
         states = np.minimum(states, probabilities.shape[1] - 1)
         unknown = drawn[:, node] < 0
         drawn[unknown, node] = states[unknown]
 
-    # What surrounds a node or a region
+    # Evidence around a node or a region
 
     def likelihood(self, node: int, away_from: int | None = None) -> Evidence:
-        """Return how likely the rows are given each state of a node: what it is told by all its neighbours but one.
+        """Return the likelihood of the rows given each state of a node: the messages of all its neighbours but one.
 
-        Only the ratios within a row keep their meaning: whatever factor a row has is left out.
+        Only the ratios within a row are meaningful: each row lacks some factor.
 
         Parameters
         ----------
         node : int
             The node.
         away_from : int, optional
-            A neighbour whose side of the tree is left aside.
+            A neighbour whose side of the tree is ignored.
 
         Returns
         -------
         Evidence
-            On the node. A node that is known in every row has no more to say than its own state.
+            On the node. For a node that is known in every row, its own state.
         """
-        own = self.plan.evidence.get(node, ())
-        assert len(own) <= 1, "several pieces of evidence would have to be multiplied"
-        if any(piece.complete for piece in own):
-            return own[0]
+        pieces = self.plan.evidence.get(node, ())
+        assert len(pieces) <= 1, "several pieces of evidence would have to be multiplied"
+        if any(piece.complete for piece in pieces):
+            return pieces[0]
         if away_from is None:
             return self._everything_received(node)
-        if node not in self._final:  # a leaf, which hears of others through this neighbour alone
-            return own[0]
+        if node not in self._final:  # a leaf, all of whose messages come from this neighbour
+            return pieces[0]
         site, slot = self._final[node]
         if slot != -1 and self.plan.sites[self.plan.steps[self._user[(site, slot)]].site].node == away_from:
             count = self.plan.steps[self._maker[(site, slot)]].count
             index, messages = self._pattern_of_rows((site, slot)), self._slots(site, slot, count)
             has_prior = self.plan.parents[away_from] == node and self.plan.parents[node] >= 0
         else:
-            index, messages = np.arange(self.plan.n_rows), self._known_outside(self._arrival(site, away_from))
+            index, messages = np.arange(self.plan.n_rows), self._from_outside(self._arrival(site, away_from))
             has_prior = self.plan.parents[away_from] == node
         return self._without_prior(node, index, messages, has_prior)
 
@@ -403,8 +403,8 @@ class RowWalk:
             return self._without_prior(node, np.arange(self.plan.n_rows), self.belief(node), True)
         messages = self._all_slots(site)
         factors = self._factor_patterns(self._maker[(site, -1)])
-        found = multiply_scaled(messages[factors[0]], (messages[row] for row in factors[1:]))
-        return self._without_prior(node, self._pattern_of_rows((site, -1)), found, self.plan.parents[node] >= 0)
+        product = multiply_scaled(messages[factors[0]], (messages[row] for row in factors[1:]))
+        return self._without_prior(node, self._pattern_of_rows((site, -1)), product, self.plan.parents[node] >= 0)
 
     def _arrival(self, site: int, sender: int) -> tuple[int, int]:
         """Return the place where a site receives the message of a neighbour."""
@@ -416,7 +416,7 @@ class RowWalk:
         return site, senders[sender]
 
     def _without_prior(self, node: int, index: np.ndarray, messages: np.ndarray, has_prior: bool) -> Evidence:
-        if has_prior:  # where a state is impossible, anything may stand
+        if has_prior:  # for an impossible state any value will do
             prior = self.marginals[node]
             messages = np.divide(messages, prior, out=np.zeros_like(messages), where=prior > 0)
         return Evidence(index, messages.shape[1], _scaled_to_one(messages))
@@ -424,21 +424,21 @@ class RowWalk:
     @cached_property
     def marginals(self) -> list[np.ndarray]:
         """P(node) for every node."""
-        found: list[np.ndarray] = [np.empty(0)] * len(self.plan.parents)
+        marginals: list[np.ndarray] = [np.empty(0)] * len(self.plan.parents)
         for node in parents_first(self.plan.parents):
             above = self.plan.parents[node]
-            found[node] = self.tables[node][0] if above < 0 else found[above] @ self.tables[node]
-        return found
+            marginals[node] = self.tables[node][0] if above < 0 else marginals[above] @ self.tables[node]
+        return marginals
 
     def surroundings(self, nodes: np.ndarray) -> tuple[dict[int, tuple[Evidence, ...]], np.ndarray]:
-        """Return evidence that replaces everything outside a connected region that holds the pivot.
+        """Return evidence that replaces everything outside a connected region that contains the pivot.
 
         Returns
         -------
         evidence : dict
             Node of the region -> its own evidence and the messages from outside.
         row_constants : array
-            The part of each row's log-likelihood that the region has no influence on.
+            The part of each row's log-likelihood that does not depend on the region.
         """
         inside = set(nodes.tolist())
         evidence = {node: list(self.plan.evidence.get(node, ())) for node in inside}
@@ -446,7 +446,7 @@ class RowWalk:
         if self.plan.given_constants is not None:
             constants += self.plan.given_constants
         for node, pieces in self.plan.evidence.items():
-            if node not in inside:  # the messages below leave out what was taken out of this evidence
+            if node not in inside:  # the messages below lack the scales of this evidence
                 constants += sum(p.log_scales[p.index] for p in pieces if p.log_scales is not None)
         for step in self.plan.steps:
             receiver = self._node_of_component(step.site)
@@ -476,7 +476,7 @@ class RowWalk:
         factors = self._factor_patterns(self._maker[(site, -1)])
         messages = self._all_slots(site)
         powers = self.exponents[self.plan.site_slots[site] :]
-        product, logs = np.asarray(self._known_outside((site, -1))), np.zeros(self.plan.n_rows)
+        product, logs = np.asarray(self._from_outside((site, -1))), np.zeros(self.plan.n_rows)
         with np.errstate(divide="ignore"):
             logs += np.log(self.tables[self.plan.sites[site].node][0].max()) if self.plan.sites[site].has_prior else 0
             for row in factors:
@@ -493,10 +493,10 @@ def _scaled_to_one(array: np.ndarray) -> np.ndarray:
 
 
 def multiply_scaled(first: np.ndarray, others) -> np.ndarray:
-    """Multiply arrays [row, state] in any number; only the ratios within a row keep their meaning.
+    """Multiply any number of arrays [row, state]; only the ratios within a row are meaningful.
 
-    Each state carries an exponent of its own, so that a product of thousands of factors neither vanishes nor
-    forgets a state that a later factor brings back.
+    Each state has an exponent of its own, so that a product of thousands of factors neither vanishes nor loses a state
+    that a later factor makes likely again.
 
     Examples
     --------

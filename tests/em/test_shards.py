@@ -105,7 +105,7 @@ def test_starts_are_those_of_the_table_in_memory(tree, data, seed, n_seeds):
     table = chunks.ShardedTable(
         whole.columns, whole.state_names, weights.sum(), (), None, None, False, seen, len(frame)
     )
-    held = shards.Shards(table, InAList(parts), tree.names, tree.parents, tree.cards)
+    held = shards.Shards(table, InAList(parts), (tree.names, tree.parents, tree.cards))
     seeds = [np.random.SeedSequence(seed, spawn_key=(at,)) for at in range(n_seeds)]
     observed = dict(zip(names, seen, strict=True))
     silent = [node for node, name in enumerate(tree.names) if not observed.get(name, False)]
@@ -450,7 +450,7 @@ def test_a_table_that_changes_meanwhile(folder, model, survey, monkeypatch):
     data = encode(survey[["x3", "x4"]])
     table = chunks.ShardedTable(data.columns, data.state_names, 1201.0, (), None, None, False, (True, True), 1200)
     with pytest.raises(DataError, match="the table weighed 1201 when it was first read and 1200 now"):
-        shards.Shards(table, InAList([data]), ["x3", "x4"], [(), (0,)], data.cards)
+        shards.Shards(table, InAList([data]), (["x3", "x4"], [(), (0,)], data.cards))
 
 
 def test_a_full_disk(folder, model, monkeypatch):

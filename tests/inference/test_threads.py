@@ -18,12 +18,12 @@ from tests.support import reference
 
 
 @contextmanager
-def everything_is_large(own=np.inf, size=2):
+def everything_is_large(most_sums=np.inf, size=2):
     """Cut every operation into as many parts as it has numbers."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(parts, "FEW_ROWS", 0)
         patched.setattr(parts, "SIZE", size)
-        patched.setattr(parts, "OWN", own)
+        patched.setattr(parts, "MOST_SUMS", most_sums)
         yield
 
 
@@ -32,9 +32,9 @@ def anew(engine):
 
 
 @given(problems(), st.sampled_from([np.inf, 0.25]), st.integers(1, 9))
-def test_counts_in_parts_equal_enumeration(problem, own, size):
+def test_counts_in_parts_equal_enumeration(problem, most_sums, size):
     tree, rows, weights, engine, tables = problem
-    with everything_is_large(own, size):
+    with everything_is_large(most_sums, size):
         cut = anew(engine)
         log_likelihood, counts = cut.expected_counts(tables)
         logs = cut.row_log_likelihoods(tables)
@@ -46,11 +46,11 @@ def test_counts_in_parts_equal_enumeration(problem, own, size):
 
 
 @given(problems(), st.sampled_from([np.inf, 0.25]), st.data())
-def test_threads_change_no_bit(problem, own, data):
+def test_threads_change_no_bit(problem, most_sums, data):
     tree, _, _, engine, tables = problem
     free = np.array([data.draw(st.booleans()) for _ in range(tree.n_nodes)])
     starts = np.stack([tables, random_tables(engine.layout, np.random.default_rng(0))])
-    with everything_is_large(own), ThreadPoolExecutor(3) as pool:
+    with everything_is_large(most_sums), ThreadPoolExecutor(3) as pool:
         cut = anew(engine)
         for given_free in (None, free):
             shared = cut.expected_counts(starts, given_free, pool=pool)
@@ -83,7 +83,7 @@ def test_all_operations_are_cut_if_they_are_large():
             )
         for one, other in zip(cut.expected_counts(tables), expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
-    with everything_is_large(own=0.0):  # what adds up into too many numbers is not cut
+    with everything_is_large(most_sums=0.0):  # what adds up into too many numbers is not cut
         up, down = anew(engine)._ways
         assert parts.PIVOT not in {engine.plan.steps[one.begin].kind for one in up if one.cuts}
         assert {engine.plan.steps[one.begin].kind for one in down if one.cuts} == {parts.EDGE}
