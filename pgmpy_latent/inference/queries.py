@@ -598,8 +598,7 @@ def rows_as_given(data: CategoricalData) -> np.ndarray:
     >>> rows_as_given(encode(pd.DataFrame({"x": ["b", "a", "b"]}))).tolist()
     [1, 0, 1]
     """
-    if data.row_index is None:
-        raise DataError("this CategoricalData does not hold which rows are equal; ask with the table itself")
+    assert data.row_index is not None, "encode says which rows are equal"
     lost = np.flatnonzero(data.row_index < 0)
     if len(lost):
         raise DataError(

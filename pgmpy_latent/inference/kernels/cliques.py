@@ -1,4 +1,4 @@
-"""Compiled variable elimination: all patterns of what is observed around some hidden variables, one after the other.
+"""Compiled variable elimination for all patterns of known states around a component, one after the other.
 
 A step multiplies factors over a clique of hidden variables and sums one of them out; what is left is a message, which
 is a factor of a later step. On the way back every entry of a clique gets its share of the weight, which is what the
@@ -53,7 +53,7 @@ def _upward(steps, factors, maps, base, theta, cliques, messages, scales):
 
 
 def _downward(steps, factors, maps, base, weight, cliques, messages, masses, scales, counts, last, keep):
-    """Share the weight of a pattern out among the entries of all tables."""
+    """Distribute the weight of a pattern over the entries of all tables."""
     for number in range(steps.shape[0] - 1, -1, -1):
         step = steps[number]
         begin, left, clique, out = step[MESSAGE], step[LEFT], step[CLIQUE], step[OUT]

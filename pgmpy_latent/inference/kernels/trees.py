@@ -3,9 +3,8 @@
 One call runs a whole plan for every start. A plan is a list of operations on *slots*; a slot is a vector
 over the states of one site (a node in the message tree). Upwards, operations fill ``up`` with messages.
 Downwards, ``mass`` holds for every slot the total weight of the rows that use it, spread over the states by
-their posterior. Working with posterior mass in place of gradients has two gifts: a product passes its mass on
-to its factors unchanged, and the scale of a message cancels, so that only the log-likelihood has to know of
-rescaling.
+their posterior. Posterior mass has two advantages over gradients: a product passes its mass on to its factors
+unchanged, and the scale of a message cancels, so that only the log-likelihood depends on rescaling.
 """
 
 from hashlib import blake2b
@@ -38,7 +37,7 @@ from pgmpy_latent.inference.kernels.products import (
 )
 from pgmpy_latent.inference.kernels.vectors import add_scaled, add_up, multiply
 
-#: What part of a plan is run.
+#: Which part of a plan to run.
 WHOLE, UP, DOWN = range(3)
 
 
@@ -52,9 +51,9 @@ def _in(dtype, ndim):
 
 @njit(nogil=True, error_model="numpy")
 def _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta):
-    """Write the factor [sender, receiver] of an EDGE; return where the sender's prior stands, or -1.
+    """Write the factor [sender, receiver] of an EDGE; return the position of the sender's prior, or -1.
 
-    The root's prior travels with its message.
+    The prior of a root is part of its message.
     """
     source = op[A]
     rows, columns, step = site_card[source], site_card[op[SITE]], site_step[op[SITE]]
@@ -77,7 +76,7 @@ def _send(
     op, first, last, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset, theta,
     scaled,
 ):  # fmt: skip
-    """Run an EDGE upwards, for some patterns: message = what the sender knows @ edge."""
+    """Run an EDGE upwards, for some patterns: message = product at the sender @ edge."""
     source, site = op[A], op[SITE]
     rows, sender_step, step = site_card[source], site_step[source], site_step[site]
     _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta)
@@ -103,7 +102,7 @@ def _return(
     op, first, last, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior, table_offset, theta,
     counts,
 ):  # fmt: skip
-    """Run an EDGE downwards, for some patterns: mass of messages becomes mass of what was sent, and counts of pairs."""
+    """Run an EDGE downwards, for some patterns: mass of messages becomes mass at the sender, and counts of pairs."""
     source, site = op[A], op[SITE]
     rows, sender_step = site_card[source], site_step[source]
     columns, step = site_card[site], site_step[site]
@@ -140,7 +139,7 @@ def _return(
 
 @njit(nogil=True, error_model="numpy")
 def _leaf(op, up, base, card, step, table, theta):
-    """Fill the messages of an observed leaf; a missing cell says nothing."""
+    """Fill the messages of an observed leaf; a missing cell gives ones."""
     states = op[A]
     for slot in range(op[COUNT]):
         at = base + (op[SLOT] + slot) * step
@@ -187,7 +186,7 @@ def _evidence(op, up, base, card, step, soft):
 
 @njit(nogil=True, error_model="numpy")
 def _mute(op, up, base, card, step):
-    """Overwrite the messages of an operation with ones: what they say is not to be heard."""
+    """Overwrite the messages of a muted operation with ones."""
     for slot in range(op[SLOT], op[SLOT] + op[COUNT]):
         for state in range(card):
             up[base + slot * step + state] = 1.0
@@ -198,7 +197,7 @@ def _mute(op, up, base, card, step):
 
 @njit(nogil=True, error_model="numpy")
 def scratch(ops, site_step):
-    """Return arrays for numbers that are forgotten at once."""
+    """Return scratch arrays."""
     widest, edge = 2, 4
     for site in range(site_step.shape[0]):
         widest = max(widest, site_step[site])
