@@ -38,7 +38,7 @@ from pgmpy_latent import (
     sample,
     scores,
 )
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import Problem, fit, step
 from pgmpy_latent.exceptions import DegenerateStateWarning
 from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.model.convert import to_pgmpy
@@ -46,8 +46,7 @@ from pgmpy_latent.model.network import blanket, child_lists
 from pgmpy_latent.networks.agglomeration.merging import Scoring, Trace, agglomerate, blanket_states, statistics
 from pgmpy_latent.networks.agglomeration.round_robin import Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
-from pgmpy_latent.networks.graph import graph_of, nodes_in_order
-from pgmpy_latent.networks.structural.structural_em import tables_in_order
+from pgmpy_latent.networks.graph import graph_of, nodes_in_order, tables_in_order
 
 AGGLOMERATION, RANDOM = "AgglomerativeCardinality", "EM from random starts"
 #: Pseudo-count of AgglomerativeCardinality, and of the EM that it is compared with.
@@ -273,9 +272,9 @@ def curve() -> dict:
     kept |= {"true": int(alarm().cards[alarm().index(CURVE_VARIABLE)])}
     kept["agglomeration_seconds"] = agglomeration_seconds(graph, frame, CURVE_VARIABLE)
     data = encode(frame)
-    sizing = Sizing(data, learner._search(), *nodes_in_order(graph_of(graph), data), [CURVE_VARIABLE], None,
+    sizing = Sizing(data, learner._search(data), *nodes_in_order(graph_of(graph), data), [CURVE_VARIABLE], None,
                     SizingOptions(prior=PRIOR))  # fmt: skip
-    sizing.found()
+    sizing.best_network()
     for n_states in CURVE_STATES:
         start = sizing.with_states(CURVE_VARIABLE, n_states)
         for name, work in (
@@ -291,7 +290,7 @@ def curve() -> dict:
 def score_from(start: LatentNetwork, frame: pd.DataFrame) -> float:
     """Return the Cheeseman-Stutz score that EM reaches from given tables."""
     engine = engine_for(start, encode_for(start, frame))
-    found = em.fit(engine, engine.layout.pack(start.tables), prior=PRIOR)
+    found = fit(engine, engine.layout.pack(start.tables), prior=PRIOR)
     return scores.cheeseman_stutz(start.with_tables(engine.layout.unpack(found.tables)), frame, prior=PRIOR)
 
 
@@ -380,10 +379,10 @@ def our_steps(n_steps: int) -> tuple[LatentNetwork, np.ndarray, float]:
     """Return the network after plain EM iterations, which rows of its tables were counted, and seconds of one."""
     start, frame = speed_start()
     engine = engine_for(start, encode_for(start, frame))
-    problem, tables = em.Problem(engine), engine.layout.pack(start.tables)[None]
+    problem, tables = Problem(engine), engine.layout.pack(start.tables)[None]
     began = time.perf_counter()
     for _ in range(n_steps):
-        _, _, tables = em.step(problem, tables)
+        _, _, tables = step(problem, tables)
     seconds = (time.perf_counter() - began) / n_steps
     _, counts = engine.expected_counts(tables)
     counted = engine.layout.row_sums(counts)[0] > 1e-9

@@ -122,7 +122,12 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
         options = {"missing": missing, "allow_many_states": allow_many_states}
         data = self._check_fit_data(X, sample_weight, **options, **survey)
-        self._fit(data)
+        with one_blas_thread():
+            outcome = self._learn(data)
+        with uninterrupted():  # a model is found, and only written down
+            self._keep(outcome, data)
+        if outcome.stopped is not None:
+            warnings.warn(self._words_on_stopping(outcome), ConvergenceWarning, stacklevel=2)
         self.design_ = design_of_fit(X, data, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
         self._unseen = unseen
         warn_of_few_rows(self._learned, data.total_weight, stacklevel=2)
@@ -172,21 +177,14 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     def _learn(self, data: CategoricalData) -> Outcome:
         raise NotImplementedError(f"{type(self).__name__} does not say how it learns: implement _learn(data)")
 
-    def _fit(self, X: CategoricalData):
-        """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
-        with one_blas_thread():
-            outcome = self._learn(X)
-        with uninterrupted():  # a model is found, and only written down
-            self._keep(outcome, X)
-        if outcome.stopped is not None:
-            checkpoint = getattr(self, "checkpoint", None)
-            further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
-            words = stopped_words(outcome.stopped, checkpoint, further, outcome.remaining_gain)
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)
-        return self
+    def _words_on_stopping(self, outcome: Outcome) -> str:
+        """Say why the search ended early, and how it can be continued."""
+        checkpoint = getattr(self, "checkpoint", None)
+        further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
+        return stopped_words(str(outcome.stopped), checkpoint, further, outcome.remaining_gain)
 
     def _keep(self, outcome: Outcome, X: CategoricalData) -> None:
-        """Keep what was found under its public names."""
+        """Set the public attributes that describe the result."""
         self._data = X  # what report() describes
         self._columns = X.columns
         self.weight_kind_, self.n_rows_, self.total_weight_ = X.weight_kind, X.n_rows, X.total_weight

@@ -54,6 +54,10 @@ class Memo:
         """In which a computation that was taken up goes on: what it stumbles on is said to come from its file."""
         return self.checkpoint.taken_up() if self._goes_on else nullcontext()
 
+    def checking(self) -> AbstractContextManager:
+        """Return a context in which any error is reported as damage of the checkpoint."""
+        return nullcontext() if self.checkpoint is None else self.checkpoint.checking()
+
     def recall(
         self,
         name: str,
@@ -75,7 +79,7 @@ class Memo:
             Raises if what the file knows cannot be what was computed.
         """
         if name in self.entries:
-            with self.checkpoint.checking():
+            with self.checking():
                 check(self.entries[name])
             return self.entries[name]
         found = compute()
