@@ -6,7 +6,7 @@ class PgmpyLatentError(ValueError):
 
 
 class DataError(PgmpyLatentError):
-    """The table cannot be read as categorical data. Mend or leave out the column that is named."""
+    """The table cannot be read as categorical data. Correct or leave out the column that is named."""
 
 
 class AbsentColumnError(DataError):
@@ -14,11 +14,11 @@ class AbsentColumnError(DataError):
 
 
 class WeightError(PgmpyLatentError):
-    """The weights are not one finite, non-negative number per row. Mend the rows that are named."""
+    """The weights are not one finite, non-negative number per row. Correct the rows that are named."""
 
 
 class StateNameError(PgmpyLatentError):
-    """Given states and the data, or a given cardinality, contradict each other. Change one of the two."""
+    """The states of a column contradict the data or a number of states. Change one of the two."""
 
 
 class UnseenCategoryError(PgmpyLatentError):
@@ -38,7 +38,7 @@ class NotATreeError(PgmpyLatentError):
 
 
 class InvalidTreeError(PgmpyLatentError):
-    """A tree breaks one of the invariants listed in :func:`pgmpy_latent.model.tree.check`. Mend what is named."""
+    """A tree breaks one of the invariants listed in :func:`pgmpy_latent.model.tree.check`. Correct that node."""
 
 
 class ImpossibleRowError(PgmpyLatentError):
@@ -74,11 +74,11 @@ class CheckpointWarning(UserWarning):
 
 
 class WeightKindWarning(UserWarning):
-    """Weights may be counts or survey weights, and nothing said which. Say so with ``weight_kind``."""
+    """Weights may be counts or sampling weights. State which with ``weight_kind``."""
 
 
 class DesignWarning(UserWarning):
-    """A learner was fitted with weights, strata or clusters that were not given again. Give them, as in ``fit``."""
+    """A learner was fitted with weights, strata or clusters that this call lacks. Give them, as in ``fit``."""
 
 
 class UnseenCategoryWarning(UserWarning):
@@ -88,7 +88,7 @@ class UnseenCategoryWarning(UserWarning):
 class MissingCodeWarning(UserWarning):
     """Values look like codes for missing answers, or values that ``missing=`` names do not occur.
 
-    Say ``missing=`` if they are codes, and ``missing={}`` if not; mend what is mistyped.
+    Give ``missing=`` if they are codes, and ``missing={}`` if not; correct mistyped values.
     """
 
 

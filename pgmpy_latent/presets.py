@@ -64,7 +64,7 @@ Preset = TypeVar("Preset", bound=Tuning)
 #: Numbers that are counts, and counts that may be left open.
 _count, _count_or_none = number(1, whole=True), number(1, whole=True, optional=True)
 _positive_or_none = number(0, optional=True)
-#: Shares of candidates that are kept are one in so many: one in one would keep all of them for ever.
+#: One in so many candidates survives; one in one would never end.
 _narrowing, _narrowing_or_none = number(above=1, example="2"), number(above=1, optional=True)
 
 

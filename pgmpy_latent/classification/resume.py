@@ -41,7 +41,7 @@ def memo_of(learner, rows: TrainingRows, entropy: int) -> tuple[Memo, int]:
     if rows.clusters is not None:  # folds depend on them
         arrays.append(rows.clusters)
     checkpoint = Checkpoint(learner.checkpoint, fingerprint_of(learner, description, *arrays))
-    saved = checkpoint.take_up(entropy, learner.random_state is not None)
+    saved = checkpoint.resume(entropy, learner.random_state is not None)
     return Memo(checkpoint, saved), checkpoint.entropy
 
 

@@ -60,7 +60,7 @@ class EMCheckpoint:
             return
         assert mark is not None, "a file needs to know its EM"
         self._file = Checkpoint(path, mark)
-        saved = self._file.take_up(entropy, seeded)
+        saved = self._file.resume(entropy, seeded)
         if saved is None:
             return
         self.entropy, self._state = saved.entropy, saved.state
@@ -75,7 +75,7 @@ class EMCheckpoint:
     @property
     def resuming(self) -> AbstractContextManager:
         """Context in which a resumed EM runs: errors name the file."""
-        return nullcontext() if self._file is None or self._state is None else self._file.taken_up()
+        return nullcontext() if self._file is None or self._state is None else self._file.resuming()
 
     def check(self, problem: Problem, n_starts: int) -> None:
         """Raise if the file contradicts the table.

@@ -52,7 +52,7 @@ class Memo:
     @property
     def going_on(self) -> AbstractContextManager:
         """In which a computation that was taken up goes on: what it stumbles on is said to come from its file."""
-        return self.checkpoint.taken_up() if self._goes_on else nullcontext()
+        return self.checkpoint.resuming() if self._goes_on else nullcontext()
 
     def checking(self) -> AbstractContextManager:
         """Return a context in which any error is reported as damage of the checkpoint."""

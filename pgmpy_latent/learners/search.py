@@ -208,7 +208,7 @@ class Search:
         self.show_progress = show_progress
         self.title = title
         self.checkpoint = checkpoint
-        self.saved = None if checkpoint is None else checkpoint.take_up(self.entropy, random_state is not None)
+        self.saved = None if checkpoint is None else checkpoint.resume(self.entropy, random_state is not None)
         if self.saved is not None:
             self.entropy = self.saved.entropy
         is_watched = checkpoint is not None or show_progress
@@ -287,7 +287,7 @@ class Search:
     @property
     def going_on(self) -> AbstractContextManager:
         """In which a search that was taken up goes on: what it stumbles on is said to come from its file."""
-        return nullcontext() if self.saved is None else self.checkpoint.taken_up()
+        return nullcontext() if self.saved is None else self.checkpoint.resuming()
 
     def run(
         self,

@@ -1,4 +1,4 @@
-"""LatentTree to pgmpy and back, to a file and back."""
+"""Conversion of models to pgmpy networks and files, and back."""
 
 from __future__ import annotations
 
@@ -116,8 +116,7 @@ def from_pgmpy(network: DiscreteBayesianNetwork) -> LatentTree:
 def network_from_pgmpy(network: DiscreteBayesianNetwork) -> LatentNetwork:
     """Return a pgmpy network of any shape as a :class:`~pgmpy_latent.LatentNetwork`; see :func:`from_pgmpy`.
 
-    Rows of a table that pgmpy lets pass, as they sum to one within 0.01, are made to sum to one: published networks
-    are rounded.
+    Rows that sum to one within 0.01, which pgmpy accepts, are normalised: published networks are rounded.
 
     Examples
     --------
@@ -144,7 +143,7 @@ def _rounded_off(table: np.ndarray) -> np.ndarray:
 
 
 def _remedy(error: InvalidTreeError) -> str:
-    """Return what to do about a row that pgmpy tolerates and a tree does not."""
+    """Return the remedy for a row that pgmpy accepts and a tree does not."""
     return "; call normalize() on its CPD" if "sums to" in str(error) else ""
 
 
@@ -158,7 +157,7 @@ def _check_network(network) -> None:
 
 
 def nodes_of(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork) -> list[Node]:
-    """Return the nodes of a model, in its order; the tables of a tree are its own, those of a network copies."""
+    """Return the nodes of a model, in its order; tables of pgmpy networks are copied."""
     if not isinstance(model, (LatentTree, LatentNetwork, DiscreteBayesianNetwork)):
         raise TypeError(f"expected a LatentTree or a pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
     return _nodes_of_network(model) if isinstance(model, DiscreteBayesianNetwork) else _nodes_of_tree(model)
@@ -272,7 +271,7 @@ def _nodes_of_network(network: DiscreteBayesianNetwork) -> list[Node]:
 
 
 def _roles(roles) -> frozenset[str]:
-    """Return the roles of a node as pgmpy counts them: its XMLBIF reader leaves text, which it ignores."""
+    """Return the roles of a node; text, which pgmpy's XMLBIF reader leaves there, is ignored as pgmpy does."""
     return frozenset(roles) if isinstance(roles, set) else frozenset()
 
 
@@ -331,11 +330,10 @@ def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str 
 
     A LatentNetwork comes back as a pgmpy network.
 
-    Kept are kind, order of nodes, names and states with their types, hidden nodes and other roles, the
-    network's name, and every bit of the probabilities; not the weights of edges, nor attributes that a user
-    hung on nodes. Names and states may be text, integers, booleans, floats other than NaN, and tuples of
-    these; NumPy's scalars come back as Python's. The file appears whole or not at all: a failure leaves an
-    older file as it was.
+    The file holds the kind of model, the order of nodes, names and states with their types, hidden nodes and other
+    roles, the network's name, and every bit of the probabilities; not the weights of edges, nor other attributes of
+    nodes. Names and states may be text, integers, booleans, floats other than NaN, and tuples of these; NumPy scalars
+    come back as Python's. The file is written completely or not at all: a failure leaves an older file unchanged.
 
     Parameters
     ----------
@@ -346,7 +344,7 @@ def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str 
     Raises
     ------
     InvalidTreeError
-        If a name cannot be kept, or the network is incomplete. Nothing is written.
+        If a name cannot be written, or the network is incomplete. There is no file then.
 
     Examples
     --------
@@ -414,7 +412,7 @@ def model_text(model: LatentTree | LatentNetwork) -> str:
 
 
 def model_from_document(document) -> LatentTree | LatentNetwork:
-    """Return the tree or network whose JSON text was parsed already; bit for bit what :func:`model_text` was given.
+    """Return the tree or network of parsed JSON text, bit for bit the one that :func:`model_text` wrote.
 
     Examples
     --------

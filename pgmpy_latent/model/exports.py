@@ -1,4 +1,4 @@
-"""What pgmpy's own file formats would lose of a model; and networks that are read from them."""
+"""Check what a model loses in pgmpy's file formats, and read networks from them."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from pgmpy_latent.runtime.files import check_readable
 
 #: The formats of pgmpy that :func:`check_export` knows.
 EXPORT_FORMATS = ("bif", "xmlbif", "net", "uai")
-#: Above so many nodes pgmpy's readers need seconds, and more than in proportion.
+#: Above this many nodes pgmpy's readers take seconds, growing faster than linearly.
 _SMALL = {"bif": 100, "xmlbif": 1_000, "net": 25, "uai": 20}
 #: Words of the formats' grammars: a name or state that contains one may be read as something else.
 _KEYWORDS = re.compile("data|default|discrete|name|net|node|potential|probability|property|states|table|type|variable")
 
 
 def check_export(model: LatentTree | DiscreteBayesianNetwork, format: str) -> list[str]:
-    """Say what a file in one of pgmpy's formats would lose of a model.
+    """Return what a model would lose in a file of one of pgmpy's formats.
 
-    The model is written and read back by pgmpy, and the two are compared, so that the answer is that of the
-    installed pgmpy. Its readers are slow; of a large model only nodes that differ in kind (characters of
-    names and states, shape, digits of the probabilities) make the journey. The network's own name is not
-    compared, and other programs' readers are not tried.
+    The model is written and read back by the installed pgmpy, and the two are compared. Since pgmpy's readers are slow,
+    only one node of each kind (characters of names and states, shape, digits of the probabilities) of a large model is
+    written. The name of the network is not compared, and readers of other programs are not tried.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def check_export(model: LatentTree | DiscreteBayesianNetwork, format: str) -> li
         network = build_network(nodes)
         try:
             network.save(path, kind)
-        except Exception as error:  # whatever pgmpy raises is the finding
+        except Exception as error:  # any error of pgmpy's is the result
             return [f"pgmpy cannot write this model as {kind.upper()}: {_first_line(error)}"]
         try:
             back = DiscreteBayesianNetwork.load(path, kind)
@@ -112,16 +111,18 @@ def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork
             network = DiscreteBayesianNetwork.load(str(path), kind)
     except OSError:
         raise
-    except Exception as error:  # pgmpy's readers raise whatever they stumble on
+    except Exception as error:  # pgmpy's readers raise many kinds
         raise FileFormatError(f"{path}: pgmpy cannot read it as {kind.upper()}: {_first_line(error)}") from None
-    if not isinstance(network, DiscreteBayesianNetwork) or not network.nodes():  # UAI may say that it is another kind
+    if (
+        not isinstance(network, DiscreteBayesianNetwork) or not network.nodes()
+    ):  # UAI files may hold another kind of model
         raise FileFormatError(f"{path}: pgmpy finds no nodes in it; is it {kind.upper()}?")
     return network
 
 
 @contextmanager
 def _quiet_pgmpy() -> Iterator[None]:
-    """Silence pgmpy's log for a while: it warns about what the comparison finds."""
+    """Silence pgmpy's log, which warns about what the comparison finds anyway."""
     logger = logging.getLogger("pgmpy")
     before = logger.disabled
     logger.disabled = True
@@ -150,7 +151,7 @@ def _differences(sent: list[Node], returned: list[Node], kind: str) -> list[str]
     arrived = dict(zip((node.name for node in sorted(sent, key=_file_order(kind))), returned, strict=True))
     pairs = [(node, arrived[node.name]) for node in sent]
     order = [arrived[node.name] for node in sent]
-    inside = frozenset if kind == "uai" else tuple  # the UAI reader shuffles parents, which is said below
+    inside = frozenset if kind == "uai" else tuple  # the UAI reader shuffles parents, which is reported below
     same_edges = [inside(_parents(a, order)) == inside(_parents(b, returned)) for a, b in pairs]
     findings = {
         "nodes are renamed": [_change(a.name, b.name) for a, b in pairs if not _same(a.name, b.name)],
@@ -198,14 +199,14 @@ def _state_changes(a: Node, b: Node) -> list[tuple]:
 
 
 def _table_error(a: Node, b: Node, order: Sequence[Node], returned: Sequence[Node]) -> float:
-    """Return how far the probabilities of a node are off; zero where the tables cannot be compared."""
+    """Return the largest error of a node's probabilities; zero if the tables cannot be compared."""
     if a.table.shape != b.table.shape or _parents(a, order) != _parents(b, returned):
         return 0.0
     return float(np.abs(a.table - b.table).max())
 
 
 def _representatives(nodes: Sequence[Node], kind: str) -> list[Node]:
-    """Return a node of every kind, and their parents without theirs: all that a format can stumble on."""
+    """Return one node of every kind and their parents, the latter as roots: enough to show every problem."""
     seen: dict[tuple, int] = {}
     keep = {seen.setdefault(_traits(node, nodes), index) for index, node in enumerate(nodes)}
     keep |= _first_disorder(nodes, _file_order(kind)) | _alike_but_for_case(nodes)

@@ -55,7 +55,7 @@ def parents_first(nodes: Sequence[Node]) -> list[int]:
 
 
 def table_problem(table: np.ndarray) -> str | None:
-    """Say what keeps the rows of a table from being probabilities, or return None."""
+    """Return why the rows of a table are not probabilities; None if they are."""
     if not np.isfinite(table).all() or (table < 0).any():
         return "the table holds a negative number, NaN or infinity"
     sums = table.sum(axis=1)
@@ -138,7 +138,7 @@ def from_text(text: str) -> tuple[str, list[Node], str]:
 def _parse(text: str):
     try:
         return json.loads(text)
-    except ValueError as error:  # an integer of thousands of digits is one that is no JSONDecodeError
+    except ValueError as error:  # not always a JSONDecodeError: integers of thousands of digits
         raise FileFormatError(f"not JSON, or cut short: {error}") from None
 
 
@@ -241,7 +241,7 @@ def _read_parents(what: str, entry, position: dict[Hashable, int]) -> tuple[int,
 
 
 def _read_table(what: str, entry, shape: tuple[int, int]) -> np.ndarray:
-    """Read rows of numbers. Lengths are compared before an array is made: sizes in a file reserve nothing."""
+    """Read rows of numbers. Lengths are checked before an array is made, so that no file can reserve memory."""
     rows = [_list(row, f"{what}: a row of the table") for row in _list(entry, f"{what}: the table")]
     if len(rows) != shape[0]:
         raise FileFormatError(f"{what}: the table has {len(rows)} rows; the states of the parents ask for {shape[0]}")
@@ -259,7 +259,7 @@ def _read_table(what: str, entry, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _decode(value, what: str) -> Hashable:
-    """Return the name or state behind its JSON form."""
+    """Return the name or state of a JSON form."""
     if type(value) in (bool, int) or (type(value) is str and _is_unicode(value)):
         return value
     if isinstance(value, dict) and len(value) == 1:

@@ -1,4 +1,4 @@
-"""Names of columns and of states: when two are the same, and in which order they stand."""
+"""Names of columns and states: when two are the same, and how they are sorted."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import decimal
 import numbers
 from collections.abc import Hashable
 
-#: A number of more digits than this is no name; Python itself refuses to write down those of some thousands.
+#: Most digits of a number as a name or state; Python itself refuses to print those of some thousands.
 MOST_DIGITS = 1000
 _MOST_BITS = 3.33 * MOST_DIGITS  # a digit takes 3.32 bits
 
 
 def identity(value) -> tuple[str, Hashable]:
-    """Return what makes two values the same state: 1 and 1.0 are, True, 1 and "1" are not."""
+    """Return a key that equal states share: 1 and 1.0 have the same, True, 1 and "1" have different ones."""
     if isinstance(value, bool):
         return "bool", value
     if isinstance(value, (int, float)):
@@ -21,13 +21,13 @@ def identity(value) -> tuple[str, Hashable]:
 
 
 def sort_key(value) -> tuple:
-    """Return what puts names or states in order, whatever their types."""
+    """Return a key that sorts names or states of any types."""
     kind, value = identity(value)
     return kind, value if kind in ("bool", "bytes", "int", "str") else repr(value)
 
 
 def has_too_many_digits(value) -> bool:
-    """Tell whether a number, as one inside a tuple, cannot be written down in reasonable length.
+    """Tell whether a number, also inside a tuple, has more than :data:`MOST_DIGITS` digits.
 
     Examples
     --------

@@ -21,9 +21,9 @@ PLACES_OF_THE_BASE = [
 
 def _base_of_structure_learners() -> type:
     for module, name in PLACES_OF_THE_BASE:
-        found = getattr(import_module(module), name, None)
-        if found is not None:
-            return found
+        value = getattr(import_module(module), name, None)
+        if value is not None:
+            return value
     places = ", ".join(f"{module}.{name}" for module, name in PLACES_OF_THE_BASE)
     raise ImportError(
         f"this pgmpy has no base of structure learners that pgmpy_latent knows ({places}); "

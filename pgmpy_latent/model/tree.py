@@ -169,8 +169,8 @@ class LatentTree(DiscreteModel):
     tables : sequence of arrays, shape (parent's states or 1, states)
         Conditional probabilities; every row sums to one.
     missing : dict of column to values, or pairs of them, optional
-        Values of observed nodes that count as missing cells wherever rows are read, as 99 for "no answer"; kept as
-        pairs (name, values).
+        Values of observed nodes that count as missing cells wherever rows are read, such as 99 for "no answer"; stored
+        as pairs (name, values).
 
     Examples
     --------
@@ -205,7 +205,7 @@ class LatentTree(DiscreteModel):
 
     @cached_property
     def parents(self) -> tuple[tuple[int, ...], ...]:
-        """Indices of the parents of every node, of which there is one or none: as other networks have them."""
+        """Indices of the parents of every node, at most one each, in the form that networks use."""
         return tuple(() if above < 0 else (int(above),) for above in self.parent)
 
     @cached_property
@@ -261,7 +261,7 @@ def same_types(left: Iterable[Iterable], right: Iterable[Iterable]) -> bool:
 
 
 def pairs_of_codes(missing: MissingCodesLike) -> MissingCodes:
-    """Return values that count as missing as pairs (name, values), from a dict or pairs; names without any are dropped.
+    """Return codes for missing cells as pairs (name, values), from a dict or pairs; names without codes are dropped.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def pairs_of_codes(missing: MissingCodesLike) -> MissingCodes:
 
 
 def same_codes(left: MissingCodes, right: MissingCodes) -> bool:
-    """Tell whether the same values count as missing, in whatever order they are named."""
+    """Tell whether the same values count as missing, in any order."""
     mine, theirs = (
         {name: {(isinstance(value, bool), value) for value in values} for name, values in pairs}
         for pairs in (left, right)

@@ -1,4 +1,4 @@
-"""What the operators share: edges turned round, composed and looked up, by node index."""
+"""Functions that the operators share: reverse, compose and look up edges, by node index."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def path_from_root(parent: np.ndarray, at: int) -> list[int]:
 def rooted_at(parent: np.ndarray, tables: Sequence[np.ndarray], at: int) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return new parents and tables of the same distribution with a node as the root of its component.
 
-    Operators take several such steps; building a tree checks all of it, so they build one at the end.
+    Operators take several such steps and build one tree at the end, as building a tree checks all of it.
 
     Examples
     --------
@@ -112,10 +112,10 @@ def require_neighbours(tree: LatentTree, node: Hashable, others: Iterable[Hashab
     Traceback (most recent call last):
     ValueError: 'z' is not a neighbour of 'x'; choose among its neighbours ['y']
     """
-    called = [tree.names[other] for other in neighbours_of(tree, tree.index(node))]
+    neighbours = [tree.names[other] for other in neighbours_of(tree, tree.index(node))]
     for other in others:
-        if other not in called:
-            raise ValueError(f"{other!r} is not a neighbour of {node!r}; choose among its neighbours {called}")
+        if other not in neighbours:
+            raise ValueError(f"{other!r} is not a neighbour of {node!r}; choose among its neighbours {neighbours}")
 
 
 def require_hidden(tree: LatentTree, node: Hashable) -> int:

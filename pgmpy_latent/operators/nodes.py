@@ -138,16 +138,17 @@ def contract_edge(tree: LatentTree, node: Hashable, neighbour: Hashable) -> Late
     require_neighbours(tree, node, [neighbour])
     root = path_from_root(tree.parent, at)[0]
     parent, tables = rooted_at(tree.parent, tree.tables, at)
-    n_own, n_other = (int(tree.cards[one]) for one in (at, other))
+    n_states, n_other = int(tree.cards[at]), int(tree.cards[other])
     for child in np.flatnonzero(parent == at):
         if child != other:
             tables[child] = np.repeat(tables[child], n_other, axis=0)
     for child in np.flatnonzero(parent == other):
-        parent[child], tables[child] = at, np.tile(tables[child], (n_own, 1))
+        parent[child], tables[child] = at, np.tile(tables[child], (n_states, 1))
     tables[at] = (tables[at][0][:, None] * tables[other]).reshape(1, -1)
     parent, tables = rooted_at(parent, tables, at if root == other else root)
-    states = [range(n_own * n_other) if one == at else own for one, own in enumerate(tree.state_names)]
-    return _without(tree, other, parent, tables, states)
+    state_names: list[Sequence[Hashable]] = list(tree.state_names)
+    state_names[at] = range(n_states * n_other)
+    return _without(tree, other, parent, tables, state_names)
 
 
 def relocate_node(tree: LatentTree, neighbour: Hashable, old: Hashable, new: Hashable) -> LatentTree:
@@ -246,9 +247,9 @@ def link_nodes(tree: LatentTree, node: Hashable, other: Hashable) -> LatentTree:
 
 
 def _require_isolated(tree: LatentTree, node: Hashable) -> None:
-    called = [tree.names[other] for other in neighbours_of(tree, tree.index(node))]
-    if called:
-        raise ValueError(f"{node!r} has neighbours; say into which of {called} it shall be deleted")
+    neighbours = [tree.names[other] for other in neighbours_of(tree, tree.index(node))]
+    if neighbours:
+        raise ValueError(f"{node!r} has neighbours; say into which of {neighbours} it shall be deleted")
     if tree.n_nodes == 1:
         raise ValueError(f"{node!r} is the only node, and a tree needs one; keep it")
 
@@ -262,13 +263,13 @@ def _without(
 ) -> LatentTree:
     """Return a tree of these parents, tables and states, without a node that has no children there."""
     state_names = tree.state_names if state_names is None else state_names
-    kept = [node for node in range(tree.n_nodes) if node != at]
-    parent = parent[kept]
+    others = [node for node in range(tree.n_nodes) if node != at]
+    parent = parent[others]
     return LatentTree(
-        names=[tree.names[node] for node in kept],
-        state_names=[state_names[node] for node in kept],
+        names=[tree.names[node] for node in others],
+        state_names=[state_names[node] for node in others],
         parent=parent - (parent > at),
-        latent=tree.latent[kept],
-        tables=[tables[node] for node in kept],
+        latent=tree.latent[others],
+        tables=[tables[node] for node in others],
         missing=[(name, values) for name, values in tree.missing if name != tree.names[at]],
     )

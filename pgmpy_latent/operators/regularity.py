@@ -1,4 +1,4 @@
-"""How many states a hidden node can make use of, and when two models say the same."""
+"""Regularity: the most states that a hidden node can use; and when two models are equivalent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bound_from_cards(cards: Iterable[int]) -> int:
 
     More states than that leave the set of distributions as it is. With more than two neighbours the bound is their
     product divided by the largest; with two, one less than the smaller. A hidden node with fewer neighbours is not
-    needed at all, which is said by 0.
+    needed at all: the bound is 0.
 
     Examples
     --------
@@ -81,8 +81,7 @@ def make_regular(tree: LatentTree) -> LatentTree:
 
     A hidden node with one state is removed and its edges are cut, which can leave a forest. One that has at most two
     neighbours and too many states is removed, and the two are joined. One with more neighbours and too many states is
-    replaced by the joint state of all its neighbours but the largest. Each step removes hidden states, so that there is
-    an end.
+    replaced by the joint state of all its neighbours but the largest. Each step removes hidden states, so this ends.
 
     Parameters
     ----------
@@ -103,8 +102,8 @@ def make_regular(tree: LatentTree) -> LatentTree:
     >>> regular.names, regular.table("y").round(3)
     (('x', 'y'), array([[0.773, 0.227], [0.278, 0.722]]))
     """
-    while tree.n_nodes > 1 and (found := irregular_nodes(tree)):
-        tree = _reduced(tree, found[0])
+    while tree.n_nodes > 1 and (irregular := irregular_nodes(tree)):
+        tree = _reduced(tree, irregular[0])
     return tree
 
 
@@ -118,7 +117,7 @@ def equivalent(left: LatentTree, right: LatentTree, *, tolerance: float = 1e-8) 
     >>> equivalent(tree, root_walk(tree, "x")), equivalent(tree, make_regular(tree))
     (True, False)
     """
-    return _n_parameters(left) == _n_parameters(right) and marginally_equivalent(left, right, tolerance=tolerance)
+    return left.n_parameters == right.n_parameters and marginally_equivalent(left, right, tolerance=tolerance)
 
 
 def marginally_equivalent(left: LatentTree, right: LatentTree, *, tolerance: float = 1e-8) -> bool:
@@ -171,7 +170,7 @@ def _reduced(tree: LatentTree, node: Hashable) -> LatentTree:
 
 
 def _cut_off(tree: LatentTree, at: int) -> LatentTree:
-    """Return the tree with all edges of a node of one state cut, which says nothing about its neighbours."""
+    """Return the tree with all edges of a node of one state cut; they carry no information."""
     parent, tables = tree.parent.copy(), list(tree.tables)
     parent[list(tree.child_lists[at])] = -1  # their tables have one row: their marginal
     parent[at], tables[at] = -1, np.ones((1, 1))
@@ -197,10 +196,6 @@ def _replaced_by_neighbours(tree: LatentTree, node: Hashable) -> LatentTree:
     return with_star(tree, at, star, range(joint.shape[1]))
 
 
-def _n_parameters(tree: LatentTree) -> int:
-    return sum(table.shape[0] * (table.shape[1] - 1) for table in tree.tables)
-
-
 def _states_by_name(tree: LatentTree) -> dict[Hashable, frozenset]:
     return {name: frozenset(tree.state_names[tree.index(name)]) for name in tree.observed_names}
 
@@ -216,12 +211,12 @@ def _drawn_rows(
         ends = rows.cumsum(axis=1)
         passed = ends <= rng.random((n_rows, 1)) * ends[:, -1:]
         codes[node] = np.minimum(passed.sum(axis=1), rows.shape[1] - 1)
-    found = {}
-    for name, wanted in states.items():
+    indicators = {}
+    for name, ordered in states.items():
         node = tree.index(name)
-        position = np.array([wanted.index(state) for state in tree.state_names[node]])
-        found[name] = np.eye(len(wanted))[position[codes[node]]]
-    return found
+        position = np.array([ordered.index(state) for state in tree.state_names[node]])
+        indicators[name] = np.eye(len(ordered))[position[codes[node]]]
+    return indicators
 
 
 def _log_expectations(
@@ -230,9 +225,9 @@ def _log_expectations(
     """Return log E[product of functions] for a batch of functions: name -> (batch, state in the given order).
 
     One pass from the leaves to the roots, in logarithms throughout: products over thousands of leaves leave the range
-    of floating-point numbers, and where two models multiply in another order, they must not lose different states.
+    of floating-point numbers, and two models that multiply in different orders must not lose different states.
     """
-    found: dict[int, np.ndarray] = {}
+    messages: dict[int, np.ndarray] = {}
     total = np.zeros(1)
     for node in tree.order[::-1]:
         name = tree.names[node]
@@ -240,10 +235,10 @@ def _log_expectations(
         if name in functions:
             value = _log(functions[name][:, [states[name].index(state) for state in tree.state_names[node]]])
         for child in tree.child_lists[node]:
-            value = value + found.pop(child)
-        found[node] = np.stack([np.logaddexp.reduce(value + row, axis=1) for row in _log(tree.tables[node])], axis=1)
+            value = value + messages.pop(child)
+        messages[node] = np.stack([np.logaddexp.reduce(value + row, axis=1) for row in _log(tree.tables[node])], axis=1)
         if tree.parent[node] < 0:
-            total = total + found.pop(node)[:, 0]
+            total = total + messages.pop(node)[:, 0]
     return total
 
 

@@ -1,7 +1,7 @@
-"""A node with the tables around it, as arrays: where states are split, merged, introduced and removed.
+"""Stars: a node with the tables around it, as arrays in which states are split, merged, introduced and removed.
 
-The operators on trees are these functions, applied where the node stands; learners, which compare hundreds of
-candidates that differ in one node, use them without building trees.
+The operators on trees apply these functions to the star of a node. Learners, which compare hundreds of candidates that
+differ in one node, use them without building trees.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Star:
 
 
 def star_of(tree: LatentTree, at: int) -> Star:
-    """Return the star of a node: what the tables say when it is the root, neighbours in node order.
+    """Return the star of a node: the tables when it is the root, neighbours in node order.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def star_of(tree: LatentTree, at: int) -> Star:
 
 
 def with_star(tree: LatentTree, at: int, star: Star, state_names: Sequence[Hashable]) -> LatentTree:
-    """Return the tree with another star around a node, and the node's states called so; its root stays where it is.
+    """Return the tree with another star around a node, and new names of the node's states; its root stays the same.
 
     Examples
     --------
@@ -160,10 +160,10 @@ def merge_pairs(star: Star, pairs: Sequence[tuple[int, int]]) -> list[Star]:
     every = np.arange(len(pairs))
     share[every, into] = both
     rows[every, into] = weight * star.rows[into] + (1 - weight) * star.rows[gone]
-    kept = np.arange(star.n_states) != gone[:, None]
-    share = share[kept].reshape(len(pairs), -1)
-    rows = rows[kept].reshape(len(pairs), star.n_states - 1, -1)
-    return [Star(*own, star.cards) for own in zip(share, rows, strict=True)]
+    left = np.arange(star.n_states) != gone[:, None]
+    share = share[left].reshape(len(pairs), -1)
+    rows = rows[left].reshape(len(pairs), star.n_states - 1, -1)
+    return [Star(merged_share, merged_rows, star.cards) for merged_share, merged_rows in zip(share, rows, strict=True)]
 
 
 def merge_groups(star: Star, labels: np.ndarray) -> Star:
@@ -177,7 +177,7 @@ def merge_groups(star: Star, labels: np.ndarray) -> Star:
     """
     member = (np.arange(labels.max() + 1)[:, None] == labels).astype(np.float64)
     weights = normalised(member * star.share)
-    # a group without any share keeps to the mean of its states
+    # a group of probability zero gets the mean of its states' rows
     weights = np.where((member @ star.share > 0)[:, None], weights, normalised(member))
     return Star(member @ star.share, weights @ star.rows, star.cards)
 
@@ -219,7 +219,7 @@ def scaled_down(shift: np.ndarray, room: np.ndarray, star: Star) -> np.ndarray:
     """
     room, size = np.maximum(room, 0.0), np.abs(shift)
     factor = star.per_neighbour(np.divide(room, size, out=np.ones(len(size)), where=size > room), np.minimum)
-    # rounding must not leave the room either; next to the smallest numbers, which have few digits, clipping sees to it
+    # rounding must not exceed the room either; clipping ensures it near the smallest numbers, which have few digits
     smaller = np.clip(shift * (factor * (1 - 4 * np.finfo(float).eps)), -room, room)
     return np.where(factor < 1, smaller, shift)
 
@@ -315,7 +315,7 @@ def split_clipped(star: Star, state: int, size: float, edge: float, rng: np.rand
     row = star.rows[state]
     shift = rng.uniform(-size, size, size=len(row))
     halves = np.clip(np.stack([row + shift, row - shift]), edge, 1 - edge)
-    halves[:, star.cards[star.neighbour_of_column] == 1] = 1.0  # there is nothing to choose
+    halves[:, star.cards[star.neighbour_of_column] == 1] = 1.0  # neighbours with one state
     halves = np.stack([half / star.per_neighbour(half) for half in halves])
     share = np.append(star.share, star.share[state] / 2)
     share[state] /= 2
@@ -325,7 +325,7 @@ def split_clipped(star: Star, state: int, size: float, edge: float, rng: np.rand
 
 
 def substitute(star: Star, state: int, parts: Star) -> Star:
-    """Replace a state by others that share what it had; the first takes its place, the rest come last.
+    """Replace a state by several that divide its share; the first takes its place, the rest come last.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def canonical_tables(
 
 
 def neighbour_rows(tree: LatentTree, node: Hashable) -> tuple[np.ndarray, dict[Hashable, np.ndarray]]:
-    """Return P(node), and P(neighbour | node) for every neighbour: what the tables say when the node is the root.
+    """Return P(node), and P(neighbour | node) for every neighbour: the tables when the node is the root.
 
     Parameters
     ----------
@@ -351,8 +351,8 @@ def merge_states(tree: LatentTree, node: Hashable, states: Sequence[Hashable]) -
         raise ValueError(f"{len(merged)} states of {node!r} are to be merged; give two or more")
     if len(set(merged)) < len(merged):
         raise ValueError(f"a state of {node!r} is to be merged with itself: {list(states)}; give different ones")
-    kept = [name for position, name in enumerate(tree.state_names[at]) if position not in merged[1:]]
-    return with_star(tree, at, stars.merge(star_of(tree, at), merged), kept)
+    left = [name for position, name in enumerate(tree.state_names[at]) if position not in merged[1:]]
+    return with_star(tree, at, stars.merge(star_of(tree, at), merged), left)
 
 
 def introduce_state(
@@ -366,8 +366,8 @@ def introduce_state(
     """Give a hidden node a new last state (Definition 4.1).
 
     With the node as the root, the new state has probability ``share``, and the others keep their rows and their
-    proportions. The distribution over the other variables becomes a mixture of the old one and of what the new state
-    says. :func:`remove_state` undoes it.
+    proportions. The distribution over the other variables becomes a mixture of the old one and of the one given the
+    new state. :func:`remove_state` undoes it.
 
     Parameters
     ----------
@@ -395,9 +395,9 @@ def introduce_state(
     name = _fresh_name(tree.state_names[at]) if name is None else name
     if name in tree.state_names[at]:
         raise ValueError(f"{node!r} has a state {name!r} already; choose another name")
-    given = _checked_rows(tree, node, rows or {})
+    checked = _checked_rows(tree, node, rows or {})
     star = star_of(tree, at)
-    row = _side_by_side(tree, at, given, [np.full(card, 1 / card) for card in star.cards])
+    row = _side_by_side(tree, at, checked, [np.full(card, 1 / card) for card in star.cards])
     return with_star(tree, at, stars.introduce(star, share, row), (*tree.state_names[at], name))
 
 
@@ -427,8 +427,8 @@ def remove_state(tree: LatentTree, node: Hashable, state: Hashable) -> LatentTre
     removed = _state_index(tree, node, state, at)
     if tree.cards[at] == 1:
         raise ValueError(f"{state!r} is the last state of {node!r}; delete the node instead")
-    kept = [name for position, name in enumerate(tree.state_names[at]) if position != removed]
-    return with_star(tree, at, stars.remove(star_of(tree, at), removed), kept)
+    left = [name for position, name in enumerate(tree.state_names[at]) if position != removed]
+    return with_star(tree, at, stars.remove(star_of(tree, at), removed), left)
 
 
 def _reorder(children: Iterable[int], tables: list[np.ndarray], at: int, order: Sequence[int]) -> None:
@@ -462,16 +462,16 @@ def _changeable(tree: LatentTree, at: int, star: Star, state: int) -> np.ndarray
 
 
 def _by_neighbour(tree: LatentTree, at: int, parts: Sequence[np.ndarray]) -> dict[Hashable, np.ndarray]:
-    """Return what belongs to each neighbour of a node by its name."""
+    """Return the parts by the names of the neighbours that they belong to."""
     return {tree.names[other]: part for other, part in zip(neighbours_of(tree, at), parts, strict=True)}
 
 
 def _side_by_side(
-    tree: LatentTree, at: int, given: Mapping[Hashable, np.ndarray], otherwise: Sequence[np.ndarray]
+    tree: LatentTree, at: int, vectors: Mapping[Hashable, np.ndarray], defaults: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Return one vector per neighbour of a node as the columns of its star."""
-    usual = _by_neighbour(tree, at, otherwise)
-    return np.concatenate([np.empty(0), *(given.get(name, vector) for name, vector in usual.items())])
+    """Return one vector per neighbour of a node as the columns of its star; defaults for neighbours left out."""
+    by_name = _by_neighbour(tree, at, defaults)
+    return np.concatenate([np.empty(0), *(vectors.get(name, default) for name, default in by_name.items())])
 
 
 def _checked_direction(
@@ -490,13 +490,13 @@ def _checked_direction(
 
 def _checked_rows(tree: LatentTree, node: Hashable, rows: Mapping[Hashable, ArrayLike]) -> dict[Hashable, np.ndarray]:
     """Return the rows as arrays that are distributions."""
-    found = _checked_vectors(tree, node, rows)
-    for other, row in found.items():
+    checked = _checked_vectors(tree, node, rows)
+    for other, row in checked.items():
         if (row < 0).any() or abs(row.sum() - 1) > ROW_SUM_TOLERANCE:
             raise ValueError(
                 f"the row for {other!r} is {row.tolist()}; give probabilities that are at least 0 and sum to 1"
             )
-    return found
+    return checked
 
 
 def _checked_vectors(
@@ -504,13 +504,13 @@ def _checked_vectors(
 ) -> dict[Hashable, np.ndarray]:
     """Return finite arrays, one entry per state of the neighbour that they are for."""
     require_neighbours(tree, node, vectors)
-    found = {}
-    for other, given in vectors.items():
-        vector = np.array(given, dtype=float)
+    checked = {}
+    for other, values in vectors.items():
+        vector = np.array(values, dtype=float)
         card = int(tree.cards[tree.index(other)])
         if vector.shape != (card,):
             raise ValueError(f"the vector for {other!r} has shape {vector.shape}; its states ask for {(card,)}")
         if not np.isfinite(vector).all():
             raise ValueError(f"the vector for {other!r} holds NaN or infinity; give finite numbers")
-        found[other] = vector
-    return found
+        checked[other] = vector
+    return checked

@@ -1,4 +1,4 @@
-"""Arrays: such as nobody can change, long ones of short rows, and products that do not depend on threads."""
+"""Read-only arrays, fast operations on short rows, and matrix products that do not depend on threads."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from threading import Lock
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-#: Part of a value, or of one if that is more, by which a number may differ when it is computed again.
+#: Largest relative difference (absolute below 1) between a number and its recomputed value.
 ROUNDING = 1e-8
 
-#: Rows of at most so many numbers are looked at column by column.
+#: Rows of at most this many numbers are processed column by column.
 SHORT = 16
 #: A column of more states than this is counted sparsely: in a matrix of rows and states, all but one per row are zeros.
 WIDE = 256
 #: One entry per context of :func:`one_blas_thread` that is open; the first is the limit.
 _LIMITS: list = []
-#: What limits threads, by how many modules were loaded when libraries were looked for; looking takes milliseconds.
+#: Thread limiters by the number of modules loaded when libraries were searched, which takes milliseconds.
 _CONTROLLERS: dict[int, ThreadpoolController] = {}
 _LOCK = Lock()
 
@@ -67,8 +67,8 @@ def largest_in_rows(values: np.ndarray) -> np.ndarray:
 def one_blas_thread() -> Iterator[None]:
     """Return a context in which matrix products run in one thread.
 
-    Ours are many and small: threads would wait for each other, where cores are shared for many times as long as the
-    products take. And the last bits of a sum depend on how many threads share it. Contexts may overlap, in several
+    Our products are many and small: threads would mostly wait for each other, on shared cores for many times as long as
+    the products take. And the last bits of a sum depend on the number of threads. Contexts may overlap in several
     threads: the first to begin sets the limit, the last to end lifts it.
 
     Examples
@@ -87,11 +87,11 @@ def one_blas_thread() -> Iterator[None]:
                 _LIMITS[0].restore_original_limits()
                 _LIMITS.clear()
             else:
-                _LIMITS.pop()  # the limit itself stands first
+                _LIMITS.pop()  # the limit itself is the first
 
 
 def _controller() -> ThreadpoolController:
-    """Return what limits threads; libraries are looked for again when modules were loaded."""
+    """Return the thread limiter; libraries are searched again if modules were loaded since."""
     loaded = len(sys.modules)
     if loaded not in _CONTROLLERS:
         _CONTROLLERS.clear()

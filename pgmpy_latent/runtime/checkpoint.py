@@ -121,7 +121,7 @@ class Checkpoint:
         self._failed = False
         self._superseded: list[Path] = []
 
-    def take_up(self, entropy: int, seeded: bool = False) -> Saved | None:
+    def resume(self, entropy: int, seeded: bool = False) -> Saved | None:
         """Return the search in the file if there is one, and make sure that the file can be written.
 
         Parameters
@@ -158,7 +158,7 @@ class Checkpoint:
             raise self.damage(f"{type(error).__name__}: {error}") from error
 
     @contextmanager
-    def taken_up(self) -> Iterator[None]:
+    def resuming(self) -> Iterator[None]:
         """Name the file in the error of a search that was resumed from it."""
         try:
             yield
@@ -246,11 +246,12 @@ class Checkpoint:
     def _read(self) -> Saved:
         document = self._document()
         with self.checking():
-            found = Fingerprint(document["learner"], document["data"], document["settings"])
-            differences = found.differences(self.mark)
+            written = Fingerprint(document["learner"], document["data"], document["settings"])
+            differences = written.differences(self.mark)
             if differences:
-                words = f"belongs to another search: {'; '.join(differences)}"
-                raise CheckpointError(f"checkpoint {str(self.path)!r} {words}. {REMEDY}")
+                raise CheckpointError(
+                    f"checkpoint {str(self.path)!r} belongs to another search: {'; '.join(differences)}. {REMEDY}"
+                )
             state = State(
                 back(document["model"]),
                 back(document["score"]),
@@ -318,11 +319,11 @@ def check_checkpoint(path: object) -> None:
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise ValueError(f"checkpoint is {path!r}; give the path of a file, as 'search.json', or None")
     try:
-        found = kind_of(path)
+        kind = kind_of(path)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"checkpoint {os.fsdecode(path)!r} cannot be used: {error}. Name another file.") from None
-    if found is not None:
-        raise CheckpointError(f"checkpoint {os.fsdecode(path)!r} is {found}, not a file. Name another file.")
+    if kind is not None:
+        raise CheckpointError(f"checkpoint {os.fsdecode(path)!r} is {kind}, not a file. Name another file.")
 
 
 # Checks of the content ----------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import numpy as np
 
 
-class TimeLimitReached(Exception):  # noqa: N818 - no error: what was found so far is kept
+class TimeLimitReached(Exception):  # noqa: N818 - not an error: the result so far is returned
     """The time limit was reached, or nobody waits for the result any more. EM returns its best model so far."""
 
 
-#: Exceptions that end a computation early but keep what it has found: Ctrl-C and the time limit.
+#: Exceptions that end a computation early with its result so far: Ctrl-C and the time limit.
 STOP_SIGNALS = (KeyboardInterrupt, TimeLimitReached)
 
 

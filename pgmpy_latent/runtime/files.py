@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and paths that are checked before long work."""
+"""Files that are written completely or not at all, and checks of paths before long work."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
-#: How the names of files end that are not written to their ends yet.
+#: Suffix of files that are not complete yet.
 ENDING = ".tmp"
-#: Bytes of a name that leave room for what is added to it, where a system allows 143 or more; what is kept of others.
+#: Longest name, in bytes, to which suffixes are added as it is, since systems allow 143 or more; how much of a longer
+#: name remains.
 SHORT_NAME, BEGINNING = 100, 60
-#: What may stand where a file is expected. Opening some of these waits for somebody at the other end.
+#: What a path may lead to instead of a file. Opening some of these blocks until another process answers.
 KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -26,14 +27,14 @@ KINDS = {
 
 
 def kind_of(path: str | os.PathLike) -> str | None:
-    """Say what stands at a path in place of a file, without opening it; None if it is a file, or nothing.
+    """Return what a path leads to if it is not a file, without opening it; None for a file, or if nothing is there.
 
     Raises
     ------
     ValueError
         If the path holds a NUL character, which no path can.
     OSError
-        If the system refuses to look, as for names that are too long.
+        If the system refuses the path, as for names that are too long.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def kind_of(path: str | os.PathLike) -> str | None:
 
 
 def check_readable(path: str | os.PathLike, remedy: str = "give the name of a file") -> Path:
-    """Return the path of a file that is to be read; raise if something else stands there, which may never answer.
+    """Return the path of a file to read; raise if it is anything else, since reading that may block.
 
     Parameters
     ----------
@@ -69,17 +70,17 @@ def check_readable(path: str | os.PathLike, remedy: str = "give the name of a fi
     Traceback (most recent call last):
     OSError: ...: is a device; give the name of a file
     """
-    found = kind_of(path)
-    if found is not None:
-        error = IsADirectoryError if found == "a folder" else OSError
-        raise error(f"{os.fspath(path)}: is {found}; {remedy}")
+    kind = kind_of(path)
+    if kind is not None:
+        error = IsADirectoryError if kind == "a folder" else OSError
+        raise error(f"{os.fspath(path)}: is {kind}; {remedy}")
     if not Path(path).exists():
         raise FileNotFoundError(f"{os.fspath(path)}: no such file; {remedy}")
     return Path(path)
 
 
 def check_writable(path: str | os.PathLike, what: str = "") -> Path:
-    """Return the path of a file that is to be written; raise if nothing can be written there.
+    """Return the path of a file to write; raise if it cannot be written.
 
     Parameters
     ----------
@@ -104,12 +105,12 @@ def check_writable(path: str | os.PathLike, what: str = "") -> Path:
         raise ValueError("path is empty; give the name of a file, as 'report.html'")
     refusal = f"{what}{': ' * bool(what)}cannot write {os.fspath(path)!r}"
     try:
-        found = kind_of(path)
+        kind = kind_of(path)
     except OSError as error:
         raise type(error)(f"{refusal}: {error.strerror}; give another name") from None
-    if found is not None:
-        kind = IsADirectoryError if found == "a folder" else OSError
-        raise kind(f"{refusal}: it is {found}; give the name of a file")
+    if kind is not None:
+        error_type = IsADirectoryError if kind == "a folder" else OSError
+        raise error_type(f"{refusal}: it is {kind}; give the name of a file")
     target = _target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{refusal}: the folder {str(target.parent)!r} does not exist; create it first")
@@ -122,7 +123,7 @@ def check_writable(path: str | os.PathLike, what: str = "") -> Path:
 
 
 def write_whole(path: str | os.PathLike, content: bytes) -> None:
-    """Write beside the target, then put it in its place: readers see the old file or the new one.
+    """Write a temporary file, then rename it: readers see the old file or the new one, never a part.
 
     Examples
     --------
@@ -131,9 +132,9 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
     ...     os.listdir(folder)
     ['note.txt']
     """
-    found = kind_of(path)
-    if found is not None:  # it would be replaced, whatever it is
-        raise OSError(f"cannot write {os.fspath(path)!r}: it is {found}; give the name of a file")
+    kind = kind_of(path)
+    if kind is not None:  # renaming would replace it
+        raise OSError(f"cannot write {os.fspath(path)!r}: it is {kind}; give the name of a file")
     target = _target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {str(target.parent)!r} does not exist; create it first")
@@ -149,7 +150,7 @@ def write_whole(path: str | os.PathLike, content: bytes) -> None:
 
 
 def remove_unfinished(path: str | os.PathLike) -> None:
-    """Remove what a process that was killed had begun to write for a file.
+    """Remove the temporary files that a killed process left for a file.
 
     Examples
     --------
@@ -161,14 +162,14 @@ def remove_unfinished(path: str | os.PathLike) -> None:
     1
     """
     target = _target(path)
-    for found in target.parent.iterdir():
-        if re.fullmatch(re.escape(f".{_stem(target.name)}.") + "[0-9a-f]{32}" + re.escape(ENDING), found.name):
-            with suppress(OSError):  # rubbish, which harms nobody
-                found.unlink()
+    for file in target.parent.iterdir():
+        if re.fullmatch(re.escape(f".{_stem(target.name)}.") + "[0-9a-f]{32}" + re.escape(ENDING), file.name):
+            with suppress(OSError):  # it does no harm
+                file.unlink()
 
 
 def name_beside(name: str, ending: str) -> str:
-    """Return the name of a file that belongs to another one: as long as systems allow, however long that name is.
+    """Return a file name with a suffix; long names are shortened, so that systems allow the result.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def name_beside(name: str, ending: str) -> str:
 
 
 def _stem(name: str) -> str:
-    """Return a name, or its beginning and what tells it from others if there is no room for anything beside it."""
+    """Return a name, or its beginning with a digest if it is too long for suffixes."""
     content = os.fsencode(name)
     if len(content) <= SHORT_NAME:
         return name
@@ -188,5 +189,5 @@ def _stem(name: str) -> str:
 
 
 def _target(path: str | os.PathLike) -> Path:
-    """Return where a path leads: through a link, rather than in place of it."""
+    """Return the file that a path leads to, following links."""
     return Path(os.path.realpath(path))

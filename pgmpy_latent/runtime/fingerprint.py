@@ -1,4 +1,4 @@
-"""Whose search it is: a learner with certain settings, and certain data.
+"""The identity of a search: its learner with certain settings, and its data.
 
 The number of jobs, the time limit, progress bars and the path of the file do not count.
 """
@@ -21,7 +21,7 @@ from pgmpy_latent.exceptions import CheckpointError
 from pgmpy_latent.runtime.configured import settings_in_force
 from pgmpy_latent.runtime.lossless_json import is_registered, plain
 
-#: Rows that a fingerprint looks at at a time.
+#: Rows that enter a digest at a time.
 BLOCK = 65_536
 #: Settings that change how a search runs, but not what it finds.
 NOT_COUNTED = ("n_jobs", "time_limit", "show_progress", "checkpoint")
@@ -31,7 +31,7 @@ MODELS = ("start", "skeleton", "base", "network")
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Whose search it is.
+    """The learner, settings and data of a search.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class Fingerprint:
     data : str
         Digest of columns, states, rows and weights.
     settings : dict of str to str
-        The constructor's arguments in words, the fields of its tuning among them, except those that do not change
-        the result.
+        The constructor's arguments as text, including the fields of its tuning, except those that do not change the
+        result.
     """
 
     learner: str
@@ -50,25 +50,25 @@ class Fingerprint:
 
     @property
     def is_given_a_model(self) -> bool:
-        """Whether the learner was told where to begin, and so what hidden variables and their states are called."""
+        """Whether the learner starts from a model, which names hidden variables and their states."""
         return any(self.settings.get(name, "None") != "None" for name in MODELS)
 
     def differences(self, other: Fingerprint) -> list[str]:
-        """Return, in words, in what another fingerprint differs from this one."""
-        found = []
+        """Return the differences of another fingerprint from this one as text."""
+        differences = []
         if other.learner != self.learner:
             return [f"learner {self.learner}, not {other.learner}"]
         for name in sorted({*self.settings, *other.settings}):
             ours, theirs = self.settings.get(name, "nothing"), other.settings.get(name, "nothing")
             if ours != theirs:
-                found.append(f"{name}={ours}, not {theirs}")
+                differences.append(f"{name}={ours}, not {theirs}")
         if other.data != self.data:
-            found.append(f"another table, data {self.data}, not {other.data}")
-        return found
+            differences.append(f"another table, data {self.data}, not {other.data}")
+        return differences
 
 
 class Identified(Protocol):
-    """Data that say what tells them from other data."""
+    """Data with an identity."""
 
     def identity(self) -> tuple[str, Sequence[np.ndarray]]:
         """Return text and arrays that together are the same for the same data only."""
@@ -89,11 +89,11 @@ def fingerprint(learner, data: Identified) -> Fingerprint:
     return fingerprint_of(learner, text, *arrays)
 
 
-def fingerprint_of(learner, words: str, *arrays: np.ndarray) -> Fingerprint:
-    """Return the fingerprint of a learner and of data of any kind, given as words and arrays."""
+def fingerprint_of(learner, text: str, *arrays: np.ndarray) -> Fingerprint:
+    """Return the fingerprint of a learner and of data whose identity is a text and arrays."""
     settings = {name: value for name, value in settings_in_force(learner).items() if name not in NOT_COUNTED}
     described = {name: _described(value) for name, value in sorted(settings.items())}
-    digest = hashlib.sha256(words.encode())
+    digest = hashlib.sha256(text.encode())
     for array in arrays:
         for first in range(0, len(array), BLOCK):  # a copy of a large table would take eight times its memory
             block = array[first : first + BLOCK]
@@ -102,7 +102,7 @@ def fingerprint_of(learner, words: str, *arrays: np.ndarray) -> Fingerprint:
 
 
 def _described(value) -> str:
-    """Return words that are the same in every run, for whatever a setting may be."""
+    """Return a text for the value of a setting that is the same in every run."""
     if is_registered(value):
         return f"{type(value).__name__} {hashlib.sha256(json.dumps(plain(value)).encode()).hexdigest()[:16]}"
     if isinstance(value, nx.Graph):
@@ -113,11 +113,11 @@ def _described(value) -> str:
         return f"{type(value).__name__}({_described([value.variables, value.state_names, value.values.tolist()])})"
     if hasattr(value, "get_params") and not isinstance(value, type):
         fitted = next((getattr(value, name) for name in ("tree_", "network_") if hasattr(value, name)), None)
-        own = {name: _described(own) for name, own in sorted(settings_in_force(value).items())}
-        counted = ", ".join(f"{name}={own[name]}" for name in own if name not in NOT_COUNTED)
+        settings = {name: _described(setting) for name, setting in sorted(settings_in_force(value).items())}
+        counted = ", ".join(f"{name}={text}" for name, text in settings.items() if name not in NOT_COUNTED)
         return f"{type(value).__name__}({counted})" + ("" if fitted is None else f" with {_described(fitted)}")
     if isinstance(value, Mapping):
-        return "{" + ", ".join(sorted(f"{_described(key)}: {_described(own)}" for key, own in value.items())) + "}"
+        return "{" + ", ".join(sorted(f"{_described(key)}: {_described(item)}" for key, item in value.items())) + "}"
     if isinstance(value, (set, frozenset)):
         return "{" + ", ".join(sorted(map(_described, value))) + "}"
     if isinstance(value, (list, tuple, range)):

@@ -1,6 +1,6 @@
 """Values as JSON, without loss: numbers, text, arrays, and lists, tuples and dicts of them.
 
-Other types join by :func:`register`, which their own module calls: this one knows none of them.
+The modules of other types add them by :func:`register`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from pgmpy_latent.exceptions import CheckpointError
 
-#: The key that marks what JSON has no form for.
+#: The key that marks values of types that JSON does not have.
 TAG = "!"
 
 
@@ -30,7 +30,7 @@ _CODECS: dict[str, Codec] = {}
 
 
 def register(tag: str, types: tuple[type, ...], to_document: Callable, from_document: Callable) -> None:
-    """Let values of further types be written, under a tag of their own.
+    """Add types: their values are written under a tag.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def register(tag: str, types: tuple[type, ...], to_document: Callable, from_docu
 
 
 def plain(value):
-    """Return a value in a form that JSON keeps without loss.
+    """Return the JSON form of a value.
 
     Examples
     --------
@@ -56,13 +56,13 @@ def plain(value):
     if isinstance(value, float):
         return value if math.isfinite(value) else {TAG: "float", "of": repr(value)}
     if isinstance(value, list):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, tuple):
-        return {TAG: "tuple", "of": [plain(one) for one in value]}
+        return {TAG: "tuple", "of": [plain(item) for item in value]}
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value) and TAG not in value:
-            return {key: plain(own) for key, own in value.items()}
-        return {TAG: "dict", "of": [[plain(key), plain(own)] for key, own in value.items()]}
+            return {key: plain(item) for key, item in value.items()}
+        return {TAG: "dict", "of": [[plain(key), plain(item)] for key, item in value.items()]}
     if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
         value = value.astype(value.dtype.newbyteorder("<"))
         return {TAG: "array", "of": [value.dtype.str, list(value.shape), b64encode(value.tobytes()).decode()]}
@@ -76,7 +76,7 @@ def plain(value):
 
 
 def back(value):
-    """Return the value behind what :func:`plain` made.
+    """Return the value of a JSON form that :func:`plain` made.
 
     Examples
     --------
@@ -84,17 +84,17 @@ def back(value):
     {1: ('x', None)}
     """
     if isinstance(value, list):
-        return [back(one) for one in value]
+        return [back(item) for item in value]
     if not isinstance(value, dict):
         return value
     if TAG not in value:
-        return {key: back(own) for key, own in value.items()}
+        return {key: back(item) for key, item in value.items()}
     tag, inner = value[TAG], value["of"]
     if tag in _CODECS:
         return _CODECS[tag].from_document(inner)
     return {
-        "tuple": lambda: tuple(back(one) for one in inner),
-        "dict": lambda: {back(key): back(own) for key, own in inner},
+        "tuple": lambda: tuple(back(item) for item in inner),
+        "dict": lambda: {back(key): back(item) for key, item in inner},
         "float": lambda: float(inner),
         "array": lambda: _array(*inner),
     }[tag]()
@@ -105,7 +105,7 @@ def _array(dtype: str, shape: list[int], content: str) -> np.ndarray:
 
 
 def is_registered(value) -> bool:
-    """Tell whether a value is of a type that :func:`register` was told of.
+    """Tell whether the type of a value was added by :func:`register`.
 
     Examples
     --------

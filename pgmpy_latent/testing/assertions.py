@@ -226,13 +226,13 @@ def _check_weights(learner, frame: pd.DataFrame) -> None:
     weighted = _fit(clone(learner), "accept sample_weight", frame, sample_weight=weights)
     repeated = clone(learner).fit(frame.iloc[np.repeat(np.arange(len(frame)), weights)])
     for name in ("log_likelihood_", "bic_"):
-        one, other = getattr(weighted, name), getattr(repeated, name)
-        complaint = f"weights must count rows, but {name} is {one} with weights and {other} with repeated rows"
-        _require(bool(np.isclose(one, other, rtol=1e-9)), learner, complaint)
+        left, right = getattr(weighted, name), getattr(repeated, name)
+        complaint = f"weights must count rows, but {name} is {left} with weights and {right} with repeated rows"
+        _require(bool(np.isclose(left, right, rtol=1e-9)), learner, complaint)
     trees = weighted.tree_, repeated.tree_
     same = trees[0].names == trees[1].names and all(
-        one.shape == other.shape and np.allclose(one, other, rtol=0, atol=1e-6)
-        for one, other in zip(trees[0].tables, trees[1].tables, strict=True)
+        left.shape == right.shape and np.allclose(left, right, rtol=0, atol=1e-6)
+        for left, right in zip(trees[0].tables, trees[1].tables, strict=True)
     )
     _require(same, learner, "weights must count rows, but repeated rows give another tree")
 
@@ -245,7 +245,7 @@ def _check_missing(learner, frame: pd.DataFrame) -> None:
     filled = fitted.impute(gaps)
     _require(not filled.isna().any(axis=None), learner, "impute must fill every missing cell")
     known = gaps.notna().to_numpy()
-    kept = (filled.to_numpy(dtype=object)[known] == gaps.to_numpy(dtype=object)[known]).all()
-    _require(bool(kept), learner, "impute must leave known cells alone")
+    unchanged = (filled.to_numpy(dtype=object)[known] == gaps.to_numpy(dtype=object)[known]).all()
+    _require(bool(unchanged), learner, "impute must leave known cells alone")
     nothing = fitted.score_samples(cells.head(1).mask(np.ones((1, cells.shape[1]), dtype=bool)))
     _require(bool(np.allclose(nothing, 0)), learner, "a row without any known cell must have probability 1")

@@ -274,7 +274,7 @@ def prepared(learner, data, notes=None):
     """Return the driver, the policy and the first tree of a learner, as ``fit`` has them."""
     search = learner._search(data)
     if notes is not None:
-        search.checkpoint, search.saved = notes, notes.take_up(search.entropy)
+        search.checkpoint, search.saved = notes, notes.resume(search.entropy)
     tree = learner._first_tree(data)
     policy = learner._policy(TreeFitter(data, tree, search), learner._scorer(data))
     return search, policy, tree

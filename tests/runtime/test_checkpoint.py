@@ -492,7 +492,7 @@ def test_states_wait_until_writing_is_cheap_but_never_longer_than_a_minute(monke
     monkeypatch.setattr(_checkpoint, "write_whole", write)
     mark = fingerprint(BinG(), encode(pd.DataFrame({"x": [0, 1]})))
     checkpoint = Checkpoint(tmp_path / "a.json", mark, clock=lambda: now[0])
-    checkpoint.take_up(0)
+    checkpoint.resume(0)
 
     def at(seconds, step=None):
         now[0] = seconds

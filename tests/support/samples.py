@@ -42,7 +42,7 @@ class Notes:
         self.saved = []
         self.going_on = going_on
 
-    def take_up(self, entropy, seeded=False):
+    def resume(self, entropy, seeded=False):
         if self.going_on is None:
             return None
         state, history = self.going_on
@@ -57,7 +57,7 @@ class Notes:
     def checking(self):
         return nullcontext()
 
-    taken_up = checking
+    resuming = checking
 
     def watch(self, monkeypatch):
         """Take the place of every checkpoint that a learner asks for."""

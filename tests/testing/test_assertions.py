@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import LatentTree, RandomStarts
+from pgmpy_latent import LatentTree, RandomStarts, to_pgmpy
 from pgmpy_latent.testing import check_learner
 
 QUICK = {"n_states": 2, "n_starts": 2, "show_progress": False}
@@ -47,17 +47,18 @@ class AnotherState(RandomStarts):
 
 
 class OtherOrder(RandomStarts):
-    def _learn(self, data):
-        outcome = super()._learn(data)
-        tree, order = outcome.tree, [0, *range(len(data.columns), 0, -1)]
-        tree = LatentTree(
+    def fit(self, X, y=None, **options):
+        super().fit(X, y, **options)
+        tree, order = self.tree_, [0, *range(X.shape[1], 0, -1)]
+        self.tree_ = LatentTree(
             [tree.names[at] for at in order],
             [tree.state_names[at] for at in order],
-            [-1] + [0] * len(data.columns),
+            [-1] + [0] * X.shape[1],
             [tree.latent[at] for at in order],
             [tree.tables[at] for at in order],
         )
-        return replace(outcome, tree=tree)
+        self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)
+        return self
 
 
 class Unseeded(RandomStarts):
