@@ -93,8 +93,8 @@ FROM_BING = "EAST from BinG, simplified"
 #: Method -> learner and settings.
 METHODS = {
     "EAST": (EAST, {}),
-    RL: (EAST, {"tuning": presets.EAST.replace(evaluation="rl", n_starts=8, n_steps=40)}),
-    DC: (EAST, {"tuning": presets.EAST.replace(evaluation="dc")}),
+    RL: (EAST, {"tuning": presets.CHEN_2008.replace(n_starts=8)}),
+    DC: (EAST, {"tuning": presets.CHEN_2008_DC}),
     CHOW_LIU: (Baseline, {"model": "chow_liu"}),
     LATENT_CLASS: (Baseline, {"model": "latent_class"}),
     BING: (BinG, {"simplify": True}),

@@ -46,8 +46,7 @@ from pgmpy_latent.model.network import blanket, child_lists
 from pgmpy_latent.networks.agglomeration.merging import Scoring, Trace, agglomerate, blanket_states, statistics
 from pgmpy_latent.networks.agglomeration.round_robin import Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
-from pgmpy_latent.networks.graph import graph_of, nodes_in_order
-from pgmpy_latent.networks.structural.structural_em import tables_in_order
+from pgmpy_latent.networks.graph import graph_of, nodes_in_order, tables_in_order
 
 AGGLOMERATION, RANDOM = "AgglomerativeCardinality", "EM from random starts"
 #: Pseudo-count of AgglomerativeCardinality, and of the EM that it is compared with.
@@ -273,9 +272,9 @@ def curve() -> dict:
     kept |= {"true": int(alarm().cards[alarm().index(CURVE_VARIABLE)])}
     kept["agglomeration_seconds"] = agglomeration_seconds(graph, frame, CURVE_VARIABLE)
     data = encode(frame)
-    sizing = Sizing(data, learner._search(), *nodes_in_order(graph_of(graph), data), [CURVE_VARIABLE], None,
+    sizing = Sizing(data, learner._search(data), *nodes_in_order(graph_of(graph), data), [CURVE_VARIABLE], None,
                     SizingOptions(prior=PRIOR))  # fmt: skip
-    sizing.found()
+    sizing.best_network()
     for n_states in CURVE_STATES:
         start = sizing.with_states(CURVE_VARIABLE, n_states)
         for name, work in (

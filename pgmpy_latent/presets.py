@@ -593,12 +593,15 @@ CHEN_2008 = _documented(
     EASTTuning(evaluation="rl", n_starts=16, n_steps=40, accelerate=False),
     """*EAST-RL* at its highest setting, μ = 16 starts and ν = 40 iterations of local EM, with improvement ratios.
 
-    Local and full EM are plain EM. Departures: the paper does not say when full EM ends; the tolerances are those of
-    :data:`EAST`. Local EM begins at random for new hidden variables only: a state more begins with splits of the states
-    that are there, a state less with merges and removals, and a node elsewhere with its expected counts, since these
-    need fewer starts. Local EM may end before ν iterations, if nothing is left to gain. The first latent class model
-    has the best of 16 random starts; the paper takes any. Trees stay regular, and may fall apart into several where
-    parts of the table are independent.
+    Local and full EM take plain steps, without acceleration. Departures: the paper does not say when full EM ends; the
+    tolerances are those of :data:`EAST`. Where EM comes to rest, entries near zero that would raise the likelihood are
+    lifted, and the final EM begins again with small entries lifted as long as that helps. Full EM on a candidate ends
+    early if it cannot become better than the current tree. Local EM begins at random for new hidden variables only: a
+    state more begins with splits of the states that are there, a state less with merges and removals, and a node that
+    gets another neighbour with the probabilities that the current tables imply, since these need fewer starts. Local EM
+    may end before ν iterations, if less than 0.1 of log-likelihood is left to gain. The first latent class model has
+    the best of 16 random starts; the paper takes any. Trees stay regular, and may fall apart into several where parts
+    of the table are independent.
     """,
 )
 CHEN_2008_DC = _documented(

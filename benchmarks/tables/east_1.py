@@ -23,7 +23,7 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 def rl(n_starts: int, n_steps: int, **changes) -> dict:
     """Return the settings of EAST-RL(n_starts, n_steps)."""
-    return {"tuning": presets.EAST.replace(evaluation="rl", n_starts=n_starts, n_steps=n_steps, **changes)}
+    return {"tuning": presets.CHEN_2008.replace(n_starts=n_starts, n_steps=n_steps, **changes)}
 
 
 #: The paper's row -> what we call its setting; our settings.

@@ -51,7 +51,6 @@ TABLE_4_3 = {
 }
 HERE = "Mushroom"
 NOT_HERE = "the table is not in the folder of data sets"
-SCORE = {"scoring_method": "cs", "prior": 1.0}
 SEEDS, SECONDS = range(3), 60
 QUICK = "quick: "
 
@@ -75,12 +74,12 @@ def figures(table: str) -> dict[str, dict[str, Figure]]:
 
 def learner(column: str, seed: int, seconds: float, states: int | None = None):
     """Return the learner of a column."""
-    settings = {**SCORE, "random_state": seed, "time_limit": seconds, "show_progress": False}
+    settings = {"random_state": seed, "time_limit": seconds, "show_progress": False}
     if column == SPLITTING:
-        return SplitMerge(tuning=presets.SPLIT_MERGE.replace(merge=False, patience=None), **settings)
+        return SplitMerge(tuning=presets.KARCIAUSKAS_2005_CHAPTER_4, **settings)
     if column == STANDARD:
-        return RandomStarts(tuning=presets.RANDOM_STARTS.replace(shrink=False, adjust=False, patience=None), **settings)
-    return RandomStarts(n_states=states, n_starts=16, tuning=presets.RANDOM_STARTS.replace(n_rounds=None), **settings)
+        return RandomStarts(tuning=presets.KARCIAUSKAS_2005_CHAPTER_4_STANDARD, **settings)
+    return RandomStarts(n_states=states, tuning=presets.KARCIAUSKAS_2005_CHAPTER_4_STANDARD_FIXED, **settings)
 
 
 def fitted(table: str, model) -> dict:

@@ -80,7 +80,7 @@ def older_results() -> runner.Runner:
 def fixed(row: str, states: int, seed: int, rounds: int = ROUNDS) -> dict:
     """Run StandardFixed."""
     settings = {"n_states": states, "n_starts": FIRST_ROUND, "time_limit": TIME_LIMIT}
-    settings["tuning"] = presets.RANDOM_STARTS.replace(n_rounds=rounds)
+    settings["tuning"] = presets.KARCIAUSKAS_2005_STANDARD_FIXED.replace(n_rounds=rounds)
     learner = RandomStarts(**settings, random_state=seed, show_progress=False)
     return split_merge.figures(learner.fit(split_merge.table(our_name(row))))
 

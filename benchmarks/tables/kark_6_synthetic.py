@@ -170,12 +170,12 @@ def learner_of(run: runner.Runner, one: Sample, column: str, seed: int, prefix: 
     if column == SPLIT_MERGE:
         return SplitMerge(**settings)
     if column == STANDARD:
-        return RandomStarts(tuning=presets.RANDOM_STARTS.replace(starts="random"), **settings)
+        return RandomStarts(tuning=presets.KARCIAUSKAS_2005_STANDARD3, **settings)
     found = results(run, one, SPLIT_MERGE, prefix)
     states = max(found, key=lambda result: result["bic"])["states"]
     return RandomStarts(
         n_states=states,
-        tuning=presets.RANDOM_STARTS.replace(starts="random", n_rounds=ROUNDS),
+        tuning=presets.KARCIAUSKAS_2005_STANDARD_FIXED.replace(n_rounds=ROUNDS),
         n_starts=FIRST_ROUND,
         **settings,
     )

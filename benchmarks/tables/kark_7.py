@@ -83,7 +83,8 @@ def fitted(learner, rows: pd.DataFrame) -> dict:
 
 def standard(model: Model, seed: int) -> dict:
     true, rows = drawn(model, seed)
-    return fitted(RandomStarts(true, random_state=seed, time_limit=TIME_LIMIT), rows)
+    tuning = presets.KARCIAUSKAS_2005_STANDARD3
+    return fitted(RandomStarts(true, random_state=seed, time_limit=TIME_LIMIT, tuning=tuning), rows)
 
 
 def fixed(model: Model, seed: int, rounds: int = ROUNDS) -> dict:
@@ -91,7 +92,7 @@ def fixed(model: Model, seed: int, rounds: int = ROUNDS) -> dict:
     true, rows = drawn(model, seed)
     found = SplitMerge(true, random_state=seed, show_progress=False).fit(rows)
     settings = {"n_states": found.n_states_, "n_starts": FIRST_ROUND, "time_limit": TIME_LIMIT}
-    settings["tuning"] = presets.RANDOM_STARTS.replace(n_rounds=rounds)
+    settings["tuning"] = presets.KARCIAUSKAS_2005_STANDARD_FIXED.replace(n_rounds=rounds)
     return fitted(RandomStarts(found.tree_, random_state=seed, **settings), rows)
 
 

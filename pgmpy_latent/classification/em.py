@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -58,7 +60,9 @@ class Problem:
     shrinkage: float = 0.0
 
 
-def step(problem: Problem, model: Parameters, numbers: np.ndarray, edges: np.ndarray | None = None):
+def step(
+    problem: Problem, model: Parameters, numbers: np.ndarray, edges: np.ndarray | None = None
+) -> tuple[np.ndarray, Parameters]:
     """Take one EM iteration with every model of a batch.
 
     Parameters
@@ -111,25 +115,25 @@ def expected(problem: Problem, model: Parameters, numbers: np.ndarray) -> tuple[
     total = np.zeros(len(numbers))
     by_class = []
     for label, groups in enumerate(problem.groups):
-        sums = None
+        of_class: Moments | None = None
         for rows in suitable(groups, model):
-            logs, found = moments(model, label, rows, problem.weights[:, rows.at][numbers])
+            logs, sums = moments(model, label, rows, problem.weights[:, rows.at][numbers])
             total += logs
-            sums = found if sums is None else sums + found
-        by_class.append(sums)
+            of_class = sums if of_class is None else of_class + sums
+        if of_class is None:
+            raise ValueError(f"class {label} has no rows")
+        by_class.append(of_class)
     return total, by_class
 
 
 def m_step(problem: Problem, old: Parameters, by_class: Sequence[Moments], edges=None) -> Parameters:
     """Return the parameters that maximise the expected log-likelihood of rows and hidden variables."""
     tiny = np.finfo(float).tiny
-    masses = np.stack([found.mass for found in by_class], axis=1)
+    masses = np.stack([sums.mass for sums in by_class], axis=1)
     class_mass = masses.sum(axis=-1, keepdims=True)
     log_weights = np.log(np.maximum(masses / class_mass, tiny))
-    means = np.stack([found.latents.sum(axis=1) for found in by_class], axis=1) / class_mass
-    squares = np.stack(
-        [np.diagonal(found.latent_products, axis1=-2, axis2=-1).sum(axis=1) for found in by_class], axis=1
-    )
+    means = np.stack([sums.latents.sum(axis=1) for sums in by_class], axis=1) / class_mass
+    squares = np.stack([np.diagonal(sums.latent_products, axis1=-2, axis2=-1).sum(axis=1) for sums in by_class], axis=1)
     scatter, borrowed = squares - class_mass * means * means, problem.shrinkage
     variances = np.maximum((scatter + borrowed * _common_variance(old)) / (class_mass + borrowed), SMALLEST_VARIANCE)
     total = sum_of(by_class)
@@ -140,10 +144,7 @@ def m_step(problem: Problem, old: Parameters, by_class: Sequence[Moments], edges
 
 def sum_of(by_class: Sequence[Moments]) -> Moments:
     """Return the sums over all classes."""
-    total = by_class[0]
-    for found in by_class[1:]:
-        total = total + found
-    return total
+    return reduce(add, by_class)
 
 
 def _regression(problem: Problem, old: Parameters, total: Moments, edges):
@@ -250,9 +251,16 @@ class _Batch:
     edges: np.ndarray | None
 
     def take(self, which) -> _Batch:
-        arrays = (self.values, self.gains, self.numbers, self.positions)
-        edges = None if self.edges is None else self.edges[which]
-        return _Batch(self.models.take(which), self.before.take(which), *(array[which] for array in arrays), edges)
+        """Return some of the models."""
+        return _Batch(
+            self.models.take(which),
+            self.before.take(which),
+            self.values[which],
+            self.gains[which],
+            self.numbers[which],
+            self.positions[which],
+            None if self.edges is None else self.edges[which],
+        )
 
 
 class _Climb:
@@ -275,7 +283,8 @@ class _Climb:
     def advance(self) -> np.ndarray:
         """Take every model one iteration further; return the log-likelihoods before it."""
         old = self.batch
-        results, interrupt = [], None
+        results: list[tuple[np.ndarray, Parameters]] = []
+        interrupt = None
         for part in parts_of(old.models, self.problem.weights.shape[1] / old.models.shape[1]):
             interrupt = self._interrupt(old, part.start) if results else None
             if interrupt is not None:
@@ -324,8 +333,8 @@ class _Climb:
         batch, logs = self.batch, []
         for part in parts_of(batch.models, self.problem.weights.shape[1] / batch.models.shape[1]):
             models = batch.models.take(part)
-            found, _ = expected(self.problem, models, batch.numbers[part])
-            logs.append(found + log_penalty(self.problem, models))
+            log_likelihoods, _ = expected(self.problem, models, batch.numbers[part])
+            logs.append(log_likelihoods + log_penalty(self.problem, models))
         values = np.concatenate(logs)
         for position, value in zip(batch.positions, values, strict=True):
             self.traces[position].append(float(value))
@@ -398,7 +407,7 @@ def climb(
         joined([part.models for part in ended]),
         np.concatenate([part.log_likelihoods for part in ended]),
         np.concatenate([part.numbers for part in ended]),
-        None if edges is None else np.concatenate([part.edges for part in ended]),
+        None if edges is None else np.concatenate([part.edges for part in ended if part.edges is not None]),
         [trace for part in ended for trace in part.traces],
         interrupted,
     )

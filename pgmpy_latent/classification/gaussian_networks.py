@@ -29,7 +29,7 @@ def gaussian_network(
     offsets, noise : arrays, shape (attributes,)
     edges : bool array, shape (attributes, latents)
     """
-    parents = [[latents[at] for at in np.flatnonzero(row)] for row in edges]
+    parents = [[latents[at] for at in np.flatnonzero(row).tolist()] for row in edges]
     links = [(parent, name) for name, above in zip(attributes, parents, strict=True) for parent in above]
     network = LinearGaussianBayesianNetwork()
     network.add_nodes_from([*latents, *attributes])  # also those without an edge

@@ -1,9 +1,9 @@
-"""What people hand to the classifier: tables, classes, weights and folds, checked before the long work."""
+"""The input of the classifier: tables, classes, weights and folds, checked before the long work."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -26,6 +26,9 @@ from pgmpy_latent.tables.survey import (
     warn_if_doubtful,
 )
 
+#: Positions of rows to learn from, and of rows to test on.
+Fold = tuple[np.ndarray, np.ndarray]
+
 #: Sizes and spreads of attributes beyond which, up or down, squares overflow or vanish; and standard deviations.
 LARGEST, FARTHEST = 1e150, 1e100
 #: An attribute whose spread is below this share of its size is constant; the rest is rounding.
@@ -37,8 +40,8 @@ ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
-class Given:
-    """The rows that count.
+class TrainingRows:
+    """The rows of positive weight.
 
     Attributes
     ----------
@@ -48,7 +51,7 @@ class Given:
     weights : array, shape (n_rows,)
         Positive.
     place : int array, shape (n_rows_given,)
-        Where each row that was given stands among these; -1 where its weight is zero.
+        Position of each row of the user's table among these; -1 where its weight is zero.
     clusters : int array, shape (n_rows,), or None
         Numbers of the primary sampling units, those of different strata apart.
     """
@@ -59,24 +62,27 @@ class Given:
     place: np.ndarray
     clusters: np.ndarray | None = None
 
-    def some(self, rows: np.ndarray) -> Given:
-        """Return some of the rows, given by their positions."""
+    def some(self, rows: np.ndarray) -> TrainingRows:
+        """Return the rows at some positions."""
         clusters = None if self.clusters is None else self.clusters[rows]
-        return Given(self.attributes[rows], self.labels[rows], self.weights[rows], np.arange(len(rows)), clusters)
+        return TrainingRows(
+            self.attributes[rows], self.labels[rows], self.weights[rows], np.arange(len(rows)), clusters
+        )
 
 
-def training_rows(estimator, X, y, drawn: dict, weight_kind: str | None) -> Given:
-    """Return the rows that count; set ``classes_``, ``weight_kind_``, ``design_``, ``n_rows_`` and ``total_weight_``.
+def training_rows(estimator, X, y, drawn: dict, weight_kind: str | None) -> TrainingRows:
+    """Return the rows of positive weight.
 
-    ``drawn`` holds ``sample_weight``, ``strata`` and ``cluster``: values, or names of columns of ``X``.
+    Sets ``classes_``, ``weight_kind_``, ``design_``, ``n_rows_`` and ``total_weight_`` of the estimator. ``drawn``
+    holds ``sample_weight``, ``strata`` and ``cluster``: values, or names of columns of ``X``.
     """
     check_kind(weight_kind)
     X = as_pandas(X)
-    design = {what: _named(X, given) for what, given in drawn.items() if given is not None}
+    design = {what: _name_of_column(X, values) for what, values in drawn.items() if values is not None}
     X, drawn = set_apart(X, drawn)
     sample_weight = drawn["sample_weight"]
     X, y = validate_data(
-        estimator, _without_words(X), y, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2
+        estimator, _with_numbers(X), y, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2
     )
     _refuse_infinity(estimator, X)
     check_classification_targets(y)
@@ -106,13 +112,13 @@ def training_rows(estimator, X, y, drawn: dict, weight_kind: str | None) -> Give
     if not estimator._tuning.offset:
         _check_near_zero(estimator, X)
     clusters = None if clusters is None else _apart_by_strata(clusters, strata)[counts]
-    return Given(X, labels, weights, np.where(counts, np.cumsum(counts) - 1, -1), clusters)
+    return TrainingRows(X, labels, weights, np.where(counts, np.cumsum(counts) - 1, -1), clusters)
 
 
-def _named(X, given) -> Hashable | None:
-    """Return the name of a column, if it is one, and None for values."""
+def _name_of_column(X, values) -> Hashable | None:
+    """Return the name of a column of the table, if the user gave one, and None if they are values."""
     columns = X.columns.tolist() if isinstance(X, pd.DataFrame) else ()
-    return plain(given) if names_column(given, columns) else None
+    return plain(values) if names_column(values, columns) else None
 
 
 def _apart_by_strata(clusters: np.ndarray, strata: np.ndarray | None) -> np.ndarray:
@@ -123,9 +129,9 @@ def _apart_by_strata(clusters: np.ndarray, strata: np.ndarray | None) -> np.ndar
 
 
 def new_rows(estimator, X) -> np.ndarray:
-    """Return attributes of rows to be looked at, without the columns that ``fit`` read as weights and the like."""
+    """Return the attributes of new rows, without the columns that ``fit`` read as weights, strata or clusters."""
     X = without_design(estimator, as_pandas(X))
-    X = validate_data(estimator, _without_words(X), dtype=np.float64, ensure_all_finite=False, reset=False)
+    X = validate_data(estimator, _with_numbers(X), dtype=np.float64, ensure_all_finite=False, reset=False)
     _refuse_infinity(estimator, X)
     return X
 
@@ -149,32 +155,32 @@ def attribute_names(estimator) -> list[Hashable]:
 
 def latent_names(estimator) -> list[str]:
     """Return Z1, Z2, ..., or something longer where attributes are called so."""
-    taken = set(attribute_names(estimator))
-    return [free_name(f"Z{at + 1}", taken) for at in range(estimator.n_latents_)]
+    attributes = set(attribute_names(estimator))
+    return [free_name(f"Z{at + 1}", attributes) for at in range(estimator.n_latents_)]
 
 
-def free_name(name: str, taken: set) -> str:
-    """Return a name that is not taken.
+def free_name(name: str, used: set) -> str:
+    """Return a name that is not used yet.
 
     Examples
     --------
     >>> free_name("class", {"class"})
     'class_'
     """
-    while name in taken:
+    while name in used:
         name += "_"
     return name
 
 
-def _without_words(X):
+def _with_numbers(X):
     """Return a table with missing cells of any kind as NaN; raise if a column holds something else than numbers."""
     if isinstance(X, (np.ndarray, list)):
         array = np.array(X, dtype=object) if isinstance(X, list) else X
         if array.ndim == 2 and array.dtype.kind in "OSU":
-            _refuse_words(pd.DataFrame(array, columns=[f"x{at}" for at in range(array.shape[1])]))
+            _refuse_text(pd.DataFrame(array, columns=[f"x{at}" for at in range(array.shape[1])]))
             return np.where(pd.isna(array), np.nan, array) if array.dtype == object else X
     if isinstance(X, pd.DataFrame):
-        _refuse_words(X)
+        _refuse_text(X)
         odd = [
             at
             for at, dtype in enumerate(X.dtypes)
@@ -187,7 +193,7 @@ def _without_words(X):
     return X
 
 
-def _refuse_words(X: pd.DataFrame) -> None:
+def _refuse_text(X: pd.DataFrame) -> None:
     for at, (name, dtype) in enumerate(X.dtypes.items()):
         if not _holds_numbers(X.iloc[:, at]):
             raise DataError(f"column {name!r} ({dtype}) does not hold numbers; encode it or drop it")
@@ -301,30 +307,30 @@ class Folds:
     Parameters
     ----------
     cv : int, splitter or iterable
-    given : Given
-        The rows; an iterable speaks of the rows as the user gave them.
+    rows : TrainingRows
+        The rows; an iterable ``cv`` has positions in the user's table.
     classes : array
         Names of the classes, for messages.
     seed : int
     """
 
-    def __init__(self, cv, given: Given, classes: np.ndarray, seed: int):
-        self.attributes, self.labels, self.seed = given.attributes, given.labels, seed
-        self.clusters = given.clusters
+    def __init__(self, cv, rows: TrainingRows, classes: np.ndarray, seed: int):
+        self.attributes, self.labels, self.seed = rows.attributes, rows.labels, seed
+        self.clusters = rows.clusters
         self.classes = classes.tolist()
         self.renewable = isinstance(cv, Integral) or cv is None
         self.cv = (5 if cv is None else int(cv)) if self.renewable else cv
         if self.renewable and self.clusters is not None:
-            self._check_clusters()
+            self._check_clusters(self.clusters)
         if not self.renewable and isinstance(cv, Iterable) and not hasattr(cv, "split"):
             folds = list(cv)
             if not all(isinstance(fold, (tuple, list)) and len(fold) == 2 for fold in folds):
-                raise DataError("cv has folds that are no pairs of row numbers, to learn from and to test on")
-            self.cv = [tuple(_mapped(part, given.place) for part in fold) for fold in folds]
+                raise DataError("cv has folds that are not pairs of row numbers, to learn from and to test on")
+            self.cv = [tuple(_mapped(part, rows.place) for part in fold) for fold in folds]
             if not self.cv:
                 raise DataError("cv has no folds; give a whole number, a splitter, or pairs of row numbers")
 
-    def draw(self, repeat: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def draw(self, repeat: int) -> list[Fold]:
         """Return pairs of rows to learn from and rows to test on."""
         attempts = ATTEMPTS if self.renewable and self.clusters is not None else 1
         for attempt in range(attempts):
@@ -334,7 +340,7 @@ class Folds:
                 return folds
         raise DataError(wrong)
 
-    def _split(self, repeat: int, attempt: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _split(self, repeat: int, attempt: int) -> list[Fold]:
         if not self.renewable:
             splitter = check_cv(self.cv, self.labels, classifier=True)
         else:
@@ -354,9 +360,9 @@ class Folds:
         most = int(np.bincount(self.labels).max())
         return most if self.clusters is None else min(most, len(np.unique(self.clusters)))
 
-    def _check_clusters(self) -> None:
+    def _check_clusters(self, clusters: np.ndarray) -> None:
         """Raise if a class is in a single cluster: the fold that tests on it leaves nothing to learn the class from."""
-        pairs = np.unique(np.stack([self.labels, self.clusters]), axis=1)
+        pairs = np.unique(np.stack([self.labels, clusters]), axis=1)
         single = np.flatnonzero(np.bincount(pairs[0]) == 1)
         if len(single):
             raise DataError(
@@ -364,8 +370,8 @@ class Folds:
                 "cannot find n_latents and n_components; give both, give folds of your own as cv, or leave cluster out"
             )
 
-    def _what_is_wrong(self, folds: list) -> str:
-        """Return what makes folds useless, in words; nothing if they are fine."""
+    def _what_is_wrong(self, folds: Sequence[Fold]) -> str:
+        """Return a message that says why folds are useless; an empty one if they are fine."""
         for number, (learn, test) in enumerate(folds):
             missing = np.setdiff1d(np.arange(len(self.classes)), self.labels[learn])
             if len(missing):
@@ -382,11 +388,11 @@ class Folds:
 
 
 def _mapped(rows, place: np.ndarray) -> np.ndarray:
-    """Return row numbers, or a mask, that the user gave as numbers of the rows that count."""
+    """Return row numbers of the user's table, or a mask, as positions among the rows of positive weight."""
     rows = np.asarray(rows)
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
     if len(rows) and (rows.min() < 0 or rows.max() >= len(place)):
         wrong = rows.min() if rows.min() < 0 else rows.max()
-        raise DataError(f"cv speaks of row {wrong}, but there are {len(place)} rows; give numbers from 0")
-    found = place[rows.astype(np.int64)]
-    return found[found >= 0]
+        raise DataError(f"cv has row {wrong}, but there are {len(place)} rows; give numbers from 0")
+    positions = place[rows.astype(np.int64)]
+    return positions[positions >= 0]

@@ -16,16 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 from pgmpy_latent import presets
 from pgmpy_latent.classification import inputs as _input
 from pgmpy_latent.classification.canonical import canonical
-from pgmpy_latent.classification.learn import Recipe, learn
+from pgmpy_latent.classification.learn import Learned, Recipe, learn
 from pgmpy_latent.classification.model import grouped, latent_means, log_densities, suitable
 from pgmpy_latent.classification.resume import memo_of, recalled_model
-from pgmpy_latent.classification.rows import training
+from pgmpy_latent.classification.rows import Training, training
 from pgmpy_latent.classification.size_search import LAST_SHARE, Wrapper, most_rows
+from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.configured import Configured
-from pgmpy_latent.runtime.settings import check_number, flag, number, one_of, stopped_words, whole_seed
+from pgmpy_latent.runtime.settings import check_number, entropy_of, flag, number, one_of, stopped_words, whole_seed
 from pgmpy_latent.tables.columns import as_pandas
 from pgmpy_latent.tables.survey import check_kind, checked_weights, numbered, set_apart
 
@@ -134,6 +135,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         "checkpoint": lambda name, value: check_checkpoint(value),
     }
     _default_tuning = presets.LATENT_CLASSIFICATION
+    _tuning: presets.LatentClassificationTuning
     _renamed: ClassVar[dict] = {"n_init": "n_starts"}
     _shared: ClassVar[dict] = {
         "n_jobs": (
@@ -208,32 +210,31 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         """
         self._check_settings()
         drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
-        given = _input.training_rows(self, X, y, drawn, weight_kind)
-        self._check_sizes(*given.attributes.shape)
-        rows = training(given.attributes, given.labels, given.weights, centre=self._tuning.offset)
-        entropy = np.random.SeedSequence(whole_seed(self.random_state)).entropy
-        memo, entropy = memo_of(self, given, entropy)
+        table = _input.training_rows(self, X, y, drawn, weight_kind)
+        self._check_sizes(*table.attributes.shape)
+        rows = training(table.attributes, table.labels, table.weights, centre=self._tuning.offset)
+        memo, entropy = memo_of(self, table, entropy_of(self.random_state))
         seed = int(np.random.SeedSequence(entropy).generate_state(1)[0])
         clock = Clock(self.time_limit, LAST_SHARE, memo.tend)
         with one_blas_thread(), memo.going_on:
-            shape, self.cv_results_ = self._sizes(given, rows, seed, clock, memo)
+            shape, self.cv_results_ = self._sizes(table, rows, seed, clock, memo)
             clock.use_reserve()
             work = partial(
                 learn, rows, rows.weights[None], shape, self._recipe(), self._tuning.n_starts, seed, clock.check
             )
-            found = recalled_model(memo, clock, rows, shape, work)
-        if found.interrupted:
+            learned = recalled_model(memo, clock, rows, shape, work)
+        if learned.interrupted:
             clock.note_stop()
         self.stopped_ = clock.stopped
         self.n_latents_, self.n_components_ = shape
-        self._keep(found, rows)
+        self._keep(learned, rows)
         if self.stopped_ is not None:
             warnings.warn(stopped_words(self.stopped_, self.checkpoint), ConvergenceWarning, stacklevel=2)
         return self
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        if isinstance(self.cv, Integral) and self.cv < 2:
+        if isinstance(self.cv, Integral) and int(self.cv) < 2:
             raise ValueError(f"cv is {self.cv!r}; give at least 2 folds")
 
     def _check_sizes(self, n_rows: int, n_attributes: int) -> None:
@@ -245,8 +246,8 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
             )
         latents, components = self.n_latents or 1, self.n_components or 1
         if latents * components > n_rows:
-            given = [f"{name}={getattr(self, name)}" for name in ("n_latents", "n_components") if getattr(self, name)]
-            raise ValueError(f"{' times '.join(given)} is more than the {n_rows} rows; give fewer")
+            sizes = [f"{name}={getattr(self, name)}" for name in ("n_latents", "n_components") if getattr(self, name)]
+            raise ValueError(f"{' times '.join(sizes)} is more than the {n_rows} rows; give fewer")
 
     def _recipe(self) -> Recipe:
         tuning = self._tuning
@@ -264,23 +265,25 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
             trial_starts=int(tuning.n_starts) if tuning.sizes == "every" else None,
         )
 
-    def _sizes(self, given, rows, seed, clock, memo) -> tuple[tuple[int, int], pd.DataFrame | None]:
-        """Return the numbers of latents and of components, and how they were found."""
+    def _sizes(
+        self, table: _input.TrainingRows, rows: Training, seed: int, clock: Clock, memo: Memo
+    ) -> tuple[tuple[int, int], pd.DataFrame | None]:
+        """Return the numbers of latents and of components, and how they were learned."""
         if self.n_latents is not None and self.n_components is not None:
             return (int(self.n_latents), int(self.n_components)), None
-        most, every = most_rows(given.attributes.shape[1]), self._tuning.sizes == "every"
-        if isinstance(self.cv, Integral) and len(given.labels) > most and not every:
-            given = given.some(_input.some_rows(given.labels, most, seed))
-            rows = training(given.attributes, given.labels, given.weights, centre=self._tuning.offset)
-        folds = _input.Folds(self.cv, given, self.classes_, seed)
+        most, every = most_rows(table.attributes.shape[1]), self._tuning.sizes == "every"
+        if isinstance(self.cv, Integral) and len(table.labels) > most and not every:
+            table = table.some(_input.some_rows(table.labels, most, seed))
+            rows = training(table.attributes, table.labels, table.weights, centre=self._tuning.offset)
+        folds = _input.Folds(self.cv, table, self.classes_, seed)
         wrapper = Wrapper(rows, folds, self._recipe(), seed, clock, self.n_jobs, self.show_progress, memo=memo)
         return wrapper.search(self.n_latents, self.n_components)
 
-    def _keep(self, found, rows) -> None:
-        """Write down what was learned, in units of the attributes."""
-        edges = np.ones(found.models.loadings.shape, bool) if found.edges is None else found.edges
+    def _keep(self, learned: Learned, rows: Training) -> None:
+        """Set the fitted attributes, in units of the table."""
+        edges = np.ones(learned.models.loadings.shape, bool) if learned.edges is None else learned.edges
         self.class_prior_ = rows.class_shares(rows.weights[None])[0]
-        model, edges = canonical(found.models, self.class_prior_, edges, shift=self._tuning.offset)
+        model, edges = canonical(learned.models, self.class_prior_, edges, shift=self._tuning.offset)
         self._model, self._location, self._scale = model, rows.location, rows.scale
         self.edges_ = edges[0]
         self.component_weights_ = np.exp(model.log_weights[0])
@@ -289,8 +292,8 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         self.offsets_ = rows.location + rows.scale * model.offsets[0]
         self.noise_ = np.square(rows.scale) * model.noise[0]
         jacobian = rows.weights @ (~np.isnan(rows.table) @ np.log(rows.scale))
-        self.log_likelihoods_ = [value - jacobian for value in found.traces[0]]
-        self.log_likelihood_ = float(found.log_likelihoods[0] - jacobian)
+        self.log_likelihoods_ = [value - jacobian for value in learned.traces[0]]
+        self.log_likelihood_ = float(learned.log_likelihoods[0] - jacobian)
         self.n_iter_ = min(len(self.log_likelihoods_), self._tuning.max_iter)
 
     def _log_joint(self, X) -> np.ndarray:
@@ -481,11 +484,8 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         return int(at[0])
 
     def _check_component(self, component) -> None:
-        if (
-            not isinstance(component, Integral)
-            or isinstance(component, bool)
-            or not 0 <= component < self.n_components_
-        ):
+        whole = isinstance(component, Integral) and not isinstance(component, bool)
+        if not whole or not 0 <= int(component) < self.n_components_:
             raise ValueError(f"component is {component!r}; give a whole number from 0 to {self.n_components_ - 1}")
 
     def to_pgmpy(self, label, component=0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from pgmpy_latent.classification.model import Parameters, log_densities
 from pgmpy_latent.classification.rows import Training
 from pgmpy_latent.classification.starts import draw_starts
 from pgmpy_latent.em.step import best_of_groups
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 
 #: Most times that edges are learned anew after EM.
@@ -65,6 +67,16 @@ class Recipe:
         return SHRINKAGE if n_components == 1 and self.edges is None else 0.0
 
 
+class _Limits(TypedDict):
+    """Where EM ends: options of :func:`~pgmpy_latent.classification.em.climb`."""
+
+    max_iter: int
+    tol: float
+    relative: bool
+    report: Callable[[], None]
+
+
+@held_by_checkpoints("classifiers")
 @dataclass(frozen=True)
 class Learned:
     """The best model of each weighting.
@@ -76,9 +88,9 @@ class Learned:
     log_likelihoods, accuracies : arrays, shape (weightings,)
         On the rows that were learned from; the likelihood is without the penalty of classes that disagree.
     log_joint : array, shape (weightings, n_distinct, classes)
-        log P(class, attributes) of every row, whether it was learned from or not.
+        log P(class, attributes) of every row, whether it was learned from or not; empty in checkpoints.
     edges : bool array or None
-    traces : list of list of float
+    traces : tuple of tuple of float
         What EM maximises, at every iteration since the edges were settled.
     interrupted : bool
         Whether Ctrl-C or the clock ended EM early.
@@ -89,7 +101,7 @@ class Learned:
     accuracies: np.ndarray
     log_joint: np.ndarray
     edges: np.ndarray | None
-    traces: list[list[float]]
+    traces: tuple[tuple[float, ...], ...]
     interrupted: bool
 
 
@@ -121,14 +133,16 @@ def learn(
     shrinkage = recipe.shrinkage_of(shape[1])
     problem = Problem(rows.by_class, weightings, recipe.tied, recipe.offset, recipe.noise_floor, shrinkage)
     starts, numbers = draw_starts(rows, weightings, shape, n_starts, seed, offset=recipe.offset)
-    limits = {"max_iter": recipe.max_iter, "tol": recipe.tol, "relative": recipe.relative, "report": report}
+    limits: _Limits = {
+        "max_iter": recipe.max_iter, "tol": recipe.tol, "relative": recipe.relative, "report": report
+    }  # fmt: skip
     choice = _Choice(rows, weightings, recipe.select)
     stages = thinning(n_starts) if recipe.thinning else []
     ended = climb(problem, starts, numbers, stages=stages, judge=choice.worth, **limits)
     if recipe.edges is not None:
         ended = _with_edges(problem, ended, recipe.edges == "shared", limits)
-    found = choice.best(ended)
-    return replace(found, log_likelihoods=found.log_likelihoods - log_penalty(problem, found.models))
+    learned = choice.best(ended)
+    return replace(learned, log_likelihoods=learned.log_likelihoods - log_penalty(problem, learned.models))
 
 
 def thinning(n_starts: int) -> list[tuple[int, int]]:
@@ -148,9 +162,9 @@ def thinning(n_starts: int) -> list[tuple[int, int]]:
     return stages
 
 
-def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: dict) -> Ended:
+def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: _Limits) -> Ended:
     """Alternate between edges, learned from what EM expects, and EM with them, until they stay (structural EM)."""
-    edges = np.ones(ended.models.loadings.shape, bool)
+    edges: np.ndarray = np.ones(ended.models.loadings.shape, bool)
     for _ in range(EDGE_ROUNDS):
         if ended.interrupted:
             break
@@ -162,7 +176,8 @@ def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: dict) -> E
         if ended.edges is not None and (new == edges).all():
             break
         ended = climb(problem, without(ended.models, new), ended.numbers, edges=new, **limits)
-        edges = ended.edges
+        if ended.edges is not None:  # models come in another order
+            edges = ended.edges
     return ended
 
 
@@ -222,6 +237,6 @@ class _Choice:
             accuracies[best],
             log_joint[best],
             None if ended.edges is None else ended.edges[best],
-            [ended.traces[at] for at in best],
+            tuple(tuple(ended.traces[at]) for at in best),
             ended.interrupted,
         )

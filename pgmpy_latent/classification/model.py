@@ -12,6 +12,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from pgmpy_latent.learners.memory import held_by_checkpoints
+
 LOG_2PI = float(np.log(2 * np.pi))
 #: Groups of fewer rows than this that miss the same attributes are small; from so many on, they are joined.
 FEW_ROWS, MANY_GROUPS = 16, 4
@@ -19,6 +21,7 @@ FEW_ROWS, MANY_GROUPS = 16, 4
 RAGGED_CHUNK = 500_000
 
 
+@held_by_checkpoints("parameters of classifiers")
 @dataclass(frozen=True)
 class Parameters:
     """Parameters of several models of equal shape.
@@ -118,7 +121,7 @@ def grouped(table: np.ndarray, at: np.ndarray | None = None) -> list[Rows | Ragg
     groups = _in_groups(table, at)
     small = [group for group in groups if len(group.at) < FEW_ROWS]
     if len(small) < MANY_GROUPS:
-        return groups
+        return [*groups]
     together = np.sort(np.concatenate([group.at for group in small]))
     values = table[together]
     there = ~np.isnan(values)
@@ -395,13 +398,16 @@ def ragged_posteriors(
 
 
 def _ragged_moments(model: Parameters, label: int, rows: RaggedRows, weights: np.ndarray) -> tuple[np.ndarray, Moments]:
-    log_likelihood, total = np.zeros(model.shape[0]), None
-    for part, found in ragged_posteriors(model, label, rows):
-        shares, sums = shares_and_sums(found.logs + model.log_weights[:, label, :, None])
+    log_likelihood = np.zeros(model.shape[0])
+    total: Moments | None = None
+    for part, posteriors in ragged_posteriors(model, label, rows):
+        shares, sums = shares_and_sums(posteriors.logs + model.log_weights[:, label, :, None])
         shares *= weights[:, None, part]
         log_likelihood += (sums * weights[:, part]).sum(axis=-1)
-        one = _summed(model, shares, found, rows.values[part], rows.there[part])
-        total = one if total is None else total + one
+        of_part = _summed(model, shares, posteriors, rows.values[part], rows.there[part])
+        total = of_part if total is None else total + of_part
+    if total is None:
+        raise ValueError(f"class {label} has no rows")
     return log_likelihood, total
 
 

@@ -1,14 +1,15 @@
-"""What a classifier has learned so far, in a file."""
+"""Checkpoints of classifiers: trials of sizes and the final model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
-from pgmpy_latent.classification.inputs import Given
+from pgmpy_latent.classification.inputs import TrainingRows
 from pgmpy_latent.classification.learn import Learned
-from pgmpy_latent.classification.model import Parameters, log_densities
+from pgmpy_latent.classification.model import log_densities
 from pgmpy_latent.classification.rows import Training
 from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.runtime.checkpoint import Checkpoint, check_number_again
@@ -16,14 +17,14 @@ from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.fingerprint import fingerprint_of
 
 
-def memo_of(learner, given: Given, entropy: int) -> tuple[Memo, int]:
+def memo_of(learner, rows: TrainingRows, entropy: int) -> tuple[Memo, int]:
     """Return the memo of a classifier, empty if it has no checkpoint, and the entropy of its seeds.
 
     Parameters
     ----------
     learner : LatentClassificationModel
         Its settings and its checkpoint count.
-    given : Given
+    rows : TrainingRows
         The rows.
     entropy : int
         Of the seeds, should learning begin anew.
@@ -32,14 +33,14 @@ def memo_of(learner, given: Given, entropy: int) -> tuple[Memo, int]:
         return Memo(), entropy
     if isinstance(learner.cv, Iterable) and iter(learner.cv) is learner.cv:
         raise ValueError(
-            "checkpoint needs a cv that can be gone through again; give a list of pairs, as cv=list(pairs)"
+            "checkpoint needs a cv that can be iterated over again; give a list of pairs, as cv=list(pairs)"
         )
     names = [str(name) for name in getattr(learner, "feature_names_in_", ())]
-    words = repr((given.attributes.shape, learner.classes_.tolist(), names))
-    arrays = [given.attributes, given.labels, given.weights]
-    if given.clusters is not None:  # folds depend on them
-        arrays.append(given.clusters)
-    checkpoint = Checkpoint(learner.checkpoint, fingerprint_of(learner, words, *arrays))
+    description = repr((rows.attributes.shape, learner.classes_.tolist(), names))
+    arrays = [rows.attributes, rows.labels, rows.weights]
+    if rows.clusters is not None:  # folds depend on them
+        arrays.append(rows.clusters)
+    checkpoint = Checkpoint(learner.checkpoint, fingerprint_of(learner, description, *arrays))
     saved = checkpoint.take_up(entropy, learner.random_state is not None)
     return Memo(checkpoint, saved), checkpoint.entropy
 
@@ -62,19 +63,19 @@ def recalled_model(
         Learns it.
     """
     if "model" in memo.entries:
-        with memo.checkpoint.checking():
-            entry = dict(memo.entries["model"])
-            known = Learned(**{**entry, "models": Parameters(**entry["models"])})
+        with memo.checking():
+            known = memo.entries["model"]
+            if not isinstance(known, Learned):
+                raise ValueError("it holds no model where one should be")
             _check_learned(known, rows, shape)
             return known
-    found = compute()
-    if not found.interrupted and clock.stopped is None:
-        nobody_asks = {"log_joint": np.empty(0)}  # as long as the table
-        memo.note("model", {**vars(found), "models": dict(vars(found.models)), **nobody_asks})
+    learned = compute()
+    if not learned.interrupted and clock.stopped is None:
+        memo.note("model", replace(learned, log_joint=np.empty(0)))  # which is as long as the table, and not needed
         memo.finish()
     else:
         memo.tend(now=True)
-    return found
+    return learned
 
 
 def _check_learned(known: Learned, rows: Training, shape: tuple[int, int]) -> None:
@@ -88,14 +89,14 @@ def _check_learned(known: Learned, rows: Training, shape: tuple[int, int]) -> No
         "offsets": (1, components, attributes),
         "noise": (1, components, attributes),
     }
-    for name, wanted in shapes.items():
-        found = getattr(known.models, name)
-        if found.shape != wanted or found.dtype != np.float64 or not np.isfinite(found).all():
-            raise ValueError(f"its {name!r} are not {wanted} numbers")
+    for name, expected in shapes.items():
+        values = getattr(known.models, name)
+        if values.shape != expected or values.dtype != np.float64 or not np.isfinite(values).all():
+            raise ValueError(f"its {name!r} are not {expected} numbers")
     if known.edges is not None and (known.edges.shape != shapes["loadings"] or known.edges.dtype != bool):
         raise ValueError("its edges are not those of a model")
-    if known.interrupted is not False or not all(type(value) is float for value in known.traces[0]):
-        raise ValueError("how EM ended is not what it writes")
+    if known.interrupted or len(known.traces) != 1:
+        raise ValueError("its model is not one that EM took to its end")
     logs = log_densities(known.models, rows.groups, len(rows.table))[0]
-    own = float(rows.weights @ logs[np.arange(len(rows.labels)), rows.labels])
-    check_number_again("log-likelihood", float(known.log_likelihoods[0]), own)
+    log_likelihood = float(rows.weights @ logs[np.arange(len(rows.labels)), rows.labels])
+    check_number_again("log-likelihood", float(known.log_likelihoods[0]), log_likelihood)

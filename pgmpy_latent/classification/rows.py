@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pgmpy_latent.classification.inputs import CONSTANT
+from pgmpy_latent.classification.inputs import CONSTANT, Fold
 from pgmpy_latent.classification.model import RaggedRows, Rows, grouped
 
 
@@ -131,7 +131,7 @@ def _location_and_scale(attributes: np.ndarray, weights: np.ndarray) -> tuple[np
     return location, np.where(scale > CONSTANT * size, scale, 1.0)
 
 
-def fold_weightings(rows: Training, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+def fold_weightings(rows: Training, folds: Sequence[Fold]) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of the distinct rows for learning and for testing: (folds, n_distinct) each."""
     learn = np.stack([rows.weighting(train) for train, _ in folds])
     test = np.stack([rows.weighting(test) for _, test in folds])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -12,9 +12,11 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
+from pgmpy_latent.classification.inputs import Fold, Folds
 from pgmpy_latent.classification.learn import Recipe, learn
 from pgmpy_latent.classification.rows import Training, fold_weightings
 from pgmpy_latent.learners.memo import Memo
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
@@ -45,6 +47,7 @@ LAST_SHARE = 0.3
 WORST = 20.0
 
 
+@held_by_checkpoints("trial of sizes")
 @dataclass(frozen=True)
 class Trial:
     """How well a size did on one draw of folds.
@@ -73,7 +76,14 @@ class Trial:
         return float(self.accuracies @ self.masses / self.masses.sum())
 
 
-def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed: int, report) -> Trial:
+def try_size(
+    rows: Training,
+    folds: Sequence[Fold],
+    shape: tuple[int, int],
+    recipe: Recipe,
+    seed: int,
+    report: Callable[[], None],
+) -> Trial:
     """Learn from all folds but one, and test on that one."""
     began = time.perf_counter()
     learning, testing = fold_weightings(rows, folds)
@@ -97,7 +107,9 @@ def try_size(rows: Training, folds, shape: tuple[int, int], recipe: Recipe, seed
     )
 
 
-def _trial(rows: Training, folds, recipe: Recipe, seed: int, clock: Clock, shape: tuple[int, int]) -> Trial:
+def _trial(
+    rows: Training, folds: Sequence[Fold], recipe: Recipe, seed: int, clock: Clock, shape: tuple[int, int]
+) -> Trial:
     try:
         return try_size(rows, folds, shape, recipe, seed, clock.check)
     except KeyboardInterrupt:
@@ -158,7 +170,7 @@ class Wrapper:
     """
 
     rows: Training
-    folds: object
+    folds: Folds
     recipe: Recipe
     seed: int
     clock: Clock
@@ -175,7 +187,7 @@ class Wrapper:
         n_latents, n_components : int, optional
             Sizes that are given.
         """
-        self._draws: dict[int, list] = {0: self.folds.draw(0)}
+        self._draws: dict[int, list[Fold]] = {0: self.folds.draw(0)}
         self._set_grid(n_latents, n_components)
         with tqdm(
             disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" sizes", desc="sizes", leave=False
@@ -210,11 +222,11 @@ class Wrapper:
     def _set_grid(self, n_latents: int | None, n_components: int | None) -> None:
         most = self.rows.table.shape[1] * self.rows.n_classes
         latents = sorted({*(q for q in LATENTS if q <= most), min(most, LATENTS[-1])})
-        components = COMPONENTS
+        components = list(COMPONENTS)
         if self.recipe.trial_starts is not None:
-            latents, components = list(range(1, most + 1)), EVERY_COMPONENTS
+            latents, components = list(range(1, most + 1)), list(EVERY_COMPONENTS)
         self._latents = latents if n_latents is None else [int(n_latents)]
-        self._components = list(components) if n_components is None else [int(n_components)]
+        self._components = components if n_components is None else [int(n_components)]
 
     def _look_at_all(self) -> None:
         """Try every size that is allowed."""
@@ -316,11 +328,12 @@ class Wrapper:
         known = self.memo.entries
         done = {shape: self._recalled(known[name], folds) for shape, name in names.items() if name in known}
         left = [shape for shape in names if shape not in done]
+        work: Callable[[tuple[int, int]], Trial]
         work = partial(_trial, self.rows, folds, self.recipe, self.seed + repeat, self.clock)
         try:
             for at, trial in parallel.as_completed(work, left, self.n_jobs, self.clock):
                 done[left[at]] = trial
-                self.memo.note(names[left[at]], dict(vars(trial)))
+                self.memo.note(names[left[at]], trial)
         finally:  # what was finished before an interrupt counts, but no size may win for having been tried once more
             for shape in shapes:
                 if shape in done and (repeat == 0 or len(done) == len(shapes)):
@@ -333,10 +346,11 @@ class Wrapper:
         )
         self._bar.update(len(shapes))
 
-    def _recalled(self, entry: dict, folds: list) -> Trial:
-        """Return a trial that the memo knows, if it can be one on these folds."""
-        with self.memo.checkpoint.checking():
-            trial = Trial(**entry)
+    def _recalled(self, trial: object, folds: Sequence[Fold]) -> Trial:
+        """Return a trial out of the memo; raise if it cannot be one on these folds."""
+        with self.memo.checking():
+            if not isinstance(trial, Trial):
+                raise ValueError("it holds no trial where one should be")
             for values in (trial.accuracies, trial.masses):
                 if values.shape != (len(folds),) or values.dtype != np.float64 or not (values >= 0).all():
                     raise ValueError(f"a trial in it is not one on {len(folds)} folds")

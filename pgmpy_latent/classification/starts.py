@@ -98,13 +98,13 @@ def _start(rows: Training, weights, axes, n_latents: int, n_components: int, off
 
 def _k_means(table: np.ndarray, weights: np.ndarray, n_components: int, rng: np.random.Generator) -> np.ndarray:
     """Return centres of clusters: k-means++ and a few iterations."""
-    centres = [table[_drawn(weights, rng)]]
-    distance = np.square(table - centres[0]).sum(axis=1)
+    first = table[_drawn(weights, rng)]
+    chosen, distance = [first], np.square(table - first).sum(axis=1)
     for _ in range(n_components - 1):
         chances = weights * distance
-        centres.append(table[_drawn(chances if chances.sum() > 0 else weights, rng)])
-        distance = np.minimum(distance, np.square(table - centres[-1]).sum(axis=1))
-    centres = np.array(centres)
+        chosen.append(table[_drawn(chances if chances.sum() > 0 else weights, rng)])
+        distance = np.minimum(distance, np.square(table - chosen[-1]).sum(axis=1))
+    centres = np.array(chosen)
     for _ in range(LLOYD):
         nearest = (np.square(centres).sum(axis=1) - 2.0 * table @ centres.T).argmin(axis=1)
         mass = np.bincount(nearest, weights, minlength=n_components)

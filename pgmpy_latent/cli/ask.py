@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgmpy_latent.cli.files import output_file, read_model, table_for, write_rows
+from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
 from pgmpy_latent.cli.options import add_command, add_reading, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import announce_compiling, counted, note
@@ -172,7 +172,7 @@ def run_sample(args: argparse.Namespace) -> None:
 
 def _output(args: argparse.Namespace) -> Path | None:
     """Return the file to write, after checking that it is neither the model nor the table; None means the terminal."""
-    path = output_file(args.output)
+    path = optional_output(args.output)
     read = [("the model", args.model), ("the table", getattr(args, "file", None))]
     check_outputs(args, [("--output", path)], read)
     return path

@@ -108,28 +108,27 @@ class LatentClasses(SearchingLearner):
         search = self._search(data)
         search.clock.use_reserve()  # every size is fitted to its end
         wanted = range(1, (self.max_states or 8) + 1) if self.n_states is None else [self.n_states]
-        self.candidates_ = []
-        history = []
+        self.candidates_: list[Candidate] = []
+        history: list[dict] = []
         with tqdm(
             total=len(wanted), desc="classes", disable=not self.show_progress, delay=PROGRESS_DELAY, leave=False
         ) as bar:
             for n_classes in wanted:
                 try:
-                    found = self._candidate(data, n_classes, search, bar)
+                    candidate = self._candidate(data, n_classes, search, bar)
                 except STOP_SIGNALS as stop:  # outside EM, which keeps what it has
                     search.note_interrupt(stop)
                 if search.stopped is not None and self._nothing_more(search):
                     break  # a size that was not finished counts only if there is no other
-                self.candidates_.append(found)
-                words = (len(history), "fit", n_classes, found.bic, found.log_likelihood, found.n_parameters)
-                history.append(search.entry(*words))
-                self._tell(found, bar)
+                self.candidates_.append(candidate)
+                score, log_likelihood, n = candidate.bic, candidate.log_likelihood, candidate.n_parameters
+                history.append(search.entry(len(history), "fit", n_classes, score, log_likelihood, n))
+                self._tell(candidate, bar)
                 if search.stopped is not None:
                     break
-        self.chosen_ = max(self.candidates_, key=lambda one: one.bic)
-        left = 0.0 if self.chosen_.converged else np.inf
-        found = (self.chosen_.tree, self.chosen_.bic, self.chosen_.log_likelihood)
-        return Outcome(*found, history, search.stopped, remaining_gain=left)
+        self.chosen_ = chosen = max(self.candidates_, key=lambda candidate: candidate.bic)
+        left = 0.0 if chosen.converged else np.inf
+        return Outcome(chosen.tree, chosen.bic, chosen.log_likelihood, history, search.stopped, remaining_gain=left)
 
     def _nothing_more(self, search: Search) -> bool:
         """Return whether a model was fitted already; raise if Ctrl-C came before the first one."""

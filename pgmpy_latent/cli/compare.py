@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.describe import aligned, describe_table
-from pgmpy_latent.cli.files import columns_with_codes, encoded, missing_codes, output_file, table_of, write_rows
+from pgmpy_latent.cli.files import columns_with_codes, encoded, missing_codes, optional_output, table_of, write_rows
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -83,7 +83,7 @@ def add_parser(commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, print the table, and say which number is recommended and why; return the exit code."""
-    path = output_file(args.output)
+    path = optional_output(args.output)
     check_outputs(args, [("--output", path)], [("the table", args.file)])
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
     data = encoded(table, args.weight_kind, args.allow_many_states)

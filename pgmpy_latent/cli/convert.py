@@ -66,9 +66,11 @@ def _hiding(model: LatentTree | LatentNetwork, hidden: list[str]) -> LatentTree 
     """Return the model with some more of its nodes hidden."""
     from dataclasses import replace
 
+    import numpy as np
+
     names = [str(name) for name in model.names]
     for name in hidden:
         if name not in names:
             raise BadInputError(f"--hidden: the model has no {name!r}; {did_you_mean(name, names)}")
-    latent = [was or name in hidden for was, name in zip(model.latent.tolist(), names, strict=True)]
+    latent = model.latent | np.array([name in hidden for name in names])
     return replace(model, latent=latent) if hidden else model

@@ -68,7 +68,7 @@ def _suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]
     return wrapped(f"note: categories that may mean missing: {values}{more}; if they do, pass {say}", "  ")
 
 
-def _remarks(name: str, states: Sequence[Hashable], weighted: bool) -> list[str]:
+def _remarks(name: Hashable, states: Sequence[Hashable], weighted: bool) -> list[str]:
     numbers = _all_numbers(states)
     remarks = []
     if numbers and not weighted and str(name).casefold() in WEIGHT_NAMES:
@@ -215,16 +215,16 @@ def profiled_columns(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable,
     from pgmpy_latent.learners.profiles import conditionals
     from pgmpy_latent.operators import marginals
 
-    given, shares = conditionals(tree, tree.index(hidden)), marginals(tree)
-    found = []
+    tables, shares = conditionals(tree, tree.index(hidden)), marginals(tree)
+    ranked = []
     for name in tree.observed_names:
-        table, overall = given[tree.index(name)], shares[tree.index(name)]
+        table, overall = tables[tree.index(name)], shares[tree.index(name)]
         ratio = np.divide(table, overall, out=np.ones_like(table), where=(table > 0) & (overall > 0))
         contributions = table * np.log(ratio)
         information = round(float(shares[tree.index(hidden)] @ contributions.sum(axis=1)), 9)
         if information > 0 or len(tree.latent_names) == 1:
-            found.append((-information, len(found), (name, table, contributions)))
-    return [column for _, _, column in sorted(found, key=lambda one: one[:2])]
+            ranked.append((information, (name, table, contributions)))
+    return [column for _, column in sorted(ranked, key=lambda pair: -pair[0])]
 
 
 # Comparisons --------------------------------------------------------------------------------------

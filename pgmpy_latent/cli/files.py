@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,8 @@ def table_of(args: argparse.Namespace, states: Collection[str] = ()) -> Table:
 
 def _said_missing(args: argparse.Namespace) -> tuple[list[str] | None, dict[str, list[str]]]:
     """Return the missing codes for all columns (None: the default ones) and for single columns."""
-    everywhere, some = None, {}
+    everywhere: list[str] | None = None
+    some: dict[str, list[str]] = {}
     for name, texts in args.missing or ():
         if name is None:
             everywhere = [*(everywhere or ()), *texts]
@@ -55,18 +56,19 @@ def columns_with_codes(args: argparse.Namespace) -> Collection[str]:
     return _said_missing(args)[1]
 
 
-def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[str, list]:
+def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[Hashable, list]:
     """Return the missing codes for the model to remember, as numbers if their column has numbers."""
     if args.file is None:
         return {}
     everywhere, some = _said_missing(args)
-    found = {}
+    by_column: dict[Hashable, list[str]] = dict(some.items())
+    codes = {}
     for name, states in zip(data.columns, data.state_names, strict=True):
-        texts = [text for text in (*(everywhere or ()), *some.get(name, ())) if text]
+        texts = [text for text in (*(everywhere or ()), *by_column.get(name, ())) if text]
         kind = next((kind for kind in (int, float) if all(type(state) is kind for state in states)), str)
         if texts:
-            found[name] = [_as_kind(text, kind) for text in texts]
-    return found
+            codes[name] = [_as_kind(text, kind) for text in texts]
+    return codes
 
 
 def _as_kind(text: str, kind: type) -> str | int | float:
@@ -76,7 +78,7 @@ def _as_kind(text: str, kind: type) -> str | int | float:
         value = kind(text)
     except ValueError:
         return text
-    return value if str(value) == text else text  # "07" is no way to write the number 7
+    return value if str(value) == text else text  # "07" is a code, and not the number 7
 
 
 def demonstration() -> Table:
@@ -94,16 +96,17 @@ def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str]
 
     if weight_kind is not None and table.weights is None:
         raise BadInputError("--weight-kind needs weights; name their column with --weights")
-    drawn = {"sample_weight": table.weights, "strata": table.strata, "cluster": table.cluster}
-    drawn = {name: column.to_numpy() for name, column in drawn.items() if column is not None}
+    weights, strata, cluster = (
+        None if column is None else column.to_numpy() for column in (table.weights, table.strata, table.cluster)
+    )
     try:
         with warnings.catch_warnings(record=True) as noted:
             warnings.simplefilter("always")
-            data = encode(table.frame, weight_kind=weight_kind, **drawn)
+            data = encode(table.frame, sample_weight=weights, weight_kind=weight_kind, strata=strata, cluster=cluster)
         for note in noted:
             words = str(note.message).replace('weight_kind="', "--weight-kind ").replace('"', "")
             warnings.warn(words if note.category is WeightKindWarning else note.message, note.category, stacklevel=2)
-    except TypeError as error:  # cells that are no categories, such as lists in Parquet
+    except TypeError as error:  # cells that are not categories, such as lists in Parquet
         raise BadInputError(f"{table.title}: {error}") from None
     check_known(table.frame, allowed, "--allow-many-states")
     found = unsuitable_columns(data, allowed)
@@ -200,10 +203,13 @@ def checked_path(path: Path, option: str) -> Path:
     return path
 
 
-def output_file(name: str | None, option: str = "--output") -> Path | None:
-    """Return the path of an output after checking that it can be written; None means the terminal."""
-    if name is None:
-        return None
+def optional_output(name: str | None, option: str = "--output") -> Path | None:
+    """Return the path of an output, as :func:`output_file` does; None means the terminal."""
+    return None if name is None else output_file(name, option)
+
+
+def output_file(name: str, option: str) -> Path:
+    """Return the path of an output after checking that it can be written."""
     if not name or name.endswith(("/", os.sep)):
         raise BadInputError(f"{option} is {name!r}; give the name of a file")
     return checked_path(Path(name), option)

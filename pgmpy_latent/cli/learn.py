@@ -16,7 +16,7 @@ from pgmpy_latent.cli.files import (
     columns_with_codes,
     encoded,
     missing_codes,
-    output_file,
+    optional_output,
     table_of,
     write_model,
 )
@@ -140,8 +140,8 @@ def run(args: argparse.Namespace) -> int:
 
     begin = time.perf_counter()
     path = output_prefix(args.output)
-    report = output_file(args.report, "--report")
-    checkpoint = output_file(args.checkpoint, "--checkpoint")
+    report = optional_output(args.report, "--report")
+    checkpoint = optional_output(args.checkpoint, "--checkpoint")
     model = [path, path.with_suffix(".bif")]
     outputs = [*(("--output", one) for one in model), ("--checkpoint", checkpoint), ("--report", report)]
     check_outputs(args, outputs, [("the table", args.file)], [checkpoint, *(model if args.output == PREFIX else ())])

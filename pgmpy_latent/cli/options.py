@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
 
 from pgmpy_latent.tables.csv import MISSING
 
@@ -12,7 +14,10 @@ from pgmpy_latent.tables.csv import MISSING
 KINDS = ("frequency", "sampling")
 
 
-def number(kind: type, least: float) -> Callable[[str], float]:
+Number = TypeVar("Number", int, float)
+
+
+def number(kind: type[Number], least: float) -> Callable[[str], Number]:
     """Return a reader of numbers of at least some size.
 
     Examples
@@ -21,15 +26,13 @@ def number(kind: type, least: float) -> Callable[[str], float]:
     3
     """
 
-    def read(text: str) -> float:
-        try:
+    def read(text: str) -> Number:
+        with suppress(ValueError):
             value = kind(text)
-        except ValueError:
-            value = None
-        if value is None or not least <= value < float("inf"):
-            word = "whole number" if kind is int else "number"
-            raise argparse.ArgumentTypeError(f"{text!r} is not a {word} of at least {least}")
-        return value
+            if least <= value < float("inf"):
+                return value
+        word = "whole number" if kind is int else "number"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a {word} of at least {least}")
 
     return read
 

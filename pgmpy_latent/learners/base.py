@@ -28,7 +28,7 @@ from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import one_of, stopped_words
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
-from pgmpy_latent.tables.missing import Kept, settled_columns
+from pgmpy_latent.tables.missing import CombinedCodes, settled_columns
 from pgmpy_latent.tables.sparse import SparseRows
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, design_of_fit
@@ -146,7 +146,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     ) -> CategoricalData:
         """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
         known, known_codes = self._known_states(), dict(self._known_codes())
-        codes = Kept(missing, known_codes) if known_codes else missing
+        codes = CombinedCodes(missing, known_codes) if known_codes else missing
         if comes_in_pieces(X):
             data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
         else:
@@ -350,7 +350,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             return self.fit(X, y, sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster)
         states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
         known = {name: states[name] for name in self._columns}
-        codes = Kept(None, dict(self.tree_.missing)) if self.tree_.missing else None
+        codes = CombinedCodes(None, dict(self.tree_.missing)) if self.tree_.missing else None
         kind = self._kind_of_update(X, sample_weight, weight_kind)
         read: Callable[..., CategoricalData] = encode_chunks
         design = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}

@@ -45,18 +45,19 @@ class Memo:
         self.finished = saved is not None and saved.state.finished
         self._is_resumed = saved is not None
         if saved is not None:
-            with self._checking():
+            with self.checking():
                 self.entries = dict(saved.state.memory.results)
                 if replace(saved.state, memory=MemoEntries()) != self._state():
                     raise ValueError("it counts or scores what a memo does not")
-
-    def _checking(self) -> AbstractContextManager:
-        return nullcontext() if self.checkpoint is None else self.checkpoint.checking()
 
     @property
     def going_on(self) -> AbstractContextManager:
         """A context in which errors of a resumed computation name its file."""
         return self.checkpoint.taken_up() if self._is_resumed and self.checkpoint is not None else nullcontext()
+
+    def checking(self) -> AbstractContextManager:
+        """Return a context in which any error is reported as damage of the checkpoint."""
+        return nullcontext() if self.checkpoint is None else self.checkpoint.checking()
 
     def recall(
         self,
@@ -79,7 +80,7 @@ class Memo:
             Raises if the result in the file cannot be what was computed.
         """
         if name in self.entries:
-            with self._checking():
+            with self.checking():
                 check(self.entries[name])
             return self.entries[name]
         result = compute()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import prod
 
 import numpy as np
@@ -31,31 +31,33 @@ class Completion:
     [1.5, 0.5, 1.5, 0.5]
     """
 
-    def __init__(self, engine: NetworkEngine, tables: np.ndarray, known: dict | None = None):
+    def __init__(
+        self, engine: NetworkEngine, tables: np.ndarray, known: dict[tuple[Hashable, ...], np.ndarray] | None = None
+    ):
         self.engine = engine
         self.tables = tables
         self.codes = np.ascontiguousarray(engine.codes.T)
-        self._has_holes = (self.codes < 0).any(axis=1)
+        self._has_gaps = np.any(self.codes < 0, axis=1)
         self._joints: dict[tuple, np.ndarray] = {}
         self._homes: dict[int, np.ndarray] = {}
-        self._found: dict[tuple[int, ...], np.ndarray] = {}
+        self._expected: dict[tuple[Hashable, ...], np.ndarray] = {}
         self._known = {} if known is None else known
 
     def counts(self, nodes: Sequence[int]) -> np.ndarray:
         """Return the expected number of rows with each combination of states; the last node runs fastest."""
-        nodes = tuple(nodes)
-        key, found = nodes, self._found
-        if not self._has_holes[list(nodes)].any():
-            key, found = tuple(self.engine.names[node] for node in nodes), self._known
-        if key not in found:
-            found[key] = self._counted(nodes)
-        return found[key]
+        family = tuple(nodes)
+        complete = not self._has_gaps[list(family)].any()
+        key = tuple(self.engine.names[node] for node in family) if complete else family
+        cache = self._known if complete else self._expected
+        if key not in cache:
+            cache[key] = self._counted(family)
+        return cache[key]
 
     def _counted(self, nodes: tuple[int, ...]) -> np.ndarray:
         cards = [int(card) for card in self.engine.cards[list(nodes)]]
         strides = dict(zip(nodes, (prod(cards[at + 1 :]) for at in range(len(nodes))), strict=True))
         found = np.zeros(prod(cards))
-        for rows, open_nodes in self._kinds_of_rows([node for node in nodes if self._has_holes[node]]):
+        for rows, open_nodes in self._kinds_of_rows([node for node in nodes if self._has_gaps[node]]):
             base = np.zeros(len(rows), dtype=np.int64)
             for node in nodes:
                 if node not in open_nodes:

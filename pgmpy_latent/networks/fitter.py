@@ -154,7 +154,7 @@ def _summary_lines(learner: NetworkLearner) -> list[str]:
             "",
             f"{name} ({network.cards[network.index(name)]})" + (f", given {above}" if above else "") + f": {below}",
         ]
-    others = {}
+    others: dict[Hashable, list[str]] = {}
     for parent, child in network.edges:
         if parent not in hidden and child not in hidden:
             others.setdefault(child, []).append(str(parent))
@@ -193,7 +193,7 @@ class Fitter:
         self.search = search
         self.scoring_method = scoring_method
         self.family_score = family_score(scoring_method, search.settings.prior)
-        self._known_counts: dict = {}
+        self._known_counts: dict[tuple[Hashable, ...], np.ndarray] = {}
 
     def states(self, names: Sequence[Hashable], cards: Mapping[Hashable, int]) -> list[tuple[Hashable, ...]]:
         """Return the states of all nodes: those of the table, or numbers."""

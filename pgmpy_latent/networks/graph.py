@@ -63,12 +63,12 @@ def graph_of(network, called: str = "network") -> Graph:
     parents = {name: tuple(network.predecessors(name)) for name in names}
     position = {name: at for at, name in enumerate(names)}
     topological_order([[position[above] for above in parents[name]] for name in names], names)  # refuses cycles
-    model = None
+    tables: LatentNetwork | None = None
     cpds = getattr(network, "cpds", [])
     if cpds and {cpd.variable for cpd in cpds} == set(names):
-        model = network_from_pgmpy(network)
-        parents = parents_by_name(model)  # in the order of the CPDs
-    return Graph(parents, tuple(name for name in names if name in set(network.latents)), model)
+        tables = network_from_pgmpy(network)
+        parents = parents_by_name(tables)  # in the order of the CPDs
+    return Graph(parents, tuple(name for name in names if name in set(network.latents)), tables)
 
 
 def parents_by_name(model: LatentNetwork) -> dict[Hashable, tuple[Hashable, ...]]:

@@ -61,17 +61,17 @@ class Climber:
 
         Of changes that help equally the first is made: by parent, then child.
         """
-        parents = [tuple(sorted(above)) for above in parents]
+        current = [tuple(sorted(above)) for above in parents]
         while True:
-            below = _reachable(parents)
+            below = _reachable(current)
             best, rise = None, RISE
-            for change in self._changes(parents, below):
-                gain = self._gain(parents, change)
+            for change in self._changes(current, below):
+                gain = self._gain(current, change)
                 if gain > rise + RISE:
                     best, rise = change, gain
             if best is None:
-                return parents
-            parents = _changed(parents, best)
+                return current
+            current = _changed(current, best)
 
     def _changes(self, parents: Sequence[tuple[int, ...]], below: np.ndarray) -> Iterator[Change]:
         free = set(self.free)

@@ -48,7 +48,7 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
     n_kept = learner.cardinality_[name]
     tree = _MergeTree(merges, len(leaves), max(n_leaves, n_kept, 2))
     ax = new_axes(ax, 8.0, 1.2 + 0.3 * len(tree.leaves))
-    height = {node: at for at, node in enumerate(tree.leaves)}
+    height: dict[int, float] = {node: at for at, node in enumerate(tree.leaves)}
     time = dict.fromkeys(tree.leaves, 0)
     kept = tree.alive_at(n_kept)
     for order, row in enumerate(tree.rows, start=1):
@@ -73,7 +73,7 @@ class _MergeTree:
     """The last merges, and the states before them."""
 
     def __init__(self, merges: pd.DataFrame, n_first: int, n_leaves: int):
-        self.parts = {node: (node,) for node in range(n_first)}
+        self.parts: dict[int, tuple[int, ...]] = {node: (node,) for node in range(n_first)}
         every = merges.assign(new=n_first + np.arange(len(merges)))
         for row in every.itertuples():
             self.parts[row.new] = self.parts[row.left] + self.parts[row.right]

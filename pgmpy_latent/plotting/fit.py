@@ -12,7 +12,8 @@ from sklearn.metrics import adjusted_rand_score
 from pgmpy_latent.diagnostics.explain import counted
 from pgmpy_latent.diagnostics.residuals import SIGNIFICANT
 from pgmpy_latent.inference.queries import engine_for, model_and_data, sample_codes
-from pgmpy_latent.model.tree import DiscreteModel
+from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.plotting.axes import BLUE, VERMILION, as_label, lighten, new_axes, text_width
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
@@ -263,13 +264,13 @@ def plot_anomalies(model, X, *, sample_weight=None, ax=None, **survey: Unpack[Su
     return ax
 
 
-def _row_values(model: DiscreteModel, data: CategoricalData) -> np.ndarray:
+def _row_values(model: LatentTree | LatentNetwork, data: CategoricalData) -> np.ndarray:
     """Return the log-likelihood of each distinct row."""
     engine = engine_for(model, data)
     return engine.row_log_likelihoods(engine.layout.pack(model.tables))
 
 
-def _drawn_values(model: DiscreteModel, data: CategoricalData) -> np.ndarray:
+def _drawn_values(model: LatentTree | LatentNetwork, data: CategoricalData) -> np.ndarray:
     """Return the log-likelihoods of rows drawn from a model, with the missing cells of rows of a table."""
     number = max(FEWEST_DRAWN, data.n_rows)
     rng = np.random.default_rng(SEED)

@@ -220,7 +220,8 @@ def placed(entries: list[Entry], measure: Callable[[Entry], float], gap: float) 
         if at not in has_below:
             y[at] = row
             row += 1
-    first, last = {}, {}
+    first: dict[int, float] = {}
+    last: dict[int, float] = {}
     for at in range(len(entries) - 1, -1, -1):  # what hangs on an entry comes before it
         if np.isnan(y[at]):
             y[at] = (first[at] + last[at]) / 2

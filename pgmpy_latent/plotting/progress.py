@@ -80,7 +80,8 @@ def _score_words(learners: Sequence) -> str:
 def _class_names(learners: Sequence) -> list[str]:
     """Return the names of the learners' classes, numbered where one occurs twice."""
     names = [type(learner).__name__ for learner in learners]
-    several, seen = Counter(names), Counter()
+    several = Counter(names)
+    seen: Counter[str] = Counter()
     for at, name in enumerate(names):
         seen[name] += 1
         if several[name] > 1:

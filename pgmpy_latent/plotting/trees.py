@@ -146,11 +146,11 @@ def _draw_edge(ax, where: Places, above: int, below: int, width: float, dotted: 
 
 
 def _draw_text(ax, entry: Entry, x: float, y: float, scale: float) -> None:
-    box = BOXES.get(entry.kind)
-    x += INDENT if box is None else PAD * SIZE / 72
-    color, style = ("0.35", "italic") if entry.kind == NOTE else ("black", "normal")
-    box = box and {**box, "lw": 0.8 * scale}
-    ax.text(x, y, entry.text, size=SIZE * scale, va="center", color=color, style=style, bbox=box, zorder=3)
+    style = BOXES.get(entry.kind)
+    x += INDENT if style is None else PAD * SIZE / 72
+    color, slant = ("0.35", "italic") if entry.kind == NOTE else ("black", "normal")
+    box = None if style is None else {**style, "lw": 0.8 * scale}
+    ax.text(x, y, entry.text, size=SIZE * scale, va="center", color=color, style=slant, bbox=box, zorder=3)
 
 
 def _draw_number(ax, x: float, y: float, text: str, scale: float) -> None:

@@ -7,6 +7,8 @@ R-package tidySEM. Structural Equation Modeling. https://doi.org/10.1080/1070551
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 import pgmpy_latent
@@ -28,6 +30,9 @@ CRITERIA = {
     "cs": "the Cheeseman–Stutz approximation of the marginal likelihood",
     "bde": "the marginal likelihood with a Dirichlet prior (BDe), where something is hidden by Cheeseman–Stutz",
 }
+#: A point of the checklist: whether the report answers it, and its text.
+Point = tuple[bool, str]
+
 #: Settings that give the number of starts.
 STARTS = {
     "n_starts": "random starts",
@@ -38,7 +43,7 @@ STARTS = {
 
 def checklist_section(facts: Facts) -> Html:
     """Return the section with the checklist."""
-    groups = [
+    groups: list[tuple[str, Sequence[Point]]] = [
         (
             "Before the analysis",
             [(False, "Research question; exploratory or confirmatory; choice of columns; sample size.")],
@@ -197,8 +202,8 @@ def _convergence(facts: Facts) -> str:
         return "The search was stopped before its end, and this is the best model so far."
     tol = facts.settings.get("tol")
     end = f"; the final EM ends when less than {tol:g} of log-likelihood is left to gain" if tol is not None else ""
-    if facts.candidates:
-        best = learner.chosen_
+    if facts.choice is not None:
+        best = facts.choice.chosen_
         done = "EM converged" if best.converged else f"EM had not converged after {count(best.n_iter, 'iteration')}"
         return f"{done}{end}. {best.n_best} of {count(best.n_starts, 'start')} reached the best value."
     return f"The search ended by itself{end}."

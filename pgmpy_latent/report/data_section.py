@@ -121,7 +121,7 @@ def _column(facts: Facts, at: int) -> list:
     if len(order) < len(states):
         names, shown = [*names, f"{len(states) - len(order)} others"], np.append(shown, max(0.0, 1 - shown.sum()))
     words = ", ".join(f"{name} {percent(share)}" for name, share in zip(names, shown, strict=True))
-    drawn = element("div", stacked_bar(shown, names), element("small", words), class_="shares")
+    drawn = element("div", stacked_bar(shown.tolist(), names), element("small", words), class_="shares")
     missing = facts.missing_shares[at]
     return [
         label(data.columns[at]),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from pgmpy_latent.diagnostics import explain
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.baselines import Baseline
 from pgmpy_latent.model.network import LatentNetwork, as_tree
 from pgmpy_latent.model.tree import LatentTree
@@ -25,6 +28,28 @@ from pgmpy_latent.tables.encode import CategoricalData
 MOST_LATENTS, MOST_COLUMNS, MOST_ITEMS = 24, 8, 30
 #: Number of parameters from which the effective dimension is left out, since it would take seconds.
 MANY_PARAMETERS = 300
+
+
+class ClassCandidate(Protocol):
+    """A latent class model that was considered."""
+
+    n_classes: int
+    log_likelihood: float
+    n_parameters: int
+    bic: float
+    n_best: int
+    n_starts: int
+    n_iter: int
+    converged: bool
+
+
+@runtime_checkable
+class ChoiceOfClasses(Protocol):
+    """A learner that fits latent class models with several numbers of classes, and chooses one."""
+
+    candidates_: Sequence[ClassCandidate]
+    chosen_: ClassCandidate
+    n_states: int | None
 
 
 @dataclass(eq=False)
@@ -47,7 +72,7 @@ class Facts:
 
     model: LatentTree | LatentNetwork
     data: CategoricalData
-    learner: object | None = None
+    learner: StructureLearner | None = None
     own_data: bool = True
     command: str | None = None
 
@@ -58,12 +83,26 @@ class Facts:
     @property
     def settings(self) -> dict:
         """The learner's settings, those of its tuning included; empty if there is no learner."""
-        return settings_in_force(self.learner) if hasattr(self.learner, "get_params") else {}
+        return {} if self.learner is None else settings_in_force(self.learner)
 
     @property
     def is_tree(self) -> bool:
         """Whether no node has several parents."""
         return isinstance(self.model, LatentTree)
+
+    @property
+    def tree(self) -> LatentTree:
+        """The model, if it is a tree."""
+        if not isinstance(self.model, LatentTree):
+            raise TypeError("the model is not a tree")
+        return self.model
+
+    @property
+    def network(self) -> LatentNetwork:
+        """The model, if it is not a tree."""
+        if not isinstance(self.model, LatentNetwork):
+            raise TypeError("the model is a tree")
+        return self.model
 
     @property
     def hidden(self) -> list[int]:
@@ -74,12 +113,17 @@ class Facts:
     def is_latent_class(self) -> bool:
         """Whether one hidden variable stands above all columns."""
         hidden = self.hidden
-        return self.is_tree and len(hidden) == 1 and bool((np.delete(self.model.parent, hidden[0]) == hidden[0]).all())
+        return self.is_tree and len(hidden) == 1 and bool((np.delete(self.tree.parent, hidden[0]) == hidden[0]).all())
 
     @property
-    def candidates(self) -> list:
+    def choice(self) -> ChoiceOfClasses | None:
+        """The learner, if it chose among latent class models."""
+        return self.learner if isinstance(self.learner, ChoiceOfClasses) else None
+
+    @property
+    def candidates(self) -> Sequence[ClassCandidate]:
         """The latent class models that the learner chose from, by number of classes, if it did."""
-        return self.learner.candidates_ if hasattr(self.learner, "chosen_") else []
+        return () if self.choice is None else self.choice.candidates_
 
     @cached_property
     def engine(self) -> TreeEngine | NetworkEngine:
@@ -87,21 +131,21 @@ class Facts:
         return engine_for(self.model, self.data)
 
     @cached_property
-    def scores(self) -> dict[str, float | None]:
+    def scores(self) -> dict[str, float]:
         """The scores of the model by name; those that are not defined for it are left out."""
         model, data = self.model, self.data
         if self.is_tree:
             effective = model.n_parameters < MANY_PARAMETERS
-            return asdict(scores.summary(model, data, effective=effective))
+            return _defined(scores.summary(self.tree, data, effective=effective))
         names = ("log_likelihood", "bic", "aic", "caic", "adjusted_bic", "cheeseman_stutz")
-        found = {name: getattr(scores, name)(model, data) for name in names}
-        return {"total_weight": data.total_weight, "n_parameters": model.n_parameters, **found}
+        values = {name: getattr(scores, name)(model, data) for name in names}
+        return {"total_weight": data.total_weight, "n_parameters": model.n_parameters, **values}
 
     @cached_property
-    def independence(self) -> dict[str, float | None]:
+    def independence(self) -> dict[str, float]:
         """The scores of the model without any dependence: the latent class model with one class."""
         alone = Baseline("independence")._learn(self.data).tree  # fit would refuse a single row
-        return asdict(scores.summary(alone, self.data, effective=False))
+        return _defined(scores.summary(alone, self.data, effective=False))
 
     @cached_property
     def n_impossible(self) -> int:
@@ -113,11 +157,11 @@ class Facts:
     def shares(self) -> list[np.ndarray]:
         """P(state) of every node of a tree; for other models the mean posterior of the hidden nodes."""
         if self.is_tree:
-            return list(marginals(self.model))
-        found = [np.empty(0)] * self.model.n_nodes
+            return list(marginals(self.tree))
+        shares = [np.empty(0)] * self.model.n_nodes
         for node, belief in self.beliefs.items():
-            found[node] = self.data.weights @ np.nan_to_num(belief) / self.data.total_weight
-        return found
+            shares[node] = self.data.weights @ np.nan_to_num(belief) / self.data.total_weight
+        return shares
 
     @cached_property
     def beliefs(self) -> dict[int, np.ndarray]:
@@ -128,11 +172,11 @@ class Facts:
     @cached_property
     def links(self) -> np.ndarray:
         """Mutual information of every node of a tree with its parent, in nats; 0 for roots."""
-        found = np.zeros(self.model.n_nodes)
-        for node in np.flatnonzero(self.model.parent >= 0):
-            joint = self.shares[self.model.parent[node]][:, None] * self.model.tables[node]
-            found[node] = block_information(joint, [0], [0])[0, 0]
-        return found
+        tree, information = self.tree, np.zeros(self.tree.n_nodes)
+        for node in np.flatnonzero(tree.parent >= 0):
+            joint = self.shares[tree.parent[node]][:, None] * tree.tables[node]
+            information[node] = block_information(joint, [0], [0])[0, 0]
+        return information
 
     @cached_property
     def explained(self) -> list[int]:
@@ -140,16 +184,16 @@ class Facts:
         hidden = self.hidden
         if len(hidden) <= MOST_LATENTS or not self.is_tree:
             return hidden[:MOST_LATENTS]
-        strength = self.links.copy()
-        children = np.flatnonzero(self.model.parent >= 0)
-        np.add.at(strength, self.model.parent[children], self.links[children])
+        strength, parent = self.links.copy(), self.tree.parent
+        children = np.flatnonzero(parent >= 0)
+        np.add.at(strength, parent[children], self.links[children])
         return sorted(sorted(hidden, key=lambda node: -strength[node])[:MOST_LATENTS])
 
     @cached_property
     def informative(self) -> pd.DataFrame:
         """The columns that say most about the explained hidden variables of a tree."""
         names = [self.model.names[node] for node in self.explained]
-        return explain.informative_columns(self.model, self.most_columns, latents=names)
+        return explain.informative_columns(self.tree, self.most_columns, latents=names)
 
     @property
     def most_columns(self) -> int:
@@ -164,14 +208,19 @@ class Facts:
     @cached_property
     def column_shares(self) -> list[np.ndarray]:
         """The shares of the states of every column among its known cells; zeros if none is known."""
-        found = []
+        shares = []
         for codes, card in zip(self.data.codes.T, self.data.cards, strict=True):
             filled = codes >= 0
             counts = np.bincount(codes[filled], self.data.weights[filled], minlength=int(card))
-            found.append(counts / max(counts.sum(), np.finfo(float).tiny))
-        return found
+            shares.append(counts / max(counts.sum(), np.finfo(float).tiny))
+        return shares
 
     @cached_property
     def missing_shares(self) -> np.ndarray:
         """The share of the weight that lacks each column."""
         return self.data.weights @ (self.data.codes < 0) / self.data.total_weight
+
+
+def _defined(summary: scores.Summary) -> dict[str, float]:
+    """Return the scores of a summary that are defined for its model, by name."""
+    return {name: value for name, value in asdict(summary).items() if value is not None}

@@ -52,22 +52,20 @@ def fit_section(facts: Facts) -> Html:
 
 def _scores(facts: Facts) -> Html:
     """Return the scores of the model, beside those of the model without any dependence."""
-    found, alone = facts.scores, facts.independence
-    total = found["log_likelihood"]
+    values, alone = facts.scores, facts.independence
+    total = values["log_likelihood"]
     rows = [
         ["Log-likelihood (LL)", "natural logarithm, summed over the rows", decimal(total), decimal(-2 * total),
          decimal(alone["log_likelihood"])],
-        ["Parameters (d)", "free probabilities", count(found["n_parameters"]), "", count(alone["n_parameters"])],
+        ["Parameters (d)", "free probabilities", count(values["n_parameters"]), "", count(alone["n_parameters"])],
     ]  # fmt: skip
-    effective = found.get("effective_dimension")
+    effective = values.get("effective_dimension")
     if effective is not None:
         rows.append(["Effective parameters", "how many the data can tell apart", count(effective), "", ""])
     for name, (title, meaning) in SCORES.items():
-        if found.get(name) is not None:
-            twice = decimal(-2 * found[name]) if name != "cheeseman_stutz" else ""
-            rows.append(
-                [title, meaning, decimal(found[name]), twice, "" if alone[name] is None else decimal(alone[name])]
-            )
+        if name in values:
+            twice = decimal(-2 * values[name]) if name != "cheeseman_stutz" else ""
+            rows.append([title, meaning, decimal(values[name]), twice, decimal(alone[name]) if name in alone else ""])
     data = facts.data
     n = f"N is the sum of the weights, {count(data.total_weight)}."
     if data.weight_kind == "sampling":

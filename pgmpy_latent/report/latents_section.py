@@ -61,15 +61,15 @@ def profiles_of(facts: Facts, node: int) -> list[np.ndarray]:
     much as it probably belongs to it.
     """
     if facts.is_tree:
-        given = conditionals(facts.model, node)
-        return [given[facts.model.index(name)] for name in facts.data.columns]
+        tables = conditionals(facts.tree, node)
+        return [tables[facts.tree.index(name)] for name in facts.data.columns]
     weights = np.nan_to_num(facts.beliefs[node]) * facts.data.weights[:, None]
-    found = []
+    profiles = []
     for codes, card in zip(facts.data.codes.T, facts.data.cards, strict=True):
         filled = codes >= 0
         counts = np.eye(int(card))[codes[filled]].T @ weights[filled]
-        found.append((counts / np.maximum(counts.sum(axis=0), np.finfo(float).tiny)).T)
-    return found
+        profiles.append((counts / np.maximum(counts.sum(axis=0), np.finfo(float).tiny)).T)
+    return profiles
 
 
 def _latent(facts: Facts, node: int) -> Html:
@@ -96,9 +96,9 @@ def _latent(facts: Facts, node: int) -> Html:
     figures = [
         _profile(facts, at, profiles[at], information) for at, (_, information, _) in zip(columns, listed, strict=True)
     ]
-    title = f"Columns and their categories in each {facts.state.lower()}"
+    heading = f"Columns and their categories in each {facts.state.lower()}"
     drawn = element("div", *figures, class_="profiles")
-    parts.append(folded(title, drawn) if len(facts.explained) > MANY_LATENTS else safe(element("h4", title), drawn))
+    parts.append(folded(heading, drawn) if len(facts.explained) > MANY_LATENTS else safe(element("h4", heading), drawn))
     parts.append(_numbers(facts, columns, profiles, shares))
     return element("article", *parts, id=f"latent-{node}", class_="latent")
 

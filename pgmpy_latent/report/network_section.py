@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import Html, count, folded, label, paragraph, section, table
 
@@ -11,17 +13,17 @@ MOST_EDGES = 1000
 
 def network_section(facts: Facts) -> Html:
     """Return the section about a network that is not a tree."""
-    network = facts.model
+    network = facts.network
     hidden = set(network.latent_names)
-    parents: dict = {name: [] for name in network.names}
-    children: dict = {name: [] for name in network.names}
+    parents: dict[Hashable, list[str]] = {name: [] for name in network.names}
+    children: dict[Hashable, list[str]] = {name: [] for name in network.names}
     for above, below in network.edges:
         parents[below].append(label(above))
         children[above].append(label(below))
     words = (
         f"{count(len(network.edges), 'edge')} between {count(network.n_nodes, 'variable')}, of which "
-        f"{count(len(hidden))} {'is' if len(hidden) == 1 else 'are'} hidden. This model is no tree: nodes have several "
-        "parents, so that it is listed rather than drawn."
+        f"{count(len(hidden))} {'is' if len(hidden) == 1 else 'are'} hidden. This model is not a tree: nodes have "
+        "several parents, so that it is listed rather than drawn."
     )
     parts = [paragraph(words)]
     if hidden:

@@ -14,7 +14,8 @@ from tqdm.auto import tqdm
 import pgmpy_latent
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.queries import model_and_data, model_of
-from pgmpy_latent.learners.fitted import FittedModel, unfinished_words
+from pgmpy_latent.learners.base import StructureLearner
+from pgmpy_latent.learners.fitted import unfinished_words
 from pgmpy_latent.report.checklist_section import checklist_section
 from pgmpy_latent.report.data_section import data_section
 from pgmpy_latent.report.facts import Facts
@@ -27,6 +28,7 @@ from pgmpy_latent.report.search_section import search_section
 from pgmpy_latent.report.tree_section import tree_section
 from pgmpy_latent.runtime.files import check_writable, write_whole
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY
+from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
 
 #: Anchor, title in the table of contents, and function that makes the section; None is left out.
@@ -86,18 +88,18 @@ def write_report(
 
 def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts:
     """Return model, table and learner, ready for a report."""
-    learner = model if isinstance(model, FittedModel) else None
+    learner = model if isinstance(model, StructureLearner) else None
     found = model_of(model)
     if X is not None:
         found, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
         return Facts(found, data, learner, own_data=False)
     if sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
-    data = getattr(learner, "_data", None)
-    if data is None:
+    learned_from: CategoricalData | None = getattr(learner, "_data", None)
+    if learned_from is None:
         what = f"this {type(model).__name__} has no table with it"
         raise DataError(f"{what}; give the one to report about, as report('report.html', X)")
-    return Facts(found, data, learner)
+    return Facts(found, learned_from, learner)
 
 
 def page(facts: Facts) -> str:
@@ -153,7 +155,7 @@ def _title(facts: Facts) -> str:
 
 def _opening(facts: Facts) -> list[Html]:
     """Return the most important figures and notes."""
-    data, found = facts.data, facts.scores
+    data, values = facts.data, facts.scores
     name = "pgmpy-latent" if facts.command else type(facts.learner).__name__
     by = f" by {name}" if facts.learner is not None else ""
     learned = f"Learned{by} from" if facts.own_data else f"Learned{by}; held against"
@@ -161,10 +163,10 @@ def _opening(facts: Facts) -> list[Html]:
     figures = [("Rows", count(data.n_rows)), ("Columns", count(len(data.columns)))]
     if data.weight_kind == "sampling":
         figures.insert(1, ("Effective rows", decimal(data.total_weight, 1)))
-    figures += [("Hidden variables", count(len(facts.hidden))), ("Parameters", count(found["n_parameters"]))]
-    for name, value in (("Log-likelihood", found["log_likelihood"]), ("BIC", found["bic"])):
+    figures += [("Hidden variables", count(len(facts.hidden))), ("Parameters", count(values["n_parameters"]))]
+    for name, value in (("Log-likelihood", values["log_likelihood"]), ("BIC", values["bic"])):
         figures.append((name, decimal(value, 1 if abs(value) < 1e5 else 0)))
-    entropy = found.get("relative_entropy")
+    entropy = values.get("relative_entropy")
     if facts.hidden and entropy is not None:
         figures.append(("Relative entropy", decimal(entropy, 2)))
     cards = [element("div", element("dt", name), element("dd", value)) for name, value in figures]

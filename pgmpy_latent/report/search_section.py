@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import unfinished_words
-from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.facts import ChoiceOfClasses, Facts
 from pgmpy_latent.report.html import Html, count, decimal, element, folded, label, paragraph, section, table
 
 #: Maximum number of steps listed; of more, the first and the last are.
@@ -20,11 +21,11 @@ WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT = 640, 240, 84, 34, 14, 16
 def search_section(facts: Facts) -> Html | None:
     """Return the section about the search; None for models without one."""
     learner = facts.learner
-    history = getattr(learner, "history_", None)
-    if history is None:
+    if learner is None:
         return None
-    if facts.candidates:
-        return _classes_section(facts)
+    if facts.choice is not None:
+        return _classes_section(facts, learner, facts.choice)
+    history = learner.history_
     seconds = float(history["seconds"].max()) if len(history) else 0.0
     scoring = facts.settings.get("scoring_method", "bic")
     score = {"bic": "BIC", "aic": "AIC", "cs": "the Cheeseman–Stutz score", "bde": "the marginal likelihood"}.get(
@@ -47,9 +48,9 @@ def search_section(facts: Facts) -> Html | None:
     return section("search", "How the search went", *parts)
 
 
-def _classes_section(facts: Facts) -> Html:
+def _classes_section(facts: Facts, learner: StructureLearner, choice: ChoiceOfClasses) -> Html:
     """Return the section about a latent class model that was chosen among several: a table of all of them."""
-    learner, chosen = facts.learner, facts.learner.chosen_
+    chosen = choice.chosen_
     seconds = decimal(float(learner.history_["seconds"].max()) if len(learner.history_) else 0.0, 1)
     starts = f"EM from {count(chosen.n_starts, 'random start')}"
     if len(facts.candidates) > 1:
@@ -58,7 +59,7 @@ def _classes_section(facts: Facts) -> Html:
             f"Latent class models with {min(sizes)} to {max(sizes)} classes were fitted in {seconds} seconds, each by "
             f"{starts}. The one with {_classes(chosen.n_classes)} has the largest BIC and was chosen."
         )
-    elif learner.n_states is not None:
+    elif choice.n_states is not None:
         words = (
             f"The number of classes was given. The model was fitted in {seconds} seconds, by {starts}; others were not "
             "tried."

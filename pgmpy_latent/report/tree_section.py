@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pgmpy_latent.diagnostics.explain import tree_text
-from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import Html, count, element, embedded_json, label, paragraph, section
 
@@ -17,7 +18,7 @@ MOST_LINES = 400
 
 def tree_section(facts: Facts) -> Html:
     """Return the section about the tree."""
-    tree = facts.model
+    tree = facts.tree
     intro = [
         "Hidden variables are filled, with their number of states; columns are open. The thicker a line, the more "
         "two neighbours say about each other (mutual information). Directions of edges cannot be learned from data."
@@ -66,7 +67,7 @@ def tree_data(facts: Facts) -> dict:
         mutual information with the parent, children in the order in which they are drawn, and the anchor of the
         node's own section. ``roots``: likewise in order.
     """
-    tree = facts.model
+    tree = facts.tree
     most = MOST_STATES if sum(min(table.size, MOST_STATES**2) for table in tree.tables) < MANY_CELLS else FEWER_STATES
     nodes = []
     for node, table in enumerate(tree.tables):
@@ -88,12 +89,11 @@ def tree_data(facts: Facts) -> dict:
     return {"nodes": nodes, "roots": _in_order(facts, tree.roots.tolist())}
 
 
-def _in_order(facts: Facts, nodes) -> list[int]:
+def _in_order(facts: Facts, nodes: Sequence[int]) -> list[int]:
     """Return nodes in drawing order: columns by their information, then nodes with children."""
-    tree: LatentTree = facts.model
+    tree = facts.tree
     inner = [node for node in nodes if tree.child_lists[node]]
     leaves = [node for node in nodes if not tree.child_lists[node]]
-    ranked = np.argsort(-facts.links[leaves], kind="stable") if leaves else []
-    ordered = [int(leaves[at]) for at in ranked]
+    ordered = [leaves[at] for at in np.argsort(-facts.links[leaves], kind="stable").tolist()] if leaves else []
     alone = all(tree.parent[node] < 0 for node in nodes)
     return [*inner, *ordered] if alone else [*ordered, *inner]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Hashable, Sequence
 from math import ceil, isfinite
 from numbers import Real
@@ -198,6 +199,18 @@ def time_left(seconds: float) -> str:
     (', at most 01:05 left', '')
     """
     return f", at most {tqdm.format_interval(max(0, ceil(seconds)))} left" if isfinite(seconds) else ""
+
+
+def entropy_of(random_state) -> int:
+    """Return the entropy of all seeds of a computation: the seed of the user, or a random one if there is none.
+
+    Examples
+    --------
+    >>> entropy_of(7)
+    7
+    """
+    seed = whole_seed(random_state)
+    return secrets.randbits(128) if seed is None else seed
 
 
 def whole_seed(random_state) -> int | None:

@@ -51,11 +51,11 @@ class Refit:
     @classmethod
     def joined(cls, parts: Sequence[Refit]) -> Refit:
         """Return the draws of several batches as one."""
-        ratios = [part.ratio for part in parts]
+        ratios = [part.ratio for part in parts if part.ratio is not None]
         return cls(
             np.concatenate([part.g2 for part in parts]),
             np.concatenate([part.x2 for part in parts]),
-            None if ratios[0] is None else np.concatenate(ratios),
+            np.concatenate(ratios) if ratios else None,
         )
 
 

@@ -33,7 +33,7 @@ from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.configured import refuse_renamed
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number, whole_seed
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number, entropy_of
 from pgmpy_latent.selection.class_choice import caveats, recommended
 from pgmpy_latent.selection.class_draws import DRAW_TOL, Refit, refitted
 from pgmpy_latent.tables.encode import CategoricalData
@@ -198,7 +198,7 @@ def compare_classes(
     if method not in ("both", "random", "split"):
         raise ValueError(f"method is {method!r}; give 'both', 'random' or 'split'")
     check_number("n_bootstrap", n_bootstrap, 0, whole=True)
-    entropy = np.random.SeedSequence(whole_seed(random_state)).entropy
+    entropy = entropy_of(random_state)
     settings = _Settings(method, n_starts, 0.0 if prior is None else prior, entropy, n_jobs)
     check_number("n_starts", n_starts, 1, whole=True)
     learner = RandomStarts(n_starts=n_starts, **settings.of_learners)
@@ -273,9 +273,9 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
             trees["splits"] = _with_classes(presentable(outcome.tree, data.missing), size)
             interrupted = outcome.stopped is not None
     values = {name: scores.log_likelihood(tree, data) for name, tree in trees.items()}
-    chosen = max(values, key=values.get)
+    chosen = max(values, key=lambda name: values[name])
     flat = np.concatenate([table.ravel() for table in trees[chosen].tables])
-    best = values[chosen] + em.log_prior(flat, settings.prior)
+    best = values[chosen] + float(em.log_prior(flat, settings.prior))
     n_best = int(same_value(ends, best).sum())
     return _Found(trees[chosen], values[chosen], chosen, n_best, len(ends), interrupted)
 
@@ -323,7 +323,6 @@ def _bootstrap(
             began = time.perf_counter()
             bar.set_postfix_str(f"{size} classes", refresh=False)
             tree, more = found[size].tree, None if larger is None else found[larger].tree
-
             seeds = [[settings.seed(1, size, draw) for draw in draws] for draws in batches(data, n_bootstrap)]
             work = partial(refitted, tree, more, data, prior=float(settings.prior))
             parts, interrupted = parallel.work_through(
@@ -417,7 +416,7 @@ def _fill_in_p_values(table: pd.DataFrame, refits: dict[int, Refit]) -> None:
         refit = refits[size]
         for name, drawn in (("g2", refit.g2), ("x2", refit.x2)):
             table.loc[size, f"{name}_p"] = _share_beyond(drawn, table.loc[size, name])
-        if larger is not None:
+        if larger is not None and refit.ratio is not None:
             table.loc[larger, "blrt_p"] = _share_beyond(refit.ratio, table.loc[larger, "blrt"])
 
 

@@ -19,7 +19,7 @@ from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.clock import Clock
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, whole_seed
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, entropy_of
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
 
@@ -120,7 +120,7 @@ def support(
     """
     check_number("n_bootstrap", n_bootstrap, 1, whole=True)
     check_n_jobs(n_jobs)
-    entropy = np.random.SeedSequence(whole_seed(random_state)).entropy
+    entropy = entropy_of(random_state)
     tree = _tree_of(learner)
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     _, data = model_and_data(learner, X, sample_weight=sample_weight, **survey)

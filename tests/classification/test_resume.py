@@ -113,7 +113,7 @@ def test_folds_are_told_apart(tmp_path):
     parts = list(KFold(3, shuffle=True, random_state=0).split(X))
     given = [KFold(3), KFold(4), parts, parts[::-1], 3]
     assert len({fingerprint_of(classifier(cv=cv), "").settings["cv"] for cv in given}) == len(given)
-    with pytest.raises(ValueError, match=r"checkpoint needs a cv that can be gone through again; give a list"):
+    with pytest.raises(ValueError, match=r"checkpoint needs a cv that can be iterated over again; give a list"):
         classifier(checkpoint=tmp_path / "a.json", cv=iter(parts)).fit(X, Y)
 
 

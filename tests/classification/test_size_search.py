@@ -13,7 +13,7 @@ from pgmpy_latent.classification import size_search as _wrapper
 from pgmpy_latent.classification.canonical import canonical
 from pgmpy_latent.classification.edges import learned_edges
 from pgmpy_latent.classification.em import Ended, Problem, climb, expected, sum_of
-from pgmpy_latent.classification.inputs import Folds, Given
+from pgmpy_latent.classification.inputs import Folds, TrainingRows
 from pgmpy_latent.classification.learn import Recipe, _Choice, learn
 from pgmpy_latent.classification.model import Parameters, grouped, log_densities
 from pgmpy_latent.classification.rows import fold_weightings, training
@@ -39,7 +39,7 @@ def noisy_rows(n_rows, n_attributes, seed=0, spread=1.0):
 
 def folds_of(cv, attributes, labels):
     rows = np.arange(len(labels))
-    return Folds(cv, Given(attributes, labels, np.ones(len(labels)), rows), np.unique(labels), seed=3)
+    return Folds(cv, TrainingRows(attributes, labels, np.ones(len(labels)), rows), np.unique(labels), seed=3)
 
 
 class Search:
@@ -359,7 +359,7 @@ def test_the_most_accurate_restart_is_chosen_or_the_likeliest(pool, select, like
     assert best.log_likelihoods.tolist() == likelihoods
     assert best.accuracies.tolist() == accuracies
     chosen = [ended.log_likelihoods.tolist().index(value) for value in likelihoods]
-    assert best.traces == [ended.traces[at] for at in chosen]
+    assert best.traces == tuple(tuple(ended.traces[at]) for at in chosen)
     np.testing.assert_array_equal(best.models.means, ended.models.means[chosen])
     prior = np.log([0.5, 0.5])
     np.testing.assert_allclose(best.log_joint, log_densities(best.models, rows.groups, 4) + prior)

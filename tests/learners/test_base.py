@@ -86,7 +86,7 @@ class LatentClass(LatentTreeLearner):
         return Outcome(tree, score, found.log_likelihood, history)
 
 
-class Given(LatentTreeLearner):
+class TrainingRows(LatentTreeLearner):
     """Finds what it was given."""
 
     def __init__(self, tree=None, stopped=None):
@@ -149,7 +149,7 @@ def two_levels():
 
 
 def fitted_given(tree, n=30):
-    return Given(tree).fit(queries.sample(tree, n, random_state=0))
+    return TrainingRows(tree).fit(queries.sample(tree, n, random_state=0))
 
 
 # scikit-learn -------------------------------------------------------------------------------------
@@ -623,7 +623,7 @@ def test_hidden_states_are_put_in_order_and_renamed():
 )
 def test_a_search_that_was_stopped_says_so(stopped, message):
     tree = two_levels()
-    learner = Given(tree, stopped=stopped)
+    learner = TrainingRows(tree, stopped=stopped)
     with pytest.warns(ConvergenceWarning, match=f"{message}.*best model so far") as caught:
         learner.fit(queries.sample(tree, 10, random_state=0))
     assert caught[0].filename == __file__  # the line of the user

@@ -381,7 +381,7 @@ def test_rows_of_weight_zero_leave_before_states_are_listed():
         one(["a", None], sample_weight=[0, 1])
 
 
-# --- Given states -----------------------------------------------------------------------------------------
+# --- TrainingRows states -----------------------------------------------------------------------------------------
 
 
 def test_given_states_fix_the_order_and_may_not_occur():

@@ -102,6 +102,7 @@ stopped_
         "decide": one_of("em", "agglomeration"),
     }
     _default_tuning = presets.AGGLOMERATIVE_CARDINALITY
+    _tuning: presets.AgglomerativeCardinalityTuning
 
     def __init__(
         self,
@@ -181,7 +182,7 @@ stopped_
     def _options(self) -> SizingOptions:
         return SizingOptions(self.scoring_method, float(self.prior), self.decide, int(self._tuning.max_initial))
 
-    # -- learning -------------------------------------------------------------------------------------------------
+    # Learning -----------------------------------------------------------------------------------------------------
 
     def _learn(self, data: CategoricalData) -> Outcome:
         graph = self._given_graph()

@@ -66,7 +66,7 @@ class Statistics:
 
 
 def blanket_states(
-    codes: np.ndarray, cards: Sequence[int], parents: Sequence[Sequence[int]], node: int
+    codes: np.ndarray, cards: np.ndarray | Sequence[int], parents: Sequence[Sequence[int]], node: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct assignment of the blanket in every row, and the distinct assignments, in lexicographic order.
 
@@ -90,7 +90,7 @@ def blanket_states(
 def statistics(
     codes: np.ndarray,
     weights: np.ndarray,
-    cards: Sequence[int],
+    cards: np.ndarray | Sequence[int],
     parents: Sequence[Sequence[int]],
     node: int,
     states: np.ndarray,

@@ -195,6 +195,11 @@ class Sizing:
         states = [columns.get(name, tuple(range(card))) for name, card in zip(names, cards, strict=True)]
         return LatentNetwork(names, states, completed.parents, [name in self.hidden for name in names], tables)
 
+    def with_states(self, name: Hashable, n_states: int) -> LatentNetwork:
+        """Return the network with the states of an agglomeration when there were so many."""
+        self._assign(name, n_states)
+        return self.network()
+
     # EM -------------------------------------------------------------------------------------------------------------
 
     def _fitted(self, network: LatentNetwork, **options) -> FittedNetwork:
@@ -306,8 +311,7 @@ class Sizing:
             nearest = min(pairs, key=lambda pair: distance(network, node, *pair))
             starts.append(merge_states(network, name, nearest))
         if not starts or len(self.wanted) == 1:
-            self._assign(name, n_states)
-            starts.append(self.network())
+            starts.append(self.with_states(name, n_states))
         return max([self._scored(start) for start in starts], key=lambda scored: scored.score)
 
     # Results --------------------------------------------------------------------------------------------------------

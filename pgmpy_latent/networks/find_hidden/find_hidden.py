@@ -119,6 +119,7 @@ class FindHidden(NetworkLearner):
         "max_parents": number(1, whole=True),
     }
     _default_tuning = presets.FIND_HIDDEN
+    _tuning: presets.FindHiddenTuning
 
     def __init__(
         self,

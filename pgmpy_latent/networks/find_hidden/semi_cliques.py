@@ -49,7 +49,7 @@ def semi_cliques(graph: nx.Graph, smallest: int = 3) -> list[tuple[int, ...]]:
 
 
 def _seeds(graph: nx.Graph) -> list[tuple[int, ...]]:
-    seeds = []
+    seeds: list[tuple[int, ...]] = []
     for node in sorted(graph):
         for left, right in combinations(sorted(graph[node]), 2):
             if graph.has_edge(left, right):

@@ -66,6 +66,7 @@ class StructuralEM(NetworkLearner):
 
     _constraints: ClassVar[dict] = {"max_parents": number(1, whole=True)}
     _default_tuning = presets.STRUCTURAL_EM
+    _tuning: presets.StructuralEMTuning
     _renamed: ClassVar[dict] = {"latent_card": "n_states"}
 
     def __init__(
