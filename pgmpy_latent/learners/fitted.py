@@ -197,10 +197,8 @@ class FittedModel(TransformerMixin):
 
         Parameters
         ----------
-        X : DataFrame, array or CategoricalData
-            The rows.
-        absent : {"error", "sum_out"}
-            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+        X, absent
+            As in :meth:`predict_proba`.
 
         Returns
         -------
@@ -221,10 +219,8 @@ class FittedModel(TransformerMixin):
 
         Parameters
         ----------
-        X : DataFrame, array or CategoricalData
-            The rows.
-        absent : {"error", "sum_out"}
-            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+        X, absent
+            As in :meth:`predict_proba`.
 
         Returns
         -------
