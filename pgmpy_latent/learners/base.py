@@ -128,7 +128,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
             )
         with one_blas_thread():
             outcome = self._learn(data)
-        with uninterrupted():  # a model is found, and only written down
+        with uninterrupted():  # the search is over, and only attributes are set
             self._keep(outcome, data)
         if outcome.stopped is not None:
             warnings.warn(self._words_on_stopping(outcome), ConvergenceWarning, stacklevel=2)

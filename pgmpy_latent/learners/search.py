@@ -32,7 +32,7 @@ LAST_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search found.
+    """Result of a search.
 
     Attributes
     ----------
@@ -127,14 +127,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Step:
-    """What a policy did in one step.
+    """Result of one step of a policy.
 
     Attributes
     ----------
     state : State
         The next state.
     operator : str, optional
-        What led to a new model; None if none was accepted.
+        The operator that led to the new model; None if no model was accepted.
     target : hashable
         The variable or variables that changed.
     entries : tuple of dict
@@ -207,7 +207,7 @@ class Search:
             raise TypeError(f"random_state is {random_state!r}; give a whole number, or None")
         self.entropy = entropy
         self.n_jobs = n_jobs
-        parallel.n_workers(n_jobs)  # raises if there is nobody to work
+        parallel.n_workers(n_jobs)  # raises if there are no workers
         self.show_progress = show_progress
         self.title = title
         self.checkpoint = checkpoint
@@ -230,7 +230,7 @@ class Search:
         return self.clock.stopped
 
     def __getstate__(self) -> dict:
-        """Return what a worker needs: it works alone, and keeps no file."""
+        """Return the state for a worker, which works alone and writes no checkpoint."""
         alone = {"n_jobs": 1, "checkpoint": None, "saved": None, "show_progress": False}
         return {**{name: value for name, value in vars(self).items() if name != "_bar"}, **alone}
 
@@ -308,7 +308,7 @@ class Search:
         advance : callable
             The policy: takes a state, returns a :class:`Step`.
         check : callable
-            Raises if a state of a checkpoint is not what the table says.
+            Raises if a state of a checkpoint does not fit the table.
         finish : callable, optional
             Fits the model of a state to its end. Called when a time limit stopped the search, in the time that is left.
         """

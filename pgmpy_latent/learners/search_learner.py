@@ -91,9 +91,9 @@ class SearchingLearner(SearchSettings, LatentTreeLearner):
 
 
 def learned_for(host, learner, data: CategoricalData, search: Search):
-    """Return the model that a learner finds for another one, with the seed, the threads and the time of that one.
+    """Return the model with which another learner begins, found with the seed, the workers and the time of that one.
 
-    With a checkpoint, it has a file of its own beside it until the other search begins.
+    If the host has a checkpoint, the learner has one beside it until the search of the host begins.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ ROUNDING = 1e-9
 
 @dataclass(eq=False)
 class Model:
-    """A fitted model during a search, with room for what was found out about it."""
+    """A fitted model during a search; ``notes`` holds intermediate results about it."""
 
     tree: LatentTree
     log_likelihood: float
@@ -132,7 +132,7 @@ class Policy:
         return State(tree, model.score, model.log_likelihood, memory=PhaseMemory(shrink=self.shrink))
 
     def check(self, state: State) -> None:
-        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search."""
         check_again(state, self.fitter.data, self.score)
         check_memory_is(state, PhaseMemory, "SplitMerge or RandomStarts")
         memory: PhaseMemory = state.memory
@@ -201,7 +201,7 @@ class Policy:
 
 
 class CardinalityLearner(SearchingLearner):
-    """What :class:`SplitMerge` and :class:`RandomStarts` share: skeletons, starts, scores, settings, the run."""
+    """Base of :class:`SplitMerge` and :class:`RandomStarts`: skeletons, starts, scores, and the run."""
 
     _tuning: SplitMergeTuning | RandomStartsTuning
     skeleton: object

@@ -25,7 +25,7 @@ from pgmpy_latent.learners.search import Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import State
 
-#: Rounds that nobody has time for, as each has twice as many starts as the one before.
+#: More rounds than there is ever time for: each has twice as many starts as the one before.
 MOST_ROUNDS = 64
 
 
@@ -126,7 +126,7 @@ class FixedPolicy(RandomStartsPolicy):
         self.n_rounds = n_rounds
 
     def check(self, state: State) -> None:
-        """Raise if a state of a checkpoint is not what the table says."""
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search."""
         check_again(state, self.fitter.data, self.score)
         most = MOST_ROUNDS if self.n_rounds is None else self.n_rounds
         check_memory_is(state, RoundsMemory, "RandomStarts with n_states")

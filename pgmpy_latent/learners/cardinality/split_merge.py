@@ -38,7 +38,7 @@ class SplitMergePolicy(Policy):
         self.regular = regular
 
     def _spots(self, model: Model) -> list[NodeStates]:
-        """Return the hidden nodes of a model; what is found out about them is kept with it."""
+        """Return the hidden nodes of a model, with their changes of states; they are stored with the model."""
         if "spots" not in model.notes:
             model.notes["spots"] = [
                 NodeStates(

@@ -163,7 +163,7 @@ class EAST(SearchingLearner):
             _united(groups),
         )
 
-    # -- the run --------------------------------------------------------------------------------------------------
+    # The run
 
     def _learn(self, data: CategoricalData) -> Outcome:
         search = self._search(data)

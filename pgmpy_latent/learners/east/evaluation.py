@@ -260,9 +260,9 @@ def leaf_model(
     root : hashable
         The node that the leaves hang on.
     rest : array, shape (rows, states)
-        What everything else says about the root; see :meth:`NodeMessages.rest`.
+        Messages of everything else about the root; see :meth:`NodeMessages.rest`.
     names, evidence, starts : sequences
-        The leaves, one or more, what each of them is told from beyond, and the tables to start with.
+        The leaves, one or more, the evidence from beyond each of them, and the tables to start with.
     weights : array
         Of the rows.
     """

@@ -28,7 +28,7 @@ from pgmpy_latent.runtime.settings import Constraint, flag, number
 from pgmpy_latent.tables.dependence import pairwise_information, warn_of_no_overlap
 from pgmpy_latent.tables.encode import CategoricalData
 
-#: Seconds for which pairs are joined before a tree is made of the result; what is found does not depend on it.
+#: Seconds for which pairs are joined before a tree is built of the result, which does not depend on it.
 CHUNK_SECONDS = 1.0
 
 
@@ -81,7 +81,7 @@ class ForestPolicy:
     search : Search
         Runs EM.
     simplify : bool
-        Whether to leave out what the data do not need.
+        Whether to join hidden nodes, and merge states, where that raises BIC.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class ForestPolicy:
         return state
 
     def check(self, state: State) -> None:
-        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search."""
         check_memory_is(state, ForestMemory, "a binary forest")
         memory: ForestMemory = state.memory
         if memory.phase == "join":
@@ -131,7 +131,7 @@ class ForestPolicy:
             return self._fit(state)
         return self._simplify(state)
 
-    # -- joining --------------------------------------------------------------------------------------------------
+    # Joining
 
     def _join(self, state: State) -> Step:
         frontier, order = self._where(state)
@@ -147,7 +147,7 @@ class ForestPolicy:
             try:
                 model = self._pair(frontier, pair, len(models)).best()
             except STOP_SIGNALS as stop:
-                self.search.note_interrupt(stop)  # what was joined so far is kept
+                self.search.note_interrupt(stop)  # the pairs joined so far are kept
                 break
             self._tell(frontier, order, pair, model)
             models.append(model)
@@ -205,7 +205,7 @@ class ForestPolicy:
         score = log_likelihood - self.options.penalty * parameters
         return self.search.entry(step, "join", name, score, log_likelihood, parameters)
 
-    # -- the whole forest -----------------------------------------------------------------------------------------
+    # Fitting the whole forest
 
     def _fit(self, state: State) -> Step:
         """Run EM on all tables together, to the end unless simplifying comes next."""
@@ -233,7 +233,7 @@ class ForestPolicy:
         # whatever EM reached when interrupted is better than nothing
         return self._fitted(state.tree, state.step + 1, memory, **self.search.settings.last_fit)
 
-    # -- simpler ones ---------------------------------------------------------------------------------------------
+    # Simplifying
 
     def _simplify(self, state: State) -> Step:
         """Make all changes that raise the score and do not get in each other's way."""
@@ -259,7 +259,7 @@ class ForestPolicy:
 
 
 class ForestLearner(SearchingLearner):
-    """What :class:`BinG` and :class:`BinA` share: which tables they refuse, settings, the run."""
+    """Base of :class:`BinG` and :class:`BinA`: keywords and the run."""
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "max_states": number(2, whole=True, optional=True),

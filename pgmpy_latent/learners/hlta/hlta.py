@@ -163,7 +163,7 @@ class HLTA(SearchingLearner):
         self.levels_ = {name: level_of[name] for name in outcome.tree.latent_names}
         return outcome
 
-    # -- sparse tables --------------------------------------------------------------------------------------------
+    # Sparse tables
 
     def _known(self, X, sample_weight=None, **survey: Unpack[Survey]) -> SparseRows:
         """Return new sparse rows under the names of the columns of ``fit``."""

@@ -38,7 +38,7 @@ from pgmpy_latent.tables.sparse import SparseRows
 
 #: How many neighbours of a variable may join its island.
 NEAREST = 64
-#: Seconds of work before a tree is made of the result; what is found does not depend on it.
+#: Seconds of work before a tree is built of the result, which does not depend on it.
 CHUNK_SECONDS = 3.0
 #: A level that leaves more than this share of its variables to the next is the last.
 TOO_MANY = 0.95
@@ -189,10 +189,10 @@ class LevelsPolicy:
         return self._fit(state)
 
     def check(self, state: State) -> None:
-        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers.
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search.
 
-        What islands make of the log-likelihood is an estimate, and between their linking and the end of EM nothing
-        else is known: then the model is held against columns and states alone, and EM goes on from its tables.
+        Until the islands are linked, the log-likelihood is an estimate; from then to the end of EM there is no exact
+        one either, so that only the columns and states of the model are compared with the table.
         """
         check_memory_is(state, LevelsMemory, "HLTA")
         memory: LevelsMemory = state.memory
@@ -244,7 +244,7 @@ class LevelsPolicy:
         return state
 
     def _place(self, state: State) -> _LevelState:
-        """Return where a state stands; if it is not the latest, islands are put in their places again."""
+        """Return the level that a search state is at; if it is not the latest, its islands are built again."""
         if self._latest is not None and self._latest[0] is state:
             return self._latest[1]
         return self._recalled(state.memory.levels)
@@ -258,7 +258,7 @@ class LevelsPolicy:
                 place.recall(island)
         return place
 
-    # -- islands --------------------------------------------------------------------------------------------------
+    # Islands
 
     def _islands(self, state: State) -> Step:
         place = self._place(state)
@@ -281,7 +281,7 @@ class LevelsPolicy:
                     place.go_up()
                     levels.append([])
             except STOP_SIGNALS as stop:
-                self.search.note_interrupt(stop)  # what was found so far is kept
+                self.search.note_interrupt(stop)  # the islands so far are kept
                 if place.n_hidden != sum(map(len, levels)):  # it came between two lines that belong together
                     place = self._recalled(levels)
                 break
@@ -305,7 +305,7 @@ class LevelsPolicy:
             return Step(replace(linked, finished=True), "link", None)
         return Step(linked, "link", None)
 
-    # -- the last EM ----------------------------------------------------------------------------------------------
+    # The last EM
 
     def _fit(self, state: State) -> Step:
         if self.batch_size >= self.data.n_distinct:
@@ -331,7 +331,7 @@ class LevelsPolicy:
         return Step(State(tree, score, fit.log_likelihood, state.step + 1, state.memory, True), "fit", None)
 
     def _fit_in_batches(self, state: State, ends: float) -> Step:
-        """Take steps of stepwise EM for a while; what was done when the time is up is kept."""
+        """Take steps of stepwise EM until the chunk of time is over; an interrupt keeps the steps so far."""
         memory: LevelsMemory = state.memory
         epoch, batch, running = memory.epoch, memory.batch, memory.running
         prior = max(self.search.settings.prior, LEAST_PRIOR)
@@ -398,7 +398,7 @@ class LevelsPolicy:
 
 
 class _LevelState:
-    """Where the search for islands stands: the variables of a level, its islands so far, and the whole forest."""
+    """State of building a level: its variables, the islands so far, and the whole forest."""
 
     def __init__(self, policy: LevelsPolicy, variables: Sequence[Variable], forest: Forest):
         self.policy = policy
@@ -420,7 +420,7 @@ class _LevelState:
 
     @property
     def islands(self) -> Islands:
-        """What finds islands on this level; made when first asked for, as comparing all pairs takes a while."""
+        """The search for islands on this level; built on first use, as comparing all pairs takes a while."""
         if self._islands is None:
             data, search = self.policy.data, self.policy.search
             if self._at_bottom:

@@ -112,12 +112,12 @@ def _greedy(star: Star, state: int, signals: np.ndarray, weights: np.ndarray) ->
     uncertain = np.add.reduceat(-row * np.log(np.maximum(row, 1e-300)), star.starts)
     along = np.zeros(len(signals))
     for item in np.argsort(-uncertain, kind="stable"):
-        own = slice(star.starts[item], star.starts[item] + star.cards[item])
-        block = signals[:, own]
+        states = slice(star.starts[item], star.starts[item] + star.cards[item])
+        block = signals[:, states]
         if along.any():
             vector = block.T @ (weights * along)
         else:  # its likeliest state against the others
-            vector = np.where(np.arange(star.cards[item]) == np.argmax(row[own]), 1.0, 0.0)
+            vector = np.where(np.arange(star.cards[item]) == np.argmax(row[states]), 1.0, 0.0)
         length = np.linalg.norm(vector)
         if length > 0:
             along += block @ (vector / length)
@@ -181,7 +181,7 @@ def random_star(
         share = weights @ belongs / weights.sum()
         logs = np.broadcast_to(np.log(share + 1e-12), belongs.shape)
         for first, card in zip(star.starts, star.cards, strict=True):
-            own = slice(first, first + card)
-            logs = logs + np.log(rows_seen[:, own] @ rows[:, own].T + 1e-300)
+            states = slice(first, first + card)
+            logs = logs + np.log(rows_seen[:, states] @ rows[:, states].T + 1e-300)
         belongs = np.exp(logs - largest_in_rows(logs))
     return Star(share / share.sum(), rows, star.cards)

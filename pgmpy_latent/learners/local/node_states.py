@@ -177,7 +177,7 @@ class NodeStates:
     def _next(self, log_likelihood: float, key: tuple[int, ...], **model) -> NodeStates:
         return NodeStates(self.fitter, self.options, self.node, log_likelihood, key, origin=self.origin, **model)
 
-    # -- one state more -------------------------------------------------------------------------------------------
+    # One state more
 
     @cached_property
     def splits(self) -> list[Split]:
@@ -303,7 +303,7 @@ class NodeStates:
             new.append(stars.introduce(self.star, share, (seen + usual) / 2))
         return new
 
-    # -- one state less -------------------------------------------------------------------------------------------
+    # One state less
 
     @cached_property
     def merges(self) -> list[Merge]:
@@ -338,12 +338,12 @@ class NodeStates:
         def entropy_terms(values: np.ndarray) -> np.ndarray:
             return (values * np.log(np.maximum(values, 1e-300))).sum(axis=-1)
 
-        own = entropy_terms(weights) - entropy_terms(totals[:, None])
+        content = entropy_terms(weights) - entropy_terms(totals[:, None])
         distance = np.empty((len(weights), len(weights)))
         for state in range(len(weights)):
             both = weights[state] + weights
             total = totals[state] + totals
-            distance[state] = own[state] + own - (entropy_terms(both) - entropy_terms(total[:, None]))
+            distance[state] = content[state] + content - (entropy_terms(both) - entropy_terms(total[:, None]))
         return distance
 
     @cached_property
@@ -357,7 +357,7 @@ class NodeStates:
             candidates += [stars.remove(self.star, state) for state in range(self.n_states)]
         return self.fitted(candidates, 2, narrowing=self.options.merge_narrowing) if candidates else None
 
-    # -- as many states, otherwise --------------------------------------------------------------------------------
+    # As many states, otherwise
 
     def there_and_back(self, depth: int) -> Iterator[tuple[str, NodeStates]]:
         """Yield models on the way back from ``depth`` states more, and from as many less (Definition 6.1 has one)."""

@@ -31,14 +31,14 @@ class Root:
         How likely the cells below it are, given each of its states.
     share : array, shape (states,)
         Its distribution.
-    heard : bool array, shape (rows,), or None
+    has_cells : bool array, shape (rows,), or None
         Rows with a cell below it; None: all of them.
     """
 
     node: int
     evidence: Evidence
     share: np.ndarray
-    heard: np.ndarray | None
+    has_cells: np.ndarray | None
 
     @property
     def n_states(self) -> int:
@@ -62,16 +62,16 @@ class Root:
     def posterior(self) -> np.ndarray:
         """Return P(state | cells below) of each row, zeros where there is no cell: (states, rows)."""
         if self.evidence.messages is None:  # certain; by way of patterns it would take the states squared
-            found = np.zeros((self.n_states, len(self.evidence.index)))
-            found[:, self.evidence.index < 0] = self.share[:, None] / self.share.sum()
+            posterior = np.zeros((self.n_states, len(self.evidence.index)))
+            posterior[:, self.evidence.index < 0] = self.share[:, None] / self.share.sum()
             seen = np.flatnonzero(self.evidence.index >= 0)
-            found[self.evidence.index[seen], seen] = 1.0
+            posterior[self.evidence.index[seen], seen] = 1.0
         else:
             by_pattern, index = self.patterns()
-            found = np.ascontiguousarray(by_pattern.T)[:, index]
-        if self.heard is not None:
-            found[:, ~self.heard] = 0.0
-        return found
+            posterior = np.ascontiguousarray(by_pattern.T)[:, index]
+        if self.has_cells is not None:
+            posterior[:, ~self.has_cells] = 0.0
+        return posterior
 
     def counts_with(self, weighted: np.ndarray) -> np.ndarray:
         """Return the joint counts of another node, whose posterior times the weights of the rows is given, and this.
@@ -95,7 +95,9 @@ class Root:
             return weighted @ self.posterior().T
         seen = np.flatnonzero(self.evidence.index >= 0)
         states = self.evidence.index[seen]
-        return np.stack([np.bincount(states, own[seen], minlength=self.n_states) for own in weighted])
+        return np.stack(
+            [np.bincount(states, state_weights[seen], minlength=self.n_states) for state_weights in weighted]
+        )
 
 
 def joint_counts(left: Root, right: Root, weights: np.ndarray) -> np.ndarray:
@@ -137,13 +139,13 @@ class Posteriors:
     def information(self, weighted: np.ndarray) -> dict[int, float]:
         """Return, for each slot, what it says about a node: its posterior times the weights is (states, rows)."""
         alone = np.zeros(1, np.int64)
-        found = {}
+        information = {}
         if self.first:
             shared = block_information(weighted @ self.narrow.T, alone, list(self.first.values()))[0]
-            found = dict(zip(self.first, shared.tolist(), strict=True))
+            information = dict(zip(self.first, shared.tolist(), strict=True))
         for slot, root in self.wide.items():
-            found[slot] = float(block_information(root.counts_with(weighted), alone, alone)[0, 0])
-        return found
+            information[slot] = float(block_information(root.counts_with(weighted), alone, alone)[0, 0])
+        return information
 
     def write(self, slot: int, posterior: np.ndarray) -> None:
         """Replace a posterior by one with as many states or fewer; places that are left over say nothing."""
@@ -188,7 +190,7 @@ class PairModel:
 def root_above(node: int, below: Sequence[Root], model: PairModel, engine: TreeEngine) -> Root:
     """Return a hidden node above two roots as a root; the engine is that of the three, the hidden node first."""
     evidence = engine.walk(engine.layout.pack([model.share[None], model.left, model.right])).likelihood(0)
-    left, right = (root.heard for root in below)
+    left, right = (root.has_cells for root in below)
     return Root(node, evidence, model.share, None if left is None or right is None else left | right)
 
 
@@ -225,11 +227,11 @@ class Roots:
         self._lay_out()
 
     def _add_column(self, column: int, evidence: Evidence) -> None:
-        heard = evidence.index >= 0
-        counts = np.bincount(evidence.index[heard], self.data.weights[heard], minlength=evidence.n_states)
+        has_cells = evidence.index >= 0
+        counts = np.bincount(evidence.index[has_cells], self.data.weights[has_cells], minlength=evidence.n_states)
         share = normalised(counts[None] + self.prior)[0]
         self.tables.append(share[None])
-        self.roots.append(Root(column, evidence, share, None if heard.all() else heard))
+        self.roots.append(Root(column, evidence, share, None if has_cells.all() else has_cells))
         seen = counts > 0
         self.log_likelihood += float(counts[seen] @ np.log(share[seen]))
         self.n_parameters += len(share) - 1
@@ -315,17 +317,17 @@ class Roots:
 
     def _compare(self, slot: int, gone: int) -> None:
         """Find the information that a new root shares with all others; nothing else is computed again."""
-        own = self.root(slot).posterior()
+        posterior = self.root(slot).posterior()
         if slot in self.posteriors.wide:
             self._lay_out()
         else:
-            self.posteriors.write(slot, own)
+            self.posteriors.write(slot, posterior)
             self.posteriors.drop(gone)
         fresh = np.full(len(self.roots), -np.inf)
-        for other, value in self.posteriors.information(own * self.data.weights).items():
+        for other, value in self.posteriors.information(posterior * self.data.weights).items():
             if self.roots[other] is not None and other != slot:
                 fresh[other] = value
-        fresh = self.adjusted(fresh, len(own), self._n_states)
+        fresh = self.adjusted(fresh, len(posterior), self._n_states)
         if self.penalty is not None:
             fresh = self._strong(fresh, slot)
         information = self.information
