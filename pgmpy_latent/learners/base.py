@@ -348,24 +348,9 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             raise ValueError(f"decay is {decay!r}; give a number above 0.5 and at most 1")
         if not hasattr(self, "tree_"):
             return self.fit(X, y, sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster)
-        states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
-        known = {name: states[name] for name in self._columns}
-        codes = CombinedCodes(None, dict(self.tree_.missing)) if self.tree_.missing else None
         kind = self._kind_of_update(X, sample_weight, weight_kind)
-        read: Callable[..., CategoricalData] = encode_chunks
         design = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
-        if not comes_in_pieces(X):
-            read = encode
-            X, design = self._table_and_design(X, design)
-        data = read(
-            X,
-            **design,
-            weight_kind=kind,
-            state_names=known,
-            unseen=self._unseen,
-            columns=self._columns,
-            missing=codes,
-        )
+        data = self._new_rows(X, design, kind)
         if self._running is None:
             self._running = running_counts(self.tree_, self._data)
         prior = float(settings_in_force(self).get("prior") or 0.0)
@@ -373,6 +358,23 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             self.tree_, self._running = updated(self.tree_, self._running, data, float(decay), prior)
         self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)
         return self
+
+    def _new_rows(self, X, design: dict[str, object], weight_kind: str | None) -> CategoricalData:
+        """Read new rows, with the columns and states of the tree."""
+        read: Callable[..., CategoricalData] = encode_chunks
+        if not comes_in_pieces(X):
+            read = encode
+            X, design = self._table_and_design(X, design)
+        tree = self.tree_
+        return read(
+            X,
+            **design,
+            weight_kind=weight_kind,
+            state_names={name: tree.state_names[tree.index(name)] for name in self._columns},
+            unseen=self._unseen,
+            columns=self._columns,
+            missing=CombinedCodes(None, dict(tree.missing)) if tree.missing else None,
+        )
 
     def _kind_of_update(self, X, sample_weight, weight_kind: str | None) -> str | None:
         """Return what the weights of new rows are: those of ``fit``, with which the rows are weighed up."""
