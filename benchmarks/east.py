@@ -21,7 +21,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, presets, row_log_likelihoods, sample, scores
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.tables.encode import encode
@@ -187,7 +187,7 @@ def splits(tree: LatentTree) -> set[frozenset[frozenset]]:
 def smoothed(tree: LatentTree, train: pd.DataFrame, weights: pd.Series | None = None) -> LatentTree:
     """Return the tree with tables that rule nothing out, fitted with a small prior."""
     engine = engine_for(tree, encode_for(tree, train, sample_weight=weights))
-    found = em.fit(engine, engine.layout.pack(tree.tables), prior=SMOOTHING, atol=1e-2)
+    found = fit(engine, engine.layout.pack(tree.tables), prior=SMOOTHING, atol=1e-2)
     return tree.with_tables(engine.layout.unpack(found.tables))
 
 
@@ -241,7 +241,7 @@ def oracle(n_variables: int, n_rows: int, draw: int) -> dict:
     regular = make_regular(true)
     data = encode(train, state_names=dict.fromkeys(train.columns, STATES))
     engine = engine_for(regular, data)
-    found = em.fit(engine, engine.layout.pack(regular.tables), atol=1e-3, max_iter=20_000)
+    found = fit(engine, engine.layout.pack(regular.tables), atol=1e-3, max_iter=20_000)
     tree = regular.with_tables(engine.layout.unpack(found.tables))
     seconds = time.perf_counter() - began
     kept = {"bic": scores.bic(tree, data), "log_likelihood": found.log_likelihood, "converged": found.converged}

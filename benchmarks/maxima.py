@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import EAST, BinG, CategoricalData, LatentTree, SplitMerge, encode
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.inference.queries import engine_for
 
 #: Entries below this are lifted to it.
@@ -61,7 +61,7 @@ def refit(tree: LatentTree, data: CategoricalData, check: bool) -> float:
     engine = engine_for(tree, data)
     before = engine.layout.pack(tree.tables)
     start = np.maximum(before, SMALL)
-    found = em.fit(engine, start / engine.layout.row_sums(start), check=check)
+    found = fit(engine, start / engine.layout.row_sums(start), check=check)
     return float(found.log_likelihood - engine.log_likelihood(before))
 
 

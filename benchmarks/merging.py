@@ -19,7 +19,7 @@ from itertools import combinations, product
 import numpy as np
 
 from pgmpy_latent import LatentTree
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.em.starts import random_tables
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
@@ -143,7 +143,7 @@ def finish(model: LatentTree, target: np.ndarray) -> LatentTree:
 def climb(engine: TreeEngine, target: np.ndarray, rng: np.random.Generator) -> tuple[LatentTree, float]:
     """Fit from one random start; return the model and the precision that EM alone reached."""
     start = random_tables(engine.layout, rng)
-    tables = engine.layout.unpack(em.fit(engine, start, max_iter=EM_ITERATIONS, atol=1e-15).tables)
+    tables = engine.layout.unpack(fit(engine, start, max_iter=EM_ITERATIONS, atol=1e-15).tables)
     model = latent_class(tables[0], tables[1:])
     reached = precision(target, distribution(model))
     return finish(model, target), reached

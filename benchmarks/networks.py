@@ -38,7 +38,7 @@ from pgmpy_latent import (
     sample,
     scores,
 )
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import Problem, fit, step
 from pgmpy_latent.exceptions import DegenerateStateWarning
 from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.model.convert import to_pgmpy
@@ -290,7 +290,7 @@ def curve() -> dict:
 def score_from(start: LatentNetwork, frame: pd.DataFrame) -> float:
     """Return the Cheeseman-Stutz score that EM reaches from given tables."""
     engine = engine_for(start, encode_for(start, frame))
-    found = em.fit(engine, engine.layout.pack(start.tables), prior=PRIOR)
+    found = fit(engine, engine.layout.pack(start.tables), prior=PRIOR)
     return scores.cheeseman_stutz(start.with_tables(engine.layout.unpack(found.tables)), frame, prior=PRIOR)
 
 
@@ -379,10 +379,10 @@ def our_steps(n_steps: int) -> tuple[LatentNetwork, np.ndarray, float]:
     """Return the network after plain EM iterations, which rows of its tables were counted, and seconds of one."""
     start, frame = speed_start()
     engine = engine_for(start, encode_for(start, frame))
-    problem, tables = em.Problem(engine), engine.layout.pack(start.tables)[None]
+    problem, tables = Problem(engine), engine.layout.pack(start.tables)[None]
     began = time.perf_counter()
     for _ in range(n_steps):
-        _, _, tables = em.step(problem, tables)
+        _, _, tables = step(problem, tables)
     seconds = (time.perf_counter() - began) / n_steps
     _, counts = engine.expected_counts(tables)
     counted = engine.layout.row_sums(counts)[0] > 1e-9

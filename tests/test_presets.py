@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 
 import pgmpy_latent
-import pgmpy_latent.em.fit as em
 from pgmpy_latent import (
     EAST,
     HLTA,
@@ -27,6 +26,7 @@ from pgmpy_latent import (
     presets,
 )
 from pgmpy_latent.exceptions import CheckpointError, UnseenCategoryError
+from pgmpy_latent.learners import search
 from tests.support.samples import PRESETS
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -221,25 +221,25 @@ def test_the_search_of_chapter_4_has_the_score_and_the_prior_of_chapter_4(table)
 
 @pytest.mark.parametrize(("tuning", "expected"), [(None, {True}), (presets.CHEN_2008, {False})])
 def test_the_paper_knows_no_acceleration(table, monkeypatch, tuning, expected):
-    fit, seen = em.fit, set()
+    fit, seen = search.fit, set()
 
     def watched(*args, **options):
         seen.add(options["accelerate"])
         return fit(*args, **options)
 
-    monkeypatch.setattr(em, "fit", watched)
+    monkeypatch.setattr(search, "fit", watched)
     EAST(tuning=tuning, **QUIET).fit(table)
     assert seen == expected
 
 
 def test_starts_from_groupings_can_be_left_out(table, monkeypatch):
-    fit, starts = em.fit, []
+    fit, starts = search.fit, []
 
     def watched(engine, flat, **options):
         starts.append(np.atleast_2d(flat).shape[0])
         return fit(engine, flat, **options)
 
-    monkeypatch.setattr(em, "fit", watched)
+    monkeypatch.setattr(search, "fit", watched)
     BinG(tuning=presets.HARMELING_WILLIAMS_2011_BIN_G, **QUIET).fit(table)
     assert set(starts) == {1, 10}  # final fits and bounds, and the ten restarts of the paper
     starts.clear()

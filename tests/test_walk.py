@@ -8,7 +8,7 @@ import pytest
 from pgmpy.models import DiscreteBayesianNetwork
 
 import pgmpy_latent
-from pgmpy_latent import EAST, TreeEM, datasets, sample
+from pgmpy_latent import EAST, TreeEM, datasets, presets, sample
 
 PACKAGE = Path(pgmpy_latent.__file__).parent
 PAGE = PACKAGE.parent / "docs" / "architecture.md"
@@ -54,13 +54,21 @@ def fit_east(table):
     EAST(random_state=0, show_progress=False).fit(table)
 
 
-@pytest.mark.parametrize(("fit", "most"), [(fit_tree, 8), (fit_east, 20)])
+def fit_east_with_excursions(table):
+    """Fit with moves that cost less for a while: a search within the search."""
+    tuning = presets.EAST.replace(excursions=(0.25,), look_ahead=0)
+    EAST(random_state=0, show_progress=False, tuning=tuning).fit(table)
+
+
+@pytest.mark.parametrize(("fit", "most"), [(fit_tree, 8), (fit_east, 20), (fit_east_with_excursions, 20)])
 def test_few_frames_lie_between_a_fit_and_the_kernel(table, fit, most):
     fit(table)  # compiles, and imports
     ways = ways_to_the_kernel(lambda: fit(table))
     assert ways
     deepest = max(ways, key=len)
     assert len(deepest) <= most, "\n".join(deepest)
+    if fit is fit_east_with_excursions:
+        assert any("learners.east.policy._excursion" in way for way in ways)
 
 
 def test_the_page_walks_the_way_that_a_fit_goes(table):

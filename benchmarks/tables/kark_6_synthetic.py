@@ -22,7 +22,7 @@ from benchmarks.tables import _thesis
 from benchmarks.tables._thesis import BASELINES, COLUMNS, FIXED, SPLIT_MERGE, STANDARD, Figure
 from benchmarks.tables.cells import WORSE, Cell, compared, missing, not_comparable
 from pgmpy_latent import Baseline, LatentTree, RandomStarts, SplitMerge, presets, scores
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.inference.queries import encode_for, engine_for
 
 TITLE = "Karčiauskas, Tables 6.1 to 6.11"
@@ -152,7 +152,7 @@ def from_truth(one: Sample) -> dict:
     """Run EM from the true parameters."""
     true, rows, counts = drawn(one)
     engine = engine_for(true, encode_for(true, rows, sample_weight=counts))
-    found = em.fit(engine, engine.layout.pack(true.tables), atol=1e-3, max_iter=20_000)
+    found = fit(engine, engine.layout.pack(true.tables), atol=1e-3, max_iter=20_000)
     tree = true.with_tables(engine.layout.unpack(found.tables))
     return {"bic": scores.bic(tree, rows, sample_weight=counts), "distinct": len(rows)}
 

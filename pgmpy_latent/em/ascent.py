@@ -1,28 +1,29 @@
-"""How starts of EM rise to their maxima, side by side: plain steps, leaps, and a check of every maximum."""
+"""The ascent of EM from several starts at once: plain steps, leaps, and a check of every maximum."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
 from pgmpy_latent.em.curvature import gain_left, uphill
 from pgmpy_latent.em.maximum import higher, promised_gains
-from pgmpy_latent.em.step import Problem, log_prior, step
+from pgmpy_latent.em.step import Point, Problem, log_prior, step
 from pgmpy_latent.exceptions import ImpossibleRowError
 
 #: Iterations of plain EM before anything is extrapolated: early steps point anywhere.
 WARM_UP = 15
-#: Cycles of two iterations between two looks at what is left to gain.
+#: Cycles of two iterations between two estimates of the gain that is left.
 CYCLES_PER_LOOK = 4
 #: Share of the tolerance to which the best start is polished once all others have ended.
 POLISH = 0.05
-#: By how much less must be left, by extrapolation, for another look at the curvature after one that led nowhere; and
-#: the share of the tolerance from which on extrapolation alone is believed.
+#: Factor by which the extrapolated gain must fall before the curvature is computed again, after it led nowhere; and the
+#: share of the tolerance below which extrapolation alone decides.
 LATER, BELIEVED = 0.25, 1e-4
-#: How many times the gain that is left, by extrapolation, must fall short of a target for a start to be given up.
+#: A start is given up if it would miss the target even with this many times the gain that is left, by extrapolation.
 HOPE = 10.0
 #: Two starts reached the same value if they differ by no more than this, relative to the tolerance.
 SAME_VALUE = 10.0
@@ -30,7 +31,7 @@ SAME_VALUE = 10.0
 
 @dataclass(frozen=True)
 class Fit:
-    """What EM found.
+    """The result of EM.
 
     Attributes
     ----------
@@ -49,7 +50,7 @@ class Fit:
     best_start : int
         Number of the best start.
     final_objectives : array, shape (n_starts,)
-        Where every start ended; one that was narrowed out ended where it was left.
+        The objective at which every start ended, or was left out by narrowing.
     n_best : int
         In how many starts the best value was reached.
     interrupted : bool
@@ -97,7 +98,45 @@ class StopRule:
         return self.stop == "last_step"
 
 
-#: The fields of a position that have one entry for every start that goes on.
+class BestStart(NamedTuple):
+    """A start that has ended: its number, and how and where it ended."""
+
+    number: int
+    objective: float
+    tables: np.ndarray
+    converged: bool
+    remaining: float
+
+
+class History(TypedDict):
+    """The fields of a position that depend on the steps so far; see :class:`Position`."""
+
+    longest: np.ndarray
+    limit: np.ndarray
+    step_gain: np.ndarray
+    remaining: np.ndarray
+    look_value: np.ndarray
+    look_gain: np.ndarray
+    lifted_at: np.ndarray
+    trigger: np.ndarray
+
+
+def no_history(value: np.ndarray, atol: float) -> History:
+    """Return the history of starts of which only the objectives are known."""
+    n = len(value)
+    return {
+        "longest": np.ones(n),
+        "limit": np.full(n, 4.0),
+        "step_gain": np.full(n, np.inf),
+        "remaining": np.full(n, np.inf),
+        "look_value": value,
+        "look_gain": np.full(n, np.inf),
+        "lifted_at": np.full(n, -np.inf),
+        "trigger": np.full(n, atol),
+    }
+
+
+#: The fields of a position that have one entry for every running start.
 PER_START = (
     "numbers", "before", "at", "value", "logs", "longest", "limit", "step_gain", "remaining", "look_value",
     "look_gain", "lifted_at", "trigger",
@@ -106,24 +145,24 @@ PER_START = (
 
 @dataclass
 class Position:
-    """Where all starts are: all that is needed to go on from there, as if there had been no stop.
+    """Where all starts are: everything that an ascent needs to continue as if it had not been stopped.
 
     Arrays are replaced, never written to, except for ``final``; a copy of this object is therefore a snapshot.
 
     Attributes
     ----------
     numbers : int array, shape (n,)
-        Which starts go on.
+        The numbers of the running starts; ``n`` is how many there are.
     before, at : arrays, shape (n, size)
-        The last EM step of each: from these tables to those.
+        The tables of each before and after its last EM step.
     value, logs : arrays, shape (n,)
         Objective and log-likelihood at ``before``.
     longest, limit : arrays, shape (n,)
-        The longest leap that steps pointed to lately, and the longest that is allowed.
+        The longest leap that recent steps suggested, and the longest that is allowed.
     step_gain, remaining : arrays, shape (n,)
         Gain of the last step, and extrapolated gain that is left.
     look_value, look_gain : arrays, shape (n,)
-        Objective at the last estimate of what is left, and the gain between the last two.
+        Objective at the last estimate of the gain that is left, and the gain between the last two estimates.
     lifted_at : array, shape (n,)
         Objective where entries near zero were lifted last.
     trigger : array, shape (n,)
@@ -131,15 +170,15 @@ class Position:
     final : array, shape (n_starts,)
         The last objective of every start.
     trace : list of (int array, array)
-        Which starts had which log-likelihoods, iteration by iteration.
-    best : dict of int to tuple
-        The best start that has converged, by group: number, objective, tables, whether it converged, remaining gain.
+        Numbers and log-likelihoods of the running starts, iteration by iteration.
+    best : dict of int to BestStart
+        The best start that has ended, by group.
     n_iter : int
-        Evaluations of the expected counts so far, of the starts that go on.
+        Evaluations of the expected counts so far, of the running starts.
     most_iter : int
-        Most evaluations that starts took which ended elsewhere.
+        Most evaluations of a start that other workers took over.
     cycles : int
-        Cycles since the last estimate of what is left; -1 during the warm-up.
+        Cycles since the last estimate of the gain that is left; -1 during the warm-up.
     highest : float
         The best objective so far.
     atol : float
@@ -165,7 +204,7 @@ class Position:
     trigger: np.ndarray
     final: np.ndarray
     trace: list[tuple[np.ndarray, np.ndarray]]
-    best: dict[int, tuple]
+    best: dict[int, BestStart]
     n_iter: int
     most_iter: int
     cycles: int
@@ -176,37 +215,54 @@ class Position:
     reached: bool
 
     def snapshot(self) -> Position:
-        """Return a copy that nobody changes, with the trace in one piece."""
-        found = copy(self)
-        found.final, found.best = self.final.copy(), dict(self.best)
-        found.trace = [tuple(np.concatenate(parts) for parts in zip(*self.trace, strict=True))] if self.trace else []
-        return found
+        """Return a copy that later steps do not change, with the trace in one piece."""
+        snapshot = copy(self)
+        snapshot.final, snapshot.best = self.final.copy(), dict(self.best)
+        if self.trace:
+            snapshot.trace = [self.whole_trace()]
+        return snapshot
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the fields of a snapshot, to be written to a file."""
+        return vars(self.snapshot())
+
+    @classmethod
+    def from_dict(cls, written: Mapping) -> Position:
+        """Return the position whose fields were written to a file."""
+        position = cls(**written)
+        position.trace = list(position.trace)
+        position.best = {group: BestStart(*ended) for group, ended in position.best.items()}
+        return position
+
+    def whole_trace(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the trace as two arrays: numbers of starts, and their log-likelihoods."""
+        return np.concatenate([numbers for numbers, _ in self.trace]), np.concatenate([logs for _, logs in self.trace])
 
     def part(self, which: np.ndarray) -> Position:
-        """Return the position of some starts, by their places, which are to go on without the others."""
-        found = copy(self)
-        found.final, found.best, found.trace = self.final.copy(), {}, []
-        found.keep(which)
-        return found
+        """Return the position of some starts, given by index, which will run without the others."""
+        part = copy(self)
+        part.final, part.best, part.trace = self.final.copy(), {}, []
+        part.keep(which)
+        return part
 
     def keep(self, which: np.ndarray) -> None:
-        """Go on with some of the starts only, by their places."""
+        """Run on with some of the starts only, given by index."""
         for name in PER_START:
             setattr(self, name, getattr(self, name)[which])
 
-    def suggest(self, group: int, ended: tuple) -> None:
+    def suggest(self, group: int, ended: BestStart) -> None:
         """Remember a start if it is the best of its group; of equally good ones, the last."""
-        number, value = ended[:2]
-        if group not in self.best or (value, number) >= self.best[group][1::-1]:
+        best = self.best.get(group)
+        if best is None or (ended.objective, ended.number) >= (best.objective, best.number):
             self.best[group] = ended
 
     def take_in(self, members: np.ndarray, part: Position) -> None:
-        """Take over from starts that went on elsewhere, by their numbers; those of the part that have not ended go on.
+        """Take back starts that another worker ran; those that have not ended run on here.
 
         Parameters
         ----------
         members : int array
-            Numbers of the starts that the part had.
+            Numbers of the starts that the part had at first.
         part : Position
             Where they are now.
         """
@@ -222,20 +278,20 @@ class Position:
             setattr(self, name, np.concatenate([getattr(self, name), getattr(part, name)])[order])
 
     def all_back(self) -> None:
-        """Count the iterations of starts that went on elsewhere, now that all of them are back."""
+        """Count the iterations of starts that other workers ran, now that all of them are back."""
         self.n_iter = max(self.n_iter, self.most_iter)
 
 
 class Ascent:
-    """Several starts that rise side by side: plain EM first, then two EM steps and a leap (SQUAREM) in turn.
+    """Several starts that rise side by side: plain EM first, then cycles of an EM step and a leap (SQUAREM).
 
-    No start depends on another, so that it does not matter which of them rise together. Starts of several groups have
-    each their group's weighting, and each group has a best start.
+    No start depends on another, so that it does not matter which of them run together. If there are groups, each start
+    uses its group's weighting, and each group has a best start.
 
     Parameters
     ----------
     problem : Problem
-        What EM maximises.
+        The objective.
     rule : StopRule
         When a start has converged.
     position : Position
@@ -251,20 +307,27 @@ class Ascent:
         problem: Problem,
         rule: StopRule,
         position: Position,
-        report: Callable[[int, float], None] = lambda iteration, value: None,
+        report: Callable[[int, float], None] | None = None,
         groups: np.ndarray | None = None,
     ):
         self.problem = problem
         self.rule = rule
         self.position = position
-        self.report = report
+        self.report = report or _no_report
         self._groups = groups
-        self._consistent = (position.numbers, position.before)  # holds after an interrupt in the middle of an update
+        self._consistent = (position.numbers, position.before)  # an interrupt may come in the middle of an update
 
     @classmethod
-    def begin(cls, problem: Problem, starts: np.ndarray, rule: StopRule, report=None, groups=None) -> Ascent:
-        """Evaluate the starts; raise if none of them is possible, and leave out those that are not."""
-        _ = problem.engine.is_large  # which plans how threads would share rows, once for all steps
+    def begin(
+        cls,
+        problem: Problem,
+        starts: np.ndarray,
+        rule: StopRule,
+        report: Callable[[int, float], None] | None = None,
+        groups: np.ndarray | None = None,
+    ) -> Ascent:
+        """Evaluate the starts, and leave out those that are impossible; raise if all of them are."""
+        _ = problem.engine.is_large  # decides how threads would share rows, once for all steps
         numbers = np.arange(len(starts))
         logs, value, at = step(problem, starts, groups)
         if not np.isfinite(value).any():
@@ -273,18 +336,17 @@ class Ascent:
                 "Replace zeros that the data contradicts, or give a prior."
             )
         position = Position(
-            numbers, starts, at, value, logs, *_no_history(value, rule.atol).values(), final=value.copy(),
-            trace=[(numbers, logs)], best={}, n_iter=1, most_iter=0, cycles=-1, highest=float(value.max()),
-            atol=rule.atol, polished=False, best_value=-np.inf, reached=False,
+            numbers=numbers, before=starts, at=at, value=value, logs=logs, **no_history(value, rule.atol),
+            final=value.copy(), trace=[(numbers, logs)], best={}, n_iter=1, most_iter=0, cycles=-1,
+            highest=float(value.max()), atol=rule.atol, polished=False, best_value=-np.inf, reached=False,
         )  # fmt: skip
         if not np.isfinite(value).all():
             position.keep(np.flatnonzero(np.isfinite(value)))
-        options = {} if report is None else {"report": report}
-        return cls(problem, rule, position, groups=groups, **options)
+        return cls(problem, rule, position, report, groups)
 
     @property
     def groups(self) -> np.ndarray | None:
-        """The group of every start that goes on; None if there is one group only."""
+        """The group of every running start; None if there is one group only."""
         return None if self._groups is None else self._groups[self.position.numbers]
 
     @property
@@ -294,22 +356,22 @@ class Ascent:
 
     @property
     def done(self) -> bool:
-        """Whether no start goes on."""
+        """Whether no start runs on."""
         return self.out_of_iterations or not len(self.position.numbers)
 
     def run(self, pause: Callable[[], bool] = lambda: False) -> bool:
-        """Take all starts to their maxima: plain steps first, then cycles, with an estimate of what is left.
+        """Take all starts to their maxima: plain steps first, then cycles, with estimates of the gain that is left.
 
         Parameters
         ----------
         pause : callable
-            Asked between cycles, where the position is consistent. After a pause the starts go on as if there had been
-            none.
+            Called between cycles, where the position is consistent; True pauses the ascent. Run again, the starts
+            continue as if there had been no pause.
 
         Returns
         -------
         bool
-            Whether all have ended.
+            Whether all starts have ended, rather than paused.
         """
         every_step = self.rule.by_last_step
         while not self.done:
@@ -339,13 +401,13 @@ class Ascent:
         return self.position.value
 
     def _arrive(self, logs: np.ndarray, value: np.ndarray, new: np.ndarray) -> None:
-        """Note where a plain step has led."""
+        """Record a plain step."""
         position = self.position
         position.before, position.at, position.value = position.at, new, value
         self._count(logs)
 
     def _cycle(self) -> None:
-        """Take an EM step, and then a leap along the direction that two steps show, if the rule allows leaps."""
+        """Take an EM step and, if the rule allows it, a leap along the direction of the last two steps."""
         position = self.position
         start, first, old = position.before, position.at - position.before, position.value
         self._arrive(*step(self.problem, position.at, self.groups))
@@ -367,7 +429,7 @@ class Ascent:
     def _leap(
         self, point: np.ndarray, length: np.ndarray, logs: np.ndarray, value: np.ndarray, new: np.ndarray
     ) -> None:
-        """Go to a point where it is at least as good as the last one; adapt the longest leap allowed."""
+        """Accept the points that are at least as good as the last ones; adapt the longest leap allowed."""
         position = self.position
         good = value >= position.value
         position.before = np.where(good[:, None], point, position.before)
@@ -378,7 +440,7 @@ class Ascent:
         self._count(np.where(good, logs, position.logs))
 
     def _count(self, logs: np.ndarray) -> None:
-        """Count an evaluation of the expected counts, with the log-likelihoods that the starts have now."""
+        """Count an evaluation of the expected counts, and record the log-likelihoods of the starts."""
         position = self.position
         position.n_iter += 1
         position.logs = logs
@@ -389,14 +451,14 @@ class Ascent:
         self.report(position.n_iter, position.highest)
 
     def keep(self, which: np.ndarray) -> None:
-        """Go on with some of the starts only, by their places."""
+        """Run on with some of the starts only, given by index."""
         self.position.keep(which)
         self._consistent = (self.position.numbers, self.position.before)
 
-    # What is left ---------------------------------------------------------------------------------
+    # The gain that is left ------------------------------------------------------------------------
 
     def _estimate_remaining(self) -> None:
-        """Extrapolate the gain that is left, from single steps and from one estimate to the next; keep the larger."""
+        """Set the gain that is left: the larger of two extrapolations, from single steps and between estimates."""
         position = self.position
         if self.rule.by_last_step:
             position.remaining = position.step_gain
@@ -404,15 +466,15 @@ class Ascent:
         gain = position.value - position.look_value
         with np.errstate(invalid="ignore"):
             rate = np.clip(gain / np.maximum(position.look_gain, 1e-300), 0.5, 0.9)
-        by_looks = gain * rate / (1 - rate)
-        position.remaining = np.maximum(position.step_gain * position.longest / 2, by_looks)
+        by_estimates = gain * rate / (1 - rate)
+        position.remaining = np.maximum(position.step_gain * position.longest / 2, by_estimates)
         position.look_value, position.look_gain = position.value, gain
 
     def _converged(self) -> np.ndarray:
         """Return which starts have little left to gain: by extrapolation, or by curvature where the best is polished.
 
-        Steps of EM say little about directions in which it crawls, and nothing about saddles. A start that has more
-        left by its curvature goes on from a higher point, if there is one.
+        Steps of EM show little of directions in which it is slow, and nothing of saddles. A start that has more to gain
+        by its curvature moves to a higher point, if there is one.
         """
         position, rule = self.position, self.rule
         if position.atol == 0:
@@ -420,7 +482,7 @@ class Ascent:
         if not position.polished or not rule.accelerate or rule.by_last_step:
             return position.remaining <= position.atol
         converged = np.zeros(len(position.numbers), bool)
-        for at in np.flatnonzero(position.remaining <= position.trigger):
+        for at in np.flatnonzero(position.remaining <= position.trigger).tolist():
             if self.out_of_iterations:
                 break
             if position.remaining[at] <= BELIEVED * position.atol:
@@ -430,20 +492,19 @@ class Ascent:
             self._count_unchanged(left.n_steps)
             converged[at], position.reached = left.gain <= position.atol, left.gain <= rule.atol
             if converged[at]:
-                position.remaining[at] = left.gain
+                position.remaining = _replaced(position.remaining, at, left.gain)
                 continue
             point, n_steps = uphill(self.problem, position.before[at], float(position.value[at]), left.ways)
             self._count_unchanged(n_steps)
-            gained = 0.0 if point is None else point[2] - position.value[at]
+            gained = 0.0 if point is None else point.objective - position.value[at]
             if gained < min(left.gain, rule.atol) / 4:  # compute the curvature again when much less is left
-                here = np.arange(len(position.trigger)) == at
-                position.trigger = np.where(here, LATER * position.remaining[at], position.trigger)
+                position.trigger = _replaced(position.trigger, at, LATER * position.remaining[at])
             if point is not None:
                 self._move(at, point)
         return converged
 
     def _count_unchanged(self, n_steps: int) -> None:
-        """Count evaluations that have moved no start yet."""
+        """Count evaluations that have not moved any start."""
         for _ in range(n_steps):
             self._count(self.position.logs)
 
@@ -453,7 +514,7 @@ class Ascent:
         Returns
         -------
         int array, shape (n,)
-            1 where a start goes on from a higher point, -1 where it would if there were iterations left, and else 0.
+            1 where a start moved to a higher point, -1 where it would if iterations were left, and 0 elsewhere.
         """
         position, rule = self.position, self.rule
         outcome = np.zeros(len(position.numbers), np.int64)
@@ -463,35 +524,39 @@ class Ascent:
         groups = None if self.groups is None else self.groups[which]
         gains, steps = promised_gains(self.problem, position.before[which], groups)
         steps = np.where(gains > rule.atol, steps, 0.0)
-        for at, own in zip(which, steps, strict=True):
-            if not own.any():
+        for at, lifts in zip(which.tolist(), steps, strict=True):
+            if not lifts.any():
                 continue
             if self.out_of_iterations:
                 outcome[at] = -1
                 continue
-            self.report(position.n_iter, position.highest)  # the clock goes on
+            self.report(position.n_iter, position.highest)  # may raise, as time passes
             group = None if self.groups is None else int(self.groups[at])
-            point = higher(self.problem, position.before[at], float(position.value[at]), own, group)
+            point = higher(self.problem, position.before[at], float(position.value[at]), lifts, group)
             if point is not None:
-                self._move(at, point, lifted_at=position.value[at])
+                position.lifted_at = _replaced(position.lifted_at, at, position.value[at])
+                self._move(at, point)
                 outcome[at] = 1
         return outcome
 
-    def _move(self, at: int, point: tuple, **fresh: float) -> None:
-        """Let a start go on from a higher point, without what its steps so far have shown."""
+    def _move(self, at: int, point: Point) -> None:
+        """Move a start to a higher point, and forget the history of its steps."""
         position = self.position
-        before, log, value, new = point
-        fresh |= {"longest": 1.0, "limit": 4.0, "step_gain": np.inf, "look_gain": np.inf, "remaining": np.inf}
-        fresh |= {"before": before, "at": new, "value": value, "logs": log, "look_value": value}
-        for name, one in fresh.items():
-            array = getattr(position, name).copy()  # a snapshot may share the old one
-            array[at] = one
-            setattr(position, name, array)
+        position.before = _replaced(position.before, at, point.tables)
+        position.at = _replaced(position.at, at, point.new)
+        position.value = _replaced(position.value, at, point.objective)
+        position.logs = _replaced(position.logs, at, point.log_likelihood)
+        position.look_value = _replaced(position.look_value, at, point.objective)
+        position.longest = _replaced(position.longest, at, 1.0)
+        position.limit = _replaced(position.limit, at, 4.0)
+        position.step_gain = _replaced(position.step_gain, at, np.inf)
+        position.look_gain = _replaced(position.look_gain, at, np.inf)
+        position.remaining = _replaced(position.remaining, at, np.inf)
         self._consistent = (position.numbers, position.before)
-        position.final[position.numbers[at]] = value
+        position.final[position.numbers[at]] = point.objective
 
     def _retire(self, converged: np.ndarray, lifted: np.ndarray) -> None:
-        """Leave out the starts that have converged, or cannot reach the target, remembering the best."""
+        """End the starts that have converged or cannot reach the target, and remember the best."""
         position = self.position
         hopeless = ~converged & (position.value + HOPE * position.remaining < self.rule.target)
         ended = (converged | hopeless) & (lifted <= 0)
@@ -503,34 +568,36 @@ class Ascent:
         position = self.position
         number, remaining = int(position.numbers[at]), float(position.remaining[at])
         group = 0 if self._groups is None else int(self._groups[number])
-        position.suggest(group, (number, float(position.value[at]), position.before[at].copy(), converged, remaining))
+        objective, tables = float(position.value[at]), position.before[at].copy()
+        position.suggest(group, BestStart(number, objective, tables, converged, remaining))
 
     # Results --------------------------------------------------------------------------------------
 
     def polish(self) -> None:
-        """Take the best start up again, to go on to a finer tolerance."""
+        """Continue with the best start alone, to a finer tolerance."""
         position, rule = self.position, self.rule
         if len(position.numbers):
             self._remember(int(np.argmax(position.value)), converged=False)
         best = position.best[0]
-        position.polished, position.best_value, position.reached, position.cycles = True, best[1], best[3], -1
+        position.polished, position.cycles = True, -1
+        position.best_value, position.reached = best.objective, best.converged
         if position.atol == 0 or self.out_of_iterations or rule.by_last_step:
             return
         position.atol *= POLISH
-        self._restart(np.array([best[0]]), best[2][None])
+        self._restart(np.array([best.number]), best.tables[None])
 
     def take_in(self, members: np.ndarray, part: Position) -> None:
-        """Take over from starts that went on elsewhere; see :meth:`Position.take_in`."""
+        """Take back starts that another worker ran; see :meth:`Position.take_in`."""
         self.position.take_in(members, part)
         self._consistent = (self.position.numbers, self.position.before)
 
     def _restart(self, numbers: np.ndarray, tables: np.ndarray) -> None:
-        """Let some starts go on from given tables, without what their steps so far have shown."""
+        """Continue with some starts alone, from given tables, and forget the history of their steps."""
         position = self.position
         position.numbers, position.before = numbers, tables
         if len(numbers):
             position.logs, position.value, position.at = step(self.problem, tables, self.groups)
-        for name, array in _no_history(position.value[: len(numbers)], self.rule.atol).items():
+        for name, array in no_history(position.value[: len(numbers)], self.rule.atol).items():
             setattr(position, name, array)
 
     def best_of_groups(self, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
@@ -538,7 +605,7 @@ class Ascent:
         for at in range(len(self.position.numbers)):
             self._remember(at, converged=False)
         best = [self.position.best[group] for group in range(n_groups)]
-        return np.stack([tables for _, _, tables, _, _ in best]), np.array([value for _, value, _, _, _ in best])
+        return np.stack([start.tables for start in best]), np.array([start.objective for start in best])
 
     def result(self, interrupted: bool) -> Fit:
         """Return the best of all starts, at the tables whose value is known."""
@@ -547,35 +614,31 @@ class Ascent:
             self._restart(*self._consistent)
         if len(position.numbers):
             self._remember(int(np.argmax(position.value)), converged=False)
-        number, value, tables, converged, remaining = position.best[0]
-        numbers, logs = (np.concatenate(parts) for parts in zip(*position.trace, strict=True))
-        trace = logs[numbers == number]
-        before_polish = min(position.best_value, value) if position.polished else value
+        best = position.best[0]
+        numbers, logs = position.whole_trace()
+        trace = logs[numbers == best.number]
+        before_polish = min(position.best_value, best.objective) if position.polished else best.objective
         return Fit(
-            tables=tables,
-            log_likelihood=float(value - log_prior(tables, self.problem.prior)),
-            objective=value,
+            tables=best.tables,
+            log_likelihood=float(best.objective - log_prior(best.tables, self.problem.prior)),
+            objective=best.objective,
             log_likelihoods=trace,
             n_iter=len(trace),
-            converged=converged or position.reached,
-            remaining_gain=remaining,
-            best_start=number,
+            converged=best.converged or position.reached,
+            remaining_gain=best.remaining,
+            best_start=best.number,
             final_objectives=position.final,
             n_best=int(same_value(position.final, before_polish, self.rule.atol).sum()),
             interrupted=interrupted,
         )
 
 
-def _no_history(value: np.ndarray, atol: float) -> dict[str, np.ndarray]:
-    """Return the fields of starts that have shown nothing yet but their objectives."""
-    n = len(value)
-    return {
-        "longest": np.ones(n),
-        "limit": np.full(n, 4.0),
-        "step_gain": np.full(n, np.inf),
-        "remaining": np.full(n, np.inf),
-        "look_value": value,
-        "look_gain": np.full(n, np.inf),
-        "lifted_at": np.full(n, -np.inf),
-        "trigger": np.full(n, atol),
-    }
+def _replaced(array: np.ndarray, at: int, value: float | np.ndarray) -> np.ndarray:
+    """Return a copy of an array with one entry, or row, replaced; a snapshot may share the old array."""
+    array = array.copy()
+    array[at] = value
+    return array
+
+
+def _no_report(iteration: int, value: float) -> None:
+    """Report nothing."""

@@ -1,4 +1,4 @@
-"""How much is left to gain where EM seems to rest, and which way: the curvature says, where steps say too little.
+"""How much EM has left to gain near a point, and in which direction, by the curvature of the objective.
 
 EM shrinks errors by its Jacobian ``J``. A direction in which that is nearly one has next to no share in a step, and may
 hold all that is left to gain. A step ``r`` is ``(I - J) e`` for the error ``e``, and ``I - J`` is symmetric in the
@@ -12,38 +12,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgmpy_latent.em.step import Problem, step
+from pgmpy_latent.em.step import Point, Problem, step
 
-#: Most products with ``I - J``: if there is something left, which most often shows in four to eight, and if not.
+#: Most products with ``I - J``: once there is something left to gain, which mostly shows in four to eight; and before.
 PRODUCTS, MOST_PRODUCTS = 12, 40
-#: How far away the neighbouring point is: by how much the entry that changes most does so, relative to itself.
+#: Distance of the neighbouring point: the largest relative change of an entry.
 NEARBY = 1e-4
-#: Entries up to here stand still; :mod:`pgmpy_latent.em.maximum` looks after them.
+#: Entries up to this size do not move here; :mod:`pgmpy_latent.em.maximum` checks them.
 STILL = 1e-12
-#: How many times what a quadratic promises is taken to be left: an entry on its way to zero gains twice as much.
+#: Factor on the gain of the quadratic approximation: an entry on its way to zero gains twice as much.
 CAUTION = 2.0
-#: Curvature, relative to that of the completed data, which cannot be told from none.
+#: Curvature, relative to that of the completed data, below which it cannot be told from zero.
 FLAT = 1e-7
-#: How slow EM is taken to be at least: by how many times its steps fall short of what they lead to.
+#: Least slowness of EM to allow for: the ratio of an error to the step that EM takes to reduce it.
 SLOW = 1e4
 #: Products end when they would add less than this share of the tolerance.
 NEGLIGIBLE = 0.02
-#: Shares of the way that are tried; how far to go from a saddle at most; and what an entry keeps of itself.
-SHARES, AWAY, KEPT = 0.5 ** np.arange(8), 0.1, 0.1
+#: Step lengths that are tried; the longest step away from a saddle; and the least share of itself that an entry keeps.
+SHARES, AWAY, LEAST_SHARE = 0.5 ** np.arange(8), 0.1, 0.1
 
 
 @dataclass(frozen=True)
 class GainLeft:
-    """What the curvature says about a point.
+    """The gain that is left at a point, by the curvature.
 
     Attributes
     ----------
     gain : float
-        Nats that are left; infinite at a saddle.
+        Nats that are left to gain; infinite at a saddle.
     ways : tuple of arrays like the tables
-        Which way: to the top of the quadratic; at a saddle, away from it first.
+        Directions to try: to the maximum of the quadratic approximation; at a saddle, away from it first.
     n_steps : int
-        Passes over the rows that were made to find out.
+        Passes over the rows that the computation took.
     """
 
     gain: float
@@ -52,14 +52,14 @@ class GainLeft:
 
 
 def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float) -> GainLeft:
-    """Return what is left to gain near some tables, and which way.
+    """Return the gain that is left near some tables, and the direction of it.
 
     Parameters
     ----------
     problem : Problem
         What EM maximises.
     tables, new : arrays, shape (size,)
-        Where EM seems to rest, and where its next step leads.
+        Where EM hardly moves any more, and the tables after its next step.
     atol : float
         Nats that matter.
 
@@ -68,8 +68,8 @@ def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float
     >>> from pgmpy_latent.inference.tree_engine import TreeEngine
     >>> from pgmpy_latent.inference.plan import Evidence, compile_plan
     >>> engine = TreeEngine(compile_plan([-1], {0: Evidence(np.array([0, 1]), 2)}), [2], np.array([49.0, 51.0]))
-    >>> found = gain_left(Problem(engine), np.array([0.5, 0.5]), np.array([0.49, 0.51]), 1e-3)
-    >>> round(found.gain, 3), found.ways[0].round(3).tolist()
+    >>> left = gain_left(Problem(engine), np.array([0.5, 0.5]), np.array([0.49, 0.51]), 1e-3)
+    >>> round(left.gain, 3), left.ways[0].round(3).tolist()
     (0.04, [-0.01, 0.01])
     """
     moving = tables > STILL
@@ -99,15 +99,17 @@ def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float
     return GainLeft(CAUTION * gain, (error,), n_steps)
 
 
-def uphill(problem: Problem, tables: np.ndarray, value: float, ways: tuple[np.ndarray, ...]) -> tuple | None:
-    """Return a higher point on one of some ways, if there is one, and how many passes it took to look for it.
+def uphill(
+    problem: Problem, tables: np.ndarray, value: float, ways: tuple[np.ndarray, ...]
+) -> tuple[Point | None, int]:
+    """Return a point with a higher objective in one of some directions, if there is one, and the passes it took.
 
     Parameters
     ----------
     problem : Problem
         What EM maximises.
     tables : array, shape (size,)
-        Where EM seems to rest.
+        Where EM hardly moves any more.
     value : float
         The objective there.
     ways : sequence of arrays like ``tables``
@@ -115,21 +117,21 @@ def uphill(problem: Problem, tables: np.ndarray, value: float, ways: tuple[np.nd
 
     Returns
     -------
-    point : tuple or None
-        Tables, log-likelihood, objective, and the tables after the next M-step.
+    point : Point or None
     n_steps : int
+        Passes over the rows.
     """
     n_steps = 0
     for way in ways:
-        best = None
+        best: Point | None = None
         for share in SHARES:
-            point = problem.normalise(np.maximum(tables + share * way, KEPT * tables), tables)
-            log, reached, new = step(problem, point[None])
+            point = problem.normalise(np.maximum(tables + share * way, LEAST_SHARE * tables), tables)
+            log_likelihoods, objectives, new = step(problem, point[None])
             n_steps += 1
-            if best is not None and reached[0] <= best[2]:
+            if best is not None and objectives[0] <= best.objective:
                 break
-            if reached[0] > value:
-                best = (point, log[0], reached[0], new[0])
+            if objectives[0] > value:
+                best = Point(point, log_likelihoods[0], objectives[0], new[0])
         if best is not None:
             return best, n_steps
     return None, n_steps

@@ -139,7 +139,7 @@ class EMEstimator(DiscreteParameterEstimator):
             checkpoint = self._checkpoint((names, parents, sorted(map(repr, hidden)), state_names), rows)
             starts = self._starts(names, parents, cards, state_names, hidden, rows, checkpoint.entropy)
             checkpoint.check(em.Problem(rows.engine, prior), len(starts))
-            found = checkpoint.found
+            found = checkpoint.fit
             if found is None:
                 with self._progress(clock) as report, checkpoint.resuming:
                     found = em.fit(

@@ -1,31 +1,32 @@
-"""Are tables where EM came to rest a maximum, zeros included? And if not, where is it higher?
+"""Whether the tables where EM ended are a maximum, zeros included; and if not, where the objective is higher.
 
 EM multiplies an entry by its slope over its row's weight. So an entry at zero never moves, and one that an early step
-left at 1e-200 takes thousands of iterations to come back, in which nothing seems to happen. At a maximum the slope of
-such an entry (the derivative of the objective) is at most the weight of its row (the Lagrange multiplier of "the row
-sums to one"): the conditions of Karush, Kuhn and Tucker. Expected counts are entries times slopes, so one pass at
-tables whose zeros are lifted by next to nothing shows the slopes of all entries.
+left at 1e-200 takes thousands of iterations to return, with hardly any gain. At a maximum the slope of such an entry
+(the derivative of the objective) is at most the weight of its row (the Lagrange multiplier of "the row sums to one"):
+the conditions of Karush, Kuhn and Tucker. Expected counts are entries times slopes, so one pass at tables whose zeros
+are lifted by next to nothing shows the slopes of all entries.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.em.step import Problem, step
+from pgmpy_latent.em.step import Point, Problem, step
+from pgmpy_latent.inference.layout import Layout
 
-#: What zeros are lifted to for their slopes to be seen. Along a row the likelihood is concave: what rises here rises
-#: from zero as well, and what does not would gain next to nothing.
+#: Value that zeros are lifted to so that their slopes show. Along a row the likelihood is concave: if it rises here, it
+#: rises from zero as well; if it does not, there is next to nothing to gain.
 SEEN = 1e-10
-#: Entries up to here are looked at; EM does not lose sight of larger ones.
+#: Largest entries that are checked; EM moves larger ones by itself.
 SMALL = 0.01
-#: Most that an entry is lifted by, and the shares of the step that promises most that are tried, in this order.
+#: Most that an entry is lifted by, and the shares of the most promising step that are tried, in this order.
 MOST, SHARES = 0.1, 0.25 ** np.arange(6)
 
 
 def promised_gains(
     problem: Problem, tables: np.ndarray, weightings: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what lifting each small entry promises: nats, and by how much to lift it.
+    """Return how much lifting each small entry promises to gain, in nats, and by how much to lift it.
 
     With slope ``s`` of an entry, weight ``m`` of its row and weight ``n`` of its table, the objective rises by
     ``s - m`` for a small step, at most, since it is concave along a row; and its curvature is at least ``s**2 / n`` (by
@@ -36,7 +37,7 @@ def promised_gains(
     problem : Problem
         What EM maximises.
     tables : array, shape (n_starts, size)
-        Where EM came to rest.
+        Where EM ended.
     weightings : int array, shape (n_starts,), optional
         The weighting of each.
 
@@ -74,15 +75,15 @@ def promised_gains(
 
 def higher(
     problem: Problem, tables: np.ndarray, value: float, steps: np.ndarray, weighting: int | None = None
-) -> tuple | None:
-    """Return a point that is higher, from which EM can go on, or None if there is none in sight.
+) -> Point | None:
+    """Return a point with a higher objective, from which EM can continue, or None if lifting entries leads to none.
 
     Parameters
     ----------
     problem : Problem
         What EM maximises.
     tables : array, shape (size,)
-        Where EM came to rest.
+        Where EM ended.
     value : float
         The objective there.
     steps : array like ``tables``
@@ -92,25 +93,25 @@ def higher(
 
     Returns
     -------
-    tuple or None
-        Tables, log-likelihood, objective, and the tables after the next M-step.
+    Point or None
     """
     strongest = np.where(np.arange(len(steps)) == np.argmax(steps), steps, 0.0)
-    for move in (steps, strongest):  # entries may stand in each other's way; one by itself does lead up
-        best = None
+    for move in (steps, strongest):  # lifting all may lower the objective; lifting one alone does raise it
+        best: Point | None = None
         for share in SHARES:
             point = _moved(tables, share * move, problem.engine.layout)[None]
-            log, reached, new = step(problem, point, None if weighting is None else np.array([weighting]))
-            if best is not None and reached[0] <= best[2]:
+            weightings = None if weighting is None else np.array([weighting])
+            log_likelihoods, objectives, new = step(problem, point, weightings)
+            if best is not None and objectives[0] <= best.objective:
                 break
-            if reached[0] > value:
-                best = (point[0], log[0], reached[0], new[0])
+            if objectives[0] > value:
+                best = Point(point[0], log_likelihoods[0], objectives[0], new[0])
         if best is not None:
             return best
     return None
 
 
-def _moved(tables: np.ndarray, moves: np.ndarray, layout) -> np.ndarray:
+def _moved(tables: np.ndarray, moves: np.ndarray, layout: Layout) -> np.ndarray:
     """Return tables with some entries lifted; rows without any stay as they are, bit for bit."""
     points = tables + moves
     return np.where(layout.row_sums(moves) > 0, points / layout.row_sums(points), tables)

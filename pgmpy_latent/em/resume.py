@@ -1,10 +1,10 @@
-"""An EM in a checkpoint file: where its starts were, or what it found, checked before it is believed."""
+"""EM and its checkpoint file: the position of an unfinished EM or the result of a finished one, checked when read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, fields
+from dataclasses import asdict
 
 import numpy as np
 
@@ -21,7 +21,7 @@ NUMBERS = {"n_iter": int, "most_iter": int, "cycles": int, "highest": float, "at
 
 
 class EMCheckpoint:
-    """The file of one EM; without a path, nothing is read or written.
+    """The checkpoint file of one EM; without a path, nothing is read or written.
 
     Parameters
     ----------
@@ -30,100 +30,83 @@ class EMCheckpoint:
     mark : Fingerprint, optional
         Which EM it belongs to; needed with a path.
     entropy : int
-        Of the seeds, should EM begin anew.
+        Of the seeds of a new EM.
     seeded : bool
-        Whether the user gave the seed.
+        Whether the user set the seed.
 
     Attributes
     ----------
     entropy : int
         Of the seeds: those of the file, if it holds an EM.
     position : Position or None
-        Where an unfinished EM was; :meth:`check` must pass before it goes on.
-    found : Fit or None
-        What a finished EM found; likewise.
+        Where to resume an unfinished EM, once :meth:`check` has passed.
+    fit : Fit or None
+        The result of a finished EM; likewise.
 
     Examples
     --------
     >>> checkpoint = EMCheckpoint(None, None, 0)
-    >>> checkpoint.position is None, checkpoint.found is None
+    >>> checkpoint.position is None, checkpoint.fit is None
     (True, True)
     """
 
     def __init__(self, path, mark: Fingerprint | None, entropy: int, seeded: bool = False):
         self.entropy = entropy
         self.position: Position | None = None
-        self.found: Fit | None = None
-        self._file = None if path is None else Checkpoint(path, mark)
-        self._saved = None if self._file is None else self._file.take_up(entropy, seeded)
-        if self._saved is None:
+        self.fit: Fit | None = None
+        self._file: Checkpoint | None = None
+        self._state: State | None = None  # as the file holds it
+        if path is None:
             return
-        self.entropy = self._saved.entropy
-        state = self._saved.state
+        assert mark is not None, "a file needs to know its EM"
+        self._file = Checkpoint(path, mark)
+        saved = self._file.take_up(entropy, seeded)
+        if saved is None:
+            return
+        self.entropy, self._state = saved.entropy, saved.state
         with self._file.checking():
-            if state.finished:
-                self.found = Fit(**state.memory["fit"])
+            if saved.state.finished:
+                self.fit = Fit(**saved.state.memory["fit"])
             else:
-                self.position = _position(state.memory["em"])
+                self.position = Position.from_dict(saved.state.memory["em"])
                 for name in ("score", "log_likelihood"):
-                    check_number_again(name, getattr(state, name), self.position.highest)
+                    check_number_again(name, getattr(saved.state, name), self.position.highest)
 
     @property
     def resuming(self) -> AbstractContextManager:
-        """In which a resumed EM goes on: errors are said to come from its file."""
-        return nullcontext() if self._saved is None else self._file.taken_up()
+        """Context in which a resumed EM runs: errors name the file."""
+        return nullcontext() if self._file is None or self._state is None else self._file.taken_up()
 
     def check(self, problem: Problem, n_starts: int) -> None:
-        """Raise if what the file holds is not what the table says.
+        """Raise if the file contradicts the table.
 
         Parameters
         ----------
         problem : Problem
-            What EM maximises.
+            The objective of EM.
         n_starts : int
             Number of starts.
         """
-        if self._saved is None:
+        if self._file is None or self._state is None:
             return
         with self._file.checking():
             if self.position is not None:
                 _check_position(self.position, n_starts, problem)
-            else:
-                self._check_found(problem)
-
-    def _check_found(self, problem: Problem) -> None:
-        found, state = self.found, self._saved.state
-        check_tables(found.tables, problem.engine.layout)
-        log_likelihood = float(problem.engine.log_likelihood(found.tables))
-        objective = log_likelihood + float(log_prior(found.tables, problem.prior))
-        for name, written, computed in (
-            ("log-likelihood", found.log_likelihood, log_likelihood),
-            ("log-likelihood", state.log_likelihood, log_likelihood),
-            ("objective", found.objective, objective),
-            ("score", state.score, objective),
-        ):
-            check_number_again(name, written, computed)
-        _check_consistent(found)
+            if self.fit is not None:
+                _check_fit(self.fit, self._state, problem)
 
     def save(self, position: Position, last: bool) -> None:
-        """Write where EM is, if that is cheap by now; the last position in any case."""
+        """Write the position of EM if enough time has passed since the last time; the last position in any case."""
         if self._file is None or not (last or self._file.due):
             return
-        memory = {"em": {one.name: getattr(position.snapshot(), one.name) for one in fields(Position)}}
+        memory = {"em": position.as_dict()}
         self._file.keep(State(None, position.highest, position.highest, position.n_iter, memory), [], last=last)
 
-    def finish(self, found: Fit) -> None:
-        """Write what was found, unless EM was stopped."""
-        if self._file is not None and self.found is None and not found.interrupted:
-            memory = {"fit": asdict(found)}
-            self._file.keep(State(None, found.objective, found.log_likelihood, found.n_iter, memory, True), [], True)
-
-
-def _position(written: Mapping) -> Position:
-    """Return the position that a file holds."""
-    position = Position(**written)
-    position.trace = list(position.trace)
-    return position
+    def finish(self, fit: Fit) -> None:
+        """Write the result, unless EM was stopped."""
+        if self._file is not None and self.fit is None and not fit.interrupted:
+            memory = {"fit": asdict(fit)}
+            self._file.keep(State(None, fit.objective, fit.log_likelihood, fit.n_iter, memory, True), [], True)
 
 
 # Checks -------------------------------------------------------------------------------------------
@@ -145,15 +128,15 @@ def check_tables(tables, layout: Layout) -> None:
 
 
 def _check_position(position: Position, n_starts: int, problem: Problem) -> None:
-    """Raise if a position is not what one step from its tables says."""
+    """Raise if a position is not what one step from its tables gives, or contradicts itself."""
     numbers, final = position.numbers, position.final
     n_here = len(numbers)
     for name in PER_START:
         kind, array = "i" if name == "numbers" else "f", getattr(position, name)
         if array.dtype.kind != kind or len(array) != n_here:
             raise ValueError(f"its {name!r} of {n_here} starts is no such thing")
-    for name, kind in NUMBERS.items():
-        if type(getattr(position, name)) is not kind:
+    for name, number_type in NUMBERS.items():
+        if type(getattr(position, name)) is not number_type:
             raise ValueError(f"its {name!r} is {getattr(position, name)!r}")
     if final.shape != (n_starts,) or final.dtype != np.float64 or not set(numbers.tolist()) <= set(range(n_starts)):
         raise ValueError(f"it does not know where {n_starts} starts are")
@@ -162,14 +145,14 @@ def _check_position(position: Position, n_starts: int, problem: Problem) -> None
     _check_trace(position, n_starts)
     if n_here:
         _check_step(problem, position.before, {name: getattr(position, name) for name in ("logs", "value", "at")})
-    for number, value, tables, converged, remaining in position.best.values():
-        if number not in range(n_starts) or type(converged) is not bool or type(remaining) is not float:
+    for best in position.best.values():
+        if best.number not in range(n_starts) or type(best.converged) is not bool or type(best.remaining) is not float:
             raise ValueError("its best start is no such thing")
-        _check_step(problem, tables[None], {"value": np.array([value])})
+        _check_step(problem, best.tables[None], {"value": np.array([best.objective])})
 
 
 def _check_trace(position: Position, n_starts: int) -> None:
-    """Raise if the log-likelihoods on the way are not those of starts that have come so far."""
+    """Raise if the log-likelihoods along the way do not belong to the starts and their iterations."""
     if len(position.trace) != 1 or not isinstance(position.trace[0], tuple) or len(position.trace[0]) != 2:
         raise ValueError("its 'trace' is not what EM writes")
     for numbers, logs in position.trace:
@@ -181,14 +164,14 @@ def _check_trace(position: Position, n_starts: int) -> None:
 
 
 def _are_starts(numbers, n_starts: int) -> bool:
-    """Tell whether something is a list of numbers of starts."""
+    """Tell whether an object is an array of numbers of starts."""
     if not isinstance(numbers, np.ndarray) or numbers.dtype.kind != "i" or numbers.ndim != 1 or not len(numbers):
         return False
     return set(numbers.tolist()) <= set(range(n_starts))
 
 
 def _check_step(problem: Problem, before: np.ndarray, known: Mapping[str, np.ndarray]) -> None:
-    """Raise if a step from some tables does not lead to what is known about it."""
+    """Raise if a step from some tables gives other results than the known ones."""
     check_tables(before, problem.engine.layout)
     logs, values, at = step(problem, before, None)
     for name, computed in {"logs": logs, "value": values, "at": at}.items():
@@ -196,15 +179,25 @@ def _check_step(problem: Problem, before: np.ndarray, known: Mapping[str, np.nda
             raise ValueError(f"its {name!r} is not what a step from its tables gives")
 
 
-def _check_consistent(found: Fit) -> None:
-    """Raise if what is said about the way to the best tables contradicts itself."""
-    ends, logs = found.final_objectives, found.log_likelihoods
+def _check_fit(fit: Fit, state: State, problem: Problem) -> None:
+    """Raise if a result is not that of its tables, or contradicts itself."""
+    check_tables(fit.tables, problem.engine.layout)
+    log_likelihood = float(problem.engine.log_likelihood(fit.tables))
+    objective = log_likelihood + float(log_prior(fit.tables, problem.prior))
+    for name, written, computed in (
+        ("log-likelihood", fit.log_likelihood, log_likelihood),
+        ("log-likelihood", state.log_likelihood, log_likelihood),
+        ("objective", fit.objective, objective),
+        ("score", state.score, objective),
+    ):
+        check_number_again(name, written, computed)
+    ends, logs = fit.final_objectives, fit.log_likelihoods
     for values in (ends, logs):
         if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.ndim != 1:
             raise ValueError("its ends of starts, or their log-likelihoods, are no numbers")
-    good = type(found.converged) is bool is type(found.interrupted) and type(found.remaining_gain) is float
-    if not good or found.interrupted or found.n_iter != len(logs):
+    good = type(fit.converged) is bool is type(fit.interrupted) and type(fit.remaining_gain) is float
+    if not good or fit.interrupted or fit.n_iter != len(logs):
         raise ValueError("how EM ended is not what it writes")
-    if found.best_start not in range(len(ends)) or found.n_best not in range(len(ends) + 1):
-        raise ValueError(f"its best start is {found.best_start!r} of {len(ends)}, reached by {found.n_best!r}")
-    check_number_again("last log-likelihood", float(logs[-1]), found.log_likelihood)
+    if fit.best_start not in range(len(ends)) or fit.n_best not in range(len(ends) + 1):
+        raise ValueError(f"its best start is {fit.best_start!r} of {len(ends)}, reached by {fit.n_best!r}")
+    check_number_again("last log-likelihood", float(logs[-1]), fit.log_likelihood)

@@ -1,4 +1,4 @@
-"""One iteration of EM, and how many starts are thinned out on their way; ``em.fit`` goes on to the end."""
+"""One iteration of EM, for several starts at once; and how the number of starts is reduced along the way."""
 
 from __future__ import annotations
 
@@ -6,12 +6,30 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import Engine
+
+
+class Point(NamedTuple):
+    """Tables of one start, and what a step of EM from there has shown.
+
+    Attributes
+    ----------
+    tables : array, shape (size,)
+    log_likelihood, objective : float
+        At these tables, without and with the prior.
+    new : array like ``tables``
+        The tables after the M-step.
+    """
+
+    tables: np.ndarray
+    log_likelihood: float
+    objective: float
+    new: np.ndarray
 
 
 def m_step(
@@ -50,7 +68,7 @@ def m_step(
 
 
 def log_prior(tables: np.ndarray, prior: float | np.ndarray) -> np.ndarray | float:
-    """Return the sum of ``prior * log(tables)``, without its constant.
+    """Return the sum of ``prior * log(tables)``, without its constant: a number, or one per start.
 
     Examples
     --------
@@ -67,12 +85,12 @@ def log_prior(tables: np.ndarray, prior: float | np.ndarray) -> np.ndarray | flo
 
 @dataclass(frozen=True)
 class Problem:
-    """What EM maximises: an engine's log-likelihood plus a prior, over the free tables.
+    """The objective of EM, log-likelihood plus prior, as a function of the free tables.
 
     Attributes
     ----------
     engine : Engine
-        Of trees, of networks, or of rows in several places.
+        Computes expected counts.
     prior : float or array
         Dirichlet pseudo-counts.
     free : bool array, shape (n_tables,), optional
@@ -124,12 +142,12 @@ class Problem:
 
     def normalise(self, tables: np.ndarray, fallback: np.ndarray) -> np.ndarray:
         """Return tables whose rows sum to one; entries at or below zero, and frozen ones, are the fallback's."""
-        # where nothing is left between zero and one, the fallback must not bring zeros to life
-        mended = np.where((tables > 0) | (fallback == 0), np.maximum(tables, 0), fallback)
-        sums = self.engine.layout.row_sums(mended)
-        mended = np.divide(mended, sums, out=fallback.copy(), where=sums > 0)
+        # an entry that is zero in the fallback may stay zero: EM could not have moved it
+        positive = np.where((tables > 0) | (fallback == 0), np.maximum(tables, 0), fallback)
+        sums = self.engine.layout.row_sums(positive)
+        normalised = np.divide(positive, sums, out=fallback.copy(), where=sums > 0)
         entries = self.free_entries
-        return mended if entries is None else np.where(entries, mended, fallback)
+        return normalised if entries is None else np.where(entries, normalised, fallback)
 
 
 def step(
@@ -150,15 +168,15 @@ def step(
         log_likelihoods, counts = problem.shared_counts(tables)
     objectives = log_likelihoods + log_prior(tables, problem.prior)
     if not np.isfinite(counts).all():
-        # a row is so unlikely that what it counts for leaves the range of numbers: as good as impossible
-        beyond = ~np.isfinite(counts).all(axis=1)
-        objectives, counts[beyond] = np.where(beyond, -np.inf, objectives), 0.0
+        # a row is so unlikely that dividing by its probability overflows: as good as impossible
+        overflown = ~np.isfinite(counts).all(axis=1)
+        objectives, counts[overflown] = np.where(overflown, -np.inf, objectives), 0.0
     new = m_step(counts, problem.engine.layout, problem.prior, tables, problem.free_entries)
     return log_likelihoods, objectives, new
 
 
 def narrowing_stages(n_starts: int, q: float) -> list[tuple[int, int]]:
-    """Return (iterations, starts kept afterwards): the best ``1/q`` survive after 1, 3, 7, 15, ... iterations.
+    """Return pairs (iterations, number of starts that go on): the best ``1/q`` after 1, 3, 7, 15, ... iterations.
 
     With ``q=2`` this is also the pyramid of Chickering and Heckerman.
 
@@ -189,7 +207,7 @@ def best_of_groups(values: np.ndarray, groups: np.ndarray, kept: int) -> np.ndar
 
 
 def narrowed_in_groups(
-    engine,
+    engine: Engine,
     starts: np.ndarray,
     groups: np.ndarray,
     stages: Sequence[tuple[int, int]],
@@ -200,7 +218,7 @@ def narrowed_in_groups(
 
     Parameters
     ----------
-    engine : engine
+    engine : Engine
         With one weighting per problem.
     starts : array, shape (n_starts, size)
         Flat tables to begin with.
@@ -275,7 +293,7 @@ def race(
     groups : int array, shape (n_starts,), optional
         Starts of one group race against each other only; all belong to one by default.
     judge : callable, optional
-        Turns what the runner said at the end of a stage into what decides; by default the runner decides.
+        Returns the values to compare at the end of a stage, given those of the runner; by default these themselves.
     """
     for iterations, kept in stages:
         for _ in range(iterations):

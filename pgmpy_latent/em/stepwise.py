@@ -16,7 +16,7 @@ from pgmpy_latent.tables.sparse import SparseRows
 
 @dataclass(frozen=True)
 class Running:
-    """What the rows so far have said.
+    """The expected counts of the rows so far.
 
     Attributes
     ----------
@@ -32,17 +32,17 @@ class Running:
     n_updates: int = 0
 
     def blended(self, counts: np.ndarray, weight: float, decay: float) -> Running:
-        """Return what the rows say together with new ones, whose mean counts and weight are given."""
+        """Return the counts with those of new rows added, given the mean counts and the weight of the new rows."""
         share = (self.n_updates + 2.0) ** -decay
         return Running((1.0 - share) * self.counts + share * counts, self.weight + weight, self.n_updates + 1)
 
 
 def running_counts(tree: LatentTree, data: CategoricalData | SparseRows) -> Running:
-    """Return what the rows that a tree was learned from say under it."""
-    total = 0.0
+    """Return the expected counts of the rows that a tree was learned from, under that tree."""
+    total = np.zeros(sum(table.size for table in tree.tables))
     for rows in data.blocks() if isinstance(data, SparseRows) else [data]:
         engine = engine_for(tree, rows)
-        total = total + engine.expected_counts(engine.layout.pack(tree.tables))[1]
+        total += engine.expected_counts(engine.layout.pack(tree.tables))[1]
     return Running(total / data.total_weight, data.total_weight)
 
 
@@ -65,19 +65,19 @@ def updated(
     >>> updated(tree, old, new, 1.0, 0.0)[0].table("x")
     array([[0.75, 0.25]])
     """
-    data = _possible_rows(tree, data)
-    if data is None:
+    rows = _possible_rows(tree, data)
+    if rows is None:
         return tree, running
-    engine = engine_for(tree, data)
+    engine = engine_for(tree, rows)
     tables = engine.layout.pack(tree.tables)
     _, counts = engine.expected_counts(tables)
-    running = running.blended(counts / data.total_weight, data.total_weight, decay)
+    running = running.blended(counts / rows.total_weight, rows.total_weight, decay)
     new = m_step(running.counts * running.weight, engine.layout, prior, tables, None)
     return tree.with_tables(engine.layout.unpack(new)), running
 
 
 def _possible_rows(tree: LatentTree, data: CategoricalData) -> CategoricalData | None:
-    """Return the rows that the tree does not rule out, of which nothing can be expected; None if it rules out all."""
+    """Return the rows that are possible under the tree; None if all have probability zero."""
     engine = engine_for(tree, data)
     possible = np.isfinite(engine.row_log_likelihoods(engine.layout.pack(tree.tables)))
     if possible.all():

@@ -74,7 +74,9 @@ def plan_elimination(
     """
     scopes = [tuple(family) for family in families]
     waiting = [(_TABLE, number, dict(family)) for number, family in enumerate(families)]
-    steps, factors, maps = [], [], [np.empty(0, np.int64)]
+    steps: list[tuple[int, ...]] = []
+    factors: list[tuple[int, int, int]] = []
+    maps = [np.empty(0, np.int64)]
     n_cliques = n_messages = n_maps = 0
 
     def placed(clique: Sequence[int], strides: Mapping[int, int]) -> int:

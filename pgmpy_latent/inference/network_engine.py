@@ -14,6 +14,7 @@ from pgmpy_latent.exceptions import ComponentTooLargeError
 from pgmpy_latent.inference.elimination import Elimination, largest_clique, plan_elimination
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.patterns import distinct_combinations
+from pgmpy_latent.inference.protocol import Frozen, RowEngine
 from pgmpy_latent.runtime.parallel import uninterrupted
 
 #: Entries of the largest table that may be needed to sum hidden variables out: 32 MB.
@@ -51,7 +52,7 @@ class Component:
     elimination: Elimination
 
 
-class NetworkEngine:
+class NetworkEngine(RowEngine):
     """Message passing in a network with hidden variables and missing cells.
 
     Given the rest of a row, the variables that it leaves open fall into components, and one component depends on no
@@ -90,9 +91,9 @@ class NetworkEngine:
     def __init__(
         self,
         parents: Sequence[Sequence[int]],
-        cards: Sequence[int],
+        cards: np.ndarray | Sequence[int],
         codes: np.ndarray,
-        weights: np.ndarray | None = None,
+        weights: np.ndarray | Sequence[float] | None = None,
         names: Sequence[Hashable] | None = None,
         most_entries: int = MOST_ENTRIES,
     ):
@@ -200,8 +201,22 @@ class NetworkEngine:
         """Return an engine for the same rows with other weights."""
         return NetworkEngine(self.parents, self.cards, self.codes, weights, self.names, self.most_entries)
 
+    def for_counts(self) -> NetworkEngine:
+        """Return the engine itself: counts need all that it has."""
+        return self
+
+    def freeze(self, tables: np.ndarray, free: np.ndarray) -> Frozen[NetworkEngine]:
+        """Return the whole engine, which leaves the counts of other tables at zero."""
+        return Frozen.nothing(self, free)
+
     #: Threads cannot share the rows of one start.
     is_large = False
+    n_weightings = 1
+
+    @property
+    def total_weight(self) -> float:
+        """Weight of all rows."""
+        return float(self.weights.sum())
 
     def expected_counts(
         self,
@@ -269,7 +284,8 @@ class NetworkEngine:
         for one in np.atleast_2d(tables):
             total = float(xlogy(self.known_counts, one).sum())
             found.append(total + sum(_weighted(c.weights, self._eliminate(c, one)[0]) for c in self.components))
-        return np.array(found) if tables.ndim == 2 else np.float64(found[0])
+        log_likelihoods = np.array(found)
+        return log_likelihoods if tables.ndim == 2 else log_likelihoods[0]
 
     def row_log_likelihoods(self, tables: np.ndarray) -> np.ndarray:
         """Return the log-likelihood of each row (of shape (n_rows,) or (n_starts, n_rows))."""

@@ -204,7 +204,7 @@ class Plan:
 
 
 def compile_plan(
-    parents: Sequence[int],
+    parents: np.ndarray | Sequence[int],
     evidence: Mapping[int, Evidence | tuple[Evidence, ...]],
     *,
     pivots: Iterable[int] = (),
@@ -240,9 +240,10 @@ def compile_plan(
         node: tuple(piece.scaled() for piece in ((one,) if isinstance(one, Evidence) else one))
         for node, one in evidence.items()
     }
-    n_rows = len(next(iter(pieces.values()))[0].index) if pieces else len(row_constants)
-    for node_pieces in pieces.values():
-        assert all(len(piece.index) == n_rows for piece in node_pieces)
+    lengths = {len(piece.index) for node_pieces in pieces.values() for piece in node_pieces}
+    if not lengths and row_constants is not None:
+        lengths = {len(row_constants)}
+    (n_rows,) = lengths  # all evidence is about the same rows
     compiler = _Compiler(parents, pieces, n_rows)
     for component in compiler.components():
         compiler.compile(component, frozenset(pivots))

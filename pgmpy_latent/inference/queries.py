@@ -1,10 +1,10 @@
-"""Questions to a tree or another network about a table: likelihoods, posteriors, most likely states, gaps, new rows."""
+"""Queries of a model about a table: likelihoods, posteriors, most likely states, missing cells; and new rows."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from typing import Unpack
+from typing import Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,13 @@ from sklearn.exceptions import NotFittedError
 from pgmpy_latent.exceptions import AbsentColumnError, DataError, DesignWarning, UnknownColumnError
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.columns import as_pandas, in_dtype_of, plain
 from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode, open_source
-from pgmpy_latent.tables.missing import Kept, without_codes
+from pgmpy_latent.tables.missing import CombinedCodes, without_codes
 from pgmpy_latent.tables.survey import Survey, belongs_to, names_column
 from pgmpy_latent.tables.unseen import unknown_cells
 
@@ -27,7 +28,7 @@ MOST_NAMED = 10
 
 
 def encode_for(
-    tree: LatentTree,
+    tree: LatentTree | LatentNetwork,
     X,
     *,
     sample_weight=None,
@@ -36,13 +37,13 @@ def encode_for(
     can_sum_out: bool = True,
     **survey: Unpack[Survey],
 ) -> CategoricalData:
-    """Encode a table with the states of a tree, and with what counts as missing there.
+    """Encode a table with the states of a model, and with the values that count as missing under it.
 
-    Columns that the tree does not have are left aside. ``unseen`` says what becomes of categories that the tree does
-    not know: ``"missing"`` or ``"error"``. A column of which no cell is known is an error in any case, unless a few
-    rows all hold the same new category of the right type. ``absent`` says what becomes of columns of the tree that the
-    table does not have: ``"error"``, or ``"sum_out"``, which leaves them out of the data. ``can_sum_out`` says whether
-    the user can give ``absent``, so that errors may name it.
+    Columns that are not nodes of the model are ignored. ``unseen`` says how to treat categories that the model does not
+    know: ``"missing"`` or ``"error"``. A column without any known cell is an error in any case, unless a few rows all
+    hold the same new category of the right type. ``absent`` says how to treat columns of the model that the table does
+    not have: ``"error"``, or ``"sum_out"``, which leaves them out of the data. ``can_sum_out`` says whether the user
+    can pass ``absent``, so that error messages may suggest it.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def encode_for(
     check_is_model(tree)
     states = dict(zip(tree.names, tree.state_names, strict=True))
     columns = _columns_to_read(tree, X, absent)
-    codes = Kept(None, dict(tree.missing)) if tree.missing else None
+    codes = CombinedCodes(None, dict(tree.missing)) if tree.missing else None
     options = {"sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes}
     try:
         return encode(X, columns=columns, **options, **survey)
@@ -67,7 +68,7 @@ def encode_for(
         raise UnknownColumnError(f"{error}{left_out}.") from None
 
 
-def _columns_to_read(tree: LatentTree, X, absent: str) -> list[Hashable]:
+def _columns_to_read(tree: LatentTree | LatentNetwork, X, absent: str) -> list[Hashable]:
     if absent not in ("error", "sum_out"):
         raise ValueError(f"absent is {absent!r}; give 'error' or 'sum_out'")
     columns = list(tree.observed_names)
@@ -80,7 +81,7 @@ def _columns_to_read(tree: LatentTree, X, absent: str) -> list[Hashable]:
 
 
 def check_is_tree(tree) -> None:
-    """Raise TypeError, with the remedy, if something else was given in place of a tree.
+    """Raise TypeError, with the remedy, if the argument is not a tree.
 
     Examples
     --------
@@ -97,7 +98,7 @@ from_pgmpy(network) makes one of a pgmpy network
 
 
 def check_is_model(model) -> None:
-    """Raise TypeError, with the remedy, if something else was given in place of a tree or network.
+    """Raise TypeError, with the remedy, if the argument is neither a tree nor a network.
 
     Examples
     --------
@@ -115,12 +116,12 @@ tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes 
 
 
 def model_of(model) -> LatentTree | LatentNetwork:
-    """Return the tree or network itself, from a model or from a fitted learner that has one.
+    """Return the tree or network of a fitted learner; a tree or network itself is returned as it is.
 
     Raises
     ------
     NotFittedError, TypeError
-        If a learner was given that has not been fitted, or something else than a model.
+        If the learner is not fitted, or the argument is not a model.
 
     Examples
     --------
@@ -132,9 +133,9 @@ def model_of(model) -> LatentTree | LatentNetwork:
     >>> model_of(learner) is learner.tree_
     True
     """
-    for found in (model, getattr(model, "tree_", None), getattr(model, "network_", None)):
-        if isinstance(found, (LatentTree, LatentNetwork)):
-            return found
+    for candidate in (model, getattr(model, "tree_", None), getattr(model, "network_", None)):
+        if isinstance(candidate, (LatentTree, LatentNetwork)):
+            return candidate
     if hasattr(model, "fit") and not any(name.endswith("_") for name in vars(model)):
         raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit with a table first")
     raise TypeError(
@@ -146,10 +147,10 @@ def model_of(model) -> LatentTree | LatentNetwork:
 def model_and_data(
     model, X, *, sample_weight=None, **survey: Unpack[Survey]
 ) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
-    """Return the tree or network of a model or fitted learner, and a table as it reads it. See :func:`encode_for`.
+    """Return the tree or network of a model or fitted learner, and a table encoded for it. See :func:`encode_for`.
 
-    A learner reads arrays by position, and has its own say about categories that it does not know. Rows were drawn, and
-    weights are of the kind, that it was fitted with, unless something else is said: see :func:`drawn_as_fitted`.
+    A learner reads arrays by position, and treats unknown categories by its own setting. The kind of the weights and
+    the design (weights, strata, clusters) are those of its fit unless they are passed: see :func:`drawn_as_fitted`.
 
     Examples
     --------
@@ -157,18 +158,19 @@ def model_and_data(
     >>> model_and_data(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
     [1.0, 2.0]
     """
-    found = model_of(model)
-    units = {what: survey.pop(what, None) for what in ("strata", "cluster")}
-    drawn = drawn_as_fitted(model, X, {"sample_weight": sample_weight, **units})
-    table, drawn = model._table_and_design(X, drawn) if hasattr(model, "_table") else (X, drawn)
-    if drawn["sample_weight"] is not None and survey.get("weight_kind") is None:
-        survey["weight_kind"] = getattr(model, "weight_kind_", None)
+    tree = model_of(model)
+    design = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}
+    design = drawn_as_fitted(model, X, design)
+    table, design = model._table_and_design(X, design) if hasattr(model, "_table") else (X, design)
+    weight_kind = survey.get("weight_kind")
+    if weight_kind is None and design["sample_weight"] is not None:
+        weight_kind = getattr(model, "weight_kind_", None)
     unseen = getattr(model, "_unseen", "missing")
-    return found, encode_for(found, table, unseen=unseen, can_sum_out=False, **drawn, **survey)
+    return tree, encode_for(tree, table, unseen=unseen, can_sum_out=False, weight_kind=weight_kind, **design)
 
 
 def model_and_rows(model, X) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
-    """Return what :func:`model_and_data` does, whatever rows weigh and however they were drawn.
+    """Return the same as :func:`model_and_data`, but without weights and design.
 
     Examples
     --------
@@ -176,18 +178,18 @@ def model_and_rows(model, X) -> tuple[LatentTree | LatentNetwork, CategoricalDat
     >>> model_and_rows(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
     [1.0, 2.0]
     """
-    found = model_of(model)
+    tree = model_of(model)
     table = model._table(X) if hasattr(model, "_table") else X
-    return found, encode_for(found, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)
+    return tree, encode_for(tree, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)
 
 
 def drawn_as_fitted(model, X, drawn: dict) -> dict:
-    """Return how rows were drawn: as is said or, where nothing is, by the columns that a learner was fitted with.
+    """Return weights, strata and clusters: as passed or, where None, the columns that the learner was fitted with.
 
     Warns
     -----
     DesignWarning
-        If a learner was fitted with weights, strata or clusters, and neither values nor a column are there.
+        If the learner was fitted with weights, strata or clusters that are neither passed nor columns of the table.
     """
     design = getattr(model, "design_", {})
     left = {what: name for what, name in design.items() if drawn[what] is None}
@@ -217,7 +219,7 @@ def _in_a_row(words: list[str]) -> str:
 
 
 def _readable_columns(model, X, aside: list) -> set:
-    """Return the names of the columns of a table; none if it is an array that lacks those that are set aside."""
+    """Return the names of the columns of a table; none if it is an array without the columns of the design."""
     columns = set(column_names(X))
     if hasattr(model, "_table") and not hasattr(X, "columns"):  # an array, read by position
         positions = {name for name in aside if names_column(name)}
@@ -227,7 +229,7 @@ def _readable_columns(model, X, aside: list) -> set:
 
 
 def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Evidence]:
-    """Return what the rows of a table say about the nodes with the given names.
+    """Return the evidence that the rows of a table are about the nodes with these names, by position of the node.
 
     Examples
     --------
@@ -243,6 +245,10 @@ def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int,
     }
 
 
+@overload
+def engine_for(tree: LatentTree, data: CategoricalData) -> TreeEngine: ...
+@overload
+def engine_for(tree: LatentTree | LatentNetwork, data: CategoricalData) -> TreeEngine | NetworkEngine: ...
 def engine_for(tree: LatentTree | LatentNetwork, data: CategoricalData) -> TreeEngine | NetworkEngine:
     """Return an engine for a tree or network and the distinct rows of a table.
 
@@ -261,7 +267,10 @@ def engine_for(tree: LatentTree | LatentNetwork, data: CategoricalData) -> TreeE
 
 
 def network_engine(
-    names: Sequence[Hashable], parents: Sequence[Sequence[int]], cards: Sequence[int], data: CategoricalData
+    names: Sequence[Hashable],
+    parents: Sequence[Sequence[int]],
+    cards: np.ndarray | Sequence[int],
+    data: CategoricalData,
 ) -> TreeEngine | NetworkEngine:
     """Return an engine for a graph and the distinct rows of a table. See :func:`engine_for`.
 
@@ -278,7 +287,7 @@ def network_engine(
 
 
 def log_likelihood(
-    tree: LatentTree,
+    tree: LatentTree | LatentNetwork,
     X,
     *,
     sample_weight=None,
@@ -297,9 +306,9 @@ def log_likelihood(
     sample_weight : array, shape (n_rows,), optional
         Weights of the rows, or the name of the column that holds them.
     unseen : {"missing", "error"}
-        What becomes of categories that the model does not know.
+        How to treat categories that the model does not know.
     absent : {"error", "sum_out"}
-        What becomes of columns of the model that the table does not have: an error, or summed out as missing cells are.
+        How to treat columns of the model that the table does not have: raise, or sum them out like missing cells.
     survey : weight_kind, strata, cluster
         What the weights are, and how rows were drawn. See :func:`pgmpy_latent.encode`.
 
@@ -318,7 +327,9 @@ def log_likelihood(
     return float(engine.log_likelihood(tables))
 
 
-def row_log_likelihoods(tree: LatentTree, X, *, unseen: str = "missing", absent: str = "error") -> pd.Series:
+def row_log_likelihoods(
+    tree: LatentTree | LatentNetwork, X, *, unseen: str = "missing", absent: str = "error"
+) -> pd.Series:
     """Return the log-likelihood of each row, under the table's index. See :func:`log_likelihood`.
 
     Examples
@@ -333,7 +344,12 @@ def row_log_likelihoods(tree: LatentTree, X, *, unseen: str = "missing", absent:
 
 
 def posterior(
-    tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing", absent: str = "error"
+    tree: LatentTree | LatentNetwork,
+    X,
+    nodes: Sequence[Hashable] | None = None,
+    *,
+    unseen: str = "missing",
+    absent: str = "error",
 ) -> pd.DataFrame:
     """Return the posterior distribution of nodes given each row.
 
@@ -347,9 +363,9 @@ def posterior(
         Which nodes; the hidden ones by default. An observed node is certain where its cell is filled, and predicted
         from the rest of the row where it is missing.
     unseen : {"missing", "error"}
-        What becomes of categories that the model does not know.
+        How to treat categories that the model does not know.
     absent : {"error", "sum_out"}
-        What becomes of columns of the model that the table does not have: an error, or summed out as missing cells are.
+        How to treat columns of the model that the table does not have: raise, or sum them out like missing cells.
 
     Returns
     -------
@@ -380,12 +396,17 @@ def posterior(
 
 
 def most_likely(
-    tree: LatentTree, X, nodes: Sequence[Hashable] | None = None, *, unseen: str = "missing", absent: str = "error"
+    tree: LatentTree | LatentNetwork,
+    X,
+    nodes: Sequence[Hashable] | None = None,
+    *,
+    unseen: str = "missing",
+    absent: str = "error",
 ) -> pd.DataFrame:
     """Return the most likely state of each node given each row, each node by itself. See :func:`posterior`.
 
-    A filled cell is its own most likely state; one whose category the model does not know is predicted from the rest of
-    the row. What a row of probability zero leaves open has none, with a warning.
+    A known cell is its own most likely state; a cell whose category the model does not know is predicted from the rest
+    of the row. In rows of probability zero, hidden variables and missing cells have none, with a warning.
 
     Examples
     --------
@@ -398,26 +419,26 @@ def most_likely(
     names = list(tree.latent_names if nodes is None else nodes)
     codes, impossible, data = _likeliest(tree, X, names, unseen, absent)
     if names:
-        _warn_of_impossible(impossible, X, data, "their hidden states and gaps stay open")
+        _warn_of_impossible(impossible, X, data, "their hidden states and missing cells stay unknown")
     return _frame_of_codes(tree, codes, names, index_of(X, data))
 
 
 def _likeliest(
-    tree: LatentTree, X, names: list[Hashable], unseen: str, absent: str
+    tree: LatentTree | LatentNetwork, X, names: list[Hashable], unseen: str, absent: str
 ) -> tuple[list[np.ndarray], np.ndarray, CategoricalData]:
     """Return the codes of the most likely states, an array per node, which rows are impossible, and the data."""
     engine, tables, data = _ask(tree, X, None, unseen, absent)
     rows, cells = rows_as_given(data), data.codes_of(names)
-    found = []
+    codes = []
     nodes = [tree.index(name) for name in names]
     for belief, seen in zip(engine.beliefs(tables, nodes), cells.T, strict=True):
         best = np.where(np.isnan(belief).any(axis=1), -1, np.argmax(np.nan_to_num(belief), axis=1))
-        found.append(np.where(seen >= 0, seen, best)[rows])
-    return found, _impossible(engine, tables, data), data
+        codes.append(np.where(seen >= 0, seen, best)[rows])
+    return codes, _impossible(engine, tables, data), data
 
 
 def impute(
-    tree: LatentTree,
+    tree: LatentTree | LatentNetwork,
     X,
     *,
     method: str = "most_likely",
@@ -425,7 +446,7 @@ def impute(
     unseen: str = "missing",
     absent: str = "error",
 ) -> pd.DataFrame:
-    """Return the table with its gaps filled.
+    """Return the table with its missing cells filled.
 
     Parameters
     ----------
@@ -439,20 +460,19 @@ def impute(
     random_state : int or Generator, optional
         For draws.
     unseen : {"missing", "error"}
-        What becomes of categories that the model does not know: they stay as they are, with a warning, and other cells
-        of the row are filled as if they were missing; or they are refused. Values that count as missing under the model
-        (``tree.missing``) are gaps, and filled.
+        How to treat categories that the model does not know: leave them as they are, with a warning, and fill other
+        cells of the row as if they were missing; or raise. Values that count as missing under the model
+        (``tree.missing``) are filled.
     absent : {"error", "sum_out"}
-        What becomes of columns of the model that the table does not have: an error, or filled as if all of their cells
-        were missing, and put last.
+        How to treat columns of the model that the table does not have: raise, or add them as last columns, with all of
+        their cells filled.
 
     Returns
     -------
     DataFrame
-        The table under its index, as a pandas frame also where it was none: all columns in their order, those that the
-        model does not have as they are, and categorical where they are there. Of arrays and CategoricalData, the
-        columns of the model in its order. Rows of probability zero keep their gaps, with a warning. No cell that is
-        filled is changed in any row.
+        The table under its index, always as a pandas frame: all columns in their order; those that the model does not
+        have are unchanged, and categorical columns stay categorical. For arrays and CategoricalData, the columns of the
+        model in its order. Rows of probability zero keep their missing cells, with a warning. Known cells never change.
 
     Examples
     --------
@@ -468,14 +488,14 @@ def impute(
         codes, impossible, data = _likeliest(tree, X, list(tree.observed_names), unseen, absent)
     else:
         codes, impossible, data = _drawn(tree, X, np.random.default_rng(random_state), unseen, absent)
-    _warn_of_impossible(impossible, X, data, "their gaps stay")
+    _warn_of_impossible(impossible, X, data, "their missing cells stay")
     return _filled(tree, X, codes, data)
 
 
 def _drawn(
-    tree: LatentTree, X, rng: np.random.Generator, unseen: str, absent: str
+    tree: LatentTree | LatentNetwork, X, rng: np.random.Generator, unseen: str, absent: str
 ) -> tuple[list[np.ndarray], np.ndarray, CategoricalData]:
-    """Return the codes of the observed nodes with gaps drawn, which rows are impossible, and the data."""
+    """Return the codes of the observed nodes with missing cells drawn, which rows are impossible, and the data."""
     data = encode_for(tree, X, unseen=unseen, absent=absent)
     # every row draws for itself, also where rows are equal
     rows = CategoricalData(
@@ -487,14 +507,14 @@ def _drawn(
     return [codes[:, node] for node in np.flatnonzero(~tree.latent)], _impossible(engine, tables, rows), data
 
 
-def _filled(tree: LatentTree, X, codes: list[np.ndarray], data: CategoricalData) -> pd.DataFrame:
-    """Return a table with its gaps filled from codes; categories that the model does not know stay."""
+def _filled(tree: LatentTree | LatentNetwork, X, codes: list[np.ndarray], data: CategoricalData) -> pd.DataFrame:
+    """Return a table with its missing cells filled from codes; categories that the model does not know stay."""
     source, rows, missing = open_source(X), X.row_index if isinstance(X, CategoricalData) else None, dict(tree.missing)
-    gaps = dict(zip(data.columns, data.has_missing, strict=True))
+    has_missing = dict(zip(data.columns, data.has_missing, strict=True))
     columns = {}
     for name, filled in zip(tree.observed_names, codes, strict=True):
-        states = tree.state_names[tree.index(name)]
-        if gaps.get(name, False):
+        states: Sequence[Hashable] = tree.state_names[tree.index(name)]
+        if has_missing.get(name, False):
             (column,) = source.read([source.names.index(name)], None)
             column = without_codes(name, column, missing.get(name, ()), states)
             unknown, strangers = unknown_cells(column, states)
@@ -504,7 +524,7 @@ def _filled(tree: LatentTree, X, codes: list[np.ndarray], data: CategoricalData)
     return _like(as_pandas(X), columns, index_of(X, data))
 
 
-def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
+def sample(tree: LatentTree | LatentNetwork, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
     """Draw rows from a tree or another network.
 
     Parameters
@@ -521,8 +541,8 @@ def sample(tree: LatentTree, n: int, *, latents: bool = False, random_state=None
     Returns
     -------
     DataFrame
-        Columns in the order of the tree's nodes. They hold states: ``astype(X.dtypes)`` makes them categorical again
-        where those of the table ``X`` were.
+        Columns in the order of the model's nodes. They hold states: if ``X`` is the table that the model was learned
+        from, ``astype(X.dtypes)`` makes the same columns categorical.
 
     Examples
     --------
@@ -562,21 +582,24 @@ def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Genera
 
 
 def _ask(
-    tree: LatentTree, X, sample_weight, unseen: str, absent: str, **survey: Unpack[Survey]
-) -> tuple[TreeEngine, np.ndarray, CategoricalData]:
+    tree: LatentTree | LatentNetwork, X, sample_weight, unseen: str, absent: str, **survey: Unpack[Survey]
+) -> tuple[RowEngine, np.ndarray, CategoricalData]:
+    """Return an engine for a model and a table, the flat tables of the model, and the encoded table."""
     data = encode_for(tree, X, sample_weight=sample_weight, unseen=unseen, absent=absent, **survey)
     engine = engine_for(tree, data)
     return engine, engine.layout.pack(tree.tables), data
 
 
 def rows_as_given(data: CategoricalData) -> np.ndarray:
-    """Return the distinct row of every row; raise if some rows left the data with weight zero.
+    """Return the distinct row of every row; raise if some rows are not in the data, since their weight is zero.
 
     Examples
     --------
     >>> rows_as_given(encode(pd.DataFrame({"x": ["b", "a", "b"]}))).tolist()
     [1, 0, 1]
     """
+    if data.row_index is None:
+        raise DataError("this CategoricalData does not hold which rows are equal; ask with the table itself")
     lost = np.flatnonzero(data.row_index < 0)
     if len(lost):
         raise DataError(
@@ -599,11 +622,13 @@ def index_of(X, data: CategoricalData) -> pd.Index:
 
 
 def _frame_of_codes(
-    tree: LatentTree, codes: Sequence[np.ndarray], names: Sequence[Hashable], index: pd.Index
+    tree: LatentTree | LatentNetwork, codes: Sequence[np.ndarray], names: Sequence[Hashable], index: pd.Index
 ) -> pd.DataFrame:
     """Return nodes as columns of their states, given an array of codes per node."""
-    states = (tree.state_names[tree.index(name)] for name in names)
-    return _frame({name: decode(*column) for name, *column in zip(names, codes, states, strict=True)}, index)
+    columns = {
+        name: decode(column, tree.state_names[tree.index(name)]) for name, column in zip(names, codes, strict=True)
+    }
+    return _frame(columns, index)
 
 
 def _like(X, filled: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame:
@@ -629,7 +654,7 @@ def _frame_of_columns(names: Sequence[Hashable], columns: Sequence[pd.Series], i
     return frame
 
 
-def _impossible(engine: TreeEngine | NetworkEngine, tables: np.ndarray, data: CategoricalData) -> np.ndarray:
+def _impossible(engine: RowEngine, tables: np.ndarray, data: CategoricalData) -> np.ndarray:
     """Tell which rows, as they were given, have probability zero."""
     return np.isneginf(engine.row_log_likelihoods(tables))[rows_as_given(data)]
 

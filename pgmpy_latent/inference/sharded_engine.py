@@ -8,13 +8,14 @@ from concurrent.futures import Executor
 import numpy as np
 
 from pgmpy_latent.inference.layout import Layout
+from pgmpy_latent.inference.protocol import Engine, Frozen
 
 
-class ShardedEngine:
-    """What EM asks of an engine, added up over shards, always in their order.
+class ShardedEngine(Engine):
+    """The sum of the engines of all shards, always added in their order.
 
-    Results therefore depend on the shards and not on who computes them. Rows by themselves (beliefs, draws, frozen
-    parts) are not offered: ask a model about them in pieces.
+    Results therefore depend on the shards and not on who computes them. It has no methods for single rows (posteriors,
+    draws): ask a model about the rows of a chunk at a time.
 
     Parameters
     ----------
@@ -44,6 +45,12 @@ class ShardedEngine:
 
     #: Workers share the shards, so that threads need not share the rows of one start.
     is_large = False
+    n_weightings = 1
+
+    @property
+    def total_weight(self) -> float:
+        """Weight of all rows."""
+        return float(self.weights.sum())
 
     def expected_counts(
         self,
@@ -54,25 +61,32 @@ class ShardedEngine:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-likelihood and the expected count of every entry of every table, as any engine does."""
         assert weightings is None, "rows in shards have one weighting"
-        return _added(self.each(_counts, tables, free))
+        log_likelihoods, counts = _sums(self.each(_counts, tables, free))
+        return log_likelihoods, counts
 
     def log_likelihood(self, tables: np.ndarray, weightings: np.ndarray | None = None) -> np.ndarray:
         """Return the log-likelihood alone: a float, or one per start."""
         assert weightings is None, "rows in shards have one weighting"
-        (total,) = _added(self.each(_log_likelihood, tables))
+        (total,) = _sums(self.each(_log_likelihood, tables))
         return total
 
+    def freeze(self, tables: np.ndarray, free: np.ndarray) -> Frozen[ShardedEngine]:
+        """Return the whole engine, which leaves the counts of other tables at zero."""
+        return Frozen.nothing(self, free)
 
-def _counts(engine, tables: np.ndarray, free: np.ndarray | None) -> tuple:
+
+def _counts(engine: Engine, tables: np.ndarray, free: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     return engine.expected_counts(tables, free)
 
 
-def _log_likelihood(engine, tables: np.ndarray) -> tuple:
+def _log_likelihood(engine: Engine, tables: np.ndarray) -> tuple[np.ndarray]:
     return (engine.log_likelihood(tables),)
 
 
-def _added(results: Iterable[tuple]) -> tuple:
-    total: tuple | None = None
-    for result in results:
-        total = result if total is None else tuple(a + b for a, b in zip(total, result, strict=True))
-    return total
+def _sums(results: Iterable[tuple[np.ndarray, ...]]) -> list[np.ndarray]:
+    """Return the sums of results of several shards, added in their order."""
+    shards = iter(results)
+    totals = list(next(shards))
+    for result in shards:
+        totals = [total + value for total, value in zip(totals, result, strict=True)]
+    return totals

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, partial
 
 import numpy as np
 
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, PIVOT, PRODUCT, Plan, compile_plan
+from pgmpy_latent.inference.protocol import Frozen, RowEngine
 from pgmpy_latent.inference.threads import Parts, Segment, divided
 from pgmpy_latent.inference.walk import RowWalk, region_of
 from pgmpy_latent.runtime.parallel import uninterrupted
@@ -27,63 +28,6 @@ def _aligned(size: int) -> np.ndarray:
     return array[skipped : skipped + size]
 
 
-@dataclass(frozen=True)
-class Frozen:
-    """A part of a model that can change, with the rest turned into evidence.
-
-    Attributes
-    ----------
-    engine : TreeEngine
-        Over the nodes of the part.
-    nodes : int array
-        Which nodes of the whole these are.
-    lost_parent : bool array
-        Which of them have lost their parent; they have a table of ones.
-    free : bool array
-        Which of the part's tables can change.
-    whole : Layout
-        Where the tables of the whole lie.
-    """
-
-    engine: TreeEngine
-    nodes: np.ndarray
-    lost_parent: np.ndarray
-    free: np.ndarray
-    whole: Layout
-
-    @cached_property
-    def _kept(self) -> list[tuple[int, int, int]]:
-        """Return (first entry in the part, in the whole, size) of the tables that both have."""
-        mine = self.engine.layout
-        return [
-            (int(mine.offsets[at]), int(self.whole.offsets[node]), int(mine.sizes[at]))
-            for at, node in enumerate(self.nodes)
-            if not self.lost_parent[at]
-        ]
-
-    def narrow(self, tables: np.ndarray) -> np.ndarray:
-        """Return the part's tables, given those of the whole (leading axes are kept)."""
-        part = np.ones((*tables.shape[:-1], self.engine.layout.size))
-        for here, there, size in self._kept:
-            part[..., here : here + size] = tables[..., there : there + size]
-        return part
-
-    def narrow_prior(self, prior: float | np.ndarray) -> np.ndarray:
-        """Return the prior of the part; tables that cannot change need none."""
-        whole = np.broadcast_to(np.asarray(prior, dtype=np.float64), (self.whole.size,))
-        return self.narrow(whole) * self.free[self.engine.layout.table_of_entry]
-
-    def widen(self, part: np.ndarray, tables: np.ndarray) -> np.ndarray:
-        """Return the whole's tables with the free ones taken from the part."""
-        tables = tables.copy()
-        for at, node in enumerate(self.nodes):
-            if self.free[at]:
-                here, there = self.engine.layout.offsets[at], self.whole.offsets[node]
-                size = self.whole.sizes[node]
-                tables[there : there + size] = part[here : here + size]
-        return tables
-
-
 @cache
 def _kernel() -> Callable:
     """Return the compiled code; the compiler loads at first use, and would not survive Ctrl-C halfway."""
@@ -92,11 +36,10 @@ def _kernel() -> Callable:
     return run
 
 
-class TreeEngine:
+class TreeEngine(RowEngine):
     """Exact inference in a forest, for the rows of a plan.
 
-    This is the interface that EM and the fitted surfaces know; engines for other models offer the same
-    methods. ``tables`` are flat vectors (see :class:`~pgmpy_latent.inference.layout.Layout`).
+    ``tables`` are flat vectors (see :class:`~pgmpy_latent.inference.layout.Layout`).
 
     Parameters
     ----------
@@ -119,7 +62,9 @@ class TreeEngine:
     (-2.4488, 4.0)
     """
 
-    def __init__(self, plan: Plan, cards: Sequence[int], weights: np.ndarray | None = None):
+    def __init__(
+        self, plan: Plan, cards: np.ndarray | Sequence[int], weights: np.ndarray | Sequence[float] | None = None
+    ):
         self.plan = plan
         self.cards = np.asarray(cards, dtype=np.int64)
         rows = np.where(plan.parents < 0, 1, self.cards[plan.parents])
@@ -170,6 +115,16 @@ class TreeEngine:
         """Whether threads can share the rows of one start."""
         return max(map(len, self._ways)) > 1
 
+    @property
+    def n_weightings(self) -> int:
+        """Number of weightings of the rows."""
+        return len(self.pattern_weights)
+
+    @property
+    def total_weight(self) -> float:
+        """Weight of all rows, by the first weighting."""
+        return float(np.atleast_2d(self.weights)[0].sum())
+
     def reweighted(self, weights: np.ndarray) -> TreeEngine:
         """Return an engine for the same rows with other weights."""
         return TreeEngine(self.plan, self.cards, weights)
@@ -186,8 +141,9 @@ class TreeEngine:
         """
         engine = copy(self)
         sites = [replace(site, evidence=()) for site in self.plan.sites]
-        nothing = {"evidence": {}, "row_patterns": [], "given_constants": None, "row_constants": None}
-        engine.plan = replace(self.plan, sites=sites, **nothing)
+        engine.plan = replace(
+            self.plan, sites=sites, evidence={}, row_patterns=[], given_constants=None, row_constants=None
+        )
         engine.weights = np.atleast_2d(self.weights).sum(axis=1)
         engine._spare_workspaces = []
         return engine
@@ -285,7 +241,7 @@ class TreeEngine:
         """
         return self.walk(tables).draw(rng)
 
-    def freeze(self, tables: np.ndarray, free: np.ndarray) -> Frozen:
+    def freeze(self, tables: np.ndarray, free: np.ndarray) -> Frozen[TreeEngine]:
         """Return a smaller engine in which all that no free table can change has become evidence.
 
         Parameters
@@ -302,8 +258,7 @@ class TreeEngine:
         """
         nodes = region_of(self.plan.parents, np.flatnonzero(free))
         if len(nodes) == len(self.cards):  # nothing lies outside
-            everything = np.arange(len(nodes))
-            return Frozen(self, everything, np.zeros(len(nodes), dtype=bool), np.asarray(free), self.layout)
+            return Frozen.nothing(self, free)
         inner = self
         if not self._meets_inside(nodes):
             plan = compile_plan(

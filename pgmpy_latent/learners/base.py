@@ -28,7 +28,7 @@ from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import one_of, stopped_words
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
-from pgmpy_latent.tables.missing import Kept, settled_columns
+from pgmpy_latent.tables.missing import CombinedCodes, settled_columns
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, design_of_fit
 
@@ -122,7 +122,12 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
         options = {"missing": missing, "allow_many_states": allow_many_states}
         data = self._check_fit_data(X, sample_weight, **options, **survey)
-        self._fit(data)
+        with one_blas_thread():
+            outcome = self._learn(data)
+        with uninterrupted():  # a model is found, and only written down
+            self._keep(outcome, data)
+        if outcome.stopped is not None:
+            warnings.warn(self._words_on_stopping(outcome), ConvergenceWarning, stacklevel=2)
         self.design_ = design_of_fit(X, data, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
         self._unseen = unseen
         warn_of_few_rows(self._learned, data.total_weight, stacklevel=2)
@@ -133,7 +138,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     ) -> CategoricalData:
         """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
         known, kept = self._known_states(), dict(self._known_codes())
-        said = Kept(missing, kept) if kept else missing
+        said = CombinedCodes(missing, kept) if kept else missing
         if comes_in_pieces(X):
             data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
         else:
@@ -172,21 +177,14 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     def _learn(self, data: CategoricalData) -> Outcome:
         raise NotImplementedError(f"{type(self).__name__} does not say how it learns: implement _learn(data)")
 
-    def _fit(self, X: CategoricalData):
-        """Learn from data that were read already, and keep what was found. pgmpy's name for this step."""
-        with one_blas_thread():
-            outcome = self._learn(X)
-        with uninterrupted():  # a model is found, and only written down
-            self._keep(outcome, X)
-        if outcome.stopped is not None:
-            checkpoint = getattr(self, "checkpoint", None)
-            further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
-            words = stopped_words(outcome.stopped, checkpoint, further, outcome.remaining_gain)
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)
-        return self
+    def _words_on_stopping(self, outcome: Outcome) -> str:
+        """Say why the search ended early, and how it can be continued."""
+        checkpoint = getattr(self, "checkpoint", None)
+        further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
+        return stopped_words(str(outcome.stopped), checkpoint, further, outcome.remaining_gain)
 
     def _keep(self, outcome: Outcome, X: CategoricalData) -> None:
-        """Keep what was found under its public names."""
+        """Set the public attributes that describe the result."""
         self._data = X  # what report() describes
         self._columns = X.columns
         self.weight_kind_, self.n_rows_, self.total_weight_ = X.weight_kind, X.n_rows, X.total_weight
@@ -342,7 +340,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
         known = {name: states[name] for name in self._columns}
         options = {"state_names": known, "unseen": self._unseen, "columns": self._columns}
-        options["missing"] = Kept(None, dict(self.tree_.missing)) if self.tree_.missing else None
+        options["missing"] = CombinedCodes(None, dict(self.tree_.missing)) if self.tree_.missing else None
         drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         kind = self._kind_of_update(X, sample_weight, weight_kind)
         if comes_in_pieces(X):

@@ -13,11 +13,13 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import Fit, fit
+from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.checkpoint import State, check_number_again
@@ -67,6 +69,25 @@ class Outcome:
     remaining_gain: float = 0.0
 
 
+class FitOptions(TypedDict, total=False):
+    """Options of :meth:`Search.fit`, all of them optional.
+
+    ``first`` says that an interrupt does not end the search: there is nothing better to return than what this fit has
+    reached. The others are those of :func:`pgmpy_latent.em.fit.fit`, with the settings of the search as defaults.
+    """
+
+    first: bool
+    prior: float
+    free: np.ndarray | None
+    max_iter: int
+    atol: float
+    narrowing: float | None
+    polish: bool
+    retry: bool
+    target: float
+    n_jobs: int | None
+
+
 @dataclass(frozen=True)
 class Settings:
     """How EM runs in a search; see :func:`pgmpy_latent.em.fit.fit`.
@@ -99,8 +120,8 @@ class Settings:
     accelerate: bool = True
 
     @property
-    def last_fit(self) -> dict:
-        """How EM runs for the final model: options of :meth:`Search.fit`."""
+    def last_fit(self) -> FitOptions:
+        """How EM runs for the final model."""
         return {"first": True, "atol": self.tol, "max_iter": self.max_iter, "polish": True, "retry": True}
 
 
@@ -228,31 +249,33 @@ class Search:
         if threading.current_thread() is threading.main_thread():
             self._redraw()
 
-    def fit(self, engine, starts: np.ndarray, *, first: bool = False, **options) -> em.Fit:
-        """Run EM with the settings of this search: those for candidates, unless options say otherwise.
-
-        An interrupt goes on to the driver, unless this is the ``first`` fit: there is nothing better to return than
-        what it found.
-        """
+    def fit(self, engine: Engine, starts: np.ndarray, **options: Unpack[FitOptions]) -> Fit:
+        """Run EM with the settings of this search: those for candidates, unless options say otherwise."""
         settings = self.settings
-        options = {
-            "prior": settings.prior,
-            "atol": max(settings.search_tol, settings.tol),
-            "max_iter": min(settings.search_iter, settings.max_iter),
-            "stop": settings.stop,
-            "accelerate": settings.accelerate,
-            "polish": False,
-            "n_jobs": 1,
-            **options,
-        }
-        found = em.fit(engine, starts, report=self.tick, **options)
-        if first or options["polish"]:
-            self.remaining_gain = 0.0 if found.converged else found.remaining_gain
-        if found.interrupted:
+        is_first, polish = options.get("first", False), options.get("polish", False)
+        result = fit(
+            engine,
+            starts,
+            prior=options.get("prior", settings.prior),
+            free=options.get("free"),
+            max_iter=options.get("max_iter", min(settings.search_iter, settings.max_iter)),
+            atol=options.get("atol", max(settings.search_tol, settings.tol)),
+            narrowing=options.get("narrowing"),
+            accelerate=settings.accelerate,
+            stop=settings.stop,
+            polish=polish,
+            retry=options.get("retry", False),
+            target=options.get("target", -np.inf),
+            n_jobs=options.get("n_jobs", 1),
+            report=self.tick,
+        )
+        if is_first or polish:
+            self.remaining_gain = 0.0 if result.converged else result.remaining_gain
+        if result.interrupted:
             self.note_interrupt()
-            if not first:
+            if not is_first:
                 raise self.clock.stop_signal()
-        return found
+        return result
 
     def map(self, function: Callable, items: Sequence) -> list:
         """Apply a function to independent candidates that the workers share; results come in the order of the items.

@@ -28,6 +28,7 @@ from pgmpy_latent.learners.cardinality.split_merge import SplitMerge
 from pgmpy_latent.learners.skeletons import one_state_tree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import bound_from_cards, canonical_states, marginals, split_state
+from pgmpy_latent.operators.canonical import presentable
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
@@ -267,9 +268,10 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
                 scoring_method=scores.log_likelihood,
                 tuning=presets.SPLIT_MERGE.replace(merge=False, regular=False),
                 **settings.of_learners,
-            )._fit(data)
-            trees["splits"] = _with_classes(learner.tree_, size)
-            interrupted = learner.stopped_ is not None
+            )
+            outcome = learner._learn(data)
+            trees["splits"] = _with_classes(presentable(outcome.tree, data.missing), size)
+            interrupted = outcome.stopped is not None
     values = {name: scores.log_likelihood(tree, data) for name, tree in trees.items()}
     chosen = max(values, key=lambda name: values[name])
     flat = np.concatenate([table.ravel() for table in trees[chosen].tables])

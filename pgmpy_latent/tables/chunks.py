@@ -1,4 +1,4 @@
-"""Tables that come in pieces: iterators of frames, Parquet files, Dask frames. Only distinct rows are held."""
+"""Tables that come in chunks: iterators of frames, Parquet files, Dask frames. Only distinct rows stay in memory."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pgmpy_latent.exceptions import DataError, MemoryLimitError, WeightError
-from pgmpy_latent.model.tree import pairs_of_codes
+from pgmpy_latent.model.tree import MissingCodes, pairs_of_codes
 from pgmpy_latent.runtime.settings import check_number
 from pgmpy_latent.tables.columns import plain
 from pgmpy_latent.tables.distinct_rows import Pool, Reading
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.missing import Codes, Kept, codes_by_column, joined, warn_of_unmet
+from pgmpy_latent.tables.missing import CodesByColumn, CombinedCodes, codes_by_column, joined, warn_of_absent_codes
 from pgmpy_latent.tables.sources import (
     Part,
     active_client,
@@ -28,7 +28,7 @@ from pgmpy_latent.tables.sources import (
 )
 from pgmpy_latent.tables.survey import kind_of
 
-#: Bytes that distinct rows may take, by default.
+#: Default limit of the memory of distinct rows, in bytes.
 MEMORY_LIMIT = 4e9
 
 
@@ -45,35 +45,35 @@ def encode_chunks(
     memory_limit: float | None = MEMORY_LIMIT,
     missing=None,
 ) -> CategoricalData:
-    """Read a table that comes in pieces, in one pass; the result is that of :func:`encode` for the whole table.
+    """Read a table that comes in chunks, in one pass; the result is that of :func:`encode` for the whole table.
 
-    Distinct rows and their summed weights are held in memory, not the table. A category may appear in a late piece
-    only: states are put in order at the end. Where pieces have Categorical columns, levels that only later pieces have
-    come after those of earlier ones. If a Dask client is active, its workers read Parquet files and Dask DataFrames.
+    Distinct rows and their summed weights are held in memory, not the table. A category may appear in a late chunk
+    only: states are sorted at the end. In Categorical columns, categories that only later chunks have come after those
+    of earlier ones. If a Dask client is active, its workers read Parquet files and Dask DataFrames.
 
     Parameters
     ----------
     chunks : iterable of tables, Parquet path, pyarrow Dataset or Dask DataFrame
-        Tables that :func:`encode` reads, but for those encoded already, with the same columns in the same order and of
-        the same types (a column that is in single precision here and in double there is refused); a ``.parquet`` file
-        or a folder of them; a Dask DataFrame, whose partitions are encoded by its workers.
+        Tables that :func:`encode` reads, except CategoricalData, with the same columns in the same order and of the
+        same types (a column in single precision in one chunk and in double in another is refused); a ``.parquet``
+        file or a folder of them; a Dask DataFrame, whose partitions are encoded by its workers.
     sample_weight, strata, cluster : column names, optional
         The columns that hold weights, strata and clusters.
     weight_kind, state_names, columns, unseen, missing
         As in :func:`encode`.
     memory_limit : float, optional
-        Bytes that the distinct rows may take; a row counts 12 bytes per column and 80 more, and where weights may be
-        sampling weights, every other weight of a distinct row 64. None: any number.
+        Bytes that the distinct rows may take. A row counts as 12 bytes per column and 80 more; if weights may be
+        sampling weights, every different weight of a distinct row counts as 64 more. None: no limit.
 
     Returns
     -------
     CategoricalData
-        Without ``row_index``: which row was which is not kept.
+        Without ``row_index``.
 
     Raises
     ------
     MemoryLimitError
-        If there are more distinct rows. :class:`~pgmpy_latent.TreeEM` goes on with shards where this function ends.
+        If the distinct rows take more. :class:`~pgmpy_latent.TreeEM` works on shards of such a table.
     ClusterError
         If a Dask client is active whose scheduler does not answer.
 
@@ -92,7 +92,9 @@ def encode_chunks(
     pool = _Stream(chunks, reading, memory_limit, may_overflow=False).read()
     data = pool.finish(state_names, unseen, reading)
     data = replace(data, missing=pairs_of_codes(_codes_of(missing, pool.names)))
-    warn_of_unmet(missing, pool.met, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2)
+    warn_of_absent_codes(
+        missing, pool.seen_codes, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2
+    )
     return data
 
 
@@ -108,19 +110,19 @@ def encode_or_shard(
     cluster: Hashable | None = None,
     missing=None,
 ) -> CategoricalData | ShardedTable:
-    """Read a table in pieces: its distinct rows if they fit into memory, otherwise how to read it in shards.
+    """Read a table in chunks: return its distinct rows if they fit into memory, otherwise how to read it in shards.
 
-    The first pass counts distinct rows and finds all categories; once the rows are too many it goes on with the
-    categories alone. See :func:`encode_chunks`.
+    The first pass collects distinct rows and categories; once the rows are too many it continues with the categories
+    alone. See :func:`encode_chunks`.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> piece = pd.DataFrame({"x": list("ab")})
+    >>> chunk = pd.DataFrame({"x": list("ab")})
     >>> options = {"sample_weight": None, "state_names": None, "columns": ["x"]}
-    >>> encode_or_shard(iter([piece, piece]), memory_limit=1e6, **options).weights.tolist()
+    >>> encode_or_shard(iter([chunk, chunk]), memory_limit=1e6, **options).weights.tolist()
     [2.0, 2.0]
-    >>> encode_or_shard(iter([piece, piece]), memory_limit=1, **options)
+    >>> encode_or_shard(iter([chunk, chunk]), memory_limit=1, **options)
     Traceback (most recent call last):
     pgmpy_latent.exceptions.MemoryLimitError: the distinct rows take more than memory_limit=1 bytes...
     """
@@ -130,17 +132,19 @@ def encode_or_shard(
     codes = pairs_of_codes(_codes_of(missing, pool.names))
     if not pool.full or stream.parts is None:
         data = replace(pool.finish(state_names, "error", reading), missing=codes)
-        warn_of_unmet(missing, pool.met, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2)
+        warn_of_absent_codes(
+            missing, pool.seen_codes, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2
+        )
         return data
     n_columns = len(pool.names) - len(reading.units)
     names, states = pool.names[:n_columns], pool.states(state_names, n_columns)
-    warn_of_unmet(missing, pool.met, dict(zip(names, states, strict=True)), (), stacklevel=2)
+    warn_of_absent_codes(missing, pool.seen_codes, dict(zip(names, states, strict=True)), (), stacklevel=2)
     kept = [at for at, n_rows in enumerate(pool.part_rows) if n_rows]  # others have no row of positive weight
     sizes = [pool.part_rows[at] * n_columns for at in kept]
     shards = [tuple(stream.parts[kept[at]] for at in run) for run in consecutive(sizes)]
     kind = None if sample_weight is None else kind_of(weight_kind, pool.sums.whole)
     scale = pool.sums.kish_scale if kind == "sampling" else 1.0
-    # what single rows weigh, and how they were drawn, does not matter to EM: shards are read with weights that sum
+    # EM needs neither the weights of single rows nor their design: shards are read with weights that are summed
     plain = Reading(sample_weight, tuple(columns), None if kind is None else "frequency", missing=missing)
     return ShardedTable(
         columns=names,
@@ -150,7 +154,7 @@ def encode_or_shard(
         reading=plain,
         client=stream.client,
         lazy=stream.lazy,
-        seen=tuple(bool(book.occurring) for book in pool.books[:n_columns]),
+        seen=tuple(bool(values.occurring) for values in pool.categories[:n_columns]),
         n_rows=sum(pool.part_rows),
         weight_kind=kind,
         scale=scale,
@@ -158,16 +162,17 @@ def encode_or_shard(
     )
 
 
-def _codes_of(missing, names: Sequence[Hashable]) -> Codes:
-    if isinstance(missing, Kept):
-        return joined(_codes_of(missing.said, names), codes_by_column(missing._replace(said=None), names))
-    if isinstance(missing, Mapping):  # the pieces have been asked whether all names are columns
+def _codes_of(missing, names: Sequence[Hashable]) -> CodesByColumn:
+    """Return the codes for missing cells of some columns; those of other columns of the table are left out."""
+    if isinstance(missing, CombinedCodes):
+        return joined(_codes_of(missing.stated, names), codes_by_column(missing._replace(stated=None), names))
+    if isinstance(missing, Mapping):  # reading the chunks has checked that all names are columns
         missing = {name: values for name, values in missing.items() if plain(name) in names}
     return codes_by_column(missing, names)
 
 
 def comes_in_pieces(X) -> bool:
-    """Tell whether a table is one that :func:`encode_chunks` reads and :func:`encode` does not.
+    """Tell whether :func:`encode_chunks` reads a table and :func:`encode` does not.
 
     Examples
     --------
@@ -177,7 +182,7 @@ def comes_in_pieces(X) -> bool:
     return isinstance(X, (str, os.PathLike, Iterator)) or is_dask(X) or is_dataset(X)
 
 
-# --- What is read -----------------------------------------------------------------------------------------
+# --- Shards -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -193,11 +198,11 @@ class ShardedTable:
     shards : tuple of tuples of Part
         Consecutive parts of the source. They depend on the source alone, not on who reads them.
     reading : Reading
-        How tables become codes.
+        How to read the parts.
     client : distributed.Client or None
         Whose workers hold the shards.
     lazy : bool
-        Whether parts are partitions of Dask's.
+        Whether parts are partitions of a Dask DataFrame, still to be computed.
     seen : tuple of bool
         Which columns have a cell that is not missing.
     n_rows : int
@@ -205,13 +210,13 @@ class ShardedTable:
     weight_kind : {None, "frequency", "sampling"}
         What the weights are.
     scale : float
-        What weights are multiplied with: sampling weights sum to Kish's effective number of rows.
+        Factor of the weights: sampling weights sum to Kish's effective number of rows.
     missing : tuple of pairs
         Values that count as missing, as of :class:`~pgmpy_latent.CategoricalData`.
     """
 
-    columns: tuple
-    state_names: tuple
+    columns: tuple[Hashable, ...]
+    state_names: tuple[tuple[Hashable, ...], ...]
     total_weight: float
     shards: tuple[tuple[Part, ...], ...]
     reading: Reading
@@ -221,23 +226,23 @@ class ShardedTable:
     n_rows: int
     weight_kind: str | None = None
     scale: float = 1.0
-    missing: tuple = ()
+    missing: MissingCodes = ()
 
     @property
     def calls(self) -> list[tuple]:
-        """What :func:`read_shard` is called with, for every shard."""
+        """The arguments of :func:`read_shard` for every shard."""
         states = dict(zip(self.columns, self.state_names, strict=True))
         return [
-            ([part.holds for part in parts], [part.label for part in parts], self.reading, states, self.scale)
+            ([part.content for part in parts], [part.label for part in parts], self.reading, states, self.scale)
             for parts in self.shards
         ]
 
 
-def read_shard(held: list, labels: list[str], reading: Reading, state_names: dict, scale: float) -> CategoricalData:
+def read_shard(contents: list, labels: list[str], reading: Reading, state_names: dict, scale: float) -> CategoricalData:
     """Read the parts of a shard, with the states of the whole table and weights on its scale."""
     pool = Pool(None)
-    for one, label in zip(held, labels, strict=True):
-        pool.add(reading.read(table_of(one), label))
+    for content, label in zip(contents, labels, strict=True):
+        pool.add(reading.read(table_of(content), label))
     data = pool.finish(state_names, "error", reading)
     return CategoricalData(data.columns, data.state_names, data.codes, data.weights * scale)
 
@@ -266,15 +271,15 @@ class _Stream:
         self.client = None if self.parts is None else active_client()
 
     def read(self) -> Pool:
-        """Return the distinct rows, or what is known beside them if they are too many."""
+        """Return the distinct rows, or only the categories and sums of weights if they are too many."""
         pool = Pool(self.memory_limit)
         if self.parts is None:
             tables = batches(self.source) if is_dataset(self.source) else _tables(self.source)
             calls = ((table, f"chunk {number}", True) for number, table in enumerate(tables))
-        else:  # what is asked of a part is decided when its turn comes
-            calls = ((part.holds, part.label, not pool.full) for part in self.parts)
-        for piece in in_order(self.reading.read_held, calls, self.client, self.lazy):
-            pool.add(piece)
+        else:  # a generator: whether rows are wanted is decided when a part is next
+            calls = ((part.content, part.label, not pool.full) for part in self.parts)
+        for chunk in in_order(self.reading.read_part, calls, self.client, self.lazy):
+            pool.add(chunk)
             if pool.full and (self.parts is None or not self.may_overflow):
                 self._refuse(pool)
         pool.join()

@@ -1,4 +1,4 @@
-"""The columns of any table: which values a column holds, what its states are, and what is refused."""
+"""Reading the columns of any table: their values, their states, and the columns that are refused."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pgmpy_latent.exceptions import (
 )
 from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits, identity, sort_key
 
-#: How many values, columns or rows a message lists before it says "and so on".
+#: How many values, columns or rows a message lists at most.
 LISTED = 5
-#: How many columns and rows of an array are copied at once; about what a processor's cache holds.
+#: Columns and rows of an array that are copied at once; about the size of a processor's cache.
 _BLOCK_COLUMNS = 8
 _BLOCK_ROWS = 2**12
-#: What pandas calls object columns in which equal values are also of the same kind (1 == True elsewhere).
+#: Names that pandas gives to object columns in which equal values have the same type (1 == True in others).
 _PURE_OBJECTS = frozenset({"string", "integer", "floating", "boolean", "bytes", "empty"})
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, pd.Period, np.datetime64, np.timedelta64)
 
@@ -46,7 +46,7 @@ def _no_values(position: int) -> object:
 
 
 class Source(NamedTuple):
-    """A table whose columns can be read, those at some positions in turn, leaving out the rows that are not kept."""
+    """A table whose columns can be read: ``read(positions, rows)`` yields columns, of some rows or of all (None)."""
 
     names: list
     n_rows: int
@@ -56,7 +56,7 @@ class Source(NamedTuple):
 
 
 def open_table(X) -> Source:
-    """Say how to read the columns of any table."""
+    """Return the source that reads the columns of any table."""
     if isinstance(X, pd.DataFrame):
         names = [plain(name) for name in X.columns]
         return _open_columns(names, len(X), lambda places: (_pandas_values(X.iloc[:, i]) for i in places))
@@ -79,7 +79,7 @@ def open_table(X) -> Source:
 
 
 def as_pandas(X):
-    """Return a frame of any library as one of pandas, numbers with gaps as NaN; arrays and others as they are.
+    """Return a data frame of any library as a pandas one, with NaN for missing numbers; other objects unchanged.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def as_pandas(X):
 
 
 def without_columns(X, names: Collection[Hashable]):
-    """Return a table, of the kind that it is, without the columns of these names.
+    """Return a table of the same type without some columns.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def without_columns(X, names: Collection[Hashable]):
 
 
 def refuse_long_names(what: str, names: Iterable[Hashable]) -> None:
-    """Raise if the name of a column is a number that no message could write down.
+    """Raise if the name of a column is a number with too many digits to print.
 
     Examples
     --------
@@ -139,9 +139,9 @@ def refuse_long_names(what: str, names: Iterable[Hashable]) -> None:
 def _open_columns(names: list, n_rows: int, values_of: Callable) -> Source:
     refuse_long_names("X", names)
 
-    def read(positions: Sequence[int], kept) -> Iterator[Column]:
+    def read(positions: Sequence[int], rows: np.ndarray | None) -> Iterator[Column]:
         for i, values in zip(positions, values_of(positions), strict=True):
-            yield _read(names[i], values if kept is None else values[kept])
+            yield _read(names[i], values if rows is None else values[rows])
 
     return Source(names, n_rows, read, values=lambda position: next(iter(values_of([position]))))
 
@@ -161,7 +161,7 @@ def _open_array(X) -> Source:
 
 
 def wanted_columns(source: Source, columns: Iterable[Hashable] | None, hidden: Iterable[Hashable]) -> tuple:
-    """Return the names of the columns to read, once the table and the names are known to make sense."""
+    """Return the names of the columns to read; raise if the table is empty or the names are not valid."""
     shape = (source.n_rows, len(source.names))
     if not source.names:
         raise DataError(f"0 feature(s) (shape={shape}) while a minimum of 1 is required: X has no columns")
@@ -190,7 +190,7 @@ def wanted_columns(source: Source, columns: Iterable[Hashable] | None, hidden: I
 
 
 def _array_values(X: np.ndarray, positions: Sequence[int]) -> Iterator[np.ndarray]:
-    """Yield columns of an array, contiguous: several are copied at once, as neighbours share lines of the cache."""
+    """Yield contiguous columns of an array; several are copied at once, as neighbours share cache lines."""
     if X.strides[0] == X.itemsize:
         yield from (X[:, i] for i in positions)
         return
@@ -204,7 +204,7 @@ def _array_values(X: np.ndarray, positions: Sequence[int]) -> Iterator[np.ndarra
 
 
 def _pandas_values(series: pd.Series):
-    """Return the values of a pandas column as an array that :func:`_factorise` knows."""
+    """Return the values of a pandas column as an array that :func:`_factorise` accepts."""
     dtype = series.dtype
     if isinstance(dtype, pd.ArrowDtype) and str(dtype).startswith("dictionary"):
         return series.array.__arrow_array__().to_pandas().array  # Arrow's dictionary is pandas' Categorical
@@ -214,7 +214,7 @@ def _pandas_values(series: pd.Series):
 
 
 def _narwhals_values(series):
-    """Return the values of a narwhals column as an array that :func:`_factorise` knows."""
+    """Return the values of a narwhals column as an array that :func:`_factorise` accepts."""
     import narwhals as nw
 
     if series.dtype == nw.Enum:
@@ -227,7 +227,7 @@ def _narwhals_values(series):
 
 
 def _read(name: Hashable, values) -> Column:
-    """Read one column: plain levels, each once, and the codes that point to them."""
+    """Read one column: its distinct values in plain types, and a code for every cell."""
     if values.dtype.kind == "c":
         raise DataError(f"Complex data not supported: column {name!r}; split it into real columns or bin it")
     if values.dtype.kind in "mM":
@@ -253,7 +253,7 @@ def _read(name: Hashable, values) -> Column:
 
 
 def _factorise(values) -> tuple[np.ndarray, list]:
-    """Return codes (-1: missing) and the values they stand for, never looking at cells one by one."""
+    """Return codes (-1: missing) and the values that they stand for, without a loop over cells."""
     if isinstance(values, pd.Categorical):
         return values.codes, values.categories.tolist()
     if not isinstance(values, np.ndarray):
@@ -271,7 +271,7 @@ def _factorise(values) -> tuple[np.ndarray, list]:
     codes, levels = pd.factorize(values)
     if pd.api.types.infer_dtype(values, skipna=True) in _PURE_OBJECTS:
         return codes, levels.tolist()
-    # 1, 1.0 and True hash alike, so the types must be told apart beside the values.
+    # 1, 1.0 and True are equal and hash alike, so types are compared as well as values.
     types, _ = pd.factorize(pd.Series(list(map(type, values)), dtype=object).to_numpy())
     _, first, codes = np.unique(codes * (types.max() + 1) + types, return_index=True, return_inverse=True)
     return codes, values[first].tolist()
@@ -290,7 +290,7 @@ def _factorise_integers(values: np.ndarray) -> tuple[np.ndarray, list]:
 
 
 def dense_ranks(values: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rank of each value among the distinct ones, and these; all are in ``range(bound)``."""
+    """Return the rank of each value among the distinct values, and the distinct values; all in ``range(bound)``."""
     if bound > 4 * len(values) + 2**16:
         present, ranks = np.unique(values, return_inverse=True)
         return ranks, present
@@ -303,7 +303,7 @@ def dense_ranks(values: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def plain(value):
-    """Return a value as str, int, float or bool where it is one in disguise."""
+    """Return a value as a plain str, int, float or bool if it stands for one; others unchanged."""
     if isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.timedelta64)):
         value = value.item()
     if isinstance(value, enum.Enum):
@@ -318,9 +318,9 @@ def plain(value):
 
 
 def in_dtype_of(column: pd.Series, dtype) -> pd.Series:
-    """Return a column of states as a Categorical, if that is the type of the column that the states were read from.
+    """Return a column of states as a Categorical if ``dtype``, that of the original column, is one.
 
-    States that it has no category for get one, after the others; categories are then no longer ordered.
+    States without a category get one after the others; categories are then no longer ordered.
 
     Examples
     --------
@@ -345,14 +345,14 @@ def _is_missing(value) -> bool:
 
 
 def settled_levels(name: Hashable, levels: list) -> list:
-    """Return the values of a whole column in their final types; those that read alike are refused."""
+    """Return the values of a whole column in their final types; raise if two of them look the same as text."""
     levels = _whole_or_float(levels)
     _refuse_lookalikes(name, levels)
     return levels
 
 
 def _whole_or_float(levels: list) -> list:
-    """Make all numbers floats if one has a fraction; whole ones are integers already."""
+    """Make all numbers floats if one of them has a fraction."""
     if not any(isinstance(value, float) for value in levels):
         return levels
     numbers = [isinstance(value, (int, float)) and not isinstance(value, bool) for value in levels]
@@ -382,28 +382,28 @@ def _refuse_time(name: Hashable, kind) -> None:
 
 
 def _refuse_lookalikes(name: Hashable, levels: list) -> None:
-    """Raise if two states would read alike, as 1, "1", 1.0 and True do in files and reports."""
+    """Raise if two states look the same in files and reports, as 1, "1", 1.0 and True do."""
     if len({identity(value)[0] for value in levels}) < 2:
         return
     seen: dict = {}  # True and 1 collide as keys, 1 and "1" by their text
     for value in levels:
-        faces = {value, str(value)}
+        forms = {value, str(value)}
         if identity(value)[0] == "int":
-            faces |= {str(identity(value)[1]), f"{identity(value)[1]}.0"}
-        for face in faces:
-            if face in seen:
+            forms |= {str(identity(value)[1]), f"{identity(value)[1]}.0"}
+        for form in forms:
+            if form in seen:
                 raise DataError(
-                    f"column {name!r} holds both {seen[face]!r} and {value!r}; "
+                    f"column {name!r} holds both {seen[form]!r} and {value!r}; "
                     "convert the column to one type, as in X[column].astype(str)"
                 )
-        seen |= dict.fromkeys(faces, value)
+        seen |= dict.fromkeys(forms, value)
 
 
 # --- States -----------------------------------------------------------------------------------------------
 
 
 def given_states(state_names, names: tuple) -> dict[Hashable, list]:
-    """Return the states that a caller gave for the columns in use, as plain values."""
+    """Return the states that the caller lists for the columns in use, as plain values."""
     if state_names is None:
         return {}
     if not isinstance(state_names, Mapping):
@@ -412,7 +412,7 @@ def given_states(state_names, names: tuple) -> dict[Hashable, list]:
 
 
 def checked_states(name: Hashable, states) -> list:
-    """Return the states that a column was given, in plain types; raise if they are not a list of states."""
+    """Return the states that the caller lists for a column, as plain values; raise if they are not valid."""
     if isinstance(states, (str, bytes)) or not isinstance(states, Iterable):
         raise StateNameError(f"state_names of column {name!r} is {states!r}; give a list of states")
     states = [plain(state) for state in states]
@@ -432,11 +432,11 @@ def checked_states(name: Hashable, states) -> list:
     return states
 
 
-def place(column: Column, given: list | None) -> tuple[list, np.ndarray | None]:
-    """Return the states and where each level stands among them, -1 for nowhere; None: as it is."""
-    if given is not None:
-        position = {identity(state): i for i, state in enumerate(given)}
-        return given, np.array([*(position.get(identity(level), -1) for level in column.levels), -1])
+def place(column: Column, known_states: list | None) -> tuple[list, np.ndarray | None]:
+    """Return the states, and the state of each level, -1 for none; None instead if they are the same."""
+    if known_states is not None:
+        position = {identity(state): i for i, state in enumerate(known_states)}
+        return known_states, np.array([*(position.get(identity(level), -1) for level in column.levels), -1])
     if column.settled:
         return column.levels, None
     order = sorted(range(len(column.levels)), key=lambda i: sort_key(column.levels[i]))
@@ -446,6 +446,6 @@ def place(column: Column, given: list | None) -> tuple[list, np.ndarray | None]:
 
 
 def listing(values: Sequence) -> str:
-    """Return the first of some values as a message lists them."""
+    """Return the first few of some values as a list in a message."""
     more = f" and {len(values) - LISTED} more" if len(values) > LISTED else ""
     return ", ".join(map(repr, values[:LISTED])) + more

@@ -1,4 +1,4 @@
-"""Tables from files, for the command line: nothing is guessed, and what cannot be read is said by line and column."""
+"""Tables from files, for the command line: nothing is guessed, and errors name the line or the column."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
-#: Texts that mean a missing cell in text files, besides an empty one, unless it is said otherwise.
+#: Texts that mean a missing cell in text files by default, besides an empty one.
 MISSING = ("NA", "NaN")
-#: Whole numbers, also as programs write them that keep numbers with gaps as fractions ("1.0"); "007" is text.
+#: Whole numbers, also written as "1.0", as some programs do in columns with missing cells; "007" is text.
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(?:\.0+)?")
 
 
 class BadInputError(PgmpyLatentError):
-    """Something on the command line or in the file cannot be used. Mend what is named."""
+    """Something on the command line or in a file cannot be used; the message says what to correct."""
 
 
 def shortened(text: str, width: int) -> str:
@@ -49,7 +49,7 @@ def shortened(text: str, width: int) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with the words that say where it is from, and how its rows were drawn."""
+    """A table with its title, and with the weights, strata and clusters of its rows."""
 
     title: str
     frame: pd.DataFrame
@@ -70,23 +70,22 @@ def read_table(
     Parameters
     ----------
     path : str
-        Its ending says what it is, unless there is a separator.
+        Its ending decides the format, unless there is a separator.
     separator : str, optional
-        What stands between cells.
+        The character between cells.
     missing : sequence of str, optional
         Texts that mean a missing cell in all columns but those set aside. None: the usual ones in text, none in
         Parquet, which knows missing cells.
     missing_in : dict of column to texts, optional
         Further texts that mean a missing cell in some columns.
     aside : collection of column names
-        Columns that are no categories, as weights, clusters and identifiers: what is missing in all columns is not
-        looked for there.
+        Columns that are not categories, such as weights, clusters and identifiers; ``missing`` does not apply to them.
 
     Returns
     -------
     Table
-        Of text, columns of whole numbers become integers, also where they are written as 1.0; all else stays the text
-        it is. Parquet keeps its types.
+        In text files, columns of whole numbers become integers, also if they are written as 1.0; other columns stay
+        text. Parquet keeps its types.
     """
     _refuse_pipes(path)
     if separator is None and Path(path).suffix.lower() in PARQUET:
@@ -99,54 +98,54 @@ def read_table(
 
 
 class _Markers(NamedTuple):
-    """Texts that mean a missing cell: by default, as said for all columns, and in some; and columns set aside."""
+    """Texts that mean a missing cell: by default, in all columns, and in some; and columns set aside."""
 
     usual: Sequence[str]
     everywhere: Sequence[str] | None
-    own: Mapping[str, Sequence[str]]
+    by_column: Mapping[str, Sequence[str]]
     aside: Collection[str | None]
 
     def of(self, name: str) -> set[str]:
         """Return the texts that mean a missing cell in a column."""
         common = self.usual if self.everywhere is None or name in self.aside else self.everywhere
-        return {"", *common, *self.own.get(name, ())}
+        return {"", *common, *self.by_column.get(name, ())}
 
-    def point_out_unmet(self, cells: Mapping[str, Collection[str]]) -> None:
-        """Warn of texts that were named and stand in no cell, given the distinct cells: they may be mistyped."""
+    def warn_of_absent_texts(self, cells: Mapping[str, Collection[str]]) -> None:
+        """Warn of texts that occur in no cell, as they may be mistyped; ``cells`` has the distinct ones by column."""
         from pgmpy_latent.exceptions import MissingCodeWarning
 
         named = [text for text in self.everywhere or () if text and text not in MISSING]
         searched = [texts for name, texts in cells.items() if name not in self.aside] if named else []
-        unmet = [
+        absent = [
             f"--missing {text}: no column holds {text!r}" for text in named if not any(map(_holds(text), searched))
         ]
-        for name, texts in self.own.items():
+        for name, texts in self.by_column.items():
             left = [cell for cell in cells[name] if cell not in self.of(name)]
             likely = likely_codes(sorted(left))
             instead = f" but {' and '.join(map(repr, likely))}" if likely else ""
-            unmet += [
+            absent += [
                 f"--missing {name}={text}: column {name!r} holds no {text!r}{instead}"
                 for text in texts
                 if text and not _holds(text)(cells[name])
             ]
-        for words in unmet:
-            warnings.warn(f"{words}; mend it if it is mistyped", MissingCodeWarning, stacklevel=2)
+        for complaint in absent:
+            warnings.warn(f"{complaint}; mend it if it is mistyped", MissingCodeWarning, stacklevel=2)
 
 
 def _holds(text: str) -> Callable[[Collection[str]], bool]:
-    """Return what tells whether a text is among some cells, written in whatever way if it is a whole number."""
+    """Return a function that looks for a text among cells; whole numbers may be written in another way."""
     number = _whole(text)
     return lambda cells: text in cells or (number is not None and any(_whole(cell) == number for cell in cells))
 
 
 def _refuse_pipes(path: str) -> None:
-    """Raise if something stands at a path that may never answer; what is wrong with others is said by opening them."""
+    """Raise if reading a path could block, as a pipe does; opening it reports any other problem."""
     try:
-        found = kind_of(path)
+        kind = kind_of(path)
     except (OSError, ValueError) as error:
         raise BadInputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    if found not in (None, "a folder"):
-        raise BadInputError(f"{path}: is {found}; give the name of a file")
+    if kind not in (None, "a folder"):
+        raise BadInputError(f"{path}: is {kind}; give the name of a file")
 
 
 def _read_text(path: str, separator: str, markers: _Markers) -> pd.DataFrame:
@@ -165,9 +164,9 @@ def _read_text(path: str, separator: str, markers: _Markers) -> pd.DataFrame:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
     if not columns[0]:
         raise BadInputError(f"{path}: has a line of column names but no rows")
-    _check_any(names, markers.own, "--missing")
-    if markers.everywhere or markers.own:
-        markers.point_out_unmet({name: set(cells) for name, cells in zip(names, columns, strict=True)})
+    _check_any(names, markers.by_column, "--missing")
+    if markers.everywhere or markers.by_column:
+        markers.warn_of_absent_texts({name: set(cells) for name, cells in zip(names, columns, strict=True)})
     return pd.DataFrame({name: _typed(cells, markers.of(name)) for name, cells in zip(names, columns, strict=True)})
 
 
@@ -190,22 +189,22 @@ def _read_parquet(path: str, markers: _Markers) -> pd.DataFrame:
         raise
     except OSError as error:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
-    except Exception as error:  # Arrow's, and whatever Python makes of names and types that are damaged
-        words = str(error).splitlines() or [type(error).__name__]
-        raise BadInputError(f"{path}: cannot be read as Parquet ({words[0]}); export the table anew") from None
+    except Exception as error:  # Arrow raises many kinds, and Python for damaged names and types
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise BadInputError(f"{path}: cannot be read as Parquet ({lines[0]}); export the table anew") from None
     frame.columns = [str(name) for name in frame.columns]
     _check_names(list(frame.columns), path, None)
     if not len(frame):
         raise BadInputError(f"{path}: has columns but no rows")
-    _check_any(list(frame.columns), markers.own, "--missing")
-    if not (markers.everywhere or markers.own):
+    _check_any(list(frame.columns), markers.by_column, "--missing")
+    if not (markers.everywhere or markers.by_column):
         return frame
-    markers.point_out_unmet({name: set(frame[name].dropna().map(str)) for name in frame.columns})
+    markers.warn_of_absent_texts({name: set(frame[name].dropna().map(str)) for name in frame.columns})
     return pd.DataFrame({name: _without(frame[name], markers.of(name) - {""}) for name in frame.columns})
 
 
 def _without(column: pd.Series, markers: set[str]) -> pd.Series:
-    """Return the column with cells that are written like a marker missing; the number 99.0 is written 99, too."""
+    """Return the column with the cells missing whose text is a marker; the number 99.0 matches 99."""
     wholes = {_whole(marker) for marker in markers} - {None}
 
     def is_marked(value) -> bool:
@@ -274,25 +273,25 @@ def _check_names(names: list[str], path: str, separator: str | None) -> None:
 
 
 def _typed(cells: list[str], markers: set[str]):
-    """Return the cells of a column with None for missing ones, as integers if all look like such."""
+    """Return the cells of a column with None for missing ones; as integers if all cells are whole numbers."""
     import pandas as pd
 
     numbers = {level: _whole(level) for level in set(cells) - markers}
     if not numbers or None in numbers.values():
         return [None if cell in markers else cell for cell in cells]
-    gone = {_whole(marker) for marker in markers}  # 99 stands for 99.0, too
+    gone = {_whole(marker) for marker in markers}  # 99 also matches 99.0
     numbers = {level: number for level, number in numbers.items() if number not in gone}
     return pd.array([numbers.get(cell) for cell in cells], dtype="Int64")
 
 
 def _whole(text: str) -> int | None:
     """Return the whole number that a text stands for, or None."""
-    found = _WHOLE.fullmatch(text)
-    return None if found is None else int(found[1])
+    match = _WHOLE.fullmatch(text)
+    return None if match is None else int(match[1])
 
 
 def without_fraction(text: str) -> str:
-    """Return a whole number as integers are written, and any other text as it is.
+    """Return the text of a whole number without ".0", and any other text unchanged.
 
     Examples
     --------
@@ -314,7 +313,7 @@ def choose_columns(
     strata: str | None = None,
     cluster: str | None = None,
 ) -> Table:
-    """Return the table with the columns to use; weights, strata and clusters stand apart."""
+    """Return the table with the columns to use; weights, strata and clusters are separate fields."""
     frame = table.frame
     check_known(frame, columns or drop, "--columns" if columns else "--drop")
     for option, name in (("--weights", weights), ("--strata", strata), ("--cluster", cluster)):
@@ -338,7 +337,7 @@ def choose_columns(
 
 
 def check_known(frame: pd.DataFrame, names: Sequence[str], option: str) -> None:
-    """Raise for a name that is no column, with the column that may be meant; ``option`` says who asks for it."""
+    """Raise for a name that is not a column, suggesting a similar one; ``option`` is the option that names it."""
     _check_any(list(frame.columns), names, option)
 
 
@@ -349,16 +348,16 @@ def _check_any(known: Sequence[str], names: Iterable[str], option: str) -> None:
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """Return which of the names may be meant, or all of them.
+    """Return a suggestion: the most similar name, or all of them if none is similar.
 
     Examples
     --------
     >>> did_you_mean("VOTE", ["age", "vote"]), did_you_mean("x", ["age", "vote"])
     ("did you mean 'vote'?", 'there are age, vote')
     """
-    by_letters = {one.casefold(): one for one in reversed(names)}
-    close = difflib.get_close_matches(name.casefold(), list(by_letters), 1)
-    return f"did you mean {by_letters[close[0]]!r}?" if close else f"there are {shortened(', '.join(names), 300)}"
+    lower_case = {known.casefold(): known for known in reversed(names)}
+    close = difflib.get_close_matches(name.casefold(), list(lower_case), 1)
+    return f"did you mean {lower_case[close[0]]!r}?" if close else f"there are {shortened(', '.join(names), 300)}"
 
 
 def labels_of(column: pd.Series, option: str) -> pd.Series:

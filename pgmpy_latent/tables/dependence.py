@@ -1,4 +1,4 @@
-"""How much columns say about each other: mutual information of all pairs, from counts made by matrix products."""
+"""The mutual information of all pairs of columns, from joint counts that are computed by matrix products."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.survey import Survey
 
-#: How many indicators a block of columns may have; blocks of this size keep both BLAS and the cache busy.
+#: Most indicators of a block of columns; a good size for both BLAS and the cache.
 _BLOCK_INDICATORS = 512
-#: How many numbers of indicators are held at once.
+#: Most numbers in the indicator matrices that are in memory at a time.
 _CHUNK_NUMBERS = 2**24
-#: Columns with more states than this are counted cell by cell: nearly all entries of their tables are zero.
+#: Columns with more states than this are counted with sparse matrices: nearly all joint counts are zero.
 _DENSE_STATES = 256
 #: Sums of whole numbers stay exact in single precision below this.
 _EXACT_IN_SINGLE = 2**24
-#: Decimals of mutual information (in nats) that count when pairs are compared: what is left is rounding.
+#: Decimals of mutual information (in nats) that count when pairs are compared; the rest is rounding.
 DECIMALS = 12
 #: How many pairs a warning names.
 _LISTED = 5
@@ -35,9 +35,9 @@ _LISTED = 5
 def mutual_information(X, *, sample_weight=None, **survey: Unpack[Survey]) -> pd.DataFrame:
     """Return the mutual information of every pair of columns (natural logarithm), with entropies on the diagonal.
 
-    Missing cells are left out pair by pair: a pair of columns is judged by the rows in which both are filled, and a
-    column's entropy by the rows in which it is. Nothing is lost that way, but every entry may rest on other rows, so
-    that the matrix need not be that of any one distribution: an entry may exceed an entropy, for instance.
+    Missing cells are left out pair by pair: a pair of columns is compared in the rows in which both are filled, and a
+    column's entropy is that of the rows in which it is filled. This uses all the data, but entries may be based on
+    different rows, so the matrix need not belong to any one distribution: an entry may exceed an entropy, for instance.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def mutual_information(X, *, sample_weight=None, **survey: Unpack[Survey]) -> pd
     Warns
     -----
     NoOverlapWarning
-        If two columns are never filled in the same row. Their entry is 0; one warning speaks for all such pairs.
+        If two columns are never filled in the same row. Their entry is 0; there is one warning for all such pairs.
 
     Examples
     --------
@@ -78,8 +78,8 @@ def mutual_information(X, *, sample_weight=None, **survey: Unpack[Survey]) -> pd
 def pairwise_information(data: CategoricalData) -> tuple[np.ndarray, np.ndarray]:
     """Return the mutual information of all pairs of columns as an array, and the pairs that are never filled together.
 
-    The work is done by matrix products of indicators. The last state of a column needs none: its counts are what the
-    others leave. See :func:`mutual_information` for what missing cells mean.
+    Joint counts are matrix products of indicators. The last state of a column needs no indicator: its counts are the
+    total less those of the others. See :func:`mutual_information` about missing cells.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def pairwise_information(data: CategoricalData) -> tuple[np.ndarray, np.ndarray]
     Returns
     -------
     information : array, shape (n_columns, n_columns)
-        In nats; the diagonal holds entropies, which are what columns say about themselves.
+        In nats; the diagonal holds the entropies of the columns.
     apart : int array, shape (n_pairs, 2)
         Positions of the columns that are never filled in the same row, the smaller first. Their information is 0.
 
@@ -113,7 +113,7 @@ def pairwise_information(data: CategoricalData) -> tuple[np.ndarray, np.ndarray]
 
 
 def chance_information(n_left: np.ndarray, n_right: np.ndarray, total_weight: float) -> np.ndarray:
-    """Return the mutual information that independent variables show by chance, to first order.
+    """Return the expected mutual information of independent variables in a sample, to first order.
 
     Parameters
     ----------
@@ -138,9 +138,9 @@ def warn_of_no_overlap(columns: Sequence[Hashable], apart: np.ndarray, *, stackl
     columns : sequence of names
         All columns.
     apart : int array, shape (n_pairs, 2)
-        As :func:`pairwise_information` returns it; nothing happens if it is empty.
+        As :func:`pairwise_information` returns it; without any, there is no warning.
     stacklevel : int
-        Whose line the warning names; that of the caller's caller by default.
+        Of the line to point at; by default that of the caller's caller.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def warn_of_no_overlap(columns: Sequence[Hashable], apart: np.ndarray, *, stackl
 
 
 def named_pairs(columns: Sequence[Hashable], pairs: np.ndarray) -> str:
-    """Return the names of some pairs of columns, of many only the first, as part of a sentence.
+    """Return the names of some pairs of columns as part of a sentence; only the first few if there are many.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def block_information(
 
 def _information(joint: np.ndarray, rows: np.ndarray, columns: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Return the mutual information from sums of ``n log n`` over the cells and margins of a table."""
-    # differences first: against a constant column both are the same, to the last bit
+    # in this order, both differences are the same to the last bit if one column is constant
     gains = (joint - columns) - (rows - xlogy(totals, totals))
     return np.maximum(np.divide(gains, totals, out=np.zeros_like(gains), where=totals > 0), 0.0)
 
@@ -267,7 +267,7 @@ def pairs_in_blocks(data: CategoricalData) -> Iterator[tuple[np.ndarray, np.ndar
             yield np.array([at]), others, *_counted_sparsely(data, at, others)
 
 
-# --- Tables with few zeros: indicators and BLAS -------------------------------------------------------------
+# --- Dense joint counts: indicators and BLAS ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +333,7 @@ class Block:
 
 
 def blocks_of_columns(data: CategoricalData, columns: np.ndarray) -> list[Block]:
-    """Return the columns in blocks of bounded size, in their order; one with very many states is a block by itself."""
+    """Return the columns in blocks of bounded size, in their order; a column with very many states is one block."""
     sizes = np.maximum(data.cards[columns] - 1 + data.has_missing[columns], 1)
     groups: list[list[int]] = []
     filled = _BLOCK_INDICATORS
@@ -367,15 +367,15 @@ def _joint_counts(data: CategoricalData, left: Block, right: Block) -> tuple[np.
         product += (ours * weights[rows]).T @ theirs
     product = product.astype(np.float64)
     halfway = left.expansion @ product
-    counts = np.maximum((right.expansion @ halfway.T).T, 0.0)  # what the others leave may fall below 0 by rounding
+    counts = np.maximum((right.expansion @ halfway.T).T, 0.0)  # rounding may make counts of last states negative
     return counts, product[np.ix_(left.filled, right.filled)]
 
 
-# --- Tables that are nearly all zeros -----------------------------------------------------------------------
+# --- Sparse joint counts ------------------------------------------------------------------------------------
 
 
 def _counted_sparsely(data: CategoricalData, at: int, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what :func:`_counted_densely` does, for one column against others, from the cells that are not zero."""
+    """Return the results of :func:`_counted_densely` for one column against others, by sparse products."""
     own_states, own_filled = (matrix.T.tocsr() for matrix in _one_hot(data, np.array([at]), data.weights))
     states, filled = _one_hot(data, others, np.ones(data.n_distinct))
     column = np.arange(len(others))

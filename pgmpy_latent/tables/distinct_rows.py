@@ -1,4 +1,4 @@
-"""Pieces of a table, each read by itself, and the pool of distinct rows that they are thrown into."""
+"""Chunks of a table, each encoded by itself, and the pool that collects their distinct rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.model.labels import identity
 from pgmpy_latent.tables.columns import Column, Source, given_states, open_table, settled_levels, wanted_columns
 from pgmpy_latent.tables.encode import CategoricalData, code_columns, code_dtype, distinct_rows
-from pgmpy_latent.tables.missing import Met, codes_by_column, without_codes
+from pgmpy_latent.tables.missing import SeenCodes, codes_by_column, without_codes
 from pgmpy_latent.tables.sources import table_of
 from pgmpy_latent.tables.survey import (
     Design,
@@ -25,36 +25,36 @@ from pgmpy_latent.tables.survey import (
     warn_if_doubtful,
 )
 
-#: Distinct rows that are collected before those that are equal are joined; more than twice those there are already.
+#: Rows that the pool collects before it merges equal ones; at least twice as many as were left the last time.
 POOL_ROWS = 1_000_000
-#: What a distinct row takes at most while a table is read and a tree is fitted: bytes per cell, and beside them.
+#: Most bytes that a distinct row takes while a table is read and a tree is fitted: per cell, and in addition.
 BYTES_PER_CELL, BYTES_PER_ROW = 12, 80
-#: What a single weight takes at most, where weights may be sampling weights.
+#: Most bytes that a single weight takes, if weights may be sampling weights.
 BYTES_PER_ENTRY = 64
 
 
 @dataclass(frozen=True)
-class Piece:
+class ChunkRows:
     """The distinct rows of a chunk: codes are positions in its own levels."""
 
     label: str
-    names: tuple
+    names: tuple[Hashable, ...]
     levels: list[list]
-    occurring: list[np.ndarray]  # positions of the levels that do
+    occurring: list[np.ndarray]  # positions of the levels that occur
     settled: list[bool]
     codes: np.ndarray  # a row per column
     weights: np.ndarray
     n_rows: int  # of positive weight
     sums: WeightSums
     entries: Entries | None = None  # single weights, where these may be sampling weights
-    met: Met = field(default_factory=set)  # values that count as missing, and occur
+    seen_codes: SeenCodes = field(default_factory=set)  # values that count as missing, and occur
 
 
 @dataclass(frozen=True)
 class WeightSums:
-    """What is known of weights without keeping them: their sum, their sum of squares, and whether all are whole.
+    """Sums of weights and of their squares, and whether all weights are whole numbers.
 
-    Sums are of weights divided by ``largest``, whose squares cannot overflow.
+    Sums are of weights divided by ``largest``, so that squares cannot overflow.
     """
 
     largest: float = 0.0
@@ -73,13 +73,13 @@ class WeightSums:
         largest = max(self.largest, other.largest)
         if largest == 0:
             return self
-        own, more = self.largest / largest, other.largest / largest
-        total, squares = self.total * own + other.total * more, self.squares * own**2 + other.squares * more**2
+        left, right = self.largest / largest, other.largest / largest
+        total, squares = self.total * left + other.total * right, self.squares * left**2 + other.squares * right**2
         return WeightSums(largest, total, squares, self.whole and other.whole)
 
     @property
     def kish_scale(self) -> float:
-        """What weights are multiplied with to sum to Kish's effective number of rows."""
+        """Factor that makes the weights sum to Kish's effective number of rows."""
         return self.total / self.squares / self.largest
 
 
@@ -93,14 +93,14 @@ class Entries:
 
     @classmethod
     def merged(cls, row: np.ndarray, weight: np.ndarray, count: np.ndarray | None = None) -> Entries:
-        """Return the entries of rows; those that are alike are merged."""
+        """Return the entries of rows; equal ones are merged."""
         design = Design.of_rows(row, weight, count)
         return cls(design.row, design.weight, design.count)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a piece of a table is read by itself.
+    """How the chunks of a table are read.
 
     Attributes
     ----------
@@ -109,28 +109,28 @@ class Reading:
     columns : tuple or None
         Which columns are read; all others by default.
     weight_kind : str or None
-        What the weights are, if that was said.
+        Kind of the weights, if the caller states it.
     strata, cluster : column names or None
-        The columns that hold strata and clusters. They are read behind the others.
+        The columns that hold strata and clusters. They are read after the others.
     missing : value, values, or dict of column to either, optional
         Values that count as missing cells.
     """
 
     weights: Hashable | None
-    columns: tuple | None
+    columns: tuple[Hashable, ...] | None
     weight_kind: str | None = None
     strata: Hashable | None = None
     cluster: Hashable | None = None
     missing: object = None
 
     @property
-    def units(self) -> tuple:
+    def units(self) -> tuple[Hashable, ...]:
         """Names of the columns that hold strata and clusters, if there are any."""
         return tuple(name for name in (self.strata, self.cluster) if name is not None)
 
     @property
-    def aside(self) -> tuple:
-        """Names of the columns that say how rows were drawn."""
+    def aside(self) -> tuple[Hashable, ...]:
+        """Names of the columns that hold weights, strata and clusters."""
         return self.units if self.weights is None else (*self.units, self.weights)
 
     def check_names(self) -> None:
@@ -143,34 +143,34 @@ class Reading:
                     f"{what} is a {type(value).__name__}; of a table in pieces, give the name of the column that holds "
                     f"{'the weights' if what == 'sample_weight' else 'it'}"
                 )
-        refuse_one_column_twice([one for one in (self.weights, self.strata, self.cluster) if one is not None])
+        refuse_one_column_twice(self.aside)
 
-    def read_held(self, held, label: str, rows: bool) -> Piece:
-        """Encode a part; without its rows if only its categories are wanted."""
-        return self.read(table_of(held), label, rows)
+    def read_part(self, content, label: str, rows: bool) -> ChunkRows:
+        """Encode a part of a source; without its rows if only the categories are wanted."""
+        return self.read(table_of(content), label, rows)
 
-    def read(self, table, label: str, rows: bool = True) -> Piece:
+    def read(self, table, label: str, rows: bool = True) -> ChunkRows:
         """Encode one chunk by itself."""
         source = open_table(table)
         names = self._names(source, label)
         weights = self._weights_of(source, label) if source.n_rows else np.empty(0)
-        kept = None if weights is None or (len(weights) and weights.all()) else np.flatnonzero(weights)
-        n_rows = source.n_rows if kept is None else len(kept)
+        positive = None if weights is None or (len(weights) and weights.all()) else np.flatnonzero(weights)
+        n_rows = source.n_rows if positive is None else len(positive)
         if not n_rows:
             no_levels: list[list] = [[] for _ in names]
             none_occurs = [np.empty(0, np.int64) for _ in names]
             unsettled = [False] * len(names)
-            return Piece(label, names, no_levels, none_occurs, unsettled, *_no_rows(len(names)), 0, WeightSums())
-        weights = weights if weights is None or kept is None else weights[kept]
+            return ChunkRows(label, names, no_levels, none_occurs, unsettled, *_no_rows(len(names)), 0, WeightSums())
+        weights = weights if weights is None or positive is None else weights[positive]
         sums = WeightSums(1.0, float(n_rows), float(n_rows)) if weights is None else WeightSums.of(weights)
         levels, occurring, settled = [], [], []
         codes: np.ndarray = np.empty((len(names), n_rows if rows else 0), np.int8)
         positions = {name: at for at, name in enumerate(source.names)}
         missing = codes_by_column(self.missing, source.names)
-        met: Met = set()
-        for at, column in enumerate(source.read([positions[name] for name in names], kept)):
+        seen_codes: SeenCodes = set()
+        for at, column in enumerate(source.read([positions[name] for name in names], positive)):
             if at < len(names) - len(self.units) and names[at] in missing:
-                column = without_codes(names[at], column, missing[names[at]], met=met)
+                column = without_codes(names[at], column, missing[names[at]], seen_codes=seen_codes)
             levels.append(column.levels)
             settled.append(column.settled)
             occurring.append(_occurring(column))
@@ -180,17 +180,19 @@ class Reading:
                 codes = codes.astype(np.promote_types(codes.dtype, code_dtype(len(column.levels))), copy=False)
                 codes[at] = column.codes
         if not rows:
-            return Piece(label, names, levels, occurring, settled, *_no_rows(len(names)), n_rows, sums, met=met)
-        groups, distinct = distinct_rows(codes, [max(1, len(own)) for own in levels])
+            return ChunkRows(
+                label, names, levels, occurring, settled, *_no_rows(len(names)), n_rows, sums, seen_codes=seen_codes
+            )
+        groups, distinct = distinct_rows(codes, [max(1, len(column_levels)) for column_levels in levels])
         summed = np.bincount(groups, weights, minlength=len(distinct)).astype(np.float64, copy=False)
         single = None if weights is None or self.weight_kind == "frequency" else Entries.merged(groups, weights)
-        return Piece(label, names, levels, occurring, settled, distinct.T, summed, n_rows, sums, single, met)
+        return ChunkRows(label, names, levels, occurring, settled, distinct.T, summed, n_rows, sums, single, seen_codes)
 
     def _names(self, source: Source, label: str) -> tuple:
         wanted = self.columns
         if wanted is None:
             wanted = tuple(name for name in source.names if name not in self.aside)
-        if not source.n_rows:  # an empty chunk is no mistake
+        if not source.n_rows:  # an empty chunk is not an error
             source = source._replace(n_rows=1)
         try:
             units = wanted_columns(source, self.units, ()) if self.units else ()
@@ -214,13 +216,13 @@ def _no_rows(n_columns: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _occurring(column: Column) -> np.ndarray:
-    """Return which levels of a column occur; those of Categoricals need not."""
+    """Return which levels of a column occur; categories of a Categorical need not."""
     if not column.settled:
         return np.arange(len(column.levels))
     return np.flatnonzero(np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels)))
 
 
-# --- The distinct rows so far -----------------------------------------------------------------------------
+# --- The pool ---------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -231,11 +233,11 @@ class Categories:
     position: dict = field(default_factory=dict)
     occurring: set = field(default_factory=set)
     kinds: set = field(default_factory=set)
-    singles: dict[float, float] = field(default_factory=dict)  # numbers by what they are in single precision
+    singles: dict[float, float] = field(default_factory=dict)  # single precision -> number
     settled: bool | None = None
 
     def places(self, levels: list) -> np.ndarray:
-        """Return where the values of a chunk stand; those that are new are added."""
+        """Return the positions of the values of a chunk; new ones are added."""
         for value in levels:
             if self.position.setdefault(identity(value), len(self.levels)) == len(self.levels):
                 self.levels.append(value)
@@ -244,7 +246,7 @@ class Categories:
         return np.array([*(self.position[identity(value)] for value in levels), -1], np.int64)  # -1 finds the last
 
     def twin(self, levels: list) -> tuple | None:
-        """Return a number of a chunk and another one so far of which one is the other in single precision."""
+        """Return a number of a chunk, and a different one so far, if one is the other in single precision."""
         for value in levels if self.singles else ():
             before = self.singles.get(_single(value), value) if _has_fraction(value) else value
             if before != value and _single(value) in (before, value):
@@ -263,82 +265,87 @@ def _single(value: float) -> float:
 
 
 class Pool:
-    """Distinct rows with weights, joined again whenever they have doubled; dropped once they are too many."""
+    """Collects the distinct rows of chunks and their weights; drops the rows once they are too many.
+
+    Equal rows are merged whenever their number has doubled.
+    """
 
     def __init__(self, memory_limit: float | None):
         self.memory_limit = memory_limit
-        self.books: list[Categories] = []
+        self.categories: list[Categories] = []
         self.names: tuple[Hashable, ...] = ()
         self.most_rows = np.inf
         self.full = False
         self.part_rows: list[int] = []
         self.sums = WeightSums()
-        self.met: Met = set()
+        self.seen_codes: SeenCodes = set()
         self._first = ""
         self._codes: list[np.ndarray] = []
         self._weights: list[np.ndarray] = []
         self._entries: list[Entries] = []  # of which rows are positions among all that were added
         self._size, self._joined_size = 0, 0
 
-    def add(self, piece: Piece) -> None:
-        """Take in the distinct rows of a chunk."""
+    def add(self, chunk: ChunkRows) -> None:
+        """Add the distinct rows of a chunk."""
         if not self.part_rows:
-            self.names, self._first = piece.names, piece.label
-            self.books = [Categories() for _ in piece.names]
+            self.names, self._first = chunk.names, chunk.label
+            self.categories = [Categories() for _ in chunk.names]
             if self.memory_limit is not None:
                 self.most_rows = self.memory_limit / (BYTES_PER_CELL * len(self.names) + BYTES_PER_ROW)
-        self._check_columns(piece)
+        self._check_columns(chunk)
         places = []
-        for book, levels, occurring, settled in zip(
-            self.books, piece.levels, piece.occurring, piece.settled, strict=True
+        for values, levels, occurring, settled in zip(
+            self.categories, chunk.levels, chunk.occurring, chunk.settled, strict=True
         ):
-            places.append(book.places(levels))
-            book.occurring.update(places[-1][occurring].tolist())
+            places.append(values.places(levels))
+            values.occurring.update(places[-1][occurring].tolist())
             if levels:
-                book.settled = settled if book.settled is None else book.settled and settled
-        self.part_rows.append(piece.n_rows)
-        self.sums += piece.sums
-        self.met |= piece.met
-        if not self.full and piece.codes.shape[1]:
-            self._add_rows(piece, places)
+                values.settled = settled if values.settled is None else values.settled and settled
+        self.part_rows.append(chunk.n_rows)
+        self.sums += chunk.sums
+        self.seen_codes |= chunk.seen_codes
+        if not self.full and chunk.codes.shape[1]:
+            self._add_rows(chunk, places)
 
-    def _add_rows(self, piece: Piece, places: list[np.ndarray]) -> None:
-        codes: np.ndarray = np.empty(piece.codes.shape, code_dtype(max(len(book.levels) for book in self.books)))
+    def _add_rows(self, chunk: ChunkRows, places: list[np.ndarray]) -> None:
+        codes: np.ndarray = np.empty(
+            chunk.codes.shape, code_dtype(max(len(values.levels) for values in self.categories))
+        )
         for at, place in enumerate(places):
-            codes[at] = place[piece.codes[at]]
+            codes[at] = place[chunk.codes[at]]
         self._codes.append(codes)
-        self._weights.append(piece.weights)
-        if piece.entries is not None:
-            single = piece.entries
+        self._weights.append(chunk.weights)
+        if chunk.entries is not None:
+            single = chunk.entries
             self._entries.append(Entries(single.row + self._size, single.weight, single.count))
         self._size += codes.shape[1]
         if self._size > min(max(POOL_ROWS, 2 * self._joined_size), 2 * self.most_rows):
             self.join()
 
-    def _check_columns(self, piece: Piece) -> None:
-        if piece.names != self.names:
-            odd = sorted({*piece.names} ^ {*self.names}, key=str)
+    def _check_columns(self, chunk: ChunkRows) -> None:
+        if chunk.names != self.names:
+            odd = sorted({*chunk.names} ^ {*self.names}, key=str)
             words = f"differs in {', '.join(map(repr, odd[:5]))}" if odd else "has them in another order"
-            raise DataError(f"{piece.label} has other columns than {self._first}: it {words}")
-        for name, book, levels in zip(self.names, self.books, piece.levels, strict=True):
-            if levels and book.levels and book.kinds.isdisjoint(identity(value)[0] for value in levels):
+            raise DataError(f"{chunk.label} has other columns than {self._first}: it {words}")
+        for name, values, levels in zip(self.names, self.categories, chunk.levels, strict=True):
+            if levels and values.levels and values.kinds.isdisjoint(identity(value)[0] for value in levels):
                 raise DataError(
-                    f"column {name!r} holds {levels[0]!r} in {piece.label} and {book.levels[0]!r} before; "
+                    f"column {name!r} holds {levels[0]!r} in {chunk.label} and {values.levels[0]!r} before; "
                     "give it the same type in all chunks"
                 )
-            if twin := book.twin(levels):
+            if twin := values.twin(levels):
                 raise DataError(
-                    f"column {name!r} holds {twin[0]!r} in {piece.label} and {twin[1]!r} before, the same number in "
+                    f"column {name!r} holds {twin[0]!r} in {chunk.label} and {twin[1]!r} before, the same number in "
                     "single precision; give it the same type in all chunks"
                 )
 
     def join(self) -> None:
-        """Join rows that are equal; if too many are left, drop them."""
+        """Merge equal rows; drop all of them if too many are left."""
         if not self._size:
             return
         codes = np.concatenate(self._codes, axis=1)
         self._codes = []
-        groups, distinct = distinct_rows(codes, [max(1, len(book.levels)) for book in self.books])
+        groups, distinct = distinct_rows(codes, [max(1, len(values.levels)) for values in self.categories])
         summed = np.bincount(groups, np.concatenate(self._weights), minlength=len(distinct))
         self._codes, self._weights = [np.ascontiguousarray(distinct.T)], [summed]
         self._size = self._joined_size = len(distinct)
@@ -354,11 +361,11 @@ class Pool:
 
     @property
     def _share_of_entry(self) -> float:
-        """What a single weight takes, as a share of what a distinct row takes."""
+        """Memory of a single weight, as a share of that of a distinct row."""
         return BYTES_PER_ENTRY / (BYTES_PER_CELL * len(self.names) + BYTES_PER_ROW)
 
     def finish(self, state_names, unseen: str, reading: Reading) -> CategoricalData:
-        """Put the states in order."""
+        """Return the table, with the states in order."""
         if not self.part_rows:
             raise DataError("there are no chunks; give at least one table")
         if not self._size:
@@ -369,7 +376,7 @@ class Pool:
         (codes,), (weights,) = self._codes, self._weights
         n_columns = len(self.names) - len(reading.units)
         states, placed = self._coded(codes[:n_columns], state_names, unseen)
-        cards = [len(own) for own in states]
+        cards = [len(column_states) for column_states in states]
         groups, distinct = distinct_rows(placed, cards)
         kind = None if reading.weights is None else kind_of(reading.weight_kind, self.sums.whole)
         n_rows = sum(self.part_rows)
@@ -385,8 +392,10 @@ class Pool:
             summed = np.bincount(groups, weights, minlength=len(distinct))
         return CategoricalData(self.names[:n_columns], states, distinct, summed, None, kind, design, n_rows)
 
-    def _design(self, codes, weights, groups: np.ndarray, kind: str | None, reading: Reading) -> Design | None:
-        """Return how rows were drawn, before weights are scaled; None if nothing is known but how often they occur."""
+    def _design(
+        self, codes: np.ndarray, weights: np.ndarray, groups: np.ndarray, kind: str | None, reading: Reading
+    ) -> Design | None:
+        """Return the design of the rows, before weights are scaled; None if there are only counts."""
         n_columns = len(self.names) - len(reading.units)
         units = dict(zip(reading.units, codes[n_columns:], strict=True))
         strata, clusters = units.get(reading.strata), units.get(reading.cluster)
@@ -401,22 +410,22 @@ class Pool:
         return Design.of_rows(groups[row], weight, count, *parts)
 
     def states(self, state_names, n_columns: int) -> tuple:
-        """Return the states of the first columns in order, without looking at rows."""
-        books = self.books[:n_columns]
-        most = max(1, *(len(book.occurring) for book in books))
+        """Return the states of the first columns, without looking at rows."""
+        categories = self.categories[:n_columns]
+        most = max(1, *(len(values.occurring) for values in categories))
         codes = np.full((n_columns, most), -1)
-        for row, book in zip(codes, books, strict=True):
-            row[: len(book.occurring)] = sorted(book.occurring)
+        for row, values in zip(codes, categories, strict=True):
+            row[: len(values.occurring)] = sorted(values.occurring)
         states, _ = self._coded(codes, state_names, "error")
         return tuple(map(tuple, states))
 
     def _coded(self, codes: np.ndarray, state_names, unseen: str) -> tuple[list, np.ndarray]:
-        names, books = self.names[: len(codes)], self.books[: len(codes)]
-        levels = [settled_levels(name, book.levels) for name, book in zip(names, books, strict=True)]
+        names, categories = self.names[: len(codes)], self.categories[: len(codes)]
+        levels = [settled_levels(name, values.levels) for name, values in zip(names, categories, strict=True)]
 
-        def read(positions: Sequence[int], kept) -> Iterator[Column]:
+        def read(positions: Sequence[int], rows: np.ndarray | None) -> Iterator[Column]:
             for at in positions:
-                yield Column(codes[at], levels[at], settled=bool(books[at].settled))
+                yield Column(codes[at], levels[at], settled=bool(categories[at].settled))
 
         source = Source(list(names), codes.shape[1], read)
         return code_columns(source, names, given_states(state_names, names), None, unseen)

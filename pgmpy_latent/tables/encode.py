@@ -1,4 +1,4 @@
-"""From any table to categorical data: distinct rows of small codes, their weights, their states' names."""
+"""From any table to categorical data: distinct rows as small integers, with their weights and the names of states."""
 
 from __future__ import annotations
 
@@ -25,7 +25,14 @@ from pgmpy_latent.tables.columns import (
     plain,
     wanted_columns,
 )
-from pgmpy_latent.tables.missing import Codes, Met, codes_by_column, joined, warn_of_unmet, without_codes
+from pgmpy_latent.tables.missing import (
+    CodesByColumn,
+    SeenCodes,
+    codes_by_column,
+    joined,
+    warn_of_absent_codes,
+    without_codes,
+)
 from pgmpy_latent.tables.survey import (
     Design,
     RowDesign,
@@ -39,7 +46,7 @@ from pgmpy_latent.tables.survey import (
     rows_in_words,
     warn_if_doubtful,
 )
-from pgmpy_latent.tables.unseen import find_strangers, report_strangers
+from pgmpy_latent.tables.unseen import find_unseen, report_unseen
 
 #: Keys of packed rows stay below this, so that one more digit cannot overflow a signed 64-bit integer.
 _LARGEST_KEY = 2**62
@@ -75,15 +82,14 @@ class CategoricalData:
     row_index : array of int, shape (n_rows,), optional
         For every row of the table its distinct row; -1 for a row of weight zero, which was left out.
     weight_kind : {None, "frequency", "sampling"}
-        What the weights are, or were taken for; None where there were none. Sampling weights are on the scale of the
-        effective number of rows.
+        Kind of the weights; None if there were none. Sampling weights sum to the effective number of rows.
     design : Design, optional
-        Where rows were drawn with sampling weights, from strata or in clusters: what is known of single rows.
+        How single rows were drawn: with sampling weights, from strata or in clusters.
     row_count : int, optional
-        Number of rows of the table, where ``row_index`` does not say.
+        Number of rows of the table, if there is no ``row_index``.
     missing : dict of column to values, or pairs of them, optional
-        Values that counted as missing cells when the table was read; models that are learned from it keep them. Kept as
-        pairs (column, values).
+        Values that counted as missing cells when the table was read; models that are learned from it keep
+        them. Stored as pairs (column, values).
 
     Examples
     --------
@@ -140,7 +146,7 @@ class CategoricalData:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of the table, those of weight zero included."""
+        """Number of rows of the table, including those of weight zero."""
         if self.row_index is not None:
             return len(self.row_index)
         return len(self.codes) if self.row_count is None else self.row_count
@@ -152,7 +158,7 @@ class CategoricalData:
 
     @cached_property
     def total_weight(self) -> float:
-        """Sum of the weights: the number of rows where none were given, the effective number of sampling weights."""
+        """Sum of the weights: the number of rows without weights, the effective number with sampling weights."""
         return float(self.weights.sum())
 
     @cached_property
@@ -164,7 +170,7 @@ class CategoricalData:
 
     @cached_property
     def table_rows(self) -> np.ndarray:
-        """How many rows of the table are equal to each distinct row, whatever they weigh; as far as that is known."""
+        """How many rows of the table are equal to each distinct row, whatever they weigh; weights if unknown."""
         if self.row_index is None:
             return self.row_counts
         return read_only(np.bincount(self.row_index[self.row_index >= 0], minlength=self.n_distinct), np.float64)
@@ -183,8 +189,8 @@ class CategoricalData:
     def row_keys(self) -> np.ndarray:
         """A 64-bit number per distinct row, the same in every table that holds this row.
 
-        It depends on the pairs of column name and state name in the row and on nothing else: neither on the
-        order of columns, rows or states nor on other rows. Missing cells add nothing.
+        It depends only on the pairs of column name and state name in the row: neither on the order of columns, rows or
+        states nor on other rows. Missing cells add nothing.
         """
         keys = np.zeros(self.n_distinct, np.uint64)
         for column, states, codes in zip(self.columns, self.state_names, self.codes.T, strict=True):
@@ -228,7 +234,7 @@ class CategoricalData:
         )
 
     def in_order_of_names(self) -> CategoricalData:
-        """Return the data with the columns in the order of their names, so that nothing depends on the table's order.
+        """Return the data with columns sorted by name, so that results do not depend on the order of the table.
 
         Examples
         --------
@@ -239,7 +245,7 @@ class CategoricalData:
         return self if tuple(columns) == self.columns else self.select(columns)
 
     def codes_of(self, names: Sequence[Hashable]) -> np.ndarray:
-        """Return the codes of the distinct rows for the given names, -1 throughout for names that are no columns."""
+        """Return the codes of the distinct rows for some names; -1 everywhere for names that are not columns."""
         codes = np.full((self.n_distinct, len(names)), -1, dtype=self.codes.dtype)
         column = {name: at for at, name in enumerate(self.columns)}
         for node, name in enumerate(names):
@@ -272,7 +278,7 @@ class CategoricalData:
 
 
 def weight_words(data: CategoricalData) -> str:
-    """Return what the weights of a table are, and what they sum to, in words.
+    """Return the kind of a table's weights, and their sum, as text.
 
     Examples
     --------
@@ -377,7 +383,7 @@ def encode(
             return data
     source = open_source(X)
     used: list[Hashable] = []
-    design: RowDesign | None = None  # of data that were encoded before, unless they get new weights
+    design: RowDesign | None = None  # stays None if data that were encoded before keep their weights
     weights: np.ndarray | None
     if data is None:
         design, used = read_design(source, sample_weight, strata, cluster)
@@ -388,15 +394,16 @@ def encode(
     else:
         weights = data.weights
     names = wanted_columns(source, columns if columns is not None else _others(source, used), hidden)
-    out = _codes_in_use(missing, source.names, names, () if data is None else data.missing)
-    kept = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
-    met: Met = set()
-    states, codes = code_columns(source, names, given_states(state_names, names), kept, unseen, out, met)
     before = () if data is None else data.missing
-    warn_of_unmet(missing, met, dict(zip(names, states, strict=True)), before, stacklevel=2)
+    missing_codes = _codes_in_use(missing, source.names, names, before)
+    positive = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
+    seen_codes: SeenCodes = set()
+    known_states = given_states(state_names, names)
+    states, codes = code_columns(source, names, known_states, positive, unseen, missing_codes, seen_codes)
+    warn_of_absent_codes(missing, seen_codes, dict(zip(names, states, strict=True)), before, stacklevel=2)
     cards = [len(column_states) for column_states in states]
     groups, distinct = distinct_rows(codes, cards)
-    place = _row_index(groups, kept, source.n_rows)
+    place = _row_index(groups, positive, source.n_rows)
     row_index = (
         place if data is None or data.row_index is None else np.append(place, place.dtype.type(-1))[data.row_index]
     )
@@ -404,32 +411,32 @@ def encode(
         assert data is not None
         assert weights is not None
         kind, merged = data.weight_kind, None if data.design is None else data.design.with_rows(place)
-        summed = np.bincount(groups, weights if kept is None else weights[kept], minlength=len(distinct))
+        summed = np.bincount(groups, weights if positive is None else weights[positive], minlength=len(distinct))
     else:
-        there = _rows_that_count(row_index, design)
-        rows = (design, row_index) if there is None else (design.take(there), row_index[there])
+        counted = _rows_that_count(row_index, design)
+        rows = (design, row_index) if counted is None else (design.take(counted), row_index[counted])
         kind, summed, merged = _merged(rows[0], weight_kind, rows[1], cards, len(distinct))
     summed = summed.astype(np.float64, copy=False)
     for array in (distinct, summed, row_index):
         array.flags.writeable = False
-    return CategoricalData(names, states, distinct, summed, row_index, kind, merged, missing=out)
+    return CategoricalData(names, states, distinct, summed, row_index, kind, merged, missing=missing_codes)
 
 
-def _others(source: Source, used: list) -> list | None:
-    """Return the columns that do not say how rows were drawn; None stands for all."""
+def _others(source: Source, used: list[Hashable]) -> list[Hashable] | None:
+    """Return the columns other than those of weights, strata and clusters; None stands for all."""
     return [name for name in source.names if name not in used] if used else None
 
 
 def _rows_that_count(row_index: np.ndarray, design: RowDesign) -> np.ndarray | None:
     """Return the rows of positive weight; None stands for all."""
-    there = row_index >= 0 if design.weights is None else (row_index >= 0) & (design.weights > 0)
-    return None if there.all() else np.flatnonzero(there)
+    counts = row_index >= 0 if design.weights is None else (row_index >= 0) & (design.weights > 0)
+    return None if counts.all() else np.flatnonzero(counts)
 
 
-def _codes_in_use(missing, known: Sequence[Hashable], names: Sequence[Hashable], before: tuple) -> Codes:
-    """Return the values of the columns in use that count as missing, those of a table that was read before included."""
-    said = joined(dict(before), codes_by_column(missing, known))
-    return {name: said[name] for name in names if name in said}
+def _codes_in_use(missing, known: Sequence[Hashable], names: Sequence[Hashable], before: tuple) -> CodesByColumn:
+    """Return the codes for missing cells of the columns in use, with those of data that were encoded before."""
+    codes = joined(dict(before), codes_by_column(missing, known))
+    return {name: codes[name] for name in names if name in codes}
 
 
 def column_names(X) -> list[Hashable]:
@@ -446,8 +453,7 @@ def column_names(X) -> list[Hashable]:
 def decode(codes, states: Sequence[Hashable], dtype=None) -> pd.Series:
     """Turn the codes of one column back into a pandas column of its states.
 
-    Without ``dtype`` it is chosen so that nothing is lost: integers and booleans become nullable where a cell
-    is missing.
+    The default dtype loses nothing: integers and booleans become nullable if a cell is missing.
 
     Examples
     --------
@@ -478,7 +484,7 @@ def _natural_dtype(states: Sequence[Hashable], missing: bool):
 
 
 def open_source(X) -> Source:
-    """Say how to read the columns of any table; the rows of CategoricalData are its distinct rows."""
+    """Return the source that reads the columns of any table; the rows of CategoricalData are its distinct rows."""
     return _open_encoded(X) if isinstance(X, CategoricalData) else open_table(X)
 
 
@@ -487,49 +493,49 @@ def _open_encoded(data: CategoricalData) -> Source:
     if data.row_index is not None:
         copies = np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct)
 
-    def read(positions: Sequence[int], kept) -> Iterator[Column]:
+    def read(positions: Sequence[int], rows: np.ndarray | None) -> Iterator[Column]:
         for i in positions:
             codes = data.codes[:, i]
-            yield Column(codes if kept is None else codes[kept], list(data.state_names[i]), settled=True)
+            yield Column(codes if rows is None else codes[rows], list(data.state_names[i]), settled=True)
 
     return Source(list(data.columns), data.n_distinct, read, copies)
 
 
 def code_columns(
     source: Source,
-    names: tuple,
-    given: dict,
-    kept,
+    names: tuple[Hashable, ...],
+    known_states: Mapping[Hashable, list],
+    rows: np.ndarray | None,
     unseen: str,
-    missing: Codes | None = None,
-    met: Met | None = None,
+    missing: CodesByColumn | None = None,
+    seen_codes: SeenCodes | None = None,
 ) -> tuple[list, np.ndarray]:
     """Return the states of every column and the codes, a row per column so that columns are contiguous.
 
-    Values that count as missing and occur are added to ``met``.
+    Only some rows are read unless ``rows`` is None. Codes for missing cells that occur are added to ``seen_codes``.
     """
     position = {name: i for i, name in enumerate(source.names)}
-    codes = np.empty((len(names), source.n_rows if kept is None else len(kept)), np.int8)
-    copies = source.copies if kept is None or source.copies is None else source.copies[kept]
-    all_states, strangers = [], []
-    columns = source.read([position[name] for name in names], kept)
+    codes = np.empty((len(names), source.n_rows if rows is None else len(rows)), np.int8)
+    copies = source.copies if rows is None or source.copies is None else source.copies[rows]
+    all_states, unseen_values = [], []
+    columns = source.read([position[name] for name in names], rows)
     for i, (name, column) in enumerate(zip(names, columns, strict=True)):
         if missing and name in missing:
-            column = without_codes(name, column, missing[name], given.get(name), met)
-        states, lookup = place(column, given.get(name))
+            column = without_codes(name, column, missing[name], known_states.get(name), seen_codes)
+        states, lookup = place(column, known_states.get(name))
         if len(states) - 1 > np.iinfo(codes.dtype).max:
             codes = codes.astype(code_dtype(len(states)))
         codes[i] = column.codes if lookup is None else lookup.astype(codes.dtype)[column.codes]
-        if lookup is not None and name in given:
-            strangers += find_strangers(name, column, lookup, states, copies)
+        if lookup is not None and name in known_states:
+            unseen_values += find_unseen(name, column, lookup, states, copies)
         elif not column.settled and (codes[i] < 0).all():
             raise DataError(f"column {name!r} is all missing; drop it, declare it hidden or give its state_names")
         all_states.append(states)
-    report_strangers(strangers, unseen)
+    report_unseen(unseen_values, unseen)
     return all_states, codes
 
 
-def _hash64(*values) -> int:
+def _hash64(*values: Hashable) -> int:
     text = repr([identity(plain(value)) for value in values])
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
@@ -538,7 +544,7 @@ def _hash64(*values) -> int:
 
 
 def _design_of_encoded(data: CategoricalData, sample_weight, strata, cluster) -> RowDesign:
-    """Return the new weights, strata and clusters of the rows that a table had before it was encoded."""
+    """Return new weights, strata and clusters for the rows of a table that is encoded already."""
     if any(map(names_column, (sample_weight, strata, cluster))):
         raise WeightError(
             "sample_weight, strata and cluster of CategoricalData are values, one per row: its columns hold categories "
@@ -581,24 +587,24 @@ def _weights_of_distinct_rows(data: CategoricalData, design: RowDesign) -> np.nd
 
 
 def _merged(design: RowDesign, weight_kind: str | None, groups: np.ndarray, cards: list[int], n_distinct: int) -> tuple:
-    """Return what the weights are, those of the distinct rows, and their design, if there is more to say.
+    """Return the kind of the weights, the weights of the distinct rows, and the design if single rows matter.
 
     Sampling weights are scaled to sum to Kish's effective number of rows, over rows before equal rows are merged.
     """
     if design.is_plain:
         return None, np.bincount(groups, minlength=n_distinct).astype(np.float64), None
-    given = np.ones(len(groups)) if design.weights is None else design.weights
-    kind = None if design.weights is None else kind_of(weight_kind, are_whole(given))
+    weights = np.ones(len(groups)) if design.weights is None else design.weights
+    kind = None if design.weights is None else kind_of(weight_kind, are_whole(weights))
     if weight_kind is None and design.weights is not None:
         has_units = design.strata is not None or design.clusters is not None
-        warn_if_doubtful(kind, cards, len(groups), n_distinct, float(given.mean()), has_units)
+        warn_if_doubtful(kind, cards, len(groups), n_distinct, float(weights.mean()), has_units)
     if kind == "sampling":
-        merged = Design.of_rows(groups, given, None, design.strata, design.clusters).on_kish_scale()
+        merged = Design.of_rows(groups, weights, None, design.strata, design.clusters).on_kish_scale()
         return kind, merged.row_weights(n_distinct), merged
-    summed = np.bincount(groups, given, minlength=n_distinct).astype(np.float64, copy=False)
+    summed = np.bincount(groups, weights, minlength=n_distinct).astype(np.float64, copy=False)
     if design.strata is None and design.clusters is None:
         return kind, summed, None
-    return kind, summed, Design.of_rows(groups, np.ones(len(groups)), given, design.strata, design.clusters)
+    return kind, summed, Design.of_rows(groups, np.ones(len(groups)), weights, design.strata, design.clusters)
 
 
 # --- Distinct rows ----------------------------------------------------------------------------------------
@@ -608,14 +614,14 @@ def distinct_rows(codes: np.ndarray, cards: Sequence[int]) -> tuple[np.ndarray, 
     """Return the distinct row of every row, and the distinct rows; ``codes`` has a row per column."""
     groups, n_distinct = _rank_rows(codes, cards)
     member = np.empty(n_distinct, np.intp)
-    member[groups] = np.arange(len(groups))  # any row of a group will do: they are equal
+    member[groups] = np.arange(len(groups))  # any row of a group: they are equal
     if 4 * n_distinct < len(groups):
         return groups, _transposed(codes.take(member, axis=1))
-    return groups, _transposed(codes).take(member, axis=0)  # whole rows at a time, which the cache prefers
+    return groups, _transposed(codes).take(member, axis=0)  # copies whole rows, which suits the cache
 
 
 def _transposed(codes: np.ndarray) -> np.ndarray:
-    """Return a contiguous array with rows and columns exchanged; in blocks, as at once runs against the cache."""
+    """Return a contiguous transposed array; copied in blocks, which fit into the cache."""
     rows = np.empty(codes.shape[::-1], codes.dtype)
     for start in range(0, len(rows), _BLOCK_ROWS):
         block = slice(start, start + _BLOCK_ROWS)
@@ -623,18 +629,18 @@ def _transposed(codes: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _row_index(groups: np.ndarray, kept, n_rows: int) -> np.ndarray:
-    """Return the group of every input row, -1 where it was left out."""
+def _row_index(groups: np.ndarray, rows: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """Return the group of every row of the source, -1 for rows that were left out; None: all were read."""
     index: np.ndarray = np.full(n_rows, -1, _index_dtype(n_rows))
-    index[slice(None) if kept is None else kept] = groups
+    index[slice(None) if rows is None else rows] = groups
     return index
 
 
 def _rank_rows(codes: np.ndarray, cards: Sequence[int]) -> tuple[np.ndarray, int]:
     """Return the rank of every row among the distinct rows, in lexicographic order, and their number.
 
-    Rows are numbers whose digits are the codes. When a number grows too large, its rank takes its place,
-    which keeps the order of what was read so far.
+    Rows are numbers whose digits are the codes. When the numbers grow too large, ranks replace them, which keeps the
+    order of the columns read so far.
     """
     n_rows = codes.shape[1]
     key, bound = np.zeros(n_rows, np.int64), 1

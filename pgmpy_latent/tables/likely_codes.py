@@ -1,4 +1,4 @@
-"""Which values of a column look like codes for missing answers: 99 above a scale from 1 to 5, or "refused"?"""
+"""Values that look like codes for missing answers, such as 99 above a scale from 1 to 5, or "refused"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import SupportsFloat
 
-#: Texts that usually stand for a missing answer, in small letters.
+#: Texts that usually stand for a missing answer, in lower case.
 MISSING_WORDS = frozenset(
     ["", "?", "??", ".", "..", "-", "--", "*", "na", "n/a", "n.a.", "#n/a", "nan", "nil", "none", "null", "missing",
      "unknown", "unspecified", "dk", "d/k", "refused", "declined", "don't know", "don’t know", "dont know",
@@ -14,19 +14,20 @@ MISSING_WORDS = frozenset(
      "prefer not to answer", "rather not say", "not applicable", "inapplicable", "not asked", "not answered",
      "not known", "undisclosed"]
 )  # fmt: skip
-#: Numbers that usually stand for a missing answer, if they are apart from the others.
+#: Numbers that usually stand for a missing answer if they are far from the others.
 HIGH_CODES = frozenset({8, 9, 77, 88, 96, 97, 98, 99, 777, 888, 996, 997, 998, 999, 8888, 9997, 9998, 9999, 99999})
 LOW_CODES = frozenset({*range(-9, 0), *(-code for code in HIGH_CODES)})
-#: Numbers that are apart from the others by less than this may belong to them.
+#: A number that is closer to the others than this may belong to their scale.
 LEAST_GAP = 3
-#: Numbers larger than this belong to no scale.
+#: Columns with larger numbers than this are not scales.
 LARGEST = 1e6
 
 
 def likely_codes(states: Sequence[Hashable]) -> list[Hashable]:
-    """Return the values of a column that look like codes for missing answers; none if all do.
+    """Return the values of a column that look like codes for missing answers; none if all of them do.
 
-    These are numbers apart from a scale, as 9 or 99 above 1 to 5 and -1 below it, and texts as "?" or "don't know".
+    These are numbers far from a scale, such as 9 or 99 above 1 to 5 or -1 below it, and texts such as "?" or
+    "don't know".
 
     Examples
     --------
@@ -41,7 +42,7 @@ def likely_codes(states: Sequence[Hashable]) -> list[Hashable]:
 
 
 def as_numbers(states: Sequence[Hashable]) -> list[float] | None:
-    """Return the states as numbers, also those that are text; None if one of them is no number.
+    """Return the states as numbers, including numbers in text; None if one of them is not a number.
 
     Examples
     --------
@@ -63,21 +64,21 @@ def _as_float(state: Hashable) -> float:
 
 
 def _apart(states: Sequence[Hashable]) -> list[Hashable]:
-    """Return those of some numbers that are usual codes and stand apart from the others."""
+    """Return the states that are usual codes and far from the others."""
     numbers = as_numbers(states)
-    if numbers is None or not all(abs(one) <= LARGEST for one in numbers):
+    if numbers is None or not all(abs(number) <= LARGEST for number in numbers):
         return []
     by_value = dict(zip(numbers, states, strict=True))
-    below, scale = sorted(one for one in numbers if one < 0), sorted(one for one in numbers if one >= 0)
+    negative, scale = sorted(x for x in numbers if x < 0), sorted(x for x in numbers if x >= 0)
     above = _above(scale)
     scale = scale[: len(scale) - len(above)]
-    return [by_value[one] for one in (*_below(below, scale), *above)]
+    return [by_value[number] for number in (*_below(negative, scale), *above)]
 
 
-def _above(scale: list) -> list:
-    """Return the numbers at the end of a sorted list that are usual codes, beyond a gap wider than any before it."""
+def _above(scale: list[float]) -> list[float]:
+    """Return the numbers at the end of a sorted list that are usual codes, after a gap wider than any before it."""
     steps = [after - before for before, after in pairwise(scale)]
-    for at in range(2, len(scale)):  # two values at least make a scale
+    for at in range(2, len(scale)):  # a scale has at least two values
         rest, gap = scale[at:], steps[at - 1]
         reach = max(LEAST_GAP, max(steps[: at - 1]) + 1, (scale[at - 1] - scale[0]) / 10)
         if gap >= reach and HIGH_CODES.issuperset(rest):
@@ -85,12 +86,12 @@ def _above(scale: list) -> list:
     return []
 
 
-def _below(below: list, scale: list) -> list:
-    """Return the numbers below zero if they are usual codes, and no half of a scale around zero."""
-    if len(scale) < 2 or not LOW_CODES.issuperset(below):
+def _below(negative: list[float], scale: list[float]) -> list[float]:
+    """Return the negative numbers if they are usual codes, and not half of a scale around zero."""
+    if len(scale) < 2 or not LOW_CODES.issuperset(negative):
         return []
-    if {-one for one in below} == {one for one in scale if one > 0}:
+    if {-number for number in negative} == {number for number in scale if number > 0}:
         return []
-    apart = scale[0] - below[-1] >= 2 if below else False
-    is_count = not any(one % 1 for one in scale)
-    return below if apart or (below == [-1] and is_count) else []
+    apart = scale[0] - negative[-1] >= 2 if negative else False
+    is_count = not any(number % 1 for number in scale)
+    return negative if apart or (negative == [-1] and is_count) else []

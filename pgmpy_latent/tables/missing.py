@@ -1,4 +1,4 @@
-"""Values that count as missing cells, as 99 for "no answer": how they are said, and how columns lose them."""
+"""Codes for missing cells, such as 99 for "no answer": how callers state them, and how columns lose them."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from pgmpy_latent.tables.columns import LISTED, Column, plain, refuse_long_names
 from pgmpy_latent.tables.likely_codes import likely_codes
 
 #: Column -> the values that count as missing there.
-Codes = dict[Hashable, tuple[Hashable, ...]]
-#: A column and the identity of a value that counts as missing there, and occurs.
-Met = set[tuple[Hashable, tuple]]
+CodesByColumn = dict[Hashable, tuple[Hashable, ...]]
+#: Pairs of a column and the identity of a code for missing cells that occurs in it.
+SeenCodes = set[tuple[Hashable, tuple]]
 
 
-class Kept(NamedTuple):
-    """What a caller says counts as missing, and what a given model knows to, which the rows need not hold."""
+class CombinedCodes(NamedTuple):
+    """The codes for missing cells that a caller states, and those that a model knows, which need not occur."""
 
-    said: object
-    known: Codes
+    stated: object
+    known: CodesByColumn
 
 
-def codes_by_column(missing, columns: Sequence[Hashable]) -> Codes:
+def codes_by_column(missing, columns: Sequence[Hashable]) -> CodesByColumn:
     """Return which values count as missing in which column.
 
     Parameters
     ----------
     missing : None, dict of column to value or values, or value or values of all columns
-        What a caller said.
+        As the caller states it.
     columns : sequence of hashable
         The columns of the table.
 
@@ -44,9 +44,9 @@ def codes_by_column(missing, columns: Sequence[Hashable]) -> Codes:
     """
     if missing is None:
         return {}
-    if isinstance(missing, Kept):
+    if isinstance(missing, CombinedCodes):
         of_model = {name: values for name, values in missing.known.items() if name in columns}
-        return joined(of_model, codes_by_column(missing.said, columns))
+        return joined(of_model, codes_by_column(missing.stated, columns))
     if not isinstance(missing, Mapping):
         values = _values("all columns", missing)
         return dict.fromkeys(columns, values) if values else {}
@@ -62,7 +62,7 @@ def _values(where: str, values) -> tuple[Hashable, ...]:
     """Return one value or several as plain ones, each once; cells that are missing anyway are left out."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         values = [values]
-    found: dict[tuple, Hashable] = {}
+    distinct: dict[tuple, Hashable] = {}
     for value in map(plain, values):
         if has_too_many_digits(value):
             raise DataError(
@@ -72,14 +72,14 @@ def _values(where: str, values) -> tuple[Hashable, ...]:
         if not isinstance(value, (str, bytes, bool, int, float, type(None))):
             raise DataError(f"missing of {where} holds a {type(value).__name__}; give text, numbers or booleans")
         if value is not None and value == value:
-            found.setdefault(identity(value), value)
-    return tuple(found.values())
+            distinct.setdefault(identity(value), value)
+    return tuple(distinct.values())
 
 
 def settled_columns(missing, before: Iterable[tuple], columns: Sequence[Hashable]) -> Sequence[Hashable]:
-    """Return the columns of which a caller has said what counts as missing there, now or when the table was read.
+    """Return the columns whose codes for missing cells the caller has stated, now or when the table was read.
 
-    Nothing in a dict or list says so of all columns; values for all columns leave open what else there is.
+    An empty dict or list states that no column has codes. Codes for all columns settle none: a column may have others.
 
     Examples
     --------
@@ -98,8 +98,8 @@ def settled_columns(missing, before: Iterable[tuple], columns: Sequence[Hashable
     return [name for name, values in before if not everywhere.issuperset(map(identity, values))]
 
 
-def joined(first: Codes, second: Codes) -> Codes:
-    """Return what counts as missing by either.
+def joined(first: CodesByColumn, second: CodesByColumn) -> CodesByColumn:
+    """Return the codes of both.
 
     Examples
     --------
@@ -110,52 +110,52 @@ def joined(first: Codes, second: Codes) -> Codes:
     return {name: _values(repr(name), [*first.get(name, ()), *second.get(name, ())]) for name in names}
 
 
-def warn_of_unmet(
-    missing, met: Met, states: Mapping[Hashable, Sequence], before: Iterable[tuple], stacklevel: int
+def warn_of_absent_codes(
+    missing, seen_codes: SeenCodes, states: Mapping[Hashable, Sequence], before: Iterable[tuple], stacklevel: int
 ) -> None:
-    """Warn of values that a caller says count as missing, and that do not occur: they may be mistyped.
+    """Warn of codes that the caller states and that do not occur: they may be mistyped.
 
-    Where a column holds values that look like codes instead, these are named.
+    The warning names other values of the column that look like codes.
 
     Parameters
     ----------
-    missing : None, dict, value or values, or Kept
-        What a caller said; what a model knows is not looked for.
-    met : set
-        What occurs.
+    missing : None, dict, value or values, or CombinedCodes
+        The codes; those that only a model knows need not occur.
+    seen_codes : set
+        The codes that occur.
     states : dict of column to states
-        What is left in the columns that were read.
+        The states of the columns that were read, without the codes.
     before : pairs of column and values
-        What counted as missing when the table was read before, and is gone from it.
+        Codes that were removed when the table was encoded before.
     stacklevel : int
         Of the line to point at.
     """
-    said = missing.said if isinstance(missing, Kept) else missing
-    met = met | {(name, identity(value)) for name, values in before for value in values}
-    if isinstance(said, Mapping):
-        by_name = {plain(name): _values(repr(name), values) for name, values in said.items()}
-        unmet = [
-            f"{value!r} in column {name!r}{_held_instead(states[name])}"
+    stated = missing.stated if isinstance(missing, CombinedCodes) else missing
+    seen_codes = seen_codes | {(name, identity(value)) for name, values in before for value in values}
+    if isinstance(stated, Mapping):
+        by_name = {plain(name): _values(repr(name), values) for name, values in stated.items()}
+        absent = [
+            f"{value!r} in column {name!r}{_likely_instead(states[name])}"
             for name, values in by_name.items()
             for value in values
-            if name in states and (name, identity(value)) not in met
+            if name in states and (name, identity(value)) not in seen_codes
         ]
     else:
-        anywhere = {value for _, value in met}
-        values = () if said is None else _values("all columns", said)
-        unmet = [f"{value!r} in any column" for value in values if identity(value) not in anywhere]
-    if unmet:
-        more = f" and {len(unmet) - LISTED} more" if len(unmet) > LISTED else ""
+        anywhere = {value for _, value in seen_codes}
+        values = () if stated is None else _values("all columns", stated)
+        absent = [f"{value!r} in any column" for value in values if identity(value) not in anywhere]
+    if absent:
+        more = f" and {len(absent) - LISTED} more" if len(absent) > LISTED else ""
         warnings.warn(
-            f"missing names values that do not occur: {', '.join(unmet[:LISTED])}{more}. Mend them if they are "
+            f"missing names values that do not occur: {', '.join(absent[:LISTED])}{more}. Mend them if they are "
             "mistyped; otherwise nothing is lost.",
             MissingCodeWarning,
             stacklevel=stacklevel + 1,
         )
 
 
-def _held_instead(states: Sequence[Hashable]) -> str:
-    """Say which of some states look like codes for missing answers, if any do."""
+def _likely_instead(states: Sequence[Hashable]) -> str:
+    """Return the part of a message that names states which look like codes for missing answers, if any do."""
     likely = likely_codes(states)
     return f" (it holds {' and '.join(map(repr, likely))})" if likely else ""
 
@@ -164,12 +164,12 @@ def without_codes(
     name: Hashable,
     column: Column,
     values: Collection[Hashable],
-    given: Sequence[Hashable] | None = None,
-    met: Met | None = None,
+    known_states: Sequence[Hashable] | None = None,
+    seen_codes: SeenCodes | None = None,
 ) -> Column:
-    """Return a column in which cells with some values are missing; ``given`` are states that it must have.
+    """Return a column in which cells with these values are missing; ``known_states`` are its states, if known.
 
-    What occurs, or is a category of a Categorical, is added to ``met``.
+    Values that occur, or are categories of a Categorical, are added to ``seen_codes``.
 
     Examples
     --------
@@ -177,17 +177,17 @@ def without_codes(
     >>> column.codes.tolist(), column.levels
     ([0, -1, 0], [1])
     """
-    wanted = set(map(identity, values))
-    contradictory = [state for state in given or () if identity(state) in wanted]
+    identities = set(map(identity, values))
+    contradictory = [state for state in known_states or () if identity(state) in identities]
     if contradictory:
         raise StateNameError(
             f"{contradictory[0]!r} is a state of column {name!r} and counts as missing; decide for one"
         )
-    if given is None:
+    if known_states is None:
         _refuse_other_type(name, column.levels, values)
-    gone = np.array([identity(level) in wanted for level in column.levels], dtype=bool)
-    if met is not None:
-        met.update((name, identity(level)) for level, out in zip(column.levels, gone, strict=True) if out)
+    gone = np.array([identity(level) in identities for level in column.levels], dtype=bool)
+    if seen_codes is not None:
+        seen_codes.update((name, identity(level)) for level, out in zip(column.levels, gone, strict=True) if out)
     if not gone.any():
         return column
     lookup = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1)  # code -1 finds the -1 at the end
@@ -196,12 +196,12 @@ def without_codes(
 
 
 def _refuse_other_type(name: Hashable, levels: Sequence[Hashable], values: Collection[Hashable]) -> None:
-    """Raise if a value does not occur, but one of another type that reads alike does, and does not count as missing."""
+    """Raise if a code does not occur, but a value of another type that looks the same does and is not a code."""
     by_text = {str(level): level for level in levels}
-    said = set(map(identity, values))
+    identities = set(map(identity, values))
     for value in values:
         level = by_text.get(str(value), value)
-        if identity(level) not in said:
+        if identity(level) not in identities:
             raise DataError(
                 f"missing={value!r} is {type(value).__name__}, and column {name!r} holds {level!r}, which is "
                 f"{type(level).__name__}; name {level!r} among its missing values, or convert the column"

@@ -1,4 +1,4 @@
-"""Where the parts of a large table come from, and who reads them: this process, or the workers of a Dask cluster."""
+"""The sources of large tables and their parts, read by this process or by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from typing import NamedTuple
 from pgmpy_latent.exceptions import ClusterError, DataError
 from pgmpy_latent.runtime.files import kind_of
 
-#: Cells of a part of a Parquet file, and of a shard: neighbours are joined as long as they have no more together.
+#: Most cells of a part of a Parquet file, and of a shard, when smaller neighbours are joined.
 PART_CELLS = 2**25
-#: Rows that are read at a time from a data set that does not let go of its files.
+#: Rows that are read at a time from a data set that cannot be read file by file.
 BATCH_ROWS = 1_000_000
 
 
 class Part(NamedTuple):
-    """A part of a table that can be read again: ``holds`` is a :class:`RowGroups` or a partition of Dask's."""
+    """A part of a table that can be read again: ``content`` is a :class:`RowGroups` or a Dask partition."""
 
     label: str
-    holds: object
+    content: object
 
 
 class RowGroups:
-    """Consecutive row groups of a Parquet file; any process that sees the file can read them.
+    """Consecutive row groups of a Parquet file, which any process with access to the file can read.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class RowGroups:
     schema : pyarrow.Schema
         Names and types of all columns.
     columns : list of str, optional
-        Those that are wanted.
+        The columns to read; all by default.
     """
 
     def __init__(self, fragment, schema, columns: list | None):
@@ -48,7 +48,7 @@ class RowGroups:
         """Read the rows."""
         try:
             return self.fragment.to_table(schema=self.schema, columns=self.columns)
-        except Exception as error:  # Arrow's are of many kinds
+        except Exception as error:  # Arrow raises many kinds
             raise _unreadable(self.fragment, error) from error
 
 
@@ -56,52 +56,52 @@ def _unreadable(fragment, error: Exception) -> DataError:
     return DataError(f"{label_of(fragment)} cannot be read ({error}); mend it, and fit it while nobody writes to it")
 
 
-def table_of(held):
-    """Return the table that a part holds, once Dask has put partitions in the place of its promises."""
-    return held.table() if isinstance(held, RowGroups) else held
+def table_of(content):
+    """Return the table of a part: row groups are read now, and a partition has been computed by Dask already."""
+    return content.table() if isinstance(content, RowGroups) else content
 
 
 def label_of(fragment) -> str:
-    """Return what messages call a part of a data set."""
+    """Return the name of a part of a data set for messages."""
     return f"file {fragment.path!r}" if getattr(fragment, "path", "") else "a part of the data set"
 
 
 def is_dask(X) -> bool:
-    """Tell whether a table is a DataFrame of Dask's."""
+    """Tell whether a table is a Dask DataFrame."""
     return type(X).__module__.startswith("dask") and hasattr(X, "to_delayed")
 
 
 def is_dataset(X) -> bool:
-    """Tell whether a table is a data set of pyarrow's."""
+    """Tell whether a table is a pyarrow data set."""
     return type(X).__module__.startswith("pyarrow") and hasattr(X, "to_batches") and hasattr(X, "scanner")
 
 
 def opened(X):
-    """Return a path as a data set of pyarrow's, anything else as it is."""
+    """Return the pyarrow data set at a path; anything else unchanged."""
     if not isinstance(X, (str, os.PathLike)):
         return X
     try:
         import pyarrow.dataset as ds
     except ImportError as error:
         raise ImportError("reading Parquet needs pyarrow; install it with pip install pyarrow") from error
-    found = kind_of(X)
-    if found not in (None, "a folder"):
-        raise DataError(f"{str(X)!r} is {found}; give a file, or a folder of files")
+    kind = kind_of(X)
+    if kind not in (None, "a folder"):
+        raise DataError(f"{str(X)!r} is {kind}; give a file, or a folder of files")
     if not Path(X).exists():
         raise FileNotFoundError(f"there is no file or folder {str(X)!r}")
     try:
-        found = ds.dataset(str(X), format="parquet", partitioning="hive")
-    except Exception as error:  # Arrow's are of many kinds, and damaged names are Python's
+        dataset = ds.dataset(str(X), format="parquet", partitioning="hive")
+    except Exception as error:  # Arrow raises many kinds, and Python for damaged names
         text = Path(X).suffix.lower() in (".csv", ".tsv", ".txt", ".gz")
         remedy = f". If it is text, read it first: pd.read_csv({str(X)!r})" if text else ""
         raise DataError(f"{str(X)!r} cannot be read as Parquet: {error}{remedy}") from None
-    if not found.schema.names:
+    if not dataset.schema.names:
         raise DataError(f"{str(X)!r} holds no Parquet file with columns; give a file, or a folder of files")
-    return found
+    return dataset
 
 
 def column_names(X) -> list | None:
-    """Return the columns of an opened source; None if they are known only once it is read."""
+    """Return the columns of an opened source; None if they are not known before it is read."""
     if is_dask(X):
         return list(X.columns)
     return list(X.schema.names) if is_dataset(X) else None
@@ -111,14 +111,14 @@ def column_names(X) -> list | None:
 
 
 def parts_of(X, columns: Sequence[Hashable] | None) -> list[Part] | None:
-    """Return the parts of an opened source, in order; None if it cannot be read part by part, and again.
+    """Return the parts of an opened source, in order; None if it cannot be read part by part, or only once.
 
-    They depend on the source alone: the partitions of a Dask frame, and consecutive row groups of Parquet files, as
-    many as have no more than :data:`PART_CELLS` cells together.
+    They depend on the source alone: the partitions of a Dask DataFrame, or runs of consecutive row groups of Parquet
+    files with at most :data:`PART_CELLS` cells.
     """
     if is_dask(X):
         frame = X if columns is None else X[list(columns)]
-        return [Part(f"chunk {number}", held) for number, held in enumerate(frame.to_delayed())]
+        return [Part(f"chunk {number}", partition) for number, partition in enumerate(frame.to_delayed())]
     if not is_dataset(X):
         return None
     try:
@@ -130,40 +130,40 @@ def parts_of(X, columns: Sequence[Hashable] | None) -> list[Part] | None:
 
 def _parts_of_fragment(fragment, schema, columns: Sequence[Hashable] | None) -> Iterator[Part]:
     label = label_of(fragment)
-    own = _schema_of(fragment, schema, columns, label)
+    file_schema = _schema_of(fragment, schema, columns, label)
     wanted = None if columns is None else list(columns)
-    n_columns = len(own.names if wanted is None else wanted)
+    n_columns = len(file_schema.names if wanted is None else wanted)
     groups = getattr(fragment, "row_groups", None)
     if not groups:
-        yield Part(label, RowGroups(fragment, own, wanted))
+        yield Part(label, RowGroups(fragment, file_schema, wanted))
         return
     sizes = [group.num_rows * n_columns for group in groups]
     for members in consecutive(sizes):
         some = fragment.subset(row_group_ids=[groups[at].id for at in members])
-        yield Part(label, RowGroups(some, own, wanted))
+        yield Part(label, RowGroups(some, file_schema, wanted))
 
 
 def _schema_of(fragment, schema, columns: Sequence[Hashable] | None, label: str):
-    """Return the columns of one file, with the types that they have there: what does not go together is refused."""
+    """Return the schema of one file, with its own types; raise if its columns are not those of the data set."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
     try:
-        own = fragment.physical_schema
+        file_schema = fragment.physical_schema
     except Exception as error:
         raise _unreadable(fragment, error) from error
     in_path = ds.get_partition_keys(fragment.partition_expression)
     wanted = schema.names if columns is None else columns
-    lacking = [name for name in wanted if name not in own.names and name not in in_path]
-    further = [name for name in own.names if name not in schema.names] if columns is None else []
+    lacking = [name for name in wanted if name not in file_schema.names and name not in in_path]
+    further = [name for name in file_schema.names if name not in schema.names] if columns is None else []
     if lacking or further:
         words = f"lacks {lacking[0]!r}" if lacking else f"has a column {further[0]!r}"
         raise DataError(f"{label} has other columns than the first file: it {words}; give all files the same columns")
-    return pa.schema([own.field(name) if name in own.names else schema.field(name) for name in wanted])
+    return pa.schema([(file_schema if name in file_schema.names else schema).field(name) for name in wanted])
 
 
 def consecutive(sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Yield runs of neighbours that have no more than :data:`PART_CELLS` together; one that is larger stays alone.
+    """Yield runs of consecutive positions whose sizes sum to at most :data:`PART_CELLS`; a larger one stays alone.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def consecutive(sizes: Sequence[int]) -> Iterator[list[int]]:
 
 
 def batches(dataset) -> Iterator:
-    """Yield the rows of a data set that has no parts, some at a time."""
+    """Yield the rows of a data set that has no parts, in batches."""
     import pyarrow as pa
 
     for batch in dataset.to_batches(batch_size=BATCH_ROWS):
@@ -191,11 +191,11 @@ def batches(dataset) -> Iterator:
             yield pa.Table.from_batches([batch])
 
 
-# --- Who reads them ---------------------------------------------------------------------------------------
+# --- Reading on a cluster ---------------------------------------------------------------------------------
 
 
 def active_client():
-    """Return the Dask client that is active, None if there is none; inside a task of Dask's nobody else is asked.
+    """Return the active Dask client; None if there is none, or if this code runs inside a Dask task.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def _check_reachable(client) -> None:
     address = getattr(client.scheduler, "address", None) or "an unknown address"
     try:
         workers = client.nthreads() if client.status == "running" else None
-    except Exception as error:  # whatever the connection says
+    except Exception as error:  # connections fail in many ways
         raise ClusterError(_unreachable(address)) from error
     if workers is None:
         raise ClusterError(_unreachable(address))
@@ -241,36 +241,36 @@ def _unreachable(address: str) -> str:
 def in_order(
     function: Callable, calls: Iterable[tuple], client, lazy: bool, at_once: int = os.cpu_count() or 1
 ) -> Iterator:
-    """Yield ``function(*call)`` for every call, in their order; a few are under way at a time.
+    """Yield ``function(*call)`` for every call, in their order, while the next few are computed.
 
     Parameters
     ----------
     function : callable
-        Known to all workers.
+        Importable by all workers.
     calls : iterable of tuples
-        Asked for as late as possible.
+        Consumed as late as possible.
     client : distributed.Client or None
-        Whose workers do it.
+        Its workers make the calls; without one, this process does.
     lazy : bool
-        Whether calls hold partitions of Dask's, which must be computed.
+        Whether calls contain Dask partitions, which must be computed.
     at_once : int
-        How many of these are computed together where there is no client.
+        How many of these are computed together without a client.
     """
     if client is None and not lazy:
         yield from (function(*call) for call in calls)
         return
     import dask
 
-    promised = (dask.delayed(function, pure=False)(*call) for call in calls)
+    delayed = (dask.delayed(function, pure=False)(*call) for call in calls)
     if client is None:
-        while some := list(islice(promised, at_once)):
+        while some := list(islice(delayed, at_once)):
             yield from dask.compute(*some)
         return
     most = 2 * sum(client.nthreads().values())
     waiting: deque = deque()
-    for promise in promised:
+    for task in delayed:
         with cluster_errors(client):
-            waiting.append(client.compute(promise))
+            waiting.append(client.compute(task))
         if len(waiting) >= most:
             yield _result(client, waiting.popleft())
     while waiting:
@@ -284,7 +284,7 @@ def _result(client, future):
 
 @contextmanager
 def cluster_errors(client) -> Iterator[None]:
-    """Say what is to be done when a cluster is lost, or its workers die of the same task again and again."""
+    """Turn the loss of a cluster, and of workers that die at the same task repeatedly, into errors with a remedy."""
     from distributed import KilledWorker
 
     try:

@@ -1,4 +1,4 @@
-"""Tables of zeros and ones that are nearly all zeros, such as words in documents: kept sparse, read in blocks."""
+"""Sparse tables of zeros and ones, such as words in documents, which are read in blocks of rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pgmpy_latent.tables.survey import (
     numbered,
 )
 
-#: How many cells a block of rows may have once it is written out.
+#: Most cells of a dense block of rows.
 BLOCK_CELLS = 2**25
 
 
@@ -42,7 +42,7 @@ def is_sparse(X) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseRows:
-    """A table of zeros and ones, immutable, of which only the ones are kept; made by :func:`read_sparse`.
+    """A table of zeros and ones, immutable, that stores only the ones; made by :func:`read_sparse`.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class SparseRows:
     weights : array, shape (n_rows,)
         Weights of the rows.
     states : tuple
-        What zero and one are called.
+        Names of the states zero and one.
     weight_kind : {None, "frequency", "sampling"}
         What the weights are; sampling weights sum to Kish's effective number of rows.
 
@@ -84,7 +84,7 @@ class SparseRows:
 
     @property
     def n_distinct(self) -> int:
-        """Number of rows that are kept, equal or not."""
+        """Number of rows: equal ones are not merged."""
         return self.ones.shape[0]
 
     @cached_property
@@ -99,7 +99,7 @@ class SparseRows:
 
     @cached_property
     def by_column(self) -> sparse.csc_array:
-        """The same, for looking up the rows of a column."""
+        """The ones by column, for looking up the rows of a column."""
         return self.ones.tocsc()
 
     def column(self, at: int) -> np.ndarray:
@@ -110,21 +110,21 @@ class SparseRows:
         return codes
 
     def take(self, rows: slice | np.ndarray) -> CategoricalData:
-        """Return some rows, written out."""
+        """Return some rows as dense data."""
         codes = self.ones[rows].toarray().astype(np.int8)
         return CategoricalData(self.columns, self.state_names, codes, self.weights[rows])
 
     def blocks(self, n_rows: int | None = None) -> Iterator[CategoricalData]:
-        """Yield the rows in their order, so many at most at a time, written out, and about as many each time.
+        """Yield the rows in their order as dense blocks of about equal size, of at most ``n_rows`` each.
 
-        How many that is is chosen if it is not given.
+        By default a block has at most :data:`BLOCK_CELLS` cells.
         """
         most = max(1, BLOCK_CELLS // max(1, len(self.columns))) if n_rows is None else n_rows
         for some in np.array_split(np.arange(self.n_rows), -(-self.n_rows // most)):
             yield self.take(slice(some[0], some[-1] + 1))
 
     def in_order_of_names(self) -> SparseRows:
-        """Return the table with the columns in the order of their names, so that nothing depends on the table's order.
+        """Return the table with columns sorted by name, so that results do not depend on the order of the table.
 
         Examples
         --------
@@ -152,7 +152,7 @@ def read_sparse(X, sample_weight=None, *, weight_kind: str | None = None, strata
     weight_kind : {"frequency", "sampling"}, optional
         What the weights are. See :func:`pgmpy_latent.encode`.
     strata, cluster : arrays, shape (n_rows,), optional
-        How rows were drawn. They are looked at, but change nothing in what is learned.
+        How rows were drawn. They are checked, but do not change what is learned.
 
     Returns
     -------

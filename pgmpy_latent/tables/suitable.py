@@ -1,7 +1,7 @@
-"""Can the columns of a table be meant as categories, and do some of their values stand for missing answers?
+"""Checks whether columns are plausible categories, and whether some values are codes for missing answers.
 
-One check for everything that learns: identifiers, dates and measurements are refused by name, and values that look like
-codes for missing answers are named in one note.
+All learners use them: identifiers, dates and measurements are refused by name, and one warning names values that look
+like codes for missing answers.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from pgmpy_latent.tables.columns import LISTED
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.likely_codes import as_numbers, likely_codes
 
-#: In tables of no more rows than this, only a category of its own in every row is proof.
+#: In tables with at most this many rows, a column is an identifier only if every row has a category of its own.
 FEW_ROWS = 100
 #: A column is an identifier if it has at least this share of as many categories as rows.
 ALMOST_ALL = 0.9
 #: A column with no more values than this is a scale, a calendar or a list, however few rows there are.
 FEW_VALUES = 20
-#: Numbers are measurements if they occur in fewer rows each, on average: too few to say how likely they are.
+#: Numbers are measurements if they occur in fewer rows each than this, on average.
 FEW_REPEATS = 5
-#: Other values that occur so rarely are no categories if there are more of them than this, which all countries are not.
+#: Other values that occur so rarely are not categories if there are more than this: more than there are countries.
 MANY_VALUES = 250
-#: Other values that occur so rarely are in doubt if there are more of them than this, which American states are not.
+#: Other values that occur so rarely are doubtful if there are more than this: more than there are American states.
 MANY_TEXTS = 60
-#: Other values are in doubt, however few, if they occur in fewer rows each than this.
+#: Other values are doubtful, however few there are, if they occur in fewer rows each than this.
 FEWEST_REPEATS = 2
 #: Numbers with fractions are measurements if there are more of them than this, however often they occur.
 MANY_FRACTIONS = 50
-#: How many columns the note about codes for missing answers names, so that its remedy can be copied.
+#: How many columns the warning about codes for missing answers names at most; its remedy is meant to be copied.
 MOST_COLUMNS = 30
 
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?"
@@ -47,32 +47,32 @@ _DATE = re.compile(
 
 
 class _Values(NamedTuple):
-    """The values that occur in a column, in how many rows, and how many rows of the table are filled."""
+    """The values that occur in a column, their numbers of rows, and the number of filled rows."""
 
     name: Hashable
     states: list
     rows: np.ndarray  # frequency weights count
-    n_filled: float  # whatever rows weigh: identifiers may have weights
+    n_filled: float  # not weighted, as tables with identifiers may have weights
 
     @property
     def n_rows(self) -> float:
         return float(self.rows.sum())
 
 
-# --- What cannot be meant ---------------------------------------------------------------------------------
+# --- Unsuitable and doubtful columns ----------------------------------------------------------------------
 
 
 def refuse_unsuitable(data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None) -> None:
-    """Raise if a column can hardly be meant as categories: identifiers, dates, measurements.
+    """Raise if a column is hardly categorical: identifiers, dates, measurements.
 
     Parameters
     ----------
     data : CategoricalData
         The table.
     allowed : bool or collection of column names
-        Which columns are meant all the same; True stands for all.
+        Columns to accept anyway; True stands for all.
     columns : collection of column names, optional
-        Which columns to look at; all by default.
+        Columns to check; all by default.
 
     Raises
     ------
@@ -88,31 +88,32 @@ def refuse_unsuitable(data: CategoricalData, allowed=False, columns: Collection[
     pgmpy_latent.exceptions.DataError: column 'id' has a category of its own in every row, as identifiers and exact \
 measurements have; drop it or bin it, or say allow_many_states=['id'] if you mean it
     """
-    found = unsuitable_columns(data, allowed, columns)
-    if found:
-        it = "it" if len(found) == 1 else "them"
+    unsuitable = unsuitable_columns(data, allowed, columns)
+    if unsuitable:
+        it = "it" if len(unsuitable) == 1 else "them"
         raise DataError(
-            f"{in_words(found)}; drop {it} or bin {it}, or say allow_many_states={list(found)!r} if you mean {it}"
+            f"{in_words(unsuitable)}; drop {it} or bin {it}, or say allow_many_states={list(unsuitable)!r} if you "
+            f"mean {it}"
         )
 
 
 def in_words(unsuitable: Mapping[Hashable, str]) -> str:
-    """Return what is wrong with columns, the first ones if there are many.
+    """Return the problems of columns as text; only the first few if there are many.
 
     Examples
     --------
     >>> in_words({"id": "has a category of its own in every row", "day": "holds 60 different dates"})
     "column 'id' has a category of its own in every row; column 'day' holds 60 different dates"
     """
-    words = [f"column {name!r} {what}" for name, what in unsuitable.items()]
-    more = [f"and {len(words) - LISTED} more columns"] if len(words) > LISTED else []
-    return "; ".join([*words[:LISTED], *more])
+    problems = [f"column {name!r} {problem}" for name, problem in unsuitable.items()]
+    more = [f"and {len(problems) - LISTED} more columns"] if len(problems) > LISTED else []
+    return "; ".join([*problems[:LISTED], *more])
 
 
 def unsuitable_columns(
     data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None
 ) -> dict[Hashable, str]:
-    """Return the columns that can hardly be meant as categories, and why. See :func:`refuse_unsuitable`.
+    """Return the columns that are hardly categorical, and why. See :func:`refuse_unsuitable`.
 
     Examples
     --------
@@ -124,8 +125,8 @@ def unsuitable_columns(
     if allowed is True:
         return {}
     meant = _meant(data, allowed)
-    wrong = {values.name: _what_is_wrong(values) for values in _occurring(data, columns) if values.name not in meant}
-    return {name: what for name, what in wrong.items() if what is not None}
+    problems = {values.name: _problem(values) for values in _occurring(data, columns) if values.name not in meant}
+    return {name: problem for name, problem in problems.items() if problem is not None}
 
 
 def warn_of_many_states(
@@ -137,27 +138,27 @@ def warn_of_many_states(
     remedy: str = "say allow_many_states={}",
     stacklevel: int = 2,
 ) -> None:
-    """Warn once of columns that may be measured or identify rows, although they could be meant as categories.
+    """Warn once of columns that may be measurements or identifiers, but may also be categories.
 
     Parameters
     ----------
     data, allowed, columns
         As in :func:`refuse_unsuitable`.
     refused : bool
-        Whether unsuitable columns are refused elsewhere; otherwise they are named here.
+        Whether unsuitable columns are refused elsewhere; otherwise the warning names them too.
     remedy : str
-        What to do if a column is meant, with a pair of braces where the columns are to be named.
+        How to accept the columns, with a pair of braces in place of their names.
     stacklevel : int
         Of the line to point at.
     """
-    found = doubtful_columns(data, allowed, columns)
+    doubtful = doubtful_columns(data, allowed, columns)
     if not refused:
-        found = unsuitable_columns(data, allowed, columns) | found
-    if found:
-        meant = remedy.replace("{}", repr(list(found)))
+        doubtful = unsuitable_columns(data, allowed, columns) | doubtful
+    if doubtful:
+        meant = remedy.replace("{}", repr(list(doubtful)))
         warnings.warn(
-            f"columns that may be measurements or identifiers are taken as categories: {in_words(found)}. If they are "
-            f"no categories, bin them (as pd.cut does) or drop them; if they are, {meant}.",
+            f"columns that may be measurements or identifiers are taken as categories: {in_words(doubtful)}. If they "
+            f"are no categories, bin them (as pd.cut does) or drop them; if they are, {meant}.",
             ManyStatesWarning,
             stacklevel=stacklevel + 1,
         )
@@ -166,7 +167,7 @@ def warn_of_many_states(
 def doubtful_columns(
     data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None
 ) -> dict[Hashable, str]:
-    """Return the columns that may be measured or identify rows, and why; those that are unsuitable are left out.
+    """Return the columns that may be measurements or identifiers, and why; without unsuitable ones.
 
     Examples
     --------
@@ -179,11 +180,11 @@ def doubtful_columns(
         return {}
     meant = _meant(data, allowed)
     doubts = {
-        values.name: _what_is_doubtful(values)
+        values.name: _doubt(values)
         for values in _occurring(data, columns)
-        if values.name not in meant and _what_is_wrong(values) is None
+        if values.name not in meant and _problem(values) is None
     }
-    return {name: what for name, what in doubts.items() if what is not None}
+    return {name: doubt for name, doubt in doubts.items() if doubt is not None}
 
 
 def _meant(data: CategoricalData, allowed) -> set:
@@ -191,14 +192,14 @@ def _meant(data: CategoricalData, allowed) -> set:
         return set()
     if isinstance(allowed, (str, bytes)) or not isinstance(allowed, Collection):
         raise ValueError(f"allow_many_states is {allowed!r}; give True, False or a list of columns")
-    strangers = [name for name in allowed if name not in data.columns]
-    if strangers:
-        raise DataError(f"allow_many_states names {strangers[0]!r}, which is no column; name columns of the table")
+    absent = [name for name in allowed if name not in data.columns]
+    if absent:
+        raise DataError(f"allow_many_states names {absent[0]!r}, which is no column; name columns of the table")
     return set(allowed)
 
 
 def _occurring(data: CategoricalData, columns: Collection[Hashable] | None) -> Iterator[_Values]:
-    """Yield the columns that have many values, with the numbers of rows in which each occurs."""
+    """Yield the columns that have many values, with the number of rows of each value."""
     rows, table_rows = data.row_counts, data.table_rows
     for name, states, codes in zip(data.columns, data.state_names, data.codes.T, strict=True):
         if len(states) > FEW_VALUES and (columns is None or name in columns):
@@ -208,8 +209,8 @@ def _occurring(data: CategoricalData, columns: Collection[Hashable] | None) -> I
             yield _Values(name, [states[at] for at in seen], counts[seen], float(table_rows[filled].sum()))
 
 
-def _what_is_wrong(values: _Values) -> str | None:
-    """Say why a column can hardly be meant, or return None."""
+def _problem(values: _Values) -> str | None:
+    """Return why a column is hardly categorical; None if it may be."""
     number = len(values.states)
     if number <= FEW_VALUES:
         return None
@@ -233,8 +234,8 @@ def _what_is_wrong(values: _Values) -> str | None:
     return None
 
 
-def _what_is_doubtful(values: _Values) -> str | None:
-    """Say why a column may hold measurements or identifiers, or return None."""
+def _doubt(values: _Values) -> str | None:
+    """Return why a column may hold measurements or identifiers; None if it is clearly categorical."""
     number = len(values.states)
     if number <= FEW_VALUES:
         return None
@@ -246,7 +247,7 @@ def _what_is_doubtful(values: _Values) -> str | None:
     return f"holds {number:,} different values in {values.n_rows:,.0f} rows, fewer than {repeats} rows each"
 
 
-# --- What may stand for missing ---------------------------------------------------------------------------
+# --- Likely codes for missing answers ---------------------------------------------------------------------
 
 
 def suspected_codes(data: CategoricalData, settled: Collection[Hashable] = ()) -> dict[Hashable, list[Hashable]]:
@@ -257,7 +258,7 @@ def suspected_codes(data: CategoricalData, settled: Collection[Hashable] = ()) -
     data : CategoricalData
         The table.
     settled : collection of column names
-        Columns of which it is known what counts as missing.
+        Columns whose codes for missing cells are known.
 
     Examples
     --------
@@ -265,13 +266,9 @@ def suspected_codes(data: CategoricalData, settled: Collection[Hashable] = ()) -
     >>> suspected_codes(encode([[1, "yes"], [2, "no"], [3, "?"], [4, "no"], [99, "no"]]))
     {0: [99], 1: ['?']}
     """
-    found = {}
-    for name, states in zip(data.columns, data.state_names, strict=True):
-        if name not in settled:
-            codes = likely_codes(states)
-            if codes:
-                found[name] = codes
-    return found
+    columns = zip(data.columns, data.state_names, strict=True)
+    suspected = {name: likely_codes(states) for name, states in columns if name not in settled}
+    return {name: codes for name, codes in suspected.items() if codes}
 
 
 def warn_of_codes(
@@ -284,11 +281,11 @@ def warn_of_codes(
     data : CategoricalData
         The table.
     settled : collection of column names
-        Columns of which it is known what counts as missing.
+        Columns whose codes for missing cells are known.
     stacklevel : int
         Of the line to point at.
     call : str
-        How to write the call that takes ``missing``, with a pair of braces in its place; by default the keyword alone.
+        The call that takes ``missing``, with a pair of braces in place of the keyword; by default the keyword alone.
 
     Examples
     --------
@@ -299,17 +296,17 @@ def warn_of_codes(
     values that look like codes for missing answers are taken as categories: 99 in column 0. If they are codes, say \
 missing={0: [99]}; if they are categories, missing={0: []} says so, and missing={} says so of all columns.
     """
-    found = suspected_codes(data, settled)
-    if found:
-        shown = dict(list(found.items())[:MOST_COLUMNS])
+    suspected = suspected_codes(data, settled)
+    if suspected:
+        shown = dict(list(suspected.items())[:MOST_COLUMNS])
         listed = ", ".join(f"{_listed(codes)} in column {name!r}" for name, codes in shown.items())
-        more = f" and in {len(found) - MOST_COLUMNS} more columns" if len(found) > MOST_COLUMNS else ""
+        more = f" and in {len(suspected) - MOST_COLUMNS} more columns" if len(suspected) > MOST_COLUMNS else ""
         example = ", ".join(f"{name!r}: {codes!r}" for name, codes in shown.items())
         keyword = f"missing={{{example}{', ...' if more else ''}}}"
         warnings.warn(
             f"values that look like codes for missing answers are taken as categories: {listed}{more}. If they are "
             f"codes, say {call.format(keyword) if call else keyword}; if they are categories, "
-            f"missing={{{next(iter(found))!r}: []}} says so, and missing={{}} says so of all columns.",
+            f"missing={{{next(iter(suspected))!r}: []}} says so, and missing={{}} says so of all columns.",
             MissingCodeWarning,
             stacklevel=stacklevel + 1,
         )

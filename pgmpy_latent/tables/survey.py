@@ -1,4 +1,4 @@
-"""How the rows of a table were drawn: frequency and sampling weights, strata, and clusters drawn as a whole."""
+"""How the rows of a table were drawn: frequency and sampling weights, strata, and clusters."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from pgmpy_latent.exceptions import DataError, WeightError, WeightKindWarning
 from pgmpy_latent.runtime.arrays import read_only
 from pgmpy_latent.tables.columns import LISTED, Source, listing, open_table, plain, refuse_long_names, without_columns
 
-#: The keywords that hold something for every row, or name the column that does.
+#: The keywords that take one value per row, or the name of a column.
 DRAWN = ("sample_weight", "strata", "cluster")
-#: What weights can be.
+#: The kinds of weights.
 KINDS = ("frequency", "sampling")
-#: Equal pairs that a sample of independent rows would have at least, on average, before a table without any is taken
-#: for a cross table: a sample shows none with a probability of about exp(-5).
+#: A table without equal rows is taken for a cross table if a sample of independent rows would have at least this many
+#: pairs of equal rows on average: the probability of none is then about exp(-5).
 EXPECTED_PAIRS = 5.0
 #: Whole-number weights of at least this mean, on rows that repeat, may be sampling weights.
 LARGE_MEAN = 5.0
-#: Cells per squared number of rows from which on rows of a sample would not repeat.
+#: Rows of a sample would not repeat if there are more than this many cells per squared number of rows.
 MANY_CELLS = 10.0
-#: Share of rows that repeat another one from which on rows are said to repeat.
+#: Rows repeat if at least this share of them equals another row.
 REPEATED = 0.05
-#: Weights that sum to less cannot be scaled to a number of rows: the factor would exceed what floats hold.
+#: Weights with a smaller sum cannot be scaled to a number of rows: the factor would overflow.
 SMALLEST_TOTAL = 1e-290
-#: Units whose scores are multiplied at once.
+#: Number of units whose scores are multiplied at once.
 _BLOCK = 4096
 
 
 class Survey(TypedDict, total=False):
-    """The keywords that say how rows were drawn, beside ``sample_weight``; see :func:`pgmpy_latent.encode`."""
+    """The keywords for the sampling design, besides ``sample_weight``; see :func:`pgmpy_latent.encode`."""
 
     weight_kind: str | None
     strata: object
@@ -71,7 +71,7 @@ class RowDesign:
     Attributes
     ----------
     weights : array, shape (n_rows,), or None
-        As given.
+        Before they are scaled.
     strata, clusters : int arrays, shape (n_rows,), or None
         Numbers of the strata and clusters.
     """
@@ -82,7 +82,7 @@ class RowDesign:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing was given."""
+        """Whether there are neither weights nor strata nor clusters."""
         return self.weights is None and self.strata is None and self.clusters is None
 
     def take(self, rows: np.ndarray) -> RowDesign:
@@ -109,7 +109,7 @@ def check_kind(weight_kind) -> None:
 
 
 def check_kind_has_weights(weight_kind, weighted: bool) -> None:
-    """Raise if it is said what weights are, and there are none.
+    """Raise if the kind of weights is stated but there are no weights.
 
     Examples
     --------
@@ -143,18 +143,18 @@ def read_design(source: Source, sample_weight, strata, cluster) -> tuple[RowDesi
     used: list[Hashable] = []
     weights = checked_weights(_values(source, sample_weight, "sample_weight", used), source.n_rows)
     labels = [
-        numbered(_values(source, given, what, used), what, source.n_rows)
-        for what, given in (("strata", strata), ("cluster", cluster))
+        numbered(_values(source, value, what, used), what, source.n_rows)
+        for what, value in (("strata", strata), ("cluster", cluster))
     ]
     refuse_one_column_twice(used)
     return RowDesign(weights, *labels), used
 
 
-def _values(source: Source, given, what: str, used: list[Hashable]):
-    """Return the values that were given, or those of the column that was named."""
-    if not names_column(given, source.names):
-        return given
-    name, error = plain(given), WeightError if what == "sample_weight" else DataError
+def _values(source: Source, value, what: str, used: list[Hashable]):
+    """Return the values of a keyword, or those of the column that it names."""
+    if not names_column(value, source.names):
+        return value
+    name, error = plain(value), WeightError if what == "sample_weight" else DataError
     refuse_long_names(what, [name])
     if name not in source.names:
         raise error(f"the table has no column {name!r}, which {what} names; it has {listing(source.names)}")
@@ -167,7 +167,7 @@ def _values(source: Source, given, what: str, used: list[Hashable]):
 def set_apart(X, drawn: Mapping[str, object]) -> tuple[object, dict[str, object]]:
     """Return a table without the columns that ``sample_weight``, ``strata`` and ``cluster`` name, and these columns.
 
-    Values that were given remain as they are, and so does the table if no column is named.
+    Keywords that hold values stay as they are, and so does the table if no column is named.
 
     Examples
     --------
@@ -175,16 +175,16 @@ def set_apart(X, drawn: Mapping[str, object]) -> tuple[object, dict[str, object]
     >>> table.tolist(), drawn["sample_weight"].tolist()
     ([[1, 2], [3, 4]], [0, 1])
     """
-    if not any(isinstance(given, tuple) or names_column(given) for given in drawn.values()):
+    if not any(isinstance(value, tuple) or names_column(value) for value in drawn.values()):
         return X, dict(drawn)
     source = open_table(X)
     used: list[Hashable] = []
-    values = {what: _values(source, given, what, used) for what, given in drawn.items()}
+    values = {what: _values(source, value, what, used) for what, value in drawn.items()}
     return (without_columns(X, used) if used else X), values
 
 
 def checked_weights(sample_weight, n_rows: int, *, all_zero: bool = False) -> np.ndarray | None:
-    """Return weights as floats, one per row; anything else is an error, and so is no weight at all unless allowed."""
+    """Return weights as floats, one per row; raise for anything else, and if all are zero unless that is allowed."""
     if sample_weight is None:
         return None
     raw = np.asarray(sample_weight)
@@ -197,7 +197,7 @@ def checked_weights(sample_weight, n_rows: int, *, all_zero: bool = False) -> np
         except OverflowError:  # integers of hundreds of digits
             raise WeightError("sample_weight holds a number too large for a float; scale the weights down") from None
         except (TypeError, ValueError):
-            pass  # said below
+            pass  # raised below
     if weights is None:
         raise WeightError(f"sample_weight is not numeric ({raw.dtype}); give one number per row")
     if weights.shape != (n_rows,):
@@ -224,7 +224,7 @@ def check_weights(what: str, weights: np.ndarray, all_zero: bool = False) -> Non
 
 
 def numbered(labels, what: str, n_rows: int) -> np.ndarray | None:
-    """Return the labels of strata or clusters as numbers, in the order in which they appear.
+    """Return the labels of strata or clusters as numbers, in order of appearance.
 
     Examples
     --------
@@ -246,33 +246,33 @@ def numbered(labels, what: str, n_rows: int) -> np.ndarray | None:
     return numbers
 
 
-# --- What a fitted learner remembers -----------------------------------------------------------------------
+# --- The keywords of a fit --------------------------------------------------------------------------------
 
 
 def design_of_fit(X, data, drawn: Mapping[str, object]) -> dict[str, Hashable | None]:
-    """Return which of ``sample_weight``, ``strata`` and ``cluster`` a learner was fitted with.
+    """Return which of ``sample_weight``, ``strata`` and ``cluster`` were used in a fit.
 
     Parameters
     ----------
     X : table
-        As it was given to ``fit``.
-    data : CategoricalData, or another form of the table that was read
-        It may have been given with weights and a design of its own.
+        The argument of ``fit``.
+    data : CategoricalData, or another form of the encoded table
+        If it is the argument itself, it may have weights and a design already.
     drawn : dict
         The keywords of ``fit``.
 
     Returns
     -------
     dict
-        Keyword to the name of the column, or to None where values were given.
+        Keyword -> name of the column, or None if the keyword held values.
     """
-    found: dict[str, Hashable | None] = dict.fromkeys(what for what in DRAWN if belongs_to(data, what))
+    used: dict[str, Hashable | None] = dict.fromkeys(what for what in DRAWN if belongs_to(data, what))
     columns = getattr(X, "columns", None)
-    columns = columns.tolist() if isinstance(columns, pd.Index) else ()  # only there names may be tuples
-    for what, given in drawn.items():
-        if given is not None:
-            found[what] = plain(given) if names_column(given, columns) else None
-    return found
+    columns = columns.tolist() if isinstance(columns, pd.Index) else ()  # only in pandas names may be tuples
+    for what, value in drawn.items():
+        if value is not None:
+            used[what] = plain(value) if names_column(value, columns) else None
+    return used
 
 
 def belongs_to(data, what: str) -> bool:
@@ -298,7 +298,7 @@ def are_whole(weights: np.ndarray) -> bool:
 
 
 def kind_of(weight_kind: str | None, whole: bool) -> str:
-    """Return what weights are: as said, or else whole numbers are frequencies and others sampling weights.
+    """Return the kind of weights: as stated, or by default frequencies if all are whole, else sampling weights.
 
     Examples
     --------
@@ -311,16 +311,16 @@ def kind_of(weight_kind: str | None, whole: bool) -> str:
 
 
 def kish_scale(weights: np.ndarray, counts: np.ndarray | None = None) -> float:
-    """Return what sampling weights are multiplied with to sum to Kish's effective number of rows, ``(Σw)² / Σw²``.
+    """Return the factor that makes sampling weights sum to Kish's effective number of rows, ``(Σw)² / Σw²``.
 
-    It does not depend on the order of rows, to the last bit.
+    It is the same for any order of the rows, to the last bit.
 
     Parameters
     ----------
     weights : array
         Positive weights of rows.
     counts : array, optional
-        How many rows have each of them; one by default.
+        Number of rows with each weight; one by default.
 
     Examples
     --------
@@ -355,7 +355,7 @@ def warn_if_doubtful(
     has_units: bool = False,
     stacklevel: int = 4,
 ) -> None:
-    """Warn where the kind of weights was told by the weights alone, and may well be the other one."""
+    """Warn if the kind of weights was inferred from the weights and the other kind is plausible."""
     if kind == "sampling" and n_distinct == n_rows:
         cells = prod(int(card) for card in cards)
         repeats = 2 * max(cards) <= n_rows and n_rows * (n_rows - 1) / 2 > EXPECTED_PAIRS * cells
@@ -379,7 +379,7 @@ def warn_if_doubtful(
 
 
 def _unlike_counts(cards: Sequence[int], n_rows: int, n_distinct: int, has_units: bool) -> str:
-    """Return what speaks against large weights being counts, if anything does."""
+    """Return why large weights are unlikely to be counts; empty if nothing suggests it."""
     if has_units:
         return "rows were drawn from strata or in clusters, as people are and cells of a cross table are not"
     if n_distinct <= (1 - REPEATED) * n_rows:
@@ -391,17 +391,17 @@ def _unlike_counts(cards: Sequence[int], n_rows: int, n_distinct: int, has_units
     return ""
 
 
-# --- The design of merged rows ----------------------------------------------------------------------------
+# --- The design of distinct rows --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How the distinct rows of a table came about: what standard errors and bootstrap draws need of single rows.
+    """The sampling design of a table: what standard errors and bootstrap draws need to know about single rows.
 
-    A row of weight ``w`` in the table is one of ``count`` that are alike in an entry here. Units are what was drawn
-    independently: clusters if there are any (primary sampling units), and rows otherwise. Strata are drawn from
-    separately. A stratum with a single unit says nothing about how much units differ: such strata are joined to one,
-    and where there is only one of them, it is joined with the stratum that has fewest units.
+    An entry stands for ``count`` rows of the table with the same distinct row, weight, stratum and cluster. Units were
+    drawn independently: clusters (primary sampling units) if there are any, rows otherwise. Strata were drawn from
+    separately. A stratum with a single unit does not show how much units differ: all such strata are joined into one;
+    a single one is joined with the stratum that has the fewest units.
 
     Attributes
     ----------
@@ -414,7 +414,7 @@ class Design:
     stratum : int array, shape (n_entries,)
         Number of the stratum.
     cluster : int array, shape (n_entries,), or None
-        Number of the cluster; None where rows were drawn one by one.
+        Number of the cluster; None if rows were drawn one by one.
 
     Examples
     --------
@@ -449,7 +449,7 @@ class Design:
         strata: np.ndarray | None = None,
         clusters: np.ndarray | None = None,
     ) -> Design:
-        """Return the design of rows; those that are alike are merged, and strata with a single unit are joined.
+        """Return the design of rows; equal ones are merged, and strata with a single unit are joined.
 
         Clusters with the same number in different strata are different clusters.
         """
@@ -478,7 +478,7 @@ class Design:
         """
         weight = self.weight * kish_scale(self.weight, self.count)
         if len(weight) and (self.weight == self.weight[0]).all():
-            weight = np.ones(len(weight))  # exactly what no weights are
+            weight = np.ones(len(weight))  # exactly as without weights
         return Design(self.row, weight, self.count, self.stratum, self.cluster)
 
     def row_weights(self, n_distinct: int) -> np.ndarray:
@@ -487,7 +487,7 @@ class Design:
 
     @classmethod
     def of_counts(cls, counts: np.ndarray) -> Design:
-        """Return the design of distinct rows that occur so many times each, in one stratum and without clusters.
+        """Return the design of distinct rows with these counts, in one stratum and without clusters.
 
         Examples
         --------
@@ -509,12 +509,12 @@ class Design:
 
     @cached_property
     def n_strata(self) -> int:
-        """Number of strata, those with a single unit joined."""
+        """Number of strata, after those with a single unit were joined."""
         return int(self.stratum.max()) + 1
 
     @property
     def words(self) -> str:
-        """How rows were drawn, to be added to a sentence about weights."""
+        """The strata and clusters as text that follows a description of the weights."""
         strata = f", {self.n_strata} strata" if self.n_strata > 1 else ""
         if self.cluster is None:
             return strata
@@ -527,7 +527,7 @@ class Design:
 
     @cached_property
     def _unit(self) -> np.ndarray:
-        """Number of the unit, or of the group of units that are alike, of every entry."""
+        """Number of the unit, or of the group of equal units, of every entry."""
         return np.arange(len(self.row)) if self.cluster is None else self.cluster
 
     @cached_property
@@ -558,7 +558,7 @@ class Design:
         return np.split(order, np.cumsum(np.bincount(self._stratum_of_unit, minlength=self.n_strata))[:-1])
 
     def with_rows(self, groups: np.ndarray) -> Design:
-        """Return the design of rows that were merged further: ``groups`` holds the new row of every distinct row."""
+        """Return the design after distinct rows were merged: ``groups`` holds the new row of every distinct row."""
         return Design.of_rows(groups[self.row], self.weight, self.count, self.stratum, self.cluster)
 
     def take(self, place: np.ndarray) -> Design | None:
@@ -570,7 +570,7 @@ class Design:
         return Design.of_rows(place[self.row[kept]], self.weight[kept], self.count[kept], self.stratum[kept], clusters)
 
     def scatter(self, scores: np.ndarray) -> np.ndarray:
-        """Return the variance of the sum of all rows' weighted scores, as differences among units show it.
+        """Return the variance of the sum of all rows' weighted scores, estimated from differences between units.
 
         With ``z`` the weighted sum of the scores of a unit, ``m`` the mean of ``z`` in its stratum and ``n`` the number
         of units of the stratum, it is the sum over strata of ``n / (n - 1) Σ (z - m) (z - m)'``. Finite populations
@@ -607,14 +607,14 @@ class Design:
             raise DataError("there is a single unit, so nothing shows how much units differ; give at least two")
 
     def drawn(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Draw units anew, within strata, with replacement: weight and count of every entry.
+        """Draw a bootstrap sample of units, within strata: return weight and count of every entry.
 
-        One unit less than there are is drawn from each stratum, and weights are raised to make up for it, so that
-        strata of few units do not seem surer than they are.
+        One unit less than there are is drawn from each stratum, with replacement, and weights are raised in return, so
+        that the variance of strata with few units is not underestimated.
 
         References
         ----------
-        Rao, J. N. K. and Wu, C. F. J. (1988). Resampling inference with complex survey data. Memo of the American
+        Rao, J. N. K. and Wu, C. F. J. (1988). Resampling inference with complex survey data. Journal of the American
         Statistical Association 83, 231-241.
 
         Examples
@@ -636,7 +636,7 @@ class Design:
 
 
 def _joined_strata(stratum: np.ndarray, clusters: np.ndarray | None, count: np.ndarray) -> np.ndarray:
-    """Return strata numbered from 0, without such as have a single unit, if there are others to join them with."""
+    """Return strata numbered from 0; those with a single unit are joined with others if there are any."""
     if clusters is None:
         n_units = np.bincount(stratum, count)
     else:

@@ -1,9 +1,10 @@
-"""Values that are not among the states that a column is known to have: what they are, and what is said about them."""
+"""Unseen categories: values that are not among the known states of their column, and the errors and warnings."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,26 +12,39 @@ from pgmpy_latent.exceptions import UnknownColumnError, UnseenCategoryError, Uns
 from pgmpy_latent.model.labels import identity, sort_key
 from pgmpy_latent.tables.columns import LISTED, Column, listing
 
-#: So many rows do not all hold the same category by chance, if it is a new one.
+#: A column with at least this many rows that all hold one unseen category is not the column that the states belong to.
 MANY_ROWS = 10
 
 
-def find_strangers(name, column: Column, lookup: np.ndarray, states: list, copies) -> list[tuple]:
-    """Return (column, values, counts, states, whether no cell is known) if values occur that are no given states."""
+class UnseenValues(NamedTuple):
+    """The values of one column that are not among its states."""
+
+    column: Hashable
+    values: Sequence[Hashable]
+    counts: Sequence[int]  # numbers of rows
+    states: Sequence[Hashable]
+    nothing_known: bool  # whether no cell of the column holds one of its states
+
+
+def find_unseen(
+    name: Hashable, column: Column, lookup: np.ndarray, states: Sequence[Hashable], copies: np.ndarray | None
+) -> list[UnseenValues]:
+    """Return the unseen values of a column as a list of one, or an empty list; ``lookup`` gives the state of levels."""
     if (lookup[:-1] >= 0).all():
         return []
     present = column.codes >= 0
     rows = None if copies is None else copies[present]
     counts = np.bincount(column.codes[present], rows, minlength=len(column.levels))
-    found = np.flatnonzero((lookup[:-1] < 0) & (counts > 0))
-    values = sorted(((column.levels[i], int(counts[i])) for i in found), key=lambda pair: sort_key(pair[0]))
-    if not values:
+    unseen = np.flatnonzero((lookup[:-1] < 0) & (counts > 0))
+    pairs = sorted(((column.levels[i], int(counts[i])) for i in unseen), key=lambda pair: sort_key(pair[0]))
+    if not pairs:
         return []
-    return [(name, *zip(*values, strict=True), states, counts[found].sum() == counts.sum())]
+    values, numbers = zip(*pairs, strict=True)
+    return [UnseenValues(name, values, numbers, states, bool(counts[unseen].sum() == counts.sum()))]
 
 
 def unknown_cells(column: Column, states: Sequence[Hashable]) -> tuple[np.ndarray, list]:
-    """Return the values of a column that are no given states, and which of them every cell holds; -1 for none.
+    """Return, for every cell, the position of its unseen value or -1, and the unseen values.
 
     Examples
     --------
@@ -44,20 +58,20 @@ def unknown_cells(column: Column, states: Sequence[Hashable]) -> tuple[np.ndarra
     return lookup[column.codes], [level for level, out in zip(column.levels, unknown, strict=False) if out]
 
 
-def report_strangers(strangers: list[tuple], unseen: str) -> None:
-    """Raise, or warn once for the whole table, about values that no given state stands for."""
-    if not strangers:
+def report_unseen(columns: Sequence[UnseenValues], unseen: str) -> None:
+    """Raise, or warn once for the whole table, about unseen values."""
+    if not columns:
         return
-    unknown = [one for one in strangers if _is_another_column(*one[1:])]
-    if unseen == "missing" and unknown:
-        _, values, _, states, _ = unknown[0]
+    mistaken = [column for column in columns if _is_another_column(column)]
+    if unseen == "missing" and mistaken:
+        kinds = _kinds_apart(mistaken[0].values, mistaken[0].states)
         raise UnknownColumnError(
-            f"{_describe_strangers(*unknown[0])}. No cell of the column is known{_kinds_apart(values, states)}, and "
+            f"{_described(mistaken[0])}. No cell of the column is known{kinds}, and "
             "all of them would count as missing. Map or convert the column, or empty its cells (None) if that is meant"
         )
-    text = "; ".join(_describe_strangers(*one) for one in strangers[:LISTED])
-    if len(strangers) > LISTED:
-        text += f"; and {len(strangers) - LISTED} more columns"
+    text = "; ".join(map(_described, columns[:LISTED]))
+    if len(columns) > LISTED:
+        text += f"; and {len(columns) - LISTED} more columns"
     if unseen == "error":
         raise UnseenCategoryError(f'{text}. Map them, list them in state_names, or ask for unseen="missing".')
     warnings.warn(
@@ -65,23 +79,25 @@ def report_strangers(strangers: list[tuple], unseen: str) -> None:
     )
 
 
-def _is_another_column(values: tuple, counts: tuple, states: list, nothing_known: bool) -> bool:
-    """Tell whether a column cannot be the one that the states are of; a few rows may all hold the same new category."""
-    a_new_category = len(values) == 1 and sum(counts) < MANY_ROWS and not _kinds_apart(values, states)
-    return nothing_known and not a_new_category
+def _is_another_column(column: UnseenValues) -> bool:
+    """Tell whether the states cannot belong to this column; a few rows may all hold the same new category."""
+    few_rows = len(column.values) == 1 and sum(column.counts) < MANY_ROWS
+    return column.nothing_known and not (few_rows and not _kinds_apart(column.values, column.states))
 
 
 def _kinds_apart(values: Sequence, states: Sequence) -> str:
-    """Say which kinds values and states are of, if these have nothing in common."""
+    """Return the part of a message that contrasts the types of values and states; empty if they share a type."""
     words = {"str": "text", "int": "a number", "bool": "a truth value"}
-    here, there = ({identity(value)[0] for value in some} for some in (values, states))
-    if here & there:
+    in_data, in_states = ({identity(value)[0] for value in some} for some in (values, states))
+    if in_data & in_states:
         return ""
-    first, second = (words.get(min(kinds), min(kinds)) for kinds in (here, there))
+    first, second = (words.get(min(kinds), min(kinds)) for kinds in (in_data, in_states))
     return f": {values[0]!r} is {first}, and {states[0]!r} among the states is {second}"
 
 
-def _describe_strangers(name: Hashable, values: tuple, counts: tuple, states: list, _: bool) -> str:
+def _described(column: UnseenValues) -> str:
+    """Return the part of a message that lists the unseen values of a column, and hints at differing types."""
+    name, values, counts, states, _ = column
     cells = [f"{v!r} ({n} row{'s' * (n > 1)})" for v, n in zip(values[:LISTED], counts, strict=False)]
     if len(values) > LISTED:
         cells.append(f"{len(values) - LISTED} more")

@@ -67,15 +67,14 @@ class Diary:
         self.positions = []
 
     def keep(self, position, last):
-        fields_of = {field.name: getattr(position.snapshot(), field.name) for field in fields(em.Position)}
-        self.positions.append(json.dumps(plain(fields_of), allow_nan=False))
+        self.positions.append(json.dumps(plain(position.as_dict()), allow_nan=False))
 
     def some(self, n):
         return [read(text) for text in self.positions[:: max(1, len(self.positions) // n)]]
 
 
 def read(text):
-    return em.Position(**back(json.loads(text)))
+    return em.Position.from_dict(back(json.loads(text)))
 
 
 @pytest.mark.parametrize("options", RULES, ids=str)

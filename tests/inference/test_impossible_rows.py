@@ -144,7 +144,7 @@ def test_an_observed_cell_of_an_impossible_row_is_not_deleted(chain, method):
     assert filled.loc["fine"].tolist() == [1, 2, 2]
     (message,) = messages
     assert "1 (the first: ['odd'])" in message
-    assert "their gaps stay" in message
+    assert "their missing cells stay" in message
 
 
 def two_trees():

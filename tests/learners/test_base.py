@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import pgmpy_latent
 from pgmpy_latent import EAST, HLTA, Baseline, BinA, BinG, RandomStarts, SplitMerge, datasets, encode, presets, scores
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import (
     DataError,
@@ -74,7 +74,7 @@ class LatentClass(LatentTreeLearner):
             )
             for start in range(self.n_init)
         ]
-        found = em.fit(engine, np.stack(starts))
+        found = fit(engine, np.stack(starts))
         tree = LatentTree(
             names, states, parents, [True] + [False] * len(data.columns), engine.layout.unpack(found.tables)
         )

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import pgmpy_latent
 from pgmpy_latent import SplitMerge, encode
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.exceptions import NoOverlapWarning
 from pgmpy_latent.inference import queries
 from pgmpy_latent.learners.baselines import _SMOOTHING, Baseline, _strongest_forest, _tables_of_filled
@@ -199,7 +199,7 @@ def test_em_goes_on_from_the_filled_cells(prior, seed):
     assert objective(tree) > objective(start)
     engine = queries.engine_for(tree, data)
     flat = np.stack([engine.layout.pack(model.tables) for model in (tree, start)])
-    best = em.fit(engine, flat, prior=prior, atol=1e-8).objective
+    best = fit(engine, flat, prior=prior, atol=1e-8).objective
     assert objective(tree) == pytest.approx(best, abs=1e-3)
     if not prior:
         assert learner.log_likelihood_ == pytest.approx(queries.log_likelihood(tree, frame))

@@ -15,7 +15,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmpy_latent import presets
-from pgmpy_latent.learners import search_learner as _searching
+from pgmpy_latent.learners import search_learner
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.convert import model_from_document, model_text
 from pgmpy_latent.model.tree import LatentTree
@@ -66,7 +66,7 @@ class Notes:
             self.mark = mark
             return self
 
-        monkeypatch.setattr(_searching, "Checkpoint", made)
+        monkeypatch.setattr(search_learner, "Checkpoint", made)
 
 
 def through_a_file(state):

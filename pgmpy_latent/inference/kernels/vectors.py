@@ -10,12 +10,15 @@ the place where they are used, and compiling stays quick.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 
 from llvmlite import ir
-from numba import types
+from numba import extending, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+
+#: The decorator. Its own type counts the typing context, which callers do not pass, as an argument of theirs.
+intrinsic: Callable[[Callable], Callable] = extending.intrinsic
 
 #: Numbers that one vector instruction handles; messages over one or two states use a half.
 LANES = 4

@@ -285,5 +285,5 @@ def warn_of_irregular(name: Hashable, wanted: int, bound: int) -> None:
         "regularity: the product of their numbers of states, divided by the largest); further states cannot describe "
         f"the table better. Ask for at most {bound}.",
         RegularityWarning,
-        stacklevel=9,  # the line that calls fit
+        stacklevel=8,  # the line that calls fit
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Unpack
 
 import numpy as np
 
@@ -12,13 +13,13 @@ from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.east.candidates import EvaluatedMove, by_ratio, by_score, in_turn
 from pgmpy_latent.learners.east.evaluation import EVALUATIONS, Evaluation
 from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, EastMemory
-from pgmpy_latent.learners.east.move import EXPAND, PHASES, Move
+from pgmpy_latent.learners.east.move import EXPAND, PHASES, Move, Phase
 from pgmpy_latent.learners.east.moves import Relocate, moves_of, moves_within
 from pgmpy_latent.learners.east.settings import EastSettings
 from pgmpy_latent.learners.local.node_messages import NodeMessages
 from pgmpy_latent.learners.memory import check_memory_is, check_value
 from pgmpy_latent.learners.resumed import check_again, check_over
-from pgmpy_latent.learners.search import Search, Step
+from pgmpy_latent.learners.search import FitOptions, Search, Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.operators.edges import neighbours_of
@@ -70,10 +71,17 @@ class EastPolicy:
         """Return the BIC."""
         return log_likelihood - self.penalty * tree.n_parameters
 
-    def fitted(self, tree: LatentTree, step: int, memory: EastMemory, **options) -> State:
-        """Run EM on all tables of a tree."""
+    def fitted(
+        self,
+        tree: LatentTree,
+        step: int,
+        memory: EastMemory,
+        target: float = -np.inf,
+        **options: Unpack[FitOptions],
+    ) -> State:
+        """Run EM on all tables of a tree; it ends early if the log-likelihood ``target`` is out of reach."""
         engine = engine_for(tree, self.data)
-        fit = self.search.fit(engine, engine.layout.pack(tree.tables), **options)
+        fit = self.search.fit(engine, engine.layout.pack(tree.tables), target=target, **options)
         tree = tree.with_tables(engine.layout.unpack(fit.tables))
         return State(tree, self.score(tree, fit.log_likelihood), fit.log_likelihood, step, memory)
 
@@ -91,11 +99,17 @@ class EastPolicy:
 
     def _made(self, state: State, candidate: EvaluatedMove, wanted: float = -np.inf) -> State | None:
         """Make a move and fit the tree, unless it breaks a rule; EM ends early if ``wanted`` is out of reach."""
+        tree = self._changed_tree(state, candidate)
+        return None if tree is None else self.fitted(tree, state.step + 1, state.memory, self._target(tree, wanted))
+
+    def _changed_tree(self, state: State, candidate: EvaluatedMove) -> LatentTree | None:
+        """Return the tree that a move leads to; None if it breaks a rule."""
         tree = make_regular(candidate.move.apply(state.tree, candidate.changed))
-        if self.settings.rules.broken(tree):
-            return None
-        target = wanted + self.penalty * tree.n_parameters if self.search.settings.prior == 0 else -np.inf
-        return self.fitted(tree, state.step + 1, state.memory, target=target)
+        return None if self.settings.rules.broken(tree) else tree
+
+    def _target(self, tree: LatentTree, score: float) -> float:
+        """Return the log-likelihood with which a tree has a certain score; EM with a prior maximises something else."""
+        return score + self.penalty * tree.n_parameters if self.search.settings.prior == 0 else -np.inf
 
     def _evaluation(self, state: State) -> Evaluation:
         """Return the evaluation of a state's moves, which lasts as long as the tree stays the same."""
@@ -134,16 +148,19 @@ class EastPolicy:
 
     def advance(self, state: State) -> Step:
         """Take the next step."""
-        memory = state.memory
+        return self._next_action(state.memory)(state)
+
+    def _next_action(self, memory: EastMemory) -> Callable[[State], Step]:
+        """Return the kind of step that comes next."""
         if memory.phase == EXCURSION:
-            return self._excursion(state)
+            return self._excursion
         if memory.phase == LOOK_AHEAD:
-            return self._look_ahead(state)
+            return self._look_ahead
         if memory.taking_over is not None:
-            return self._take_over(state)
+            return self._take_over
         if self.settings.evaluation != "auto":
-            return self._best_move(state)
-        return self._from_queue(state) if memory.queue else self._fill_queue(state)
+            return self._best_move
+        return self._from_queue if memory.queue else self._fill_queue
 
     def _ordered(self, phase: str, candidates: Sequence[EvaluatedMove]) -> list[EvaluatedMove]:
         return by_ratio(candidates) if phase == EXPAND and self.settings.improvement_ratio else by_score(candidates)
@@ -261,7 +278,10 @@ class EastPolicy:
     ) -> tuple[EvaluatedMove, State | None]:
         """Evaluate a move, unless that was done before, and fit the tree; None if it breaks a rule."""
         candidate = evaluation.candidate(item) if isinstance(item, Move) else item
-        return candidate, self._made(state, candidate, state.score)
+        tree = self._changed_tree(state, candidate)
+        if tree is None:
+            return candidate, None
+        return candidate, self.fitted(tree, state.step + 1, state.memory, self._target(tree, state.score))
 
     # With a lower penalty
 
@@ -275,30 +295,29 @@ class EastPolicy:
             return Step(replace(state, memory=replace(state.memory, phase=LOOK_AHEAD)))
         lenient = EastPolicy(self.data, self.search, self.settings, left[0] * self.penalty)
         strict = EastPolicy(self.data, self.search, self.settings, self.penalty)
-        *_, far = lenient.states(state, PHASES[:1])
-        new = state
+        new, is_back = state, False
         try:
-            for new in strict.states(far, (*PHASES[1:], PHASES[0])):  # noqa: B007 - the last one counts
-                pass
+            for policy, phases in ((lenient, PHASES[:1]), (strict, (*PHASES[1:], PHASES[0]))):
+                new, is_back = policy._set_out(new, phases), policy is strict
+                while new.memory.phase in phases:
+                    self.search.tick()
+                    new = policy._next_action(new.memory)(new).state
+                    self.search.show(f"excursion, {new.memory.phase}", new)
         except STOP_SIGNALS as stop:
+            if not is_back:
+                raise
             self.search.note_interrupt(stop)  # the best so far is kept, if it is better
         if new.score <= state.score + RISE:
             return Step(replace(state, memory=replace(state.memory, excursions=left[1:])))
         memory = replace(state.memory, phase=EXPAND)
         return Step(replace(new, step=state.step + 1, memory=memory), "excursion", None)
 
-    def states(self, state: State, phases: Sequence[str]) -> Iterator[State]:
-        """Go through some phases in turn until none of them helps; yield every state on the way."""
+    def _set_out(self, state: State, phases: Sequence[Phase]) -> State:
+        """Return the state in which a search through some phases begins."""
         exhausted = {phase: state.step for phase in PHASES if phase not in phases}
         memory = EastMemory(phases[0], exhausted, excursions=self.settings.excursions)
         score = self.score(state.tree, state.log_likelihood)
-        state = State(state.tree, score, state.log_likelihood, state.step, memory)
-        yield state
-        while state.memory.phase in phases:
-            self.search.tick()
-            state = self.advance(state).state
-            self.search.show(f"excursion, {state.memory.phase}", state)
-            yield state
+        return State(state.tree, score, state.log_likelihood, state.step, memory)
 
     # Two steps at once
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgmpy_latent import LatentTree
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.em.starts import random_tables
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
@@ -35,7 +35,7 @@ def perfect_fit(model, rng):
     evidence = {at + 1: Evidence(cells[:, at], int(card)) for at, card in enumerate(cards)}
     engine = TreeEngine(compile_plan(model.parent, evidence), [model.cards[0] + 1, *cards], target)
     starts = np.stack([random_tables(engine.layout, rng) for _ in range(6)])
-    tables = engine.layout.unpack(em.fit(engine, starts, max_iter=4000, atol=1e-16).tables)
+    tables = engine.layout.unpack(fit(engine, starts, max_iter=4000, atol=1e-16).tables)
     found = latent_class(tables[0], tables[1:])
     return found, np.sqrt(((distribution(found) - target) ** 2 / target).sum() / 2)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove, by_ratio, in_turn
 from pgmpy_latent.learners.east.completed_counts import expected_log_likelihood
@@ -44,7 +44,7 @@ def log_likelihood(tree, data):
 def at_its_best(tree, data):
     """Return a tree with the tables at which EM ends."""
     engine = engine_for(tree, data)
-    found = em.fit(engine, engine.layout.pack(tree.tables), atol=1e-7, max_iter=3000)
+    found = fit(engine, engine.layout.pack(tree.tables), atol=1e-7, max_iter=3000)
     return tree.with_tables(engine.layout.unpack(found.tables))
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgmpy_latent import sample
-from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import fit
 from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove
 from pgmpy_latent.learners.east.evaluation import Evaluation
@@ -141,7 +141,7 @@ def test_em_on_all_tables_goes_on_from_there(problem, seed):
         found = evaluation.candidate(move)
         new = slow.applied(tree, move, found.changed)
         engine = engine_for(new, data)
-        full = em.fit(engine, engine.layout.pack(new.tables), max_iter=20)
+        full = fit(engine, engine.layout.pack(new.tables), max_iter=20)
         assert full.log_likelihood >= before + found.gain - 1e-9 * max(1.0, abs(before))
 
 
@@ -336,7 +336,7 @@ def test_two_classes_of_columns_are_found_in_one():
     names = ["C", "a1", "a2", "a3", "b1", "b2", "b3"]
     one = type(one)(names, one.state_names, one.parent, one.latent, one.tables)
     engine = engine_for(one, data)
-    one = one.with_tables(engine.layout.unpack(em.fit(engine, engine.layout.pack(one.tables)).tables))
+    one = one.with_tables(engine.layout.unpack(fit(engine, engine.layout.pack(one.tables)).tables))
     moves = [move for move in slow.all_moves(one) if isinstance(move, Introduce)]
     found = evaluator(one, data, n_starts=8, n_steps=20).candidates(moves)
     best = max(found, key=lambda candidate: candidate.score)

@@ -24,7 +24,7 @@ from pgmpy_latent import (
     scores,
 )
 from pgmpy_latent.exceptions import DataError, FewRowsWarning, NoOverlapWarning
-from pgmpy_latent.learners.forests import forest as _forest
+from pgmpy_latent.learners import forests
 from pgmpy_latent.learners.local.pairs import Pair
 from pgmpy_latent.learners.local.roots import Roots
 from pgmpy_latent.learners.search import Search
@@ -607,7 +607,7 @@ def states_of(learner, table, monkeypatch):
     """Fit with a state after every pair, and return all states with the history up to them."""
     notes = Notes()
     with monkeypatch.context() as patched:
-        patched.setattr(_forest, "CHUNK_SECONDS", 1e-4)
+        patched.setattr(forests.forest, "CHUNK_SECONDS", 1e-4)
         notes.watch(patched)
         learner.set_params(checkpoint="notes").fit(table)
     return notes.saved

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from pgmpy_latent import HLTA, Baseline, BinA, RandomStarts, encode, log_likelihood, presets, scores
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.learners.hlta import levels as _levels
+from pgmpy_latent.learners.hlta import levels
 from pgmpy_latent.learners.hlta.islands import Islands
 from pgmpy_latent.learners.hlta.variables import columns_as_variables, hidden_variable, nearest_variables
 from pgmpy_latent.learners.search import Search, Settings
@@ -245,15 +245,15 @@ def test_batches_hold_every_row_with_all_its_weight(seed, n, size):
     weights = rng.choice([0.5, 1.0, 2.0, 40.0], n)
     data = CategoricalData([0], [[0, 1]], rng.integers(0, 2, (n, 1)), weights)
     options = {"max_size": 15, "threshold": 3.0, "top": 15, "batch_size": size, "n_epochs": 1}
-    batches = _levels.LevelsPolicy(data, quick_search(), **options)._batches(0)
+    batches = levels.LevelsPolicy(data, quick_search(), **options)._batches(0)
     total = sum(np.bincount(rows, own, minlength=n) for rows, own in batches)
     np.testing.assert_allclose(total, weights)
     assert all(len(np.unique(rows)) == len(rows) > 0 for rows, _ in batches)
 
 
 def test_a_large_table_is_fitted_in_batches_by_itself(monkeypatch):
-    monkeypatch.setattr(_levels, "ALL_AT_ONCE", 1000)
-    monkeypatch.setattr(_levels, "BATCH_CELLS", 5000)
+    monkeypatch.setattr(levels, "ALL_AT_ONCE", 1000)
+    monkeypatch.setattr(levels, "BATCH_CELLS", 5000)
     frame = planted(1000)
     batches = HLTA(random_state=0, tuning=presets.HLTA.replace(n_epochs=6), **QUIET).fit(frame)
     assert batches.log_likelihood_ == pytest.approx(log_likelihood(batches.tree_, frame), rel=1e-12)
@@ -262,7 +262,7 @@ def test_a_large_table_is_fitted_in_batches_by_itself(monkeypatch):
 
 
 def test_batches_go_on_from_a_checkpoint(monkeypatch, tmp_path):
-    monkeypatch.setattr(_levels, "CHUNK_SECONDS", 0.0)  # a state after every island and every batch
+    monkeypatch.setattr(levels, "CHUNK_SECONDS", 0.0)  # a state after every island and every batch
     frame = planted(600)
     settings = {"random_state": 0, "tuning": presets.HLTA.replace(batch_size=200, n_epochs=2), **QUIET}
     whole = HLTA(**settings).fit(frame)
@@ -270,7 +270,7 @@ def test_batches_go_on_from_a_checkpoint(monkeypatch, tmp_path):
     for _ in range(40):
         with monkeypatch.context() as patched:
             steps = []
-            advance = _levels.LevelsPolicy.advance
+            advance = levels.LevelsPolicy.advance
 
             def stops(self, state, advance=advance, steps=steps):
                 steps.append(state)
@@ -278,7 +278,7 @@ def test_batches_go_on_from_a_checkpoint(monkeypatch, tmp_path):
                     raise KeyboardInterrupt
                 return advance(self, state)
 
-            patched.setattr(_levels.LevelsPolicy, "advance", stops)
+            patched.setattr(levels.LevelsPolicy, "advance", stops)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 learner.fit(frame)
@@ -298,8 +298,8 @@ def test_a_sparse_table_is_never_written_out(monkeypatch):
     matrix = (matrix + sparse.hstack([sparse.csr_array(follows), sparse.csr_array((n_rows, n_columns - 100))])) > 0
     monkeypatch.setattr("pgmpy_latent.tables.sparse.BLOCK_CELLS", 10**5)
     monkeypatch.setattr("pgmpy_latent.tables.neighbours.SPARSE_PAIRS", 10**4)
-    monkeypatch.setattr(_levels, "ALL_AT_ONCE", 10**5)
-    monkeypatch.setattr(_levels, "BATCH_CELLS", 10**5)
+    monkeypatch.setattr(levels, "ALL_AT_ONCE", 10**5)
+    monkeypatch.setattr(levels, "BATCH_CELLS", 10**5)
     sizes = []
     for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_array):
         toarray = kind.toarray
@@ -320,7 +320,7 @@ def test_a_sparse_table_is_never_written_out(monkeypatch):
 
 
 def test_time_limit_returns_the_forest_so_far_with_its_own_likelihood(monkeypatch):
-    monkeypatch.setattr(_levels, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(levels, "CHUNK_SECONDS", 0.0)
     frame = planted(3000, groups=(5,) * 8, lead=0.6)
     with pytest.warns(UserWarning, match="time limit"):
         learner = HLTA(time_limit=0.15, **QUIET).fit(frame)
@@ -332,13 +332,13 @@ def test_time_limit_returns_the_forest_so_far_with_its_own_likelihood(monkeypatc
 def test_batches_finish_their_em_after_a_time_limit(monkeypatch):
     """A tenth of the limit is kept for it, also where it looks at some rows at a time."""
     frame = planted(400, groups=(5,) * 60, lead=0.6)
-    original, counter, calls = _levels.hidden_variable, time.perf_counter, []
+    original, counter, calls = levels.hidden_variable, time.perf_counter, []
 
     def counted(*args, **kwargs):
         calls.append(args)
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(_levels, "hidden_variable", counted)
+    monkeypatch.setattr(levels, "hidden_variable", counted)
     monkeypatch.setattr(time, "perf_counter", lambda: counter() + (910.0 if len(calls) > 20 else 0.0))
     with pytest.warns(UserWarning, match="time limit stopped the search") as caught:
         learner = HLTA(
@@ -361,7 +361,7 @@ def test_batches_without_time_say_that_em_was_not_finished():
 @pytest.mark.parametrize("call", [1, 3])
 @pytest.mark.parametrize("where", ["hidden_variable", "nearest_columns"])
 def test_ctrl_c_at_any_place_returns_the_forest_so_far(monkeypatch, where, call):
-    original, calls = getattr(_levels, where), []
+    original, calls = getattr(levels, where), []
 
     def pressed(*args, **kwargs):
         calls.append(args)
@@ -369,7 +369,7 @@ def test_ctrl_c_at_any_place_returns_the_forest_so_far(monkeypatch, where, call)
             raise KeyboardInterrupt
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(_levels, where, pressed)
+    monkeypatch.setattr(levels, where, pressed)
     frame = planted(1000, groups=(5,) * 6)
     with pytest.warns(UserWarning, match="Ctrl-C stopped the search"):
         learner = HLTA(**QUIET).fit(frame)
@@ -378,7 +378,7 @@ def test_ctrl_c_at_any_place_returns_the_forest_so_far(monkeypatch, where, call)
 
 
 def test_an_interrupt_between_two_lines_leaves_forest_and_levels_in_step(monkeypatch):
-    add, calls = _levels.Forest.add, []
+    add, calls = levels.Forest.add, []
 
     def pressed(self, *args):
         found = add(self, *args)
@@ -387,7 +387,7 @@ def test_an_interrupt_between_two_lines_leaves_forest_and_levels_in_step(monkeyp
             raise KeyboardInterrupt
         return found
 
-    monkeypatch.setattr(_levels.Forest, "add", pressed)
+    monkeypatch.setattr(levels.Forest, "add", pressed)
     frame = planted(1000, groups=(5,) * 6)
     with pytest.warns(UserWarning, match="Ctrl-C stopped the search"):
         learner = HLTA(**QUIET).fit(frame)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgmpy_latent import encode, scores
-from pgmpy_latent.learners.local import roots as _frontier
+from pgmpy_latent.learners.local import roots
 from pgmpy_latent.learners.local.roots import PairModel, Roots
 from pgmpy_latent.runtime.lossless_json import back, plain
 from pgmpy_latent.tables.dependence import pairwise_information
@@ -145,7 +145,7 @@ def test_laying_out_anew_changes_nothing(data, seed):
 @given(small_tables(max_columns=7), seeds)
 def test_a_join_compares_the_new_root_with_the_others_and_nothing_else(data, seed):
     frontier, rng = begin(data), np.random.default_rng(seed)
-    with mock.patch.object(_frontier, "block_information", wraps=_frontier.block_information) as counted:
+    with mock.patch.object(roots, "block_information", wraps=roots.block_information) as counted:
         while frontier.n_roots > 1:
             before = frontier.information.copy()
             left, right = rng.choice(alive(frontier), size=2, replace=False).tolist()
