@@ -191,8 +191,8 @@ def _tables_of_filled(data: CategoricalData, parent: np.ndarray, prior: float, s
     """
     tables = [normalised(_counts(data, at, -1) + prior) for at in range(len(parent))]
     alone = list(tables)
-    for at in np.flatnonzero(parent >= 0):
-        counts = _counts(data, at, parent[at]) + prior
+    for at in np.flatnonzero(parent >= 0).tolist():
+        counts = _counts(data, at, int(parent[at])) + prior
         totals = counts.sum(axis=1, keepdims=True)
         own = np.divide(counts, totals, out=np.repeat(alone[at], len(counts), axis=0), where=totals > 0)
         tables[at] = (1 - smoothing) * own + smoothing * alone[at]

@@ -491,7 +491,7 @@ def _unit_words(learner) -> str:
 
 def unfinished_words(learner) -> str:
     """Say what stopped a learner's search, if anything did."""
-    stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(getattr(learner, "stopped_", None))
+    stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(getattr(learner, "stopped_", None) or "")
     if not stopped:
         return ""
     words = f"Not finished: {stopped} stopped the search, and this is the best model so far."

@@ -13,6 +13,7 @@ from pgmpy_latent.model.convert import from_pgmpy
 from pgmpy_latent.model.network import LatentNetwork, as_tree, check_one_parent
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.sparse import SparseRows
 
 
 def fresh_latent_name(columns, wanted: str = "H") -> str:
@@ -43,7 +44,7 @@ def numbered_latent_names(columns, n: int) -> list[str]:
 
 
 def grown_tree(
-    data: CategoricalData, parents: Sequence[int], tables: Sequence[np.ndarray], names: Sequence[Hashable]
+    data: CategoricalData | SparseRows, parents: Sequence[int], tables: Sequence[np.ndarray], names: Sequence[Hashable]
 ) -> LatentTree:
     """Return a forest that was grown above the columns of a table.
 

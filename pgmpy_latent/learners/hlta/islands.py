@@ -147,7 +147,8 @@ class Islands:
     def _grown(self, seed: tuple[int, int]) -> Island:
         third = self._closest(seed)
         island = self._first(seed if third is None else (*seed, third[0]))
-        refused, again = [], False  # who stays outside, and whether somebody joined since
+        refused: list[int] = []  # variables that stay outside
+        again = False  # whether a variable has joined since
         while len(island.group.members) < self.max_size:
             new = self._closest(island.group.members, refused)
             if new is None and not again:

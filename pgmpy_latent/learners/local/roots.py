@@ -132,7 +132,7 @@ class Posteriors:
         narrow = {slot: root.posterior() for slot, root in roots.items() if not root.is_wide}
         ends = np.cumsum([len(one) for one in narrow.values()]).tolist()
         self.first = dict(zip(narrow, [0, *ends[:-1]], strict=False))
-        self.narrow = np.concatenate(list(narrow.values())) if narrow else None
+        self.narrow = np.concatenate(list(narrow.values())) if narrow else np.empty((0, 0))
 
     def information(self, weighted: np.ndarray) -> dict[int, float]:
         """Return, for each slot, what it says about a node: its posterior times the weights is (states, rows)."""
@@ -188,8 +188,8 @@ class PairModel:
 def root_above(node: int, below: Sequence[Root], model: PairModel, engine: TreeEngine) -> Root:
     """Return a hidden node above two roots as a root; the engine is that of the three, the hidden node first."""
     evidence = engine.walk(engine.layout.pack([model.share[None], model.left, model.right])).likelihood(0)
-    heard = None if any(root.heard is None for root in below) else below[0].heard | below[1].heard
-    return Root(node, evidence, model.share, heard)
+    left, right = (root.heard for root in below)
+    return Root(node, evidence, model.share, None if left is None or right is None else left | right)
 
 
 class Roots:
@@ -237,6 +237,13 @@ class Roots:
     def _lay_out(self) -> None:
         self.posteriors = Posteriors({slot: root for slot, root in enumerate(self.roots) if root is not None})
 
+    def root(self, slot: int) -> Root:
+        """Return the root at a slot that has one."""
+        root = self.roots[slot]
+        if root is None:
+            raise ValueError(f"slot {slot} has no root")
+        return root
+
     @property
     def n_roots(self) -> int:
         """Number of roots."""
@@ -280,7 +287,7 @@ class Roots:
 
     def _strong(self, information: np.ndarray, slot: int) -> np.ndarray:
         """Return what a root says about the others, without what is too weak."""
-        cost = self.penalty * (self._n_states + self.roots[slot].n_states - 1)
+        cost = self.penalty * (self._n_states + self.root(slot).n_states - 1)
         return np.where(self.data.total_weight * information > cost, information, -np.inf)
 
     def related(self, left: int, right: int, n: int) -> list[Root]:
@@ -288,11 +295,11 @@ class Roots:
         together = self.information[left] + self.information[right]
         together[[left, right]] = -np.inf
         order = np.argsort(-together, kind="stable")[:n]
-        return [self.roots[slot] for slot in order if together[slot] > 0]
+        return [self.root(slot) for slot in order if together[slot] > 0]
 
     def join(self, left: int, right: int, model: PairModel) -> None:
         """Put a hidden node above two roots."""
-        below = [self.roots[left], self.roots[right]]
+        below = [self.root(left), self.root(right)]
         plan = compile_plan([-1, 0, 0], {1: below[0].evidence, 2: below[1].evidence}, pivots=[0])
         engine = TreeEngine(plan, [len(model.share), below[0].n_states, below[1].n_states], self.data.weights)
         node = len(self.parents)
@@ -308,7 +315,7 @@ class Roots:
 
     def _compare(self, slot: int, gone: int) -> None:
         """Find the information that a new root shares with all others; nothing else is computed again."""
-        own = self.roots[slot].posterior()
+        own = self.root(slot).posterior()
         if slot in self.posteriors.wide:
             self._lay_out()
         else:
@@ -332,6 +339,6 @@ class Roots:
         if 2 * self.n_roots < self.posteriors.n_slots:
             self._lay_out()
 
-    def tree(self, names: list[Hashable]) -> LatentTree:
+    def tree(self, names: Sequence[Hashable]) -> LatentTree:
         """Return the forest; hidden nodes, called so in the order in which they came, before the columns."""
         return grown_tree(self.data, self.parents, self.tables, names)
