@@ -104,7 +104,7 @@ class LatentClasses(SearchingLearner):
         self.show_progress = show_progress
         self.tuning = tuning
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         search = self._search(data)
         search.clock.use_reserve()  # every size is fitted to its end
         wanted = range(1, (self.max_states or 8) + 1) if self.n_states is None else [self.n_states]

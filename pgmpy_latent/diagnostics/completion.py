@@ -13,6 +13,7 @@ from scipy.special import entr, xlogy
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.queries import check_is_tree, encode_for, engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
@@ -40,7 +41,7 @@ class Completed:
         return float(xlogy(self.counts, self.tables).sum())
 
 
-def complete(tree: LatentTree, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
+def complete(tree: LatentTree | LatentNetwork, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
     """Complete a table by a tree."""
     data = encode_for(tree, X, sample_weight=sample_weight, can_sum_out=False, **survey)
     engine = engine_for(tree, data)

@@ -28,6 +28,7 @@ from pgmpy_latent.networks.graph import Graph, nodes_in_order, rearranged, table
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.settings import one_of
 from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.sparse import SparseRows
 
 #: Share of a table row that is spread over its states where EM begins: nothing that is hidden is ruled out.
 SMOOTHING = 1e-3
@@ -85,10 +86,10 @@ class NetworkLearner(SearchSettings, StructureLearner):
 
     @property
     def _pseudo_count(self) -> float:
-        """Dirichlet pseudo-count of every table entry: what is said, or what goes with the score."""
+        """Dirichlet pseudo-count of every table entry: ``prior``, or the one that goes with the score."""
         return PSEUDO_COUNTS[self.scoring_method] if self.prior is None else float(self.prior)
 
-    def _search(self, data: CategoricalData) -> Search:
+    def _search(self, data: CategoricalData | SparseRows) -> Search:
         search = super()._search(data)
         search.settings = replace(search.settings, prior=self._pseudo_count)
         return search
@@ -128,7 +129,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
         network = rearranged(network, [*network.latent_names, *self._order_of_columns(data)])
         shares = state_shares(network, engine_for(network, data))
         for node in np.flatnonzero(network.latent):
-            network = reordered(network, int(node), np.argsort(-shares[node], kind="stable"))
+            network = reordered(network, int(node), np.argsort(-shares[node], kind="stable").tolist())
         return network
 
     def _order_of_columns(self, data: CategoricalData) -> Sequence[Hashable]:

@@ -12,12 +12,16 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 #: Tasks per process in :func:`mapped`: few, because each unpickles the function; several, because some take longer.
 TASKS = 2
@@ -113,8 +117,8 @@ def mapped(function: Callable, items: Sequence, n_jobs: int | None, clock: Clock
 
 
 def as_completed(
-    function: Callable, items: Sequence, n_jobs: int | None, clock: Clock | None = None
-) -> Iterator[tuple[int, object]]:
+    function: Callable[[Item], Result], items: Sequence[Item], n_jobs: int | None, clock: Clock | None = None
+) -> Iterator[tuple[int, Result]]:
     """Apply a function to independent items that take long, and yield (position, result) as they are finished.
 
     Parameters
@@ -134,12 +138,12 @@ def as_completed(
 
 
 def work_through(
-    function: Callable,
-    items: Sequence,
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
     n_jobs: int | None,
-    report: Callable[[object], None] = lambda result: None,
+    report: Callable[[Result], object] = lambda result: None,
     clock: Clock | None = None,
-) -> tuple[list, bool]:
+) -> tuple[list[Result], bool]:
     """Apply a function to independent items that take long, as far as Ctrl-C allows.
 
     Parameters
@@ -161,7 +165,7 @@ def work_through(
     >>> work_through(abs, [-3, 2], n_jobs=2)
     ([3, 2], False)
     """
-    results: dict[int, object] = {}
+    results: dict[int, Result] = {}
     interrupted = False
     try:
         for at, result in as_completed(function, items, n_jobs, clock):
@@ -190,8 +194,8 @@ class _Stopped:
 
 
 def _in_tasks(
-    function: Callable, items: Sequence, n: int, n_tasks: int, clock: Clock | None
-) -> Iterator[tuple[int, object]]:
+    function: Callable[[Item], Result], items: Sequence[Item], n: int, n_tasks: int, clock: Clock | None
+) -> Iterator[tuple[int, Result]]:
     """Yield (position, result) of items that joblib's workers share in so many tasks."""
     parallel = Parallel(
         n_jobs=n,
@@ -244,7 +248,7 @@ def _recorded_warnings() -> Iterator[list]:
         yield caught
 
 
-def _results(answer: tuple[list, list]) -> Iterator[tuple[int, object]]:
+def _results(answer: tuple[list[tuple[int, Result | _Stopped]], list]) -> Iterator[tuple[int, Result]]:
     """Yield the results of a task after repeating its warnings; raise what stopped it."""
     results, caught = answer
     for message, category, filename, line in caught:
