@@ -115,7 +115,7 @@ class Baseline(LatentTreeLearner):
         super()._check_settings()
         self._latent_class()._check_settings()
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         latent_class = self._latent_class()
         if self.model == "latent_class":
             return latent_class._learn(data)

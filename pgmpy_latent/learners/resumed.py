@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from pgmpy_latent.runtime.checkpoint import State, check_number_again
 from pgmpy_latent.runtime.lossless_json import plain
 from pgmpy_latent.tables.encode import CategoricalData
 
+Model = TypeVar("Model", bound=LatentTree | LatentNetwork)
 
-def check_again(state: State, data: CategoricalData, score: Callable[[LatentTree, float], float]) -> None:
+
+def check_again(state: State, data: CategoricalData, score: Callable[[Model, float], float]) -> None:
     """Raise if the model of a checkpoint does not have the columns of a table, or is not as good as the file says.
 
     Parameters

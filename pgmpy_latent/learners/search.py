@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from pgmpy_latent.em.fit import Fit, fit
 from pgmpy_latent.inference.protocol import Engine
+from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.checkpoint import Checkpoint, Saved, State, check_number_again
@@ -30,13 +31,16 @@ from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
 LAST_SHARE = 0.1
 
 
+Model = TypeVar("Model", bound=LatentTree | LatentNetwork)
+
+
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Generic[Model]):
     """Result of a search.
 
     Attributes
     ----------
-    tree : LatentTree
+    tree : LatentTree or LatentNetwork
         The best model.
     score, log_likelihood : float
         Of the best model; larger is better.
@@ -59,7 +63,7 @@ class Outcome:
     True
     """
 
-    tree: LatentTree
+    tree: Model
     score: float
     log_likelihood: float
     history: list[dict]
@@ -378,6 +382,10 @@ class Search:
             return state, history
         now = self.entry(new.step, "", None, new.score, new.log_likelihood, new.tree.n_parameters)
         return new, [*history[:-1], {**now, **{name: history[-1][name] for name in ("step", "operator", "target")}}]
+
+    def checking(self) -> AbstractContextManager:
+        """Return a context in which any error is reported as damage of the checkpoint."""
+        return nullcontext() if self.checkpoint is None else self.checkpoint.checking()
 
     def keep_result(self, outcome: Outcome, memory: object) -> None:
         """Write what was made of the model after the search, as part of its memory, into the checkpoint."""

@@ -122,7 +122,7 @@ def learned_for(host, learner, data: CategoricalData, search: Search):
     return outcome.tree
 
 
-def made_regular(outcome: Outcome, score: Callable[[LatentTree, float], float]) -> Outcome:
+def made_regular(outcome: Outcome[LatentTree], score: Callable[[LatentTree, float], float]) -> Outcome[LatentTree]:
     """Leave out hidden variables that are not needed: the likelihood stays, and parameters become fewer."""
     tree = make_regular(outcome.tree)
     if tree.names == outcome.tree.names and (tree.cards == outcome.tree.cards).all():

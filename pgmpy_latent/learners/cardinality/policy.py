@@ -247,7 +247,7 @@ class CardinalityLearner(SearchingLearner):
             raise SkeletonError("give a skeleton or a model to start with, not both: the model has a skeleton")
         return in_order_of_table(start, data)
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         search = self._search(data)
         tree = self._first_tree(data)
         fitter = TreeFitter(data, tree, search)
@@ -261,7 +261,7 @@ class CardinalityLearner(SearchingLearner):
     def _first_state(self, policy: Policy, tree: LatentTree) -> State:
         return policy.start(tree)
 
-    def _regular(self, outcome: Outcome, policy: Policy) -> Outcome:
+    def _regular(self, outcome: Outcome[LatentTree], policy: Policy) -> Outcome[LatentTree]:
         return made_regular(outcome, policy.score)
 
 

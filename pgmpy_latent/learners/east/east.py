@@ -165,7 +165,7 @@ class EAST(SearchingLearner):
 
     # The run
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         search = self._search(data)
         ordered = data.in_order_of_names()
         rules = self._rules(ordered)

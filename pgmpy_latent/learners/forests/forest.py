@@ -312,7 +312,7 @@ class ForestLearner(SearchingLearner):
     def _order(self, information: np.ndarray, penalty: float) -> Order:
         raise NotImplementedError
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         search = self._search(data)
         ordered = data.in_order_of_names()
         information, apart = pairwise_information(ordered)

@@ -16,6 +16,7 @@ from pgmpy_latent.inference.queries import log_likelihood
 from pgmpy_latent.learners.hlta.levels import LevelsPolicy
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.settings import Constraint, number
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows, is_sparse, read_sparse
@@ -141,7 +142,7 @@ class HLTA(SearchingLearner):
             raise DataError(f"n_samples = {rows.n_rows}, at least 2 are required")
         return rows
 
-    def _learn(self, data: CategoricalData | SparseRows) -> Outcome:
+    def _learn(self, data: CategoricalData | SparseRows) -> Outcome[LatentTree]:
         search = self._search(data)
         policy = LevelsPolicy(
             data.in_order_of_names(),
