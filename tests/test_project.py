@@ -1,4 +1,4 @@
-"""Settings that several files repeat agree: versions of Python, of pgmpy and of the linter."""
+"""Settings that several files repeat agree: versions of Python, of pgmpy, of the linter and of the type checker."""
 
 import re
 import subprocess
@@ -35,3 +35,11 @@ def test_the_oldest_pgmpy_that_we_promise_is_tested():
     (required,) = [line for line in PROJECT["dependencies"] if line.startswith("pgmpy")]
     oldest = re.match(r"pgmpy>=([\d.]+),", required)[1]
     assert f"requirement: pgmpy=={oldest}\n" in WORKFLOW
+
+
+def test_the_type_checker_runs_wherever_the_linter_does():
+    (pinned,) = [line for line in PROJECT["optional-dependencies"]["test"] if line.startswith("mypy")]
+    assert re.fullmatch(r"mypy==[\d.]+", pinned)
+    assert '"$environment/bin/mypy"\n' in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "- run: mypy\n" in WORKFLOW
+    assert "entry: python -m mypy\n" in (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
