@@ -19,6 +19,7 @@ from scipy.special import gammaln
 from pgmpy_latent.diagnostics.completion import Completed, complete, open_entropy
 from pgmpy_latent.diagnostics.dimension import effective_dimension, n_parameters
 from pgmpy_latent.inference.queries import encode_for, log_likelihood
+from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.survey import Survey
 
@@ -268,7 +269,9 @@ def _relative_entropy(entropy: float, largest: float) -> float:
     return max(1 - entropy / largest, 0.0) if largest > 0 else 1.0
 
 
-def cheeseman_stutz(tree: LatentTree, X, *, sample_weight=None, prior: float = 1.0, **survey: Unpack[Survey]) -> float:
+def cheeseman_stutz(
+    tree: LatentTree | LatentNetwork, X, *, sample_weight=None, prior: float = 1.0, **survey: Unpack[Survey]
+) -> float:
     """Return the Cheeseman-Stutz approximation of the log marginal likelihood; larger is better.
 
     ``CS = LL(D | θ) - LL(D' | θ) + ln P(D')``. Here ``D`` is the table and ``θ`` are the tree's tables. ``D'`` is

@@ -160,10 +160,10 @@ def _regression(problem: Problem, old: Parameters, total: Moments, edges):
     products, cross, before = products[..., :size, :size], cross[..., :size], before[..., :size]
     # a step that is held back a little towards the old coefficients still raises the likelihood
     at = np.arange(size)
-    held = INERTIA * (products[..., at, at] + total.mass.mean(axis=1)[:, None, None])
+    inertia = INERTIA * (products[..., at, at] + total.mass.mean(axis=1)[:, None, None])
     system = products.copy()
-    system[..., at, at] += held
-    target = cross + held[..., None, :] * before
+    system[..., at, at] += inertia
+    target = cross + inertia[..., None, :] * before
     if edges is None:
         coefficients = transposed(np.linalg.solve(system, transposed(target)))
     else:
@@ -191,8 +191,8 @@ def _noise(problem: Problem, old: Parameters, mass: np.ndarray, residuals: np.nd
     """Divide what is left unexplained by the rows it comes from: all, or those of the component."""
     if problem.tied:
         residuals, mass = residuals.sum(axis=1, keepdims=True), mass.sum(axis=1, keepdims=True)
-    held = INERTIA * mass.sum(axis=1, keepdims=True)[..., None]
-    noise = np.maximum((residuals + held * old.noise) / (mass[..., None] + held), problem.noise_floor)
+    inertia = INERTIA * mass.sum(axis=1, keepdims=True)[..., None]
+    noise = np.maximum((residuals + inertia * old.noise) / (mass[..., None] + inertia), problem.noise_floor)
     return np.broadcast_to(noise, old.noise.shape).copy() if problem.tied else noise
 
 

@@ -153,12 +153,12 @@ def thinning(n_starts: int) -> list[tuple[int, int]]:
     >>> thinning(20), thinning(4)
     ([(10, 10), (10, 5)], [])
     """
-    stages, kept = [], n_starts
+    stages, n_left = [], n_starts
     for share in (2, 4):
         fewer = max(4, -(-n_starts // share))
-        if fewer < kept:
+        if fewer < n_left:
             stages.append((10, fewer))
-        kept = fewer
+        n_left = fewer
     return stages
 
 

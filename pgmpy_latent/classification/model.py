@@ -353,7 +353,7 @@ def suitable(groups: Sequence[Rows | RaggedRows], model: Parameters) -> list[Row
     _, _, _, attributes, latents = model.shape
     if latents <= 2 * attributes:
         return list(groups)
-    return [one for rows in groups for one in (rows.groups if isinstance(rows, RaggedRows) else [rows])]
+    return [group for rows in groups for group in (rows.groups if isinstance(rows, RaggedRows) else [rows])]
 
 
 @dataclass(frozen=True)
@@ -376,15 +376,15 @@ def ragged_posteriors(
     precision = 1.0 / model.noise
     scaled = model.loadings * precision[..., None]
     outer = (scaled[..., :, None] * model.loadings[..., None, :]).reshape(*precision.shape, -1)
-    own = 1.0 / model.variances[:, label, None, None, :]
+    prior_precision = 1.0 / model.variances[:, label, None, None, :]
     mean, variances = model.means[:, label], model.variances[:, label]
-    pull = mean[:, None, None, :] * own
+    pull = mean[:, None, None, :] * prior_precision
     at, latents = np.arange(model.shape[-1]), model.shape[-1]
     constant = np.log(variances).sum(axis=-1) + (mean * mean / variances).sum(axis=-1)
     for part in rows.parts(model):
         there, values = rows.there[part], rows.values[part]
         system = (there @ outer).reshape(*precision.shape[:2], len(part), latents, latents)
-        system[..., at, at] += own
+        system[..., at, at] += prior_precision
         factor = np.linalg.cholesky(system)
         inverse = np.linalg.inv(factor)
         residual = (values - model.offsets[:, :, None, :]) * there

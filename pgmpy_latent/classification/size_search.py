@@ -90,14 +90,14 @@ def try_size(
     n_starts = TRIAL_STARTS if recipe.trial_starts is None else recipe.trial_starts
     if recipe.trial_starts is None:
         recipe = replace(recipe, tol=max(recipe.tol, TRIAL_TOL))
-    found = learn(rows, learning, shape, recipe, n_starts, seed, report)
-    if found.interrupted:
+    learned = learn(rows, learning, shape, recipe, n_starts, seed, report)
+    if learned.interrupted:
         raise KeyboardInterrupt
     masses = testing.sum(axis=1)
-    right = found.log_joint.argmax(axis=-1) == rows.labels
-    log_chances = found.log_joint - np.logaddexp.reduce(found.log_joint, axis=-1, keepdims=True)
-    own = np.take_along_axis(log_chances, rows.labels[None, :, None], axis=-1)[..., 0]
-    losses = np.minimum(-own, WORST)
+    right = learned.log_joint.argmax(axis=-1) == rows.labels
+    log_chances = learned.log_joint - np.logaddexp.reduce(learned.log_joint, axis=-1, keepdims=True)
+    log_chances_of_class = np.take_along_axis(log_chances, rows.labels[None, :, None], axis=-1)[..., 0]
+    losses = np.minimum(-log_chances_of_class, WORST)
     return Trial(
         accuracies=(right * testing).sum(axis=1) / masses,
         masses=masses,
@@ -301,8 +301,8 @@ class Wrapper:
 
     def _best(self, kept: int) -> list[tuple[int, int]]:
         """Return the best of the sizes that were compared most often, smaller ones first where they are equal."""
-        most = max(len(found) for found in self.trials.values())
-        leading = [shape for shape, found in self.trials.items() if len(found) == most]
+        most = max(len(trials) for trials in self.trials.values())
+        leading = [shape for shape, trials in self.trials.items() if len(trials) == most]
         order = sorted(
             leading, key=lambda shape: (*(-value for value in self._value(shape)), shape[0] * shape[1], shape)
         )
@@ -310,14 +310,14 @@ class Wrapper:
 
     def _value(self, shape: tuple[int, int]) -> tuple[float, float]:
         """Return accuracy and log-likelihood of the true classes, over all trials of a size."""
-        found = self.trials[shape]
+        trials = self.trials[shape]
         return (
-            round(float(np.mean([trial.accuracy for trial in found])), 9),
-            -float(np.mean([trial.log_loss for trial in found])),
+            round(float(np.mean([trial.accuracy for trial in trials])), 9),
+            -float(np.mean([trial.log_loss for trial in trials])),
         )
 
     def _spent(self) -> float:
-        return sum(trial.work for found in self.trials.values() for trial in found)
+        return sum(trial.work for trials in self.trials.values() for trial in trials)
 
     def _try(self, shapes: Sequence[tuple[int, int]], repeat: int) -> None:
         """Try several sizes on one draw of folds."""
@@ -366,12 +366,12 @@ class Wrapper:
         """Return one row for every size that was tried, the best of those compared most often first."""
         columns = ["n_latents", "n_components", "accuracy", "standard_error", "log_loss", "n_trials", "seconds"]
         entries = []
-        for (latents, components), found in self.trials.items():
-            folds = np.concatenate([trial.accuracies for trial in found])
+        for (latents, components), trials in self.trials.items():
+            folds = np.concatenate([trial.accuracies for trial in trials])
             accuracy, negative_loss = self._value((latents, components))
             error = float(folds.std(ddof=1) / np.sqrt(len(folds))) if len(folds) > 1 else np.nan
-            seconds = sum(trial.seconds for trial in found)
-            entries.append((latents, components, accuracy, error, -negative_loss, len(found), seconds))
+            seconds = sum(trial.seconds for trial in trials)
+            entries.append((latents, components, accuracy, error, -negative_loss, len(trials), seconds))
         table = pd.DataFrame(entries, columns=columns)
         table["size"] = table["n_latents"] * table["n_components"]
         keys = ["n_trials", "accuracy", "log_loss", "size", "n_latents"]

@@ -104,7 +104,7 @@ class LatentClasses(SearchingLearner):
         self.show_progress = show_progress
         self.tuning = tuning
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         search = self._search(data)
         search.clock.use_reserve()  # every size is fitted to its end
         wanted = range(1, (self.max_states or 8) + 1) if self.n_states is None else [self.n_states]
@@ -151,7 +151,7 @@ class LatentClasses(SearchingLearner):
             random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(start))
             for start in range(self.n_starts)
         ]
-        found = em.fit(
+        fit = em.fit(
             engine,
             np.stack(starts),
             prior=search.settings.prior,
@@ -161,20 +161,20 @@ class LatentClasses(SearchingLearner):
             n_jobs=self.n_jobs,
             report=report,
         )
-        if found.interrupted:
+        if fit.interrupted:
             search.note_interrupt()
-        tree = shape.with_tables(engine.layout.unpack(found.tables))
+        tree = shape.with_tables(engine.layout.unpack(fit.tables))
         size = tree.n_parameters
         return Candidate(
             n_classes,
             tree,
-            found.log_likelihood,
+            fit.log_likelihood,
             size,
-            found.log_likelihood - size / 2 * float(np.log(data.total_weight)),
-            found.n_best,
-            len(found.final_objectives),
-            found.n_iter,
-            found.converged,
+            fit.log_likelihood - size / 2 * float(np.log(data.total_weight)),
+            fit.n_best,
+            len(fit.final_objectives),
+            fit.n_iter,
+            fit.converged,
         )
 
     def _tell(self, found: Candidate, bar: tqdm) -> None:

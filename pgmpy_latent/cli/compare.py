@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     bootstrap = {"n_bootstrap": args.bootstrap} if args.bootstrap else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MissingCodeWarning)  # the description of the table says it
-        found = compare_classes(
+        comparison = compare_classes(
             data,
             args.classes,
             n_starts=args.starts,
@@ -109,25 +109,31 @@ def run(args: argparse.Namespace) -> int:
             allow_many_states=True,
             **bootstrap,
         )
-    say([*comparison_lines(found), "", *_recommendation(found)])
+    say([*comparison_lines(comparison), "", *_recommendation(comparison)])
     if path is not None:
-        write_rows(found.reset_index(), path, "%.10g")
+        write_rows(comparison.reset_index(), path, "%.10g")
         say([f"Written: {path}"])
-    return 130 if len(found) < len(args.classes) else 0  # Ctrl-C leaves the sizes that were done
+    return 130 if len(comparison) < len(args.classes) else 0  # Ctrl-C leaves the sizes that were done
 
 
-def comparison_lines(found: pd.DataFrame) -> list[str]:
+def comparison_lines(comparison: pd.DataFrame) -> list[str]:
     """Return the columns of a comparison that fit on the terminal; the recommended row has a star."""
     import pandas as pd
 
-    if {"n_best", "n_starts"} <= set(found.columns):
-        found = found.assign(starts=[f"{a} of {b}" for a, b in zip(found["n_best"], found["n_starts"], strict=True)])
-    if "identified" in found.columns:
-        found = found.assign(identified=["yes" if one else "no" for one in found["identified"]])
-    rows = {"classes": [f"{'* ' if best else ''}{n}" for n, best in zip(found.index, found["best"], strict=True)]}
+    if {"n_best", "n_starts"} <= set(comparison.columns):
+        comparison = comparison.assign(
+            starts=[f"{a} of {b}" for a, b in zip(comparison["n_best"], comparison["n_starts"], strict=True)]
+        )
+    if "identified" in comparison.columns:
+        comparison = comparison.assign(
+            identified=["yes" if identified else "no" for identified in comparison["identified"]]
+        )
+    rows = {
+        "classes": [f"{'* ' if best else ''}{n}" for n, best in zip(comparison.index, comparison["best"], strict=True)]
+    }
     for name, (title, form) in SHOWN.items():
-        if name in found.columns and found[name].notna().any():
-            rows[title] = ["" if pd.isna(value) else form.format(value) for value in found[name]]
+        if name in comparison.columns and comparison[name].notna().any():
+            rows[title] = ["" if pd.isna(value) else form.format(value) for value in comparison[name]]
     gone = []
     while len((lines := aligned(pd.DataFrame(rows)))[0]) > width() and (ahead := [t for t in LEFT_OUT if t in rows]):
         gone.append(ahead[0])
@@ -135,7 +141,7 @@ def comparison_lines(found: pd.DataFrame) -> list[str]:
     return [*lines, *(wrapped(f"(no room for {', '.join(gone)}; --output writes all columns)") if gone else [])]
 
 
-def _recommendation(found: pd.DataFrame) -> list[str]:
-    chosen = found.attrs.get("recommended", found.index[found["best"]][0])
-    reason = found.attrs.get("reason", "It has the best BIC.").replace("raise n_starts", "raise --starts")
+def _recommendation(comparison: pd.DataFrame) -> list[str]:
+    chosen = comparison.attrs.get("recommended", comparison.index[comparison["best"]][0])
+    reason = comparison.attrs.get("reason", "It has the best BIC.").replace("raise n_starts", "raise --starts")
     return wrapped(f"Recommended: {counted(int(chosen), 'class', 'es')}. {reason}")

@@ -59,12 +59,12 @@ def _suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]
     """Return one note on all values that look like codes for missing answers."""
     from pgmpy_latent.tables.suitable import suspected_codes
 
-    found = list(suspected_codes(data, settled).items())
-    if not found:
+    suspects = list(suspected_codes(data, settled).items())
+    if not suspects:
         return []
-    values = ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in found[:SUSPECTED])
-    more = f" and more in {counted(len(found) - SUSPECTED, 'other column')}" if len(found) > SUSPECTED else ""
-    say = " ".join(f"--missing {name}={','.join(map(str, codes))}" for name, codes in found[:SUSPECTED])
+    values = ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in suspects[:SUSPECTED])
+    more = f" and more in {counted(len(suspects) - SUSPECTED, 'other column')}" if len(suspects) > SUSPECTED else ""
+    say = " ".join(f"--missing {name}={','.join(map(str, codes))}" for name, codes in suspects[:SUSPECTED])
     return wrapped(f"note: categories that may mean missing: {values}{more}; if they do, pass {say}", "  ")
 
 
@@ -120,10 +120,10 @@ def _candidate_lines(candidates: Sequence[Candidate], best: Candidate) -> list[s
     if len(candidates) == 1:
         return []
     lines = [f"  {'classes':>7}  {'log-likelihood':>14}  {'parameters':>10}  {'BIC':>12}  starts that reached the best"]
-    for one in candidates:
+    for candidate in candidates:
         lines.append(
-            f"{'*' if one is best else ' '} {one.n_classes:>7}  {one.log_likelihood:>14.2f}  {one.n_parameters:>10,}"
-            f"  {one.bic:>12.2f}  {one.n_best} of {one.n_starts}"
+            f"{'*' if candidate is best else ' '} {candidate.n_classes:>7}  {candidate.log_likelihood:>14.2f}"
+            f"  {candidate.n_parameters:>10,}  {candidate.bic:>12.2f}  {candidate.n_best} of {candidate.n_starts}"
         )
     return [*lines, ""]
 
@@ -195,13 +195,13 @@ def marks(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable, list[str]]
     """Return, for each column, its most telling category in every state; the most informative columns come first."""
     from pgmpy_latent.operators import marginals
 
-    found = []
+    lines = []
     for name, table, contributions in profiled_columns(tree, hidden):
         states, overall = tree.state_names[tree.index(name)], marginals(tree)[tree.index(name)]
         chosen = (contributions + 1e-9 * table).argmax(axis=1)
         cells = [f"{states[at]}\0{table[row, at]:.0%} ({overall[at]:.0%})" for row, at in enumerate(chosen)]
-        found.append((name, cells))
-    return found
+        lines.append((name, cells))
+    return lines
 
 
 def profiled_columns(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable, np.ndarray, np.ndarray]]:

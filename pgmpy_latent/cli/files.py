@@ -109,12 +109,12 @@ def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str]
     except TypeError as error:  # cells that are not categories, such as lists in Parquet
         raise BadInputError(f"{table.title}: {error}") from None
     check_known(table.frame, allowed, "--allow-many-states")
-    found = unsuitable_columns(data, allowed)
-    if found:
-        it, names = "it" if len(found) == 1 else "them", ",".join(map(str, found))
+    unsuitable = unsuitable_columns(data, allowed)
+    if unsuitable:
+        it, names = "it" if len(unsuitable) == 1 else "them", ",".join(map(str, unsuitable))
         raise BadInputError(
-            f"{in_words(found)}; leave {it} out with --drop {names}, bin {it}, or pass --allow-many-states {names} if "
-            f"you mean {it}"
+            f"{in_words(unsuitable)}; leave {it} out with --drop {names}, bin {it}, or pass --allow-many-states "
+            f"{names} if you mean {it}"
         )
     doubtful = ",".join(map(str, doubtful_columns(data, allowed)))
     warn_of_many_states(data, allowed, remedy=f"pass --allow-many-states {doubtful}")

@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
     report = optional_output(args.report, "--report")
     checkpoint = optional_output(args.checkpoint, "--checkpoint")
     model = [path, path.with_suffix(".bif")]
-    outputs = [*(("--output", one) for one in model), ("--checkpoint", checkpoint), ("--report", report)]
+    outputs = [*(("--output", file) for file in model), ("--checkpoint", checkpoint), ("--report", report)]
     check_outputs(args, outputs, [("the table", args.file)], [checkpoint, *(model if args.output == PREFIX else ())])
     learner = make_learner(args)
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
@@ -187,14 +187,14 @@ def make_learner(args: argparse.Namespace):
     """Return the learner of a method with its options set; raise for an option that it does not have."""
     learner = _learner(args.method)
     known = learner.get_params(deep=False)
-    given = {option: getattr(args, option) for option in KEYWORDS if getattr(args, option) not in (None, 0.0)}
-    for option in given:
+    options = {option: getattr(args, option) for option in KEYWORDS if getattr(args, option) not in (None, 0.0)}
+    for option in options:
         if KEYWORDS[option] not in known:
             raise BadInputError(
                 f"--{option.replace('_', '-')} does not apply to --method {args.method}; {_who(option)}"
             )
     learner.set_params(
-        **{KEYWORDS[option]: value for option, value in given.items()}, random_state=args.seed, n_jobs=args.jobs
+        **{KEYWORDS[option]: value for option, value in options.items()}, random_state=args.seed, n_jobs=args.jobs
     )
     try:
         learner._check_settings()
@@ -219,8 +219,8 @@ def _learner(method: str):
 
 def _who(option: str) -> str:
     """Return advice that names the methods with an option."""
-    found = [method for method in LEARNERS if KEYWORDS[option] in _learner(method).get_params(deep=False)]
-    return f"leave it out, or use {', '.join(found)}" if found else "no method has it"
+    methods = [method for method in LEARNERS if KEYWORDS[option] in _learner(method).get_params(deep=False)]
+    return f"leave it out, or use {', '.join(methods)}" if methods else "no method has it"
 
 
 # After it has ended -------------------------------------------------------------------------------

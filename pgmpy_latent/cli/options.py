@@ -82,7 +82,7 @@ def sizes(text: str) -> list[int]:
     >>> sizes("1-3,5")
     [1, 2, 3, 5]
     """
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
         if not (first.strip().isdecimal() and (last.strip().isdecimal() or not dash)):
@@ -91,8 +91,8 @@ def sizes(text: str) -> list[int]:
         high = int(last) if dash else low
         if not 1 <= low <= high:
             raise argparse.ArgumentTypeError(f"{part!r} is not a range of numbers of classes, such as 1-8")
-        found.update(range(low, high + 1))
-    return sorted(found)
+        numbers.update(range(low, high + 1))
+    return sorted(numbers)
 
 
 def add_command(commands, name: str, words: str, description: str, examples: str) -> argparse.ArgumentParser:

@@ -151,11 +151,11 @@ class PlainLines:
 @contextmanager
 def progress_and_notes() -> Iterator[None]:
     """Turn progress bars into lines if there is no terminal, and warnings for users into notes, each printed once."""
-    stderr, said = sys.stderr, set()
+    stderr, shown = sys.stderr, set()
 
     def show(message, category, filename, lineno, file=None, line=None) -> None:
-        if str(message) not in said:
-            said.add(str(message))
+        if str(message) not in shown:
+            shown.add(str(message))
             note(str(message))
 
     if not stderr.isatty():

@@ -177,6 +177,8 @@ def _reduced(problem: Problem, starts: np.ndarray) -> tuple[Problem, np.ndarray,
     if not np.any(free):
         raise ValueError("no table is free; there is nothing to fit")
     frozen = engine.freeze(starts[0], np.asarray(free))
+    if frozen.engine is engine and not np.any(problem.prior):  # every node is next to a free table: nothing is left out
+        return problem, starts, lambda fit: fit
 
     def widen(fit: Fit) -> Fit:
         tables = frozen.widen(fit.tables, starts[fit.best_start])

@@ -5,6 +5,7 @@ The learners themselves are names of the package, as in ``from pgmpy_latent impo
 
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.base import LatentTreeLearner
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.search import Outcome, Search, Settings, State, Step
 from pgmpy_latent.learners.search_learner import SearchingLearner
 from pgmpy_latent.learners.skeletons import fresh_latent_name, one_state_tree
@@ -21,6 +22,7 @@ __all__ = [
     "engine_for",
     "flag",
     "fresh_latent_name",
+    "held_by_checkpoints",
     "number",
     "one_of",
     "one_state_tree",

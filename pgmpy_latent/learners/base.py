@@ -1,9 +1,9 @@
-"""The surface of all learners: fit, and what it leaves behind. What can then be asked stands in ``_fitted``."""
+"""The base classes of all learners: ``fit``, and the attributes that it sets. Methods of fitted models: ``fitted``."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import ClassVar, Unpack
 
 import networkx as nx
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import scores
 from pgmpy_latent.em.few_rows import warn_of_few_rows
-from pgmpy_latent.em.stepwise import running_counts, updated
+from pgmpy_latent.em.stepwise import Running, running_counts, updated
 from pgmpy_latent.exceptions import DataError, DesignWarning, WeightError
 from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array, is_array
 from pgmpy_latent.learners.search import Outcome
@@ -29,6 +29,7 @@ from pgmpy_latent.runtime.settings import one_of, stopped_words
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing import CombinedCodes, settled_columns
+from pgmpy_latent.tables.sparse import SparseRows
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, design_of_fit
 
@@ -53,11 +54,11 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     work.
     """
 
-    _moved: ClassVar[dict] = {
+    _moved: ClassVar[Mapping[str, str]] = {
         "unseen": "fit(..., unseen=...)",
         "allow_many_states": "fit(..., allow_many_states=...)",
     }
-    _renamed: ClassVar[dict] = {"n_init": "n_starts"}
+    _renamed: ClassVar[Mapping[str, str]] = {"n_init": "n_starts"}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -120,11 +121,14 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         self._check_settings()
         one_of("missing", "error")("unseen", unseen)
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
-        options = {"missing": missing, "allow_many_states": allow_many_states}
-        data = self._check_fit_data(X, sample_weight, **options, **survey)
+        data: CategoricalData | SparseRows | None = self._sparse_rows(X, sample_weight, missing, survey)
+        if data is None:
+            data = self._check_fit_data(
+                X, sample_weight, missing=missing, allow_many_states=allow_many_states, **survey
+            )
         with one_blas_thread():
             outcome = self._learn(data)
-        with uninterrupted():  # a model is found, and only written down
+        with uninterrupted():  # the search is over, and only attributes are set
             self._keep(outcome, data)
         if outcome.stopped is not None:
             warnings.warn(self._words_on_stopping(outcome), ConvergenceWarning, stacklevel=2)
@@ -133,17 +137,21 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         warn_of_few_rows(self._learned, data.total_weight, stacklevel=2)
         return self
 
+    def _sparse_rows(self, X, sample_weight, missing, survey: Survey) -> SparseRows | None:
+        """Return a sparse table, for learners that never write it out; None if this is not one of them."""
+        return None
+
     def _check_fit_data(
         self, X, sample_weight=None, *, missing=None, allow_many_states=None, **survey: Unpack[Survey]
     ) -> CategoricalData:
         """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
-        known, kept = self._known_states(), dict(self._known_codes())
-        said = CombinedCodes(missing, kept) if kept else missing
+        known, known_codes = self._known_states(), dict(self._known_codes())
+        codes = CombinedCodes(missing, known_codes) if known_codes else missing
         if comes_in_pieces(X):
-            data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
+            data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
         else:
             X = checked_array(X) if is_array(X) else X
-            data = encode(X, sample_weight=sample_weight, state_names=known, missing=said, **survey)
+            data = encode(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
         if data.n_rows < 2:
             raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
         if None in data.columns:
@@ -174,7 +182,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         """Return what counts as missing in columns that are known before the data are read, as a model keeps it."""
         return ()
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data) -> Outcome:
         raise NotImplementedError(f"{type(self).__name__} does not say how it learns: implement _learn(data)")
 
     def _words_on_stopping(self, outcome: Outcome) -> str:
@@ -183,13 +191,13 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
         return stopped_words(str(outcome.stopped), checkpoint, further, outcome.remaining_gain)
 
-    def _keep(self, outcome: Outcome, X: CategoricalData) -> None:
+    def _keep(self, outcome: Outcome, X: CategoricalData | SparseRows) -> None:
         """Set the public attributes that describe the result."""
         self._data = X  # what report() describes
         self._columns = X.columns
         self.weight_kind_, self.n_rows_, self.total_weight_ = X.weight_kind, X.n_rows, X.total_weight
         self.n_features_in_ = len(X.columns)
-        vars(self).pop("feature_names_in_", None)  # of an earlier fit
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if all(isinstance(name, str) for name in X.columns):
             self.feature_names_in_ = np.array(X.columns, dtype=object)
         model = self._keep_model(outcome.tree, getattr(X, "missing", ()))
@@ -288,6 +296,9 @@ class LatentTreeLearner(FittedTree, StructureLearner):
     #: Whether roots and names of hidden variables are those of :func:`~pgmpy_latent.operators.canonical_tree`, and not
     #: those of the search.
     _has_standard_form: ClassVar[bool] = False
+    tree_: LatentTree
+    #: What the rows so far have said, for ``partial_fit``; None until it is needed.
+    _running: Running | None
 
     def partial_fit(
         self,
@@ -337,17 +348,9 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             raise ValueError(f"decay is {decay!r}; give a number above 0.5 and at most 1")
         if not hasattr(self, "tree_"):
             return self.fit(X, y, sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster)
-        states = dict(zip(self.tree_.names, self.tree_.state_names, strict=True))
-        known = {name: states[name] for name in self._columns}
-        options = {"state_names": known, "unseen": self._unseen, "columns": self._columns}
-        options["missing"] = CombinedCodes(None, dict(self.tree_.missing)) if self.tree_.missing else None
-        drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         kind = self._kind_of_update(X, sample_weight, weight_kind)
-        if comes_in_pieces(X):
-            data = encode_chunks(X, weight_kind=kind, **drawn, **options)
-        else:
-            X, drawn = self._table_and_design(X, drawn)
-            data = encode(X, weight_kind=kind, **drawn, **options)
+        design = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
+        data = self._new_rows(X, design, kind)
         if self._running is None:
             self._running = running_counts(self.tree_, self._data)
         prior = float(settings_in_force(self).get("prior") or 0.0)
@@ -355,6 +358,23 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             self.tree_, self._running = updated(self.tree_, self._running, data, float(decay), prior)
         self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)
         return self
+
+    def _new_rows(self, X, design: dict[str, object], weight_kind: str | None) -> CategoricalData:
+        """Read new rows, with the columns and states of the tree."""
+        read: Callable[..., CategoricalData] = encode_chunks
+        if not comes_in_pieces(X):
+            read = encode
+            X, design = self._table_and_design(X, design)
+        tree = self.tree_
+        return read(
+            X,
+            **design,
+            weight_kind=weight_kind,
+            state_names={name: tree.state_names[tree.index(name)] for name in self._columns},
+            unseen=self._unseen,
+            columns=self._columns,
+            missing=CombinedCodes(None, dict(tree.missing)) if tree.missing else None,
+        )
 
     def _kind_of_update(self, X, sample_weight, weight_kind: str | None) -> str | None:
         """Return what the weights of new rows are: those of ``fit``, with which the rows are weighed up."""

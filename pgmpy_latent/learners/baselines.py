@@ -115,7 +115,7 @@ class Baseline(LatentTreeLearner):
         super()._check_settings()
         self._latent_class()._check_settings()
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         latent_class = self._latent_class()
         if self.model == "latent_class":
             return latent_class._learn(data)
@@ -179,8 +179,8 @@ def _fitted(data: CategoricalData, parent: np.ndarray, search: Search) -> tuple[
     if not needs_em:
         return tree, float(engine.log_likelihood(flat))
     settings = search.settings
-    found = search.fit(engine, flat, first=True, atol=settings.tol, max_iter=settings.max_iter, polish=True)
-    return tree.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood
+    fit = search.fit(engine, flat, first=True, atol=settings.tol, max_iter=settings.max_iter, polish=True)
+    return tree.with_tables(engine.layout.unpack(fit.tables)), fit.log_likelihood
 
 
 def _tables_of_filled(data: CategoricalData, parent: np.ndarray, prior: float, smoothing: float) -> list[np.ndarray]:
@@ -191,11 +191,11 @@ def _tables_of_filled(data: CategoricalData, parent: np.ndarray, prior: float, s
     """
     tables = [normalised(_counts(data, at, -1) + prior) for at in range(len(parent))]
     alone = list(tables)
-    for at in np.flatnonzero(parent >= 0):
-        counts = _counts(data, at, parent[at]) + prior
+    for at in np.flatnonzero(parent >= 0).tolist():
+        counts = _counts(data, at, int(parent[at])) + prior
         totals = counts.sum(axis=1, keepdims=True)
-        own = np.divide(counts, totals, out=np.repeat(alone[at], len(counts), axis=0), where=totals > 0)
-        tables[at] = (1 - smoothing) * own + smoothing * alone[at]
+        shares = np.divide(counts, totals, out=np.repeat(alone[at], len(counts), axis=0), where=totals > 0)
+        tables[at] = (1 - smoothing) * shares + smoothing * alone[at]
     return tables
 
 

@@ -197,10 +197,8 @@ class FittedModel(TransformerMixin):
 
         Parameters
         ----------
-        X : DataFrame, array or CategoricalData
-            The rows.
-        absent : {"error", "sum_out"}
-            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+        X, absent
+            As in :meth:`predict_proba`.
 
         Returns
         -------
@@ -221,10 +219,8 @@ class FittedModel(TransformerMixin):
 
         Parameters
         ----------
-        X : DataFrame, array or CategoricalData
-            The rows.
-        absent : {"error", "sum_out"}
-            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+        X, absent
+            As in :meth:`predict_proba`.
 
         Returns
         -------
@@ -491,7 +487,7 @@ def _unit_words(learner) -> str:
 
 def unfinished_words(learner) -> str:
     """Say what stopped a learner's search, if anything did."""
-    stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(getattr(learner, "stopped_", None))
+    stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(getattr(learner, "stopped_", None) or "")
     if not stopped:
         return ""
     words = f"Not finished: {stopped} stopped the search, and this is the best model so far."

@@ -1,7 +1,7 @@
-"""A memo: what the dear parts of a computation gave, kept in a file, so that they are not computed twice.
+"""Memoise expensive intermediate results in a checkpoint.
 
-For computations that are no sequence of states. One that is taken up again goes the same way from the beginning, and
-reads what it gets to know from the memo for as long as the memo says.
+For computations that are no sequence of states. One that is resumed runs again from the beginning, and reads results
+that the memo holds instead of computing them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.runtime.checkpoint import Checkpoint, Saved, State
@@ -28,9 +29,9 @@ class Memo:
     Parameters
     ----------
     checkpoint : Checkpoint, optional
-        Where it is kept.
+        The file that holds them.
     saved : Saved, optional
-        What the file held.
+        Content of the file, if a computation is resumed from it.
 
     Examples
     --------
@@ -40,19 +41,19 @@ class Memo:
 
     def __init__(self, checkpoint: Checkpoint | None = None, saved: Saved | None = None):
         self.checkpoint = checkpoint
-        self.entries: dict = {}
+        self.entries: dict[str, Any] = {}
         self.finished = saved is not None and saved.state.finished
-        self._goes_on = saved is not None
+        self._is_resumed = saved is not None
         if saved is not None:
-            with checkpoint.checking():
+            with self.checking():
                 self.entries = dict(saved.state.memory.results)
                 if replace(saved.state, memory=MemoEntries()) != self._state():
                     raise ValueError("it counts or scores what a memo does not")
 
     @property
     def going_on(self) -> AbstractContextManager:
-        """In which a computation that was taken up goes on: what it stumbles on is said to come from its file."""
-        return self.checkpoint.resuming() if self._goes_on else nullcontext()
+        """A context in which errors of a resumed computation name its file."""
+        return self.checkpoint.resuming() if self._is_resumed and self.checkpoint is not None else nullcontext()
 
     def checking(self) -> AbstractContextManager:
         """Return a context in which any error is reported as damage of the checkpoint."""
@@ -61,52 +62,52 @@ class Memo:
     def recall(
         self,
         name: str,
-        compute: Callable[[], object],
-        whole: Callable[[], bool] = lambda: True,
-        check: Callable[[object], None] = lambda found: None,
-    ):
-        """Return what is known by a name, or else compute it and write it down.
+        compute: Callable[[], Any],
+        is_complete: Callable[[], bool] = lambda: True,
+        check: Callable[[Any], None] = lambda result: None,
+    ) -> Any:
+        """Return the result that is known by a name, or else compute it and write it down.
 
         Parameters
         ----------
         name : str
             Tells results apart; the same in every run.
         compute : callable
-            Returns plain numbers, words, arrays, models, and lists, tuples and dicts of them.
-        whole : callable
-            Whether what was computed is all of it, and not what an interrupt left.
+            Returns plain numbers, text, arrays, models, and lists, tuples and dicts of them.
+        is_complete : callable
+            Whether the result that was computed is whole, and not what an interrupt left.
         check : callable
-            Raises if what the file knows cannot be what was computed.
+            Raises if the result in the file cannot be what was computed.
         """
         if name in self.entries:
             with self.checking():
                 check(self.entries[name])
             return self.entries[name]
-        found = compute()
-        if self.checkpoint is not None and whole():
-            self.note(name, found)
-        return found
+        result = compute()
+        if is_complete():
+            self.note(name, result)
+        return result
 
-    def note(self, name: str, value) -> None:
+    def note(self, name: str, value: Any) -> None:
         """Write a result down."""
         if self.checkpoint is not None:
             self.entries[name] = value
-            self._keep()
+            self._write(self.checkpoint)
 
     def tend(self, now: bool = False) -> None:
-        """Write what waits, if it is time."""
+        """Write results that wait to be written, if it is time."""
         if self.checkpoint is not None:
             self.checkpoint.tend(now)
 
     def finish(self) -> None:
-        """Say that all is known."""
+        """Mark the memo as complete."""
         if self.checkpoint is not None and not self.finished:
             self.finished = True
-            self._keep()
+            self._write(self.checkpoint)
 
-    def _keep(self) -> None:
-        memory = MemoEntries(dict(self.entries))
-        self.checkpoint.keep(replace(self._state(), memory=memory), [], last=self.finished)
+    def _write(self, checkpoint: Checkpoint) -> None:
+        state = replace(self._state(), memory=MemoEntries(dict(self.entries)))
+        checkpoint.keep(state, [], last=self.finished)
 
     def _state(self) -> State:
         return State(None, 0.0, 0.0, len(self.entries), MemoEntries(), self.finished)

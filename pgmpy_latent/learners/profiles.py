@@ -59,18 +59,18 @@ def conditionals(tree: LatentTree, node: int) -> list[np.ndarray]:
            [0.125, 0.875]])
     """
     shares = marginals(tree)
-    found = [np.tile(share, (len(shares[node]), 1)) for share in shares]
-    found[node] = np.eye(len(shares[node]))
+    given_node = [np.tile(share, (len(shares[node]), 1)) for share in shares]
+    given_node[node] = np.eye(len(shares[node]))
     came_from, ahead = {node: -1}, [node]
     for at in ahead:  # the list grows while it is walked
         above = int(tree.parent[at])
         for to in (*tree.child_lists[at], *([above] if above >= 0 else [])):
             if to != came_from[at]:
                 step = _upwards(tree.tables[at], shares[above], shares[at]) if to == above else tree.tables[to]
-                found[to] = found[at] @ step
+                given_node[to] = given_node[at] @ step
                 came_from[to] = at
                 ahead.append(to)
-    return found
+    return given_node
 
 
 def _upwards(table: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""The search driver, once for all learners: history, clock, progress, Ctrl-C, seeds by step and candidate, checkpoints.
+"""The search driver that all learners share: history, clock, progress bar, Ctrl-C, seeds, checkpoints.
 
 A search is a sequence of states. A policy turns a state into the next one, by a function of the state, the data and the
-seed alone; the driver calls it until the search ends by itself, the time is up, or somebody presses Ctrl-C. What a
-policy wants to remember from one step to the next lies in the state, as plain numbers and words, so that a state can be
-written to a file and taken up again.
+seed alone; the driver calls it until the search ends by itself, the time is up, or somebody presses Ctrl-C. Whatever a
+policy remembers from one step to the next is part of the state (:mod:`pgmpy_latent.learners.memory`), so that a search
+can be resumed from a checkpoint.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
-from typing import TypedDict, Unpack
+from dataclasses import dataclass
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from pgmpy_latent.em.fit import Fit, fit
 from pgmpy_latent.inference.protocol import Engine
+from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime import parallel
-from pgmpy_latent.runtime.checkpoint import State, check_number_again
+from pgmpy_latent.runtime.checkpoint import Checkpoint, Saved, State, check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
 
@@ -30,13 +31,16 @@ from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
 LAST_SHARE = 0.1
 
 
+Model = TypeVar("Model", bound=LatentTree | LatentNetwork)
+
+
 @dataclass(frozen=True)
-class Outcome:
-    """What a search found.
+class Outcome(Generic[Model]):
+    """Result of a search.
 
     Attributes
     ----------
-    tree : LatentTree
+    tree : LatentTree or LatentNetwork
         The best model.
     score, log_likelihood : float
         Of the best model; larger is better.
@@ -46,8 +50,8 @@ class Outcome:
         ``"time_limit"``, ``"interrupted"``, or None if the search ended by itself.
     not_needed : tuple
         Hidden variables that were left out in the end, because they carried nothing.
-    memory : dict
-        What the policy remembered in the end.
+    memory : dataclass
+        The memory of the policy in the end.
     remaining_gain : float
         Log-likelihood that the last EM left to gain, by extrapolation, because its time or its iterations were up; 0
         if it came to its end.
@@ -59,13 +63,13 @@ class Outcome:
     True
     """
 
-    tree: LatentTree
+    tree: Model
     score: float
     log_likelihood: float
     history: list[dict]
     stopped: str | None = None
     not_needed: tuple[Hashable, ...] = ()
-    memory: dict = field(default_factory=dict)
+    memory: Any = None
     remaining_gain: float = 0.0
 
 
@@ -127,14 +131,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Step:
-    """What a policy did in one step.
+    """Result of one step of a policy.
 
     Attributes
     ----------
     state : State
         The next state.
     operator : str, optional
-        What led to a new model; None if none was accepted.
+        The operator that led to the new model; None if no model was accepted.
     target : hashable
         The variable or variables that changed.
     entries : tuple of dict
@@ -174,9 +178,9 @@ class Search:
     title : str
         Written before the bar.
     checkpoint : Checkpoint, optional
-        Is given every new state with the history so far, and may hold a search that is to go on.
+        Receives every new state with the history so far; may supply a search to resume.
     outer_clock : Clock, optional
-        Of a computation that this search is part of, and that may be cancelled.
+        Clock of a computation that this search is part of, and that may be cancelled.
 
     Examples
     --------
@@ -198,13 +202,16 @@ class Search:
         n_jobs: int | None = None,
         show_progress: bool = False,
         title: str = "search",
-        checkpoint=None,
+        checkpoint: Checkpoint | None = None,
         outer_clock: Clock | None = None,
     ):
         self.settings = settings
-        self.entropy = np.random.SeedSequence(random_state).entropy
+        entropy = np.random.SeedSequence(random_state).entropy
+        if not isinstance(entropy, int):
+            raise TypeError(f"random_state is {random_state!r}; give a whole number, or None")
+        self.entropy = entropy
         self.n_jobs = n_jobs
-        parallel.n_workers(n_jobs)  # raises if there is nobody to work
+        parallel.n_workers(n_jobs)  # raises if there are no workers
         self.show_progress = show_progress
         self.title = title
         self.checkpoint = checkpoint
@@ -227,7 +234,7 @@ class Search:
         return self.clock.stopped
 
     def __getstate__(self) -> dict:
-        """Return what a worker needs: it works alone, and keeps no file."""
+        """Return the state for a worker, which works alone and writes no checkpoint."""
         alone = {"n_jobs": 1, "checkpoint": None, "saved": None, "show_progress": False}
         return {**{name: value for name, value in vars(self).items() if name != "_bar"}, **alone}
 
@@ -286,8 +293,8 @@ class Search:
 
     @property
     def going_on(self) -> AbstractContextManager:
-        """In which a search that was taken up goes on: what it stumbles on is said to come from its file."""
-        return nullcontext() if self.saved is None else self.checkpoint.resuming()
+        """A context in which errors of a resumed search name its file."""
+        return nullcontext() if self.saved is None or self.checkpoint is None else self.checkpoint.resuming()
 
     def run(
         self,
@@ -305,7 +312,7 @@ class Search:
         advance : callable
             The policy: takes a state, returns a :class:`Step`.
         check : callable
-            Raises if a state of a checkpoint is not what the table says.
+            Raises if a state of a checkpoint does not fit the table.
         finish : callable, optional
             Fits the model of a state to its end. Called when a time limit stopped the search, in the time that is left.
         """
@@ -313,12 +320,8 @@ class Search:
             state = start()
             history = [self._entry(state, "start", None)]
         else:
-            state, history = self.saved.state, list(self.saved.history)
-            with self.checkpoint.checking():
-                _check_end(state, history)
-                check(state)
-            self.clock.earlier = history[-1]["seconds"]  # the time limit is that of this run
-        whole = self.stopped is None
+            state, history = self._resumed(self.saved, check)
+        is_whole = self.stopped is None  # an interrupt may cut a step short
         with (
             tqdm(
                 disable=not self.show_progress, delay=PROGRESS_DELAY, unit=" steps", desc=self.title, leave=False
@@ -329,24 +332,20 @@ class Search:
                 while not state.finished and self.stopped is None:
                     self._save(state, history)
                     self.tick()  # a policy that has nothing left to try does no EM
-                    taken = advance(state)
-                    whole = self.stopped is None
-                    state = taken.state
-                    history.extend(taken.entries)
-                    if taken.operator is not None:
-                        history.append(self._entry(state, taken.operator, taken.target))
-                    n_accepted = len(taken.entries) + (taken.operator is not None)
-                    last, phase = history[-1]["operator"], phase_of(state)
-                    self.show(
-                        last if phase is None else f"{phase} (last: {last})",
-                        state,
-                        n_accepted,
-                    )
+                    step = advance(state)
+                    is_whole = self.stopped is None
+                    state = step.state
+                    history.extend(step.entries)
+                    if step.operator is not None:
+                        history.append(self._entry(state, step.operator, step.target))
+                    n_accepted = len(step.entries) + (step.operator is not None)
+                    last, phase = history[-1]["operator"], getattr(state.memory, "phase", None)
+                    self.show(last if phase is None else f"{phase} (last: {last})", state, n_accepted)
             except STOP_SIGNALS as stop:
                 self.note_interrupt(stop)
-        if whole:
+        if is_whole:
             self._save(state, history, last=True)
-        elif self.checkpoint is not None:  # a search that is taken up again takes the step that was cut short anew
+        elif self.checkpoint is not None:  # a resumed search begins the step that was cut short anew
             self.checkpoint.tend(now=True)
         if self.stopped is not None and not state.finished:
             self.remaining_gain = np.inf
@@ -362,19 +361,31 @@ class Search:
             remaining_gain=self.remaining_gain,
         )
 
-    def _finished(self, state: State, finish: Callable[[State], Step], history: list) -> tuple[State, list[dict]]:
-        """Fit the last model in the time that is kept for it; its entry of the history says what became of it.
+    def _resumed(self, saved: Saved, check: Callable[[State], None]) -> tuple[State, list[dict]]:
+        """Return the state and the history of a checkpoint, after they were checked."""
+        state, history = saved.state, list(saved.history)
+        with nullcontext() if self.checkpoint is None else self.checkpoint.checking():
+            _check_end(state, history)
+            check(state)
+        self.clock.earlier = history[-1]["seconds"]  # the time limit is that of this run
+        return state, history
 
-        Its file does not know, so that the search can go on from there.
+    def _finished(self, state: State, finish: Callable[[State], Step], history: list) -> tuple[State, list[dict]]:
+        """Fit the last model in the time that is reserved for it, and update its entry of the history.
+
+        The checkpoint stays as it was, so that the search can be resumed from there.
         """
         self.clock.use_reserve()
         try:
-            taken = finish(state)
+            new = finish(state).state
         except STOP_SIGNALS:
             return state, history
-        new = taken.state
         now = self.entry(new.step, "", None, new.score, new.log_likelihood, new.tree.n_parameters)
         return new, [*history[:-1], {**now, **{name: history[-1][name] for name in ("step", "operator", "target")}}]
+
+    def checking(self) -> AbstractContextManager:
+        """Return a context in which any error is reported as damage of the checkpoint."""
+        return nullcontext() if self.checkpoint is None else self.checkpoint.checking()
 
     def keep_result(self, outcome: Outcome, memory: object) -> None:
         """Write what was made of the model after the search, as part of its memory, into the checkpoint."""
@@ -423,12 +434,6 @@ class Search:
         if not bar.disable and now > bar.start_t + bar.delay and now > bar.last_print_t + bar.mininterval:
             bar.last_print_t = now
             bar.refresh()
-
-
-def phase_of(state: State) -> str | None:
-    """Return what the policy of a search does next, if its memory says so."""
-    memory = state.memory
-    return memory.get("phase") if isinstance(memory, dict) else getattr(memory, "phase", None)
 
 
 def _check_end(state: State, history: list[dict]) -> None:

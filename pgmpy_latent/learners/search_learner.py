@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sklearn.base import clone
 
@@ -16,13 +16,14 @@ from pgmpy_latent.operators import make_regular
 from pgmpy_latent.presets import SearchTuning
 from pgmpy_latent.runtime.checkpoint import Checkpoint, check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
-from pgmpy_latent.runtime.configured import settings_in_force
+from pgmpy_latent.runtime.configured import Configured, Tuning, settings_in_force
 from pgmpy_latent.runtime.fingerprint import fingerprint
-from pgmpy_latent.runtime.settings import evaluations, number, whole_seed
+from pgmpy_latent.runtime.settings import Constraint, evaluations, number, whole_seed
 from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.sparse import SparseRows
 
 
-class SearchSettings:
+class SearchSettings(Configured):
     """Mixin of the learners that search: the settings that they share, and the search that these make.
 
     It reads the keywords ``n_jobs``, ``random_state``, ``time_limit``, ``show_progress`` and ``tuning``, and ``prior``,
@@ -30,17 +31,22 @@ class SearchSettings:
     :class:`~pgmpy_latent.presets.SearchTuning`.
     """
 
-    _constraints: ClassVar[dict] = {
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
         "prior": number(0, optional=True),
         "max_states": number(1, whole=True, optional=True),
         "max_latents": number(1, whole=True, optional=True),
         "checkpoint": lambda name, value: check_checkpoint(value),
     }
-    _default_tuning: ClassVar[SearchTuning] = SearchTuning()
+    _default_tuning: ClassVar[Tuning | None] = SearchTuning()
+    _tuning: SearchTuning
+    random_state: Any
+    time_limit: float | None
+    n_jobs: int | None
+    show_progress: bool
     #: Clock of a computation that this learner is part of: if that is cancelled, its search ends.
     _outer_clock: Clock | None = None
 
-    def _search(self, data: CategoricalData) -> Search:
+    def _search(self, data: CategoricalData | SparseRows) -> Search:
         path = getattr(self, "checkpoint", None)
         checkpoint = None if path is None else Checkpoint(path, fingerprint(self, data))
         tuning = self._tuning
@@ -62,9 +68,10 @@ class SearchSettings:
             checkpoint=checkpoint,
             outer_clock=self._outer_clock,
         )
-        if search.saved is not None and search.saved.state.tree is not None and not checkpoint.mark.is_given_a_model:
+        tree = None if search.saved is None else search.saved.state.tree
+        if checkpoint is not None and tree is not None and not checkpoint.mark.is_given_a_model:
             with checkpoint.checking():
-                check_hidden(search.saved.state.tree)
+                check_hidden(tree)
         return search
 
 
@@ -84,9 +91,9 @@ class SearchingLearner(SearchSettings, LatentTreeLearner):
 
 
 def learned_for(host, learner, data: CategoricalData, search: Search):
-    """Return the model that a learner finds for another one, with the seed, the threads and the time of that one.
+    """Return the model with which another learner begins, found with the seed, the workers and the time of that one.
 
-    With a checkpoint, it has a file of its own beside it until the other search begins.
+    If the host has a checkpoint, the learner has one beside it until the search of the host begins.
 
     Parameters
     ----------
@@ -115,8 +122,8 @@ def learned_for(host, learner, data: CategoricalData, search: Search):
     return outcome.tree
 
 
-def made_regular(outcome: Outcome, score: Callable[[LatentTree, float], float]) -> Outcome:
-    """Leave out hidden variables that carry nothing: the likelihood stays, and parameters become fewer."""
+def made_regular(outcome: Outcome[LatentTree], score: Callable[[LatentTree, float], float]) -> Outcome[LatentTree]:
+    """Leave out hidden variables that are not needed: the likelihood stays, and parameters become fewer."""
     tree = make_regular(outcome.tree)
     if tree.names == outcome.tree.names and (tree.cards == outcome.tree.cards).all():
         return outcome

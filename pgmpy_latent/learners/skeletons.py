@@ -13,6 +13,7 @@ from pgmpy_latent.model.convert import from_pgmpy
 from pgmpy_latent.model.network import LatentNetwork, as_tree, check_one_parent
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.sparse import SparseRows
 
 
 def fresh_latent_name(columns, wanted: str = "H") -> str:
@@ -23,9 +24,9 @@ def fresh_latent_name(columns, wanted: str = "H") -> str:
     >>> fresh_latent_name(["H", "x", "H_1"])
     'H_2'
     """
-    taken = set(columns)
+    column_names = set(columns)
     names = (wanted if number == 0 else f"{wanted}_{number}" for number in count())
-    return next(name for name in names if name not in taken)
+    return next(name for name in names if name not in column_names)
 
 
 def numbered_latent_names(columns, n: int) -> list[str]:
@@ -36,14 +37,14 @@ def numbered_latent_names(columns, n: int) -> list[str]:
     >>> numbered_latent_names(["H1", "x"], 2)
     ['H_1', 'H_2']
     """
-    taken, stem = set(columns), "H"
-    while not taken.isdisjoint(names := [f"{stem}{number}" for number in range(1, n + 1)]):
+    column_names, stem = set(columns), "H"
+    while not column_names.isdisjoint(names := [f"{stem}{number}" for number in range(1, n + 1)]):
         stem += "_"
     return names
 
 
 def grown_tree(
-    data: CategoricalData, parents: Sequence[int], tables: Sequence[np.ndarray], names: Sequence[Hashable]
+    data: CategoricalData | SparseRows, parents: Sequence[int], tables: Sequence[np.ndarray], names: Sequence[Hashable]
 ) -> LatentTree:
     """Return a forest that was grown above the columns of a table.
 

@@ -56,7 +56,7 @@ class Completion:
     def _counted(self, nodes: tuple[int, ...]) -> np.ndarray:
         cards = [int(card) for card in self.engine.cards[list(nodes)]]
         strides = dict(zip(nodes, (prod(cards[at + 1 :]) for at in range(len(nodes))), strict=True))
-        found = np.zeros(prod(cards))
+        counts = np.zeros(prod(cards))
         for rows, open_nodes in self._kinds_of_rows([node for node in nodes if self._has_gaps[node]]):
             base = np.zeros(len(rows), dtype=np.int64)
             for node in nodes:
@@ -64,15 +64,15 @@ class Completion:
                     base += strides[node] * self.codes[node][rows].astype(np.int64)
             weights = self.engine.weights[rows]
             if not open_nodes:
-                found += np.bincount(base, weights, minlength=len(found))
+                counts += np.bincount(base, weights, minlength=len(counts))
                 continue
             order, shares = self._shares(rows, open_nodes)
             places = np.zeros(1, dtype=np.int64)
             for node in order:
                 places = (places[:, None] + strides[node] * np.arange(self.engine.cards[node])).ravel()
             at, mass = base[:, None] + places, weights[:, None] * shares
-            found += np.bincount(at.ravel(), mass.ravel(), minlength=len(found))
-        return found
+            counts += np.bincount(at.ravel(), mass.ravel(), minlength=len(counts))
+        return counts
 
     def _kinds_of_rows(self, nodes: Sequence[int]) -> list[tuple[np.ndarray, tuple[int, ...]]]:
         """Return sets of rows that leave the same of these nodes open, in the same components."""

@@ -28,6 +28,7 @@ from pgmpy_latent.networks.graph import Graph, nodes_in_order, rearranged, table
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.settings import one_of
 from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.sparse import SparseRows
 
 #: Share of a table row that is spread over its states where EM begins: nothing that is hidden is ruled out.
 SMOOTHING = 1e-3
@@ -85,10 +86,10 @@ class NetworkLearner(SearchSettings, StructureLearner):
 
     @property
     def _pseudo_count(self) -> float:
-        """Dirichlet pseudo-count of every table entry: what is said, or what goes with the score."""
+        """Dirichlet pseudo-count of every table entry: ``prior``, or the one that goes with the score."""
         return PSEUDO_COUNTS[self.scoring_method] if self.prior is None else float(self.prior)
 
-    def _search(self, data: CategoricalData) -> Search:
+    def _search(self, data: CategoricalData | SparseRows) -> Search:
         search = super()._search(data)
         search.settings = replace(search.settings, prior=self._pseudo_count)
         return search
@@ -221,7 +222,7 @@ class Fitter:
     ) -> FittedNetwork:
         """Run EM from random memberships; once, if every state is known in every row."""
         states, data = self.states(names, cards), self.data
-        sizes = np.array([len(own) for own in states])
+        sizes = np.array([len(names_of_states) for names_of_states in states])
         engine = network_engine(names, parents, sizes, data)
         codes = data.codes_of(names)
         seeds = [self.search.seed(*key, start) for start in range(n_starts if (codes < 0).any() else 1)]
@@ -268,16 +269,16 @@ class Fitter:
 
     def without(self, network: LatentNetwork, hidden: Hashable) -> LatentNetwork:
         """Return the network without a node; its children keep their other parents."""
-        gone, completion = network.index(hidden), self.completion(network)
-        kept = [node for node in range(network.n_nodes) if node != gone]
-        parents = [tuple(above for above in some if above != gone) for some in network.parents]
-        place = {node: at for at, node in enumerate(kept)}
+        removed, completion = network.index(hidden), self.completion(network)
+        nodes = [node for node in range(network.n_nodes) if node != removed]
+        parents = [tuple(above for above in some if above != removed) for some in network.parents]
+        place = {node: at for at, node in enumerate(nodes)}
         return LatentNetwork(
-            [network.names[node] for node in kept],
-            [network.state_names[node] for node in kept],
-            [[place[above] for above in parents[node]] for node in kept],
-            network.latent[kept],
-            [self._table(completion, node, parents[node], network) for node in kept],
+            [network.names[node] for node in nodes],
+            [network.state_names[node] for node in nodes],
+            [[place[above] for above in parents[node]] for node in nodes],
+            network.latent[nodes],
+            [self._table(completion, node, parents[node], network) for node in nodes],
         )
 
     def score(self, network: LatentNetwork, log_likelihood: float) -> float:

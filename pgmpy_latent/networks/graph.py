@@ -120,15 +120,15 @@ def latent_cards(graph: Graph, n_states: Mapping | int | None) -> dict[Hashable,
         strangers = [name for name in n_states if name not in graph.latents]
         if strangers:
             raise StateNameError(f"n_states names {strangers}; the hidden nodes are {list(graph.latents)}")
-    found = {}
+    cards = {}
     for name in graph.latents:
         card = n_states.get(name) if isinstance(n_states, Mapping) else n_states
         if card is None:
             card = 2 if graph.model is None else int(graph.model.cards[graph.model.index(name)])
         if not isinstance(card, (int, np.integer)) or isinstance(card, bool) or card < 1:
             raise StateNameError(f"n_states of {name!r} is {card!r}; give a whole number of at least 1")
-        found[name] = int(card)
-    return found
+        cards[name] = int(card)
+    return cards
 
 
 def rearranged(network: LatentNetwork, names: Sequence[Hashable]) -> LatentNetwork:
@@ -143,13 +143,18 @@ def rearranged(network: LatentNetwork, names: Sequence[Hashable]) -> LatentNetwo
     order = [network.index(name) for name in names]
     if sorted(order) != list(range(network.n_nodes)):
         raise InvalidTreeError("a new order must name every node once")
-    place = {node: at for at, node in enumerate(order)}
+    return _with_nodes(network, order)
+
+
+def _with_nodes(network: LatentNetwork, nodes: Sequence[int]) -> LatentNetwork:
+    """Return the network of some nodes, in this order; parents of these must be among them."""
+    place = {node: at for at, node in enumerate(nodes)}
     return LatentNetwork(
-        names,
-        [network.state_names[node] for node in order],
-        [[place[above] for above in network.parents[node]] for node in order],
-        network.latent[order],
-        [network.tables[node] for node in order],
+        [network.names[node] for node in nodes],
+        [network.state_names[node] for node in nodes],
+        [[place[above] for above in network.parents[node]] for node in nodes],
+        network.latent[list(nodes)],
+        [network.tables[node] for node in nodes],
         network.missing,
     )
 
@@ -178,13 +183,6 @@ def connected(network: LatentNetwork) -> LatentNetwork:
     ('x',)
     """
     linked = {node for above, node in network.edges} | {above for above, node in network.edges}
-    kept = [at for at, name in enumerate(network.names) if name in linked or not network.latent[at]]
-    place = {node: at for at, node in enumerate(kept)}
-    return LatentNetwork(
-        [network.names[node] for node in kept],
-        [network.state_names[node] for node in kept],
-        [[place[above] for above in network.parents[node]] for node in kept],
-        network.latent[kept],
-        [network.tables[node] for node in kept],
-        network.missing,
+    return _with_nodes(
+        network, [at for at, name in enumerate(network.names) if name in linked or not network.latent[at]]
     )

@@ -119,16 +119,16 @@ def _changed(parents: Sequence[tuple[int, ...]], change: Change) -> list[tuple[i
 
 def _reachable(parents: Sequence[Sequence[int]]) -> np.ndarray:
     """Return, for every pair of nodes, whether a directed path leads from the first to the second."""
-    found = np.eye(len(parents), dtype=bool)
+    reachable = np.eye(len(parents), dtype=bool)
     children = child_lists(parents)
     for node in range(len(parents)):
         waiting = [node]
         while waiting:
             for child in children[waiting.pop()]:
-                if not found[node, child]:
-                    found[node, child] = True
+                if not reachable[node, child]:
+                    reachable[node, child] = True
                     waiting.append(child)
-    return found
+    return reachable
 
 
 def _detour(parents: Sequence[Sequence[int]], below: np.ndarray, parent: int, child: int) -> bool:

@@ -31,25 +31,25 @@ def marginal(network: LatentNetwork, nodes: Sequence[int]) -> np.ndarray:
         parents, network.cards[above], np.full((1, len(above)), -1), names=[network.names[node] for node in above]
     )
     tables = engine.layout.pack([network.tables[node] for node in above])
-    found = np.ones(1)
+    product = np.ones(1)
     order: list[int] = []
     for component in engine.components:  # those that do not hang together are independent
         inside = [node for node in nodes if place[node] in component.variables]
         if inside:
             joint = engine.joint(component, tables, [place[node] for node in inside])[0]
-            found, order = np.multiply.outer(found, joint), [*order, *inside]
-    found = found.reshape([int(network.cards[node]) for node in order])
-    return found.transpose([order.index(node) for node in nodes])
+            product, order = np.multiply.outer(product, joint), [*order, *inside]
+    product = product.reshape([int(network.cards[node]) for node in order])
+    return product.transpose([order.index(node) for node in nodes])
 
 
 def _ancestors(parents: Sequence[Sequence[int]], nodes: Sequence[int]) -> set[int]:
-    found, waiting = set(nodes), list(nodes)
+    ancestors, waiting = set(nodes), list(nodes)
     while waiting:
         for above in parents[waiting.pop()]:
-            if above not in found:
-                found.add(above)
+            if above not in ancestors:
+                ancestors.add(above)
                 waiting.append(above)
-    return found
+    return ancestors
 
 
 def split_state(
@@ -108,20 +108,20 @@ def split_state(
         halves = np.concatenate([table, (table[state] - shift)[None]])
         halves[state] = table[state] + shift
         tables[child] = np.clip(from_state_first(network, child, at, halves), 0.0, None)
-    own = network.tables[at]
-    shift = np.zeros(len(own))
+    table_of_node = network.tables[at]
+    shift = np.zeros(len(table_of_node))
     if network.parents[at]:
         parents = marginal(network, network.parents[at]).ravel()
-        given = parents * own[:, state] / share  # P(a | state)
-        delta = _direction(given, rng, size)
-        shift = np.divide(share * delta, 2 * parents, out=np.zeros(len(own)), where=parents > 0)
+        share_of_parents = parents * table_of_node[:, state] / share  # P(a | state)
+        delta = _direction(share_of_parents, rng, size)
+        shift = np.divide(share * delta, 2 * parents, out=np.zeros(len(table_of_node)), where=parents > 0)
         moved |= bool(shift.any())
     if size > 0 and not moved:
         raise UnsplittableStateError(f"state {state} of {node!r} is certain of all its neighbours; split another one")
-    halves = np.concatenate([own, (own[:, state] / 2 - shift)[:, None]], axis=1)
-    halves[:, state] = own[:, state] / 2 + shift
+    halves = np.concatenate([table_of_node, (table_of_node[:, state] / 2 - shift)[:, None]], axis=1)
+    halves[:, state] = table_of_node[:, state] / 2 + shift
     tables[at] = np.clip(halves, 0.0, None)
-    return _resized(network, at, own.shape[1] + 1, tables)
+    return _resized(network, at, table_of_node.shape[1] + 1, tables)
 
 
 def merge_states(network: LatentNetwork, node: Hashable, states: tuple[int, int]) -> LatentNetwork:
@@ -152,18 +152,18 @@ def merge_states(network: LatentNetwork, node: Hashable, states: tuple[int, int]
     [[0.75, 0.25]]
     """
     at = network.index(node)
-    kept, gone = sorted(states)
-    shares = marginal(network, [at])[[kept, gone]]
+    first, second = sorted(states)
+    shares = marginal(network, [at])[[first, second]]
     weights = shares / shares.sum() if shares.sum() > 0 else np.full(2, 0.5)
     tables = list(network.tables)
     for child in child_lists(network.parents)[at]:
         table = by_state(network, child, at)
-        table[kept] = weights[0] * table[kept] + weights[1] * table[gone]
-        tables[child] = from_state_first(network, child, at, np.delete(table, gone, axis=0))
-    own = network.tables[at].copy()
-    own[:, kept] += own[:, gone]
-    tables[at] = np.delete(own, gone, axis=1)
-    return _resized(network, at, own.shape[1] - 1, tables)
+        table[first] = weights[0] * table[first] + weights[1] * table[second]
+        tables[child] = from_state_first(network, child, at, np.delete(table, second, axis=0))
+    merged = network.tables[at].copy()
+    merged[:, first] += merged[:, second]
+    tables[at] = np.delete(merged, second, axis=1)
+    return _resized(network, at, merged.shape[1] - 1, tables)
 
 
 def distance(network: LatentNetwork, node: int, left: int, right: int) -> float:
@@ -178,8 +178,8 @@ def distance(network: LatentNetwork, node: int, left: int, right: int) -> float:
     """
     tables = [by_state(network, child, node) for child in child_lists(network.parents)[node]]
     apart = [np.abs(table[left] - table[right]).sum(axis=-1).mean() for table in tables]
-    own = network.tables[node]
-    apart.append(np.abs(own[:, left] - own[:, right]).mean() if network.parents[node] else 0.0)
+    table_of_node = network.tables[node]
+    apart.append(np.abs(table_of_node[:, left] - table_of_node[:, right]).mean() if network.parents[node] else 0.0)
     return float(sum(apart))
 
 
@@ -192,5 +192,5 @@ def _direction(row: np.ndarray, rng: np.random.Generator, size: float) -> np.nda
 
 
 def _resized(network: LatentNetwork, node: int, n_states: int, tables: Sequence[np.ndarray]) -> LatentNetwork:
-    states = [tuple(range(n_states)) if at == node else own for at, own in enumerate(network.state_names)]
+    states = [tuple(range(n_states)) if at == node else names for at, names in enumerate(network.state_names)]
     return LatentNetwork(network.names, states, network.parents, network.latent, tables, network.missing)

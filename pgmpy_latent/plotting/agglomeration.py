@@ -84,14 +84,14 @@ class _MergeTree:
         self.leaves = self._in_order(self.rows[-1].new) if self.rows else [0]
 
     def _in_order(self, node: int) -> list[int]:
-        found, waiting = [], [node]
+        leaves, waiting = [], [node]
         while waiting:
             node = waiting.pop()
             if node in self.children:
                 waiting += reversed(self.children[node])
             else:
-                found.append(node)
-        return found
+                leaves.append(node)
+        return leaves
 
     def alive_at(self, n_states: int) -> set[int]:
         """Return the nodes that are states when the given number is left."""
@@ -144,10 +144,10 @@ def plot_cardinality(learner, hidden: Hashable | None = None, *, ax=None):
     lines = [_curve(ax, trace, "agglomeration", "C0")]
     ax.set_xlabel("number of states")
     ax.set_ylabel("score of the completed table", color="C0")
-    found = learner.em_scores_[learner.em_scores_["hidden"] == name]
-    if len(found):
+    scores = learner.em_scores_[learner.em_scores_["hidden"] == name]
+    if len(scores):
         other = ax.twinx()
-        lines.append(_curve(other, found, "EM", "C1"))
+        lines.append(_curve(other, scores, "EM", "C1"))
         other.set_ylabel("score of EM", color="C1")
         other.spines["top"].set_visible(False)
     ax.legend(handles=lines, loc="lower right", frameon=False)

@@ -16,5 +16,5 @@ def tree_of(model) -> LatentTree:
     >>> tree_of(hlc_model(7, random_state=0))
     LatentTree(10 nodes, 3 latent, 56 parameters)
     """
-    found = model_of(model)
-    return as_tree(found) if isinstance(found, LatentNetwork) else found
+    network = model_of(model)
+    return as_tree(network) if isinstance(network, LatentNetwork) else network

@@ -94,11 +94,11 @@ class _Outline:
             self.open = self._opened()
 
     def _columns_below(self) -> np.ndarray:
-        found = (~self.tree.latent).astype(np.int64)
+        counts = (~self.tree.latent).astype(np.int64)
         for node in self.tree.order[::-1]:
             if self.tree.parent[node] >= 0:
-                found[self.tree.parent[node]] += found[node]
-        return found
+                counts[self.tree.parent[node]] += counts[node]
+        return counts
 
     def _parts(self, node: int) -> tuple[list[int], list[int]]:
         """Return the children without children, and the others."""
@@ -109,38 +109,38 @@ class _Outline:
         """Return the nodes whose subtrees are shown: those with most columns, as long as rows are left."""
         waiting = [(-self.n_columns[node], node) for node in self.trees]
         heapq.heapify(waiting)
-        n_rows, found = len(waiting), set()
+        n_rows, chosen = len(waiting), set()
         while waiting:
             _, node = heapq.heappop(waiting)
             leaves, inner = self._parts(node)
             if (more := max(len(inner) + bool(leaves) - 1, 0)) + n_rows <= FOLDED_ROWS:
                 n_rows += more
-                found.add(node)
+                chosen.add(node)
                 for child in inner:
                     heapq.heappush(waiting, (-self.n_columns[child], child))
-        return found
+        return chosen
 
     def entries(self) -> tuple[list[Entry], bool]:
         """Return the entries to draw."""
-        found: list[Entry] = []
+        entries: list[Entry] = []
         ahead = [(node, -1) for node in reversed(self.trees)]  # a stack, as trees can be deeper than recursion
         while ahead:
             node, above = ahead.pop()
-            here = len(found)
-            found.append(self._entry(node, above))
+            here = len(entries)
+            entries.append(self._entry(node, above))
             leaves, inner = self._parts(node)
             if self.folded and self.children[node] and node not in self.open:
-                found.append(Entry(self._counted(self._nearest(node), self._n_strictly_below(node)), NOTE, -1, here))
+                entries.append(Entry(self._counted(self._nearest(node), self._n_strictly_below(node)), NOTE, -1, here))
                 continue
             if self.folded and len(leaves) > 1:
-                found.append(Entry(self._counted(leaves, len(leaves)), NOTE, -1, here))
+                entries.append(Entry(self._counted(leaves, len(leaves)), NOTE, -1, here))
                 leaves = []
             ahead += [(child, here) for child in reversed([*leaves, *inner])]
         if self.left_out:
             n_columns = int(self.n_columns[self.left_out].sum())
             words = f"and {counted(len(self.left_out), 'smaller tree')} with {counted(n_columns, 'column')}"
-            found.append(Entry(words, NOTE, -1, -1))
-        return [*found, *self._independent()], self.folded
+            entries.append(Entry(words, NOTE, -1, -1))
+        return [*entries, *self._independent()], self.folded
 
     def _independent(self) -> list[Entry]:
         """Return the columns that stand alone."""
@@ -165,14 +165,14 @@ class _Outline:
 
     def _nearest(self, node: int) -> list[int]:
         """Return the first columns below a node, the nearest first."""
-        found, walked = [], list(self.children[node])
+        below, walked = [], list(self.children[node])
         for at in walked:  # the list grows while it is walked: breadth first
             if not self.tree.latent[at]:
-                found.append(at)
-            if len(found) == NAMED:
+                below.append(at)
+            if len(below) == NAMED:
                 break
             walked.extend(self.children[at])
-        return found
+        return below
 
 
 @dataclass(frozen=True)

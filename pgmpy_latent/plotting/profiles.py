@@ -64,8 +64,8 @@ def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12,
         raise ValueError(f"n_columns is {n_columns!r}; give a whole number that is at least 1")
     at = _hidden_node(tree, latent)
     shares = marginals(tree)[at]
-    given = conditionals(tree, at)
-    columns = _best_columns(tree, shares, given)
+    tables = conditionals(tree, at)
+    columns = _best_columns(tree, shares, tables)
     shown = columns[:n_columns]
     width = min(max(CLASS_WIDTH * len(shares), NARROWEST), WIDEST) if ax is None else axes_size(ax)[0]
     ax = new_axes(ax, width + 0.1, ROW * len(shown) + 0.9)
@@ -74,7 +74,7 @@ def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12,
     for row, column in enumerate(shown):
         colors = _colors(int(tree.cards[column]))
         _draw_heading(ax, row - HEADING, tree, column, colors, width)
-        for start, distribution in zip(starts, given[column], strict=True):
+        for start, distribution in zip(starts, tables[column], strict=True):
             _draw_bar(ax, start, row, distribution * bar, colors)
     ax.set_xticks(starts + bar / 2, _class_labels(tree, at, shares), fontsize=SIZE)
     ax.xaxis.tick_top()
@@ -105,11 +105,11 @@ def _class_labels(tree: LatentTree, at: int, shares: np.ndarray) -> list[str]:
     return [f"{as_label(word, CATEGORY)}\n{share:.0%}" for word, share in zip(words, shares, strict=True)]
 
 
-def _best_columns(tree: LatentTree, shares: np.ndarray, given: list[np.ndarray]) -> list[int]:
+def _best_columns(tree: LatentTree, shares: np.ndarray, tables: list[np.ndarray]) -> list[int]:
     """Return the observed nodes, the most informative about the classes first."""
     columns = np.flatnonzero(~tree.latent)
-    said = [block_information(shares[:, None] * given[node], [0], [0])[0, 0] for node in columns]
-    return columns[np.argsort(-np.round(said, DECIMALS), kind="stable")].tolist()
+    information = [block_information(shares[:, None] * tables[node], [0], [0])[0, 0] for node in columns]
+    return columns[np.argsort(-np.round(information, DECIMALS), kind="stable")].tolist()
 
 
 def _colors(number: int) -> list:

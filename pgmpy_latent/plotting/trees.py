@@ -97,11 +97,11 @@ def plot_tree(model, *, support: pd.DataFrame | None = None, ax=None):
 
 def _edge_information(tree: LatentTree) -> np.ndarray:
     """Return the mutual information of every node and its parent; 0 for roots."""
-    shares, found = marginals(tree), np.zeros(tree.n_nodes)
+    shares, information = marginals(tree), np.zeros(tree.n_nodes)
     for node, above in enumerate(tree.parent):
         if above >= 0:
-            found[node] = block_information(shares[above][:, None] * tree.tables[node], [0], [0])[0, 0]
-    return found
+            information[node] = block_information(shares[above][:, None] * tree.tables[node], [0], [0])[0, 0]
+    return information
 
 
 def _numbers(tree: LatentTree, support: pd.DataFrame | None) -> dict[int, str]:
@@ -110,10 +110,10 @@ def _numbers(tree: LatentTree, support: pd.DataFrame | None) -> dict[int, str]:
         return {}
     if missing := [name for name in ("parent", "child", "support") if name not in support.columns]:
         raise ValueError(f"support has no column {missing[0]!r}; give the table that pgmpy_latent.support returns")
-    found = {}
+    widths = {}
     for parent, child, share in zip(support["parent"], support["child"], support["support"], strict=True):
-        found[_lower_end(tree, parent, child)] = f"{100 * share:.0f}"
-    return found
+        widths[_lower_end(tree, parent, child)] = f"{100 * share:.0f}"
+    return widths
 
 
 def _lower_end(tree: LatentTree, parent: Hashable, child: Hashable) -> int:

@@ -81,12 +81,12 @@ def _link(anchor: str, words: str) -> Html:
 
 def _observed(facts: Facts) -> Html:
     rare = len(rare_categories(facts))
-    said = (
+    description = (
         f"{count(rare)} categories with less than 1% of the cells"
         if rare != 1
         else "1 category with less than 1% of the cells"
     )
-    return safe("Distribution of every column: ", _link("data", "see the data"), f"; {said}.")
+    return safe("Distribution of every column: ", _link("data", "see the data"), f"; {description}.")
 
 
 def _measurement(facts: Facts) -> list[tuple[bool, str]]:
@@ -127,25 +127,25 @@ def _specification(facts: Facts) -> str:
 
 
 def _number_of_classes(facts: Facts) -> list[tuple[bool, str]]:
-    found = []
+    points = []
     if facts.learner is not None and facts.hidden:
-        found.append((True, f"Number of states of the hidden variables: {_how_many(facts.settings)}."))
+        points.append((True, f"Number of states of the hidden variables: {_how_many(facts.settings)}."))
     if len(facts.candidates) > 1:
         tried = f"{count(len(facts.candidates))} numbers of classes that were considered"
-        found.append((True, safe(f"A table of all {tried}: ", _link("search", "see the search"), ".")))
+        points.append((True, safe(f"A table of all {tried}: ", _link("search", "see the search"), ".")))
         tests = (
             "Bootstrap likelihood-ratio tests of these numbers, as pgmpy-latent compare --bootstrap 100 or "
             "compare_classes(X, n_bootstrap=100) makes them; why no more classes were considered."
         )
-        found.append((False, tests))
+        points.append((False, tests))
     elif facts.is_latent_class:
         table = (
             "A table of all numbers of classes that were considered, with bootstrap likelihood-ratio tests, as "
             "compare_classes(X, n_bootstrap=100) makes it; why no more classes were considered."
         )
-        found.append((False, table))
-    found.append((False, "Whether the states can be interpreted, and agree with theory."))
-    return found
+        points.append((False, table))
+    points.append((False, "Whether the states can be interpreted, and agree with theory."))
+    return points
 
 
 def _how_many(settings: dict) -> str:
@@ -164,8 +164,8 @@ def _identification(facts: Facts) -> str:
     words = [f"{decimal(n / max(d, 1), 1)} rows per parameter"]
     if facts.is_latent_class:
         share = float(facts.shares[facts.hidden[0]].min())
-        own = sum(int(card) - 1 for card in facts.data.cards)
-        words.append(f"{decimal(n * share / max(own, 1), 1)} in the smallest class")
+        n_of_columns = sum(int(card) - 1 for card in facts.data.cards)
+        words.append(f"{decimal(n * share / max(n_of_columns, 1), 1)} in the smallest class")
     effective = facts.scores.get("effective_dimension")
     if effective is not None:
         words.append(
@@ -210,8 +210,8 @@ def _convergence(facts: Facts) -> str:
 
 
 def _results(facts: Facts) -> list[tuple[bool, str]]:
-    found: list[tuple[bool, str]] = [(True, safe("Fit: ", _link("fit", "see scores and diagnostics"), "."))]
-    found.append(_errors(facts))
+    points: list[tuple[bool, str]] = [(True, safe("Fit: ", _link("fit", "see scores and diagnostics"), "."))]
+    points.append(_errors(facts))
     several = [node for node in facts.explained if facts.model.cards[node] > 1]
     if several:
         sizes = "; ".join(
@@ -219,13 +219,13 @@ def _results(facts: Facts) -> list[tuple[bool, str]]:
             for node in several[:6]
         )
         more = f"; and {len(facts.hidden) - 6} more" if len(facts.hidden) > 6 else ""
-        found.append((True, f"Class sizes: {sizes}{more}."))
+        points.append((True, f"Class sizes: {sizes}{more}."))
         entropy = facts.scores.get("relative_entropy")
         if entropy is not None:
-            found.append((True, f"Relative entropy {decimal(entropy, 3)}; average posteriors under Fit."))
-        found.append((True, safe("Conditional probabilities: ", _link("latents", "see hidden variables"), ".")))
-        found.append((False, "Names for the states, as shorthand."))
-    return found
+            points.append((True, f"Relative entropy {decimal(entropy, 3)}; average posteriors under Fit."))
+        points.append((True, safe("Conditional probabilities: ", _link("latents", "see hidden variables"), ".")))
+        points.append((False, "Names for the states, as shorthand."))
+    return points
 
 
 def _inference() -> str:

@@ -101,14 +101,14 @@ def rare_categories(facts: Facts) -> list[tuple[int, int]]:
 
 def _remarks(facts: Facts) -> list[Html]:
     """Return remarks about the categories."""
-    found = []
+    notes = []
     rare = rare_categories(facts)
     if rare:
         named = [f"{label(facts.data.columns[at])} = {label(facts.data.state_names[at][k])}" for at, k in rare[:6]]
         more = f" and {count(len(rare) - 6)} more" if len(rare) > 6 else ""
         words = f"Categories with less than {percent(RARE)} of the filled cells: {', '.join(named)}{more}."
-        found.append(paragraph(words, class_="quiet"))
-    return found
+        notes.append(paragraph(words, class_="quiet"))
+    return notes
 
 
 def _column(facts: Facts, at: int) -> list:

@@ -144,8 +144,8 @@ def _scale_of_counts(facts: Facts) -> str:
 def _assignment(facts: Facts, node: int) -> Html:
     """Return the classification table of one hidden variable, without impossible rows, which have their own note."""
     states = facts.model.state_names[node]
-    found = counted(facts.beliefs[node], facts.data.weights, states)
-    counts = found.to_numpy()
+    assigned = counted(facts.beliefs[node], facts.data.weights, states)
+    counts = assigned.to_numpy()
     sizes = counts.sum(axis=1)
     sure = np.divide(np.diag(counts), sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
     rows = [
@@ -161,7 +161,7 @@ def _assignment(facts: Facts, node: int) -> Html:
     rows.append(["Expected size", *(decimal(value, 1) for value in expected), decimal(sizes.sum(), 0), ""])
     header = ["Assigned", *(f"{facts.state} {label(state)}" for state in states), "Rows", "Average posterior"]
     name = label(facts.model.names[node])
-    caption = f"{name}: {percent(found.attrs['error'], 1)} of the rows are expected to be assigned wrongly"
+    caption = f"{name}: {percent(assigned.attrs['error'], 1)} of the rows are expected to be assigned wrongly"
     return table(header, rows, numbers=range(1, len(header)), caption=caption)
 
 
@@ -174,8 +174,8 @@ def _residuals(facts: Facts) -> list[Html]:
         return [*parts, paragraph(why)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = residuals(facts.model, facts.data)
-    known = found[found["per_df"].notna()]
+        pairs = residuals(facts.model, facts.data)
+    known = pairs[pairs["per_df"].notna()]
     out = known[known["adjusted_p"] < SIGNIFICANT]
     if type(facts.learner).__name__ == "EAST" and len(out):  # the advice would be to use EAST
         advice = (
@@ -183,9 +183,9 @@ def _residuals(facts: Facts) -> list[Html]:
             "explain; the search found no change for them that was worth its parameters."
         )
     else:
-        advice = found.attrs["advice"]
+        advice = pairs.attrs["advice"]
     parts.append(paragraph(advice))
-    apart = int(found["n"].eq(0).sum())
+    apart = int(pairs["n"].eq(0).sum())
     if apart:
         parts.append(paragraph(f"{count(apart, 'pair')} of columns never filled in the same row cannot be compared."))
     shown = (out if len(out) else known).head(MOST_PAIRS)
@@ -225,9 +225,9 @@ def _uncertainty(facts: Facts) -> list[Html]:
         return []
     with warnings.catch_warnings(record=True) as remarks:
         warnings.simplefilter("always")
-        found = standard_errors(facts.model, facts.data, show_progress=False)
+        errors = standard_errors(facts.model, facts.data, show_progress=False)
     rows = []
-    for row in found.itertuples():
+    for row in errors.itertuples():
         interval = "–" if np.isnan(row.lower) else f"{decimal(row.lower, 3)} to {decimal(row.upper, 3)}"
         rows.append(
             [
@@ -263,4 +263,4 @@ def _given(facts: Facts, node, state) -> str:
     """Return the state of the parents as text."""
     above = [facts.model.names[at] for at in facts.model.parents[facts.model.index(node)]]
     states = state if len(above) > 1 else (state,)
-    return ", ".join(f"{label(name)} = {label(one)}" for name, one in zip(above, states, strict=True))
+    return ", ".join(f"{label(name)} = {label(state_above)}" for name, state_above in zip(above, states, strict=True))

@@ -213,12 +213,12 @@ def colours(n: int) -> list[str]:
     """
     if n <= 2:
         return [_hex(colour) for colour in PAIR][2 - n :]
-    found = []
+    parts = []
     for at in range(n):
         place = at / (n - 1) * (len(RAMP) - 1)
         low = min(int(place), len(RAMP) - 2)
-        found.append(_hex(tuple(a + (b - a) * (place - low) for a, b in zip(RAMP[low], RAMP[low + 1], strict=True))))
-    return found
+        parts.append(_hex(tuple(a + (b - a) * (place - low) for a, b in zip(RAMP[low], RAMP[low + 1], strict=True))))
+    return parts
 
 
 def _hex(colour: Sequence[float]) -> str:

@@ -106,12 +106,12 @@ def _latent(facts: Facts, node: int) -> Html:
 def _listed(facts: Facts, node: int, profiles: list[np.ndarray]) -> list[tuple]:
     """Return (column, information, coverage) of the columns that say most; the coverage is known for trees only."""
     if facts.is_tree:
-        own = [name == facts.model.names[node] for name in facts.informative["latent"]]
-        rows = facts.informative[np.array(own, dtype=bool)]  # an empty list would choose columns
-        found = list(zip(rows["column"], rows["mutual_information"], rows["coverage"], strict=True))
-        found = [row for row in found if row[1] > NOTHING]
-        enough = next((at for at, row in enumerate(found, start=1) if row[2] >= ENOUGH), len(found))
-        return found if facts.is_latent_class else found[: max(enough, FEWEST)]
+        of_node = [name == facts.model.names[node] for name in facts.informative["latent"]]
+        rows = facts.informative[np.array(of_node, dtype=bool)]  # an empty list would choose columns
+        listed = list(zip(rows["column"], rows["mutual_information"], rows["coverage"], strict=True))
+        listed = [row for row in listed if row[1] > NOTHING]
+        enough = next((at for at, row in enumerate(listed, start=1) if row[2] >= ENOUGH), len(listed))
+        return listed if facts.is_latent_class else listed[: max(enough, FEWEST)]
     shares = facts.shares[node][:, None]
     information = [float(block_information(shares * given, [0], [0])[0, 0]) for given in profiles]
     best = np.argsort(-np.array(information), kind="stable")[: facts.most_columns]
@@ -136,25 +136,25 @@ def _classes(facts: Facts, shares: np.ndarray, profiles: list[np.ndarray], colum
 
 def _marks(facts: Facts, profiles: list[np.ndarray], columns: list[int], state: int) -> Html | str:
     """Return the categories that are more frequent in a state than in general, the most telling first."""
-    found = []
+    deviations = []
     for at in columns:
-        given, overall = profiles[at][state], facts.column_shares[at]
+        profile, overall = profiles[at][state], facts.column_shares[at]
         lift = np.where(
-            (given > overall) & (overall > 0),
-            given * np.log(np.maximum(given, 1e-300) / np.maximum(overall, 1e-300)),
+            (profile > overall) & (overall > 0),
+            profile * np.log(np.maximum(profile, 1e-300) / np.maximum(overall, 1e-300)),
             0.0,
         )
         best = int(lift.argmax())
         if lift[best] > LEAST_LIFT:
-            found.append((lift[best], at, best))
-    found.sort(key=lambda entry: -entry[0])
-    if not found:
+            deviations.append((lift[best], at, best))
+    deviations.sort(key=lambda entry: -entry[0])
+    if not deviations:
         return "nothing in particular"
     marks = []
-    for _, at, category in found[:DESCRIBED]:
+    for _, at, category in deviations[:DESCRIBED]:
         column, value = label(facts.data.columns[at]), label(facts.data.state_names[at][category])
-        given, overall = profiles[at][state][category], facts.column_shares[at][category]
-        numbers = element("small", f" {percent(given)}, all: {percent(overall)}")
+        profile, overall = profiles[at][state][category], facts.column_shares[at][category]
+        numbers = element("small", f" {percent(profile)}, all: {percent(overall)}")
         marks.append(element("span", element("b", f"{column} = {value}"), numbers, class_="mark"))
     return Html(" ".join(marks))
 
@@ -162,16 +162,16 @@ def _marks(facts: Facts, profiles: list[np.ndarray], columns: list[int], state: 
 def _profile(facts: Facts, at: int, given: np.ndarray, information: float) -> Html:
     """Return how a column is distributed in each state, as stacked bars."""
     names = [label(state) for state in facts.data.state_names[at]]
-    kept = list(range(len(names)))
+    categories = list(range(len(names)))
     if len(names) > MOST_CATEGORIES:  # the most frequent by themselves, the rest together
-        kept = sorted(np.argsort(-facts.column_shares[at], kind="stable")[: MOST_CATEGORIES - 1].tolist())
-        names = [*(names[k] for k in kept), f"{count(len(names) - len(kept))} others"]
+        categories = sorted(np.argsort(-facts.column_shares[at], kind="stable")[: MOST_CATEGORIES - 1].tolist())
+        names = [*(names[k] for k in categories), f"{count(len(names) - len(categories))} others"]
     title = label(facts.data.columns[at])
     bars = []
     lines = [*((f"{facts.state} {state}", given[state]) for state in range(min(len(given), MOST_CLASSES)))]
     for words, shares in [*lines, ("All rows", facts.column_shares[at])]:
-        shown = shares[kept]
-        if len(kept) < len(shares):
+        shown = shares[categories]
+        if len(categories) < len(shares):
             shown = np.append(shown, max(0.0, 1.0 - shown.sum()))
         line = element("span", words, class_="who")
         bars.append(element("div", line, stacked_bar(shown, names, f"{title}, {words}: "), class_="line"))

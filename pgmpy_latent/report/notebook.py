@@ -55,8 +55,8 @@ def learner_html(learner, settings: str) -> str:
     if model is None:
         return settings
     facts = [f"BIC {learner.bic_:,.2f}", f"log-likelihood {learner.log_likelihood_:,.2f}", _size(model)]
-    found = f"<b>Found</b>: {', '.join(facts)}"
-    lines = [found, *filter(None, [escape(weighting_words(learner)), escape(unfinished_words(learner))])]
+    line = f"<b>Found</b>: {', '.join(facts)}"
+    lines = [line, *filter(None, [escape(weighting_words(learner)), escape(unfinished_words(learner))])]
     table = _hidden_table(model) + _tree_list(model) if isinstance(model, LatentTree) else _node_table(model)
     return settings + _block([*lines, table])
 

@@ -89,17 +89,17 @@ def write_report(
 def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts:
     """Return model, table and learner, ready for a report."""
     learner = model if isinstance(model, StructureLearner) else None
-    found = model_of(model)
+    network = model_of(model)
     if X is not None:
-        found, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
-        return Facts(found, data, learner, own_data=False)
+        network, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
+        return Facts(network, data, learner, own_data=False)
     if sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
     learned_from: CategoricalData | None = getattr(learner, "_data", None)
     if learned_from is None:
         what = f"this {type(model).__name__} has no table with it"
         raise DataError(f"{what}; give the one to report about, as report('report.html', X)")
-    return Facts(found, learned_from, learner)
+    return Facts(network, learned_from, learner)
 
 
 def page(facts: Facts) -> str:
@@ -125,7 +125,7 @@ def page(facts: Facts) -> str:
         element("a", "Skip to the content", href="#content", class_="skip"),
         element("header", element("h1", title), *_opening(facts)),
         element("nav", *contents, aria_label="Contents"),
-        element("main", *(one for _, _, one in sections), id="content"),
+        element("main", *(content for _, _, content in sections), id="content"),
         element("footer", paragraph(f"Written by pgmpy_latent {pgmpy_latent.__version__}.")),
         element("script", Html(script)),
     )
@@ -136,8 +136,8 @@ def _sections(facts: Facts) -> list[tuple[str, str, Html]]:
     wanted = SECTIONS if facts.is_tree else (("network", "Network", network_section), *SECTIONS[1:])
     shown = bool(getattr(facts.learner, "show_progress", True))
     bar = tqdm(wanted, desc="report", disable=not shown, delay=PROGRESS_DELAY, leave=False)
-    found = [(anchor, name, make(facts)) for anchor, name, make in bar]
-    return [(anchor, name, one) for anchor, name, one in found if one is not None]
+    made = [(anchor, name, make(facts)) for anchor, name, make in bar]
+    return [(anchor, name, content) for anchor, name, content in made if content is not None]
 
 
 def _title(facts: Facts) -> str:

@@ -111,7 +111,9 @@ def fingerprint(facts: Facts) -> str:
 
 def _changed(learner) -> dict:
     """Return the settings that differ from their defaults."""
-    defaults = {name: one.default for name, one in inspect.signature(type(learner).__init__).parameters.items()}
+    defaults = {
+        name: parameter.default for name, parameter in inspect.signature(type(learner).__init__).parameters.items()
+    }
     return {
         name: value
         for name, value in learner.get_params(deep=False).items()

@@ -54,7 +54,7 @@ def _classes_section(facts: Facts, learner: StructureLearner, choice: ChoiceOfCl
     seconds = decimal(float(learner.history_["seconds"].max()) if len(learner.history_) else 0.0, 1)
     starts = f"EM from {count(chosen.n_starts, 'random start')}"
     if len(facts.candidates) > 1:
-        sizes = [one.n_classes for one in facts.candidates]
+        sizes = [candidate.n_classes for candidate in facts.candidates]
         words = (
             f"Latent class models with {min(sizes)} to {max(sizes)} classes were fitted in {seconds} seconds, each by "
             f"{starts}. The one with {_classes(chosen.n_classes)} has the largest BIC and was chosen."
@@ -71,15 +71,15 @@ def _classes_section(facts: Facts, learner: StructureLearner, choice: ChoiceOfCl
         parts.append(paragraph(unfinished_words(learner), class_="warning"))
     rows = [
         [
-            str(one.n_classes),
-            decimal(one.log_likelihood),
-            count(one.n_parameters),
-            decimal(one.bic),
-            f"{one.n_best} of {one.n_starts}",
-            "yes" if one.converged else f"not after {count(one.n_iter, 'iteration')}",
-            "chosen" if one is chosen else "",
+            str(candidate.n_classes),
+            decimal(candidate.log_likelihood),
+            count(candidate.n_parameters),
+            decimal(candidate.bic),
+            f"{candidate.n_best} of {candidate.n_starts}",
+            "yes" if candidate.converged else f"not after {count(candidate.n_iter, 'iteration')}",
+            "chosen" if candidate is chosen else "",
         ]
-        for one in facts.candidates
+        for candidate in facts.candidates
     ]
     header = ["Classes", "Log-likelihood", "Parameters", "BIC", "Starts that reached the best", "Converged", "Choice"]
     parts.append(table(header, rows, numbers=(0, 1, 2, 3, 4), caption="Numbers of classes (larger BIC is better)"))

@@ -138,12 +138,12 @@ def as_completed(
 
 
 def work_through(
-    function: Callable,
-    items: Sequence,
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
     n_jobs: int | None,
-    report: Callable[[object], None] = lambda result: None,
+    report: Callable[[Result], object] = lambda result: None,
     clock: Clock | None = None,
-) -> tuple[list, bool]:
+) -> tuple[list[Result], bool]:
     """Apply a function to independent items that take long, as far as Ctrl-C allows.
 
     Parameters
@@ -165,7 +165,7 @@ def work_through(
     >>> work_through(abs, [-3, 2], n_jobs=2)
     ([3, 2], False)
     """
-    results: dict[int, object] = {}
+    results: dict[int, Result] = {}
     interrupted = False
     try:
         for at, result in as_completed(function, items, n_jobs, clock):

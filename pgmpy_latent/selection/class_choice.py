@@ -62,18 +62,18 @@ def caveats(data: CategoricalData, n_bootstrap: int) -> list[str]:
     Criteria and tests do not know that rows of a cluster are alike; they ask for too many classes where they are.
     With 20 bootstrap tables no p-value can be below 0.048; 100 tell more.
     """
-    found = []
+    notes = []
     if data.weight_kind == "sampling":
-        found.append(f"With sampling weights, the {data.n_rows} rows count as {data.total_weight:.6g} in all criteria.")
+        notes.append(f"With sampling weights, the {data.n_rows} rows count as {data.total_weight:.6g} in all criteria.")
     if data.design is not None and data.design.cluster is not None:
-        found.append(
+        notes.append(
             "Criteria and tests do not know that rows of a cluster are alike; they ask for too many classes where "
             "they are."
         )
     if 0 < n_bootstrap < FEW_DRAWS:
         least = 1 / (n_bootstrap + 1)
-        found.append(f"With {n_bootstrap} bootstrap tables no p-value can be below {least:.3f}; 100 tell more.")
-    return found
+        notes.append(f"With {n_bootstrap} bootstrap tables no p-value can be below {least:.3f}; 100 tell more.")
+    return notes
 
 
 def _classes(size: int) -> str:

@@ -124,12 +124,12 @@ class _Fits:
         """Return the best model of every table, given some starts for each, and its log-likelihood."""
         n_states = starts[0][0].n_states
         engine = self.here.engine(n_states, self.draws.weights)
-        flat = self.here.flat([star for own in starts for star in own])
-        groups = np.repeat(np.arange(len(starts)), [len(own) for own in starts])
+        flat = self.here.flat([star for stars_of_table in starts for star in stars_of_table])
+        groups = np.repeat(np.arange(len(starts)), [len(stars_of_table) for stars_of_table in starts])
         tables, logs = fit_groups(
             engine, flat, groups, prior=self.prior, atol=DRAW_TOL, max_iter=DRAW_ITERATIONS, stages=STAGES
         )
-        return [self.here.star(own, n_states) for own in tables], logs
+        return [self.here.star(stars_of_table, n_states) for stars_of_table in tables], logs
 
     def _random(self, star: Star, n_states: int) -> list[Star]:
         """Return random starts, from the rows of all tables: EM takes them elsewhere in each."""
@@ -149,14 +149,14 @@ class _Fits:
     def _splits(self, number: int, star: Star, n_states: int) -> list[Star]:
         """Return models in which one class is split; where more classes are wanted, the largest half is split again."""
         rng = self.generators[number]
-        found = []
+        starts = []
         belongs = self.here.posterior(star) * self.draws.weights[number][:, None]
         for state in np.argsort(-star.share, kind="stable")[:MOST_SPLITS].tolist():
             shift = data_directions(star, state, self.messages, belongs[:, state], 1, rng)[0]
-            found.append(split(star, state, shift))
-        while found[0].n_states < n_states:
-            found = [self._split_again(number, each) for each in found]
-        return found
+            starts.append(split(star, state, shift))
+        while starts[0].n_states < n_states:
+            starts = [self._split_again(number, each) for each in starts]
+        return starts
 
     def _split_again(self, number: int, star: Star) -> Star:
         state = int(np.argmax(star.share))

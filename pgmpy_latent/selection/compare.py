@@ -70,7 +70,7 @@ class _Settings:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ClassFit:
     """A fitted model of one size, and how it was found."""
 
     tree: LatentTree
@@ -208,15 +208,15 @@ def compare_classes(
     data = learner._check_fit_data(X, sample_weight, **options, **survey)
     if n_bootstrap:
         n_rows_of(data)  # raises
-    found, seconds = _fit_all(sizes, data, settings, show_progress)
-    _warn_of_too_many(list(found), data)
-    refits = _bootstrap(found, data, settings, n_bootstrap, seconds, show_progress) if n_bootstrap else {}
-    table = _table(found, data, seconds)
+    fits, seconds = _fit_all(sizes, data, settings, show_progress)
+    _warn_of_too_many(list(fits), data)
+    refits = _bootstrap(fits, data, settings, n_bootstrap, seconds, show_progress) if n_bootstrap else {}
+    table = _table(fits, data, seconds)
     _fill_in_p_values(table, refits)
     table.attrs["recommended"], reason = recommended(table)
     table.attrs["reason"] = " ".join([reason, *caveats(data, n_bootstrap)])
     table.insert(0, "best", table.index == table.attrs["recommended"])
-    models = {size: replace(one.tree, missing=data.missing) for size, one in found.items()}
+    models = {size: replace(fit.tree, missing=data.missing) for size, fit in fits.items()}
     best = table.attrs["recommended"]
     called = f"the recommended model, of {best} class{'es' * (best != 1)},"
     warn_of_few_rows(models[best], data.total_weight, called=called, stacklevel=2)
@@ -225,33 +225,33 @@ def compare_classes(
 
 def _fit_all(sizes: Sequence[int], data: CategoricalData, settings: _Settings, show_progress: bool):
     """Return the model of every size and the seconds it took; after Ctrl-C, of those that were finished."""
-    found: dict[int, _Found] = {}
+    fits: dict[int, _ClassFit] = {}
     seconds: dict[int, float] = {}
     smaller: LatentTree | None = None
     for size in tqdm(sizes, desc="classes", disable=not show_progress, delay=PROGRESS_DELAY, leave=False):
         began = time.perf_counter()
         interrupted = False
         try:
-            one = _fitted(size, smaller, data, settings)
-            interrupted = one.interrupted
-            if not (interrupted and found):  # a size that was not finished is shown only if there is no other
-                found[size], smaller = one, one.tree
+            fit = _fitted(size, smaller, data, settings)
+            interrupted = fit.interrupted
+            if not (interrupted and fits):  # a size that was not finished is shown only if there is no other
+                fits[size], smaller = fit, fit.tree
                 seconds[size] = time.perf_counter() - began
         except STOP_SIGNALS:
             interrupted = True
-            if not found:
+            if not fits:
                 raise
         if interrupted:
             warnings.warn(
-                f"Ctrl-C stopped the comparison at {size} classes; the table holds {', '.join(map(str, found))}",
+                f"Ctrl-C stopped the comparison at {size} classes; the table holds {', '.join(map(str, fits))}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
             break
-    return found, seconds
+    return fits, seconds
 
 
-def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settings: _Settings) -> _Found:
+def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settings: _Settings) -> _ClassFit:
     """Return the best model of one size."""
     trees: dict[str, LatentTree] = {}
     ends, interrupted = np.empty(0), False
@@ -259,8 +259,8 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
         warnings.simplefilter("ignore", RegularityWarning)  # one for all sizes comes at the end
         warnings.simplefilter("ignore", ConvergenceWarning)
         if settings.method != "split":
-            trees["random starts"], found = _from_random_starts(size, data, settings)
-            ends, interrupted = found.final_objectives, found.interrupted
+            trees["random starts"], fit = _from_random_starts(size, data, settings)
+            ends, interrupted = fit.final_objectives, fit.interrupted
         if settings.method != "random" and not interrupted:
             learner = SplitMerge(  # split classes until there are as many as wanted, whatever the penalty would say
                 start=smaller,
@@ -277,7 +277,7 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
     flat = np.concatenate([table.ravel() for table in trees[chosen].tables])
     best = values[chosen] + float(em.log_prior(flat, settings.prior))
     n_best = int(same_value(ends, best).sum())
-    return _Found(trees[chosen], values[chosen], chosen, n_best, len(ends), interrupted)
+    return _ClassFit(trees[chosen], values[chosen], chosen, n_best, len(ends), interrupted)
 
 
 def _from_random_starts(size: int, data: CategoricalData, settings: _Settings) -> tuple[LatentTree, em.Fit]:
@@ -291,9 +291,9 @@ def _from_random_starts(size: int, data: CategoricalData, settings: _Settings) -
         )
         for number in range(settings.n_starts if size > 1 else 1)
     ]
-    found = em.fit(engine, np.stack(starts), prior=float(settings.prior), retry=True, n_jobs=settings.n_jobs)
-    tree = canonical_states(shape.with_tables(engine.layout.unpack(found.tables)))
-    return shape.with_tables(tree.tables), found  # states are numbered in their new order
+    fit = em.fit(engine, np.stack(starts), prior=float(settings.prior), retry=True, n_jobs=settings.n_jobs)
+    tree = canonical_states(shape.with_tables(engine.layout.unpack(fit.tables)))
+    return shape.with_tables(tree.tables), fit  # states are numbered in their new order
 
 
 def _with_classes(tree: LatentTree, size: int) -> LatentTree:
@@ -305,7 +305,7 @@ def _with_classes(tree: LatentTree, size: int) -> LatentTree:
 
 
 def _bootstrap(
-    found: dict[int, _Found],
+    fits: dict[int, _ClassFit],
     data: CategoricalData,
     settings: _Settings,
     n_bootstrap: int,
@@ -314,7 +314,7 @@ def _bootstrap(
 ) -> dict[int, Refit]:
     """Return what was found on tables drawn from every model; seconds are added to those of the models."""
     refits: dict[int, Refit] = {}
-    sizes = list(found)
+    sizes = list(fits)
     with tqdm(
         total=len(sizes) * n_bootstrap, desc="bootstrap", unit=" tables", disable=not show_progress,
         delay=PROGRESS_DELAY, leave=False,
@@ -322,7 +322,7 @@ def _bootstrap(
         for size, larger in zip(sizes, [*sizes[1:], None], strict=True):
             began = time.perf_counter()
             bar.set_postfix_str(f"{size} classes", refresh=False)
-            tree, more = found[size].tree, None if larger is None else found[larger].tree
+            tree, more = fits[size].tree, None if larger is None else fits[larger].tree
             seeds = [[settings.seed(1, size, draw) for draw in draws] for draws in batches(data, n_bootstrap)]
             work = partial(refitted, tree, more, data, prior=float(settings.prior))
             parts, interrupted = parallel.work_through(
@@ -368,17 +368,17 @@ def _checked_sizes(n_classes: Iterable[int]) -> list[int]:
     return sorted({int(size) for size in sizes})
 
 
-def _table(found: dict[int, _Found], data: CategoricalData, seconds: dict[int, float]) -> pd.DataFrame:
+def _table(fits: dict[int, _ClassFit], data: CategoricalData, seconds: dict[int, float]) -> pd.DataFrame:
     """Return the table without what the bootstrap says."""
-    rows = [{"n_classes": size, **_row(one, data), "seconds": seconds[size]} for size, one in found.items()]
+    rows = [{"n_classes": size, **_row(fit, data), "seconds": seconds[size]} for size, fit in fits.items()]
     table = pd.DataFrame(rows).set_index("n_classes")
     table["blrt"] = 2 * table["log_likelihood"].diff()
     table["blrt_p"] = np.nan
     return table[list(COLUMNS)].astype(COLUMNS)
 
 
-def _row(one: _Found, data: CategoricalData) -> dict:
-    tree = one.tree
+def _row(fit: _ClassFit, data: CategoricalData) -> dict:
+    tree = fit.tree
     summary = asdict(scores.summary(tree, data, effective=tree.n_parameters <= MOST_PARAMETERS))
     dimension = summary["effective_dimension"]
     wanted = ("log_likelihood", "n_parameters", "bic", "aic", "caic", "adjusted_bic", "icl", "cheeseman_stutz")
@@ -387,12 +387,12 @@ def _row(one: _Found, data: CategoricalData) -> dict:
         **{name: summary[name] for name in wanted},
         "relative_entropy": summary["relative_entropy"],
         "smallest_share": float(marginals(tree)[hidden].min()),
-        "n_best": one.n_best,
-        "n_starts": one.n_starts,
+        "n_best": fit.n_best,
+        "n_starts": fit.n_starts,
         "effective_dimension": dimension,
         "identified": None if dimension is None else dimension == summary["n_parameters"],
         **_misfit(tree, data, summary["n_parameters"] if dimension is None else dimension),
-        "found_by": one.found_by,
+        "found_by": fit.found_by,
     }
 
 

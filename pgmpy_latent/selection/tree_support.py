@@ -137,16 +137,16 @@ def support(
         warnings.simplefilter("ignore")  # what there is to say about the table was said when the learner was fitted
         clock = Clock()
         work = partial(_splits_of_draw, clone(learner), data, bits, entropy, clock)
-        found, interrupted = parallel.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update(), clock)
-    if interrupted and not found:
+        draws, interrupted = parallel.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update(), clock)
+    if interrupted and not draws:
         raise KeyboardInterrupt
     if interrupted:
         warnings.warn(
-            f"Ctrl-C stopped the bootstrap; the support rests on {len(found)} of {n_bootstrap} trees",
+            f"Ctrl-C stopped the bootstrap; the support rests on {len(draws)} of {n_bootstrap} trees",
             ConvergenceWarning,
             stacklevel=2,
         )
-    return _table(tree, wanted, found)
+    return _table(tree, wanted, draws)
 
 
 def splits(tree: LatentTree, bits: Mapping[Hashable, int]) -> dict[int, frozenset[int]]:
@@ -223,14 +223,14 @@ def _learned(
     return again.tree_
 
 
-def _table(tree: LatentTree, wanted: dict[int, frozenset[int]], found: list[set[frozenset[int]]]) -> pd.DataFrame:
+def _table(tree: LatentTree, wanted: dict[int, frozenset[int]], draws: list[set[frozenset[int]]]) -> pd.DataFrame:
     rows = []
     for node in _inner_edges(tree):
         columns = tuple(name for name in tree.observed_names if name in _names_below(tree, node))
-        share = sum(wanted[node] in one for one in found) / len(found)
+        share = sum(wanted[node] in drawn for drawn in draws) / len(draws)
         rows.append((tree.names[tree.parent[node]], tree.names[node], columns, share))
     table = pd.DataFrame(rows, columns=["parent", "child", "columns", "support"]).astype({"support": "float64"})
-    table.attrs["n_bootstrap"] = len(found)
+    table.attrs["n_bootstrap"] = len(draws)
     return table
 
 

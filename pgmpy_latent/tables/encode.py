@@ -209,7 +209,7 @@ class CategoricalData:
         """
         return encode(self, columns=columns)
 
-    def take(self, rows: np.ndarray) -> CategoricalData:
+    def take(self, rows: np.ndarray | slice) -> CategoricalData:
         """Return some of the distinct rows, given by position or as a mask, with their weights.
 
         Examples

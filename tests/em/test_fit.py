@@ -74,6 +74,20 @@ def test_frozen_tables_stay_bit_identical(problem, data, prior):
     assert found.objective == pytest.approx(after, rel=1e-9, abs=1e-9)
 
 
+def test_nothing_is_copied_where_every_node_is_next_to_a_free_table(monkeypatch):
+    """As in a root with free leaves, of which EAST fits many."""
+    plan = compile_plan([-1, 0, 0], {at: Evidence(np.array([0, 1, 1, 0]), 2) for at in (1, 2)}, pivots=[0])
+    engine, free = TreeEngine(plan, [2, 2, 2]), np.array([False, True, True])
+    start = random_tables(engine.layout, np.random.default_rng(0))
+    kind = type(engine.freeze(start, free))
+    assert engine.freeze(start, free).engine is engine
+    with_prior = em.fit(engine, start, free=free, prior=1e-12)
+    monkeypatch.setattr(kind, "narrow", lambda self, tables: pytest.fail("copied"))
+    found = em.fit(engine, start, free=free)
+    np.testing.assert_allclose(found.tables, with_prior.tables, atol=1e-6)
+    np.testing.assert_array_equal(found.tables[:2], start[:2])
+
+
 @given(problems(min_nodes=2, max_nodes=5), st.data())
 def test_local_em_takes_the_same_steps_as_em_with_a_mask(problem, data):
     tree, _, _, engine, _ = problem

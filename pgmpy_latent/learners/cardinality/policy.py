@@ -20,6 +20,7 @@ from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of
 from pgmpy_latent.operators.regularity import bound_from_cards
+from pgmpy_latent.presets import RandomStartsTuning, SplitMergeTuning
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -29,7 +30,7 @@ ROUNDING = 1e-9
 
 @dataclass(eq=False)
 class Model:
-    """A fitted model during a search, with room for what was found out about it."""
+    """A fitted model during a search; ``notes`` holds intermediate results about it."""
 
     tree: LatentTree
     log_likelihood: float
@@ -124,14 +125,14 @@ class Policy:
         """Return a scored model."""
         return Model(tree, log_likelihood, self.score(tree, log_likelihood), key)
 
-    def start(self, tree: LatentTree, **options) -> State:
+    def start(self, tree: LatentTree) -> State:
         """Return the state of a search that begins with a tree, after EM."""
-        tree, found = self.fitter.fit([tree], first=True, **options)
-        model = self.model(tree, found.log_likelihood, ())
+        tree, fit = self.fitter.fit([tree], first=True)
+        model = self.model(tree, fit.log_likelihood, ())
         return State(tree, model.score, model.log_likelihood, memory=PhaseMemory(shrink=self.shrink))
 
     def check(self, state: State) -> None:
-        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search."""
         check_again(state, self.fitter.data, self.score)
         check_memory_is(state, PhaseMemory, "SplitMerge or RandomStarts")
         memory: PhaseMemory = state.memory
@@ -187,8 +188,8 @@ class Policy:
         if settings.search_tol <= settings.tol and settings.stop == "last_step":
             self.search.remaining_gain = 0.0
             return Step(state)  # candidates were fitted to the end, by the rule of papers
-        tree, found = self.fitter.fit([state.tree], **self.search.settings.last_fit)
-        model = self.model(tree, found.log_likelihood, ())
+        tree, fit = self.fitter.fit([state.tree], **self.search.settings.last_fit)
+        model = self.model(tree, fit.log_likelihood, ())
         if model.score <= state.score + ROUNDING:
             return Step(state)
         return Step(State(tree, model.score, model.log_likelihood, state.step + 1, state.memory), "fit", None)
@@ -200,7 +201,10 @@ class Policy:
 
 
 class CardinalityLearner(SearchingLearner):
-    """What :class:`SplitMerge` and :class:`RandomStarts` share: skeletons, starts, scores, settings, the run."""
+    """Base of :class:`SplitMerge` and :class:`RandomStarts`: skeletons, starts, scores, and the run."""
+
+    _tuning: SplitMergeTuning | RandomStartsTuning
+    skeleton: object
 
     def _refuse_endless(self, name: str) -> None:
         """Raise if a search that goes on until the time is up has no time limit."""
@@ -214,7 +218,7 @@ class CardinalityLearner(SearchingLearner):
             return lambda tree, log_likelihood: log_likelihood - penalty * tree.n_parameters
         if scoring_method == "aic":
             return lambda tree, log_likelihood: log_likelihood - tree.n_parameters
-        function = scores.cheeseman_stutz if scoring_method == "cs" else scoring_method
+        function = scoring_method if callable(scoring_method) else scores.cheeseman_stutz
 
         def score(tree: LatentTree, log_likelihood: float) -> float:
             value = float(function(tree, data))
@@ -243,7 +247,7 @@ class CardinalityLearner(SearchingLearner):
             raise SkeletonError("give a skeleton or a model to start with, not both: the model has a skeleton")
         return in_order_of_table(start, data)
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         search = self._search(data)
         tree = self._first_tree(data)
         fitter = TreeFitter(data, tree, search)
@@ -251,13 +255,13 @@ class CardinalityLearner(SearchingLearner):
         outcome = search.run(lambda: self._first_state(policy, tree), policy.advance, policy.check, policy.finish)
         return self._regular(outcome, policy) if self._tuning.regular else outcome
 
-    def _policy(self, fitter: TreeFitter, score) -> Policy:
+    def _policy(self, fitter: TreeFitter, score: Callable[[LatentTree, float], float]) -> Policy:
         raise NotImplementedError
 
     def _first_state(self, policy: Policy, tree: LatentTree) -> State:
         return policy.start(tree)
 
-    def _regular(self, outcome: Outcome, policy: Policy) -> Outcome:
+    def _regular(self, outcome: Outcome[LatentTree], policy: Policy) -> Outcome[LatentTree]:
         return made_regular(outcome, policy.score)
 
 

@@ -25,7 +25,7 @@ from pgmpy_latent.learners.search import Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import State
 
-#: Rounds that nobody has time for, as each has twice as many starts as the one before.
+#: More rounds than there is ever time for: each has twice as many starts as the one before.
 MOST_ROUNDS = 64
 
 
@@ -39,8 +39,8 @@ def with_cards(tree: LatentTree, cards: np.ndarray) -> LatentTree:
     [3, 2]
     """
     states = [
-        tuple(range(card)) if hidden else own
-        for card, hidden, own in zip(cards, tree.latent, tree.state_names, strict=True)
+        tuple(range(card)) if hidden else known
+        for card, hidden, known in zip(cards, tree.latent, tree.state_names, strict=True)
     ]
     rows = [1 if above < 0 else int(cards[above]) for above in tree.parent]
     tables = [np.full((n, int(card)), 1 / card) for n, card in zip(rows, cards, strict=True)]
@@ -74,8 +74,8 @@ class RandomStartsPolicy(Policy):
             else:
                 flat[number] = random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, seed)
         options = {"narrowing": self.narrowing, "n_jobs": self.search.n_jobs, **options}
-        found = self.search.fit(engine, flat, **options)
-        return self.model(shape.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood, key)
+        fit = self.search.fit(engine, flat, **options)
+        return self.model(shape.with_tables(engine.layout.unpack(fit.tables)), fit.log_likelihood, key)
 
     def _best(self, model: Model, change: int, operator: str, label: int) -> Change | None:
         """Return the best model with one state more or less at one of the hidden nodes."""
@@ -83,11 +83,11 @@ class RandomStartsPolicy(Policy):
         for number, at in enumerate(np.flatnonzero(model.tree.latent)):
             cards = model.tree.cards.copy()
             cards[at] += change
-            if not self._allowed(model.tree, at, int(cards[at])):
+            if not self._allowed(model.tree, int(at), int(cards[at])):
                 continue
-            found = self.random_model(model.tree, cards, (*model.key, label, number), self.n_starts)
-            if best is None or found.score > best.model.score:
-                best = Change(operator, model.tree.names[at], found)
+            new = self.random_model(model.tree, cards, (*model.key, label, number), self.n_starts)
+            if best is None or new.score > best.model.score:
+                best = Change(operator, model.tree.names[at], new)
         return best
 
     def _allowed(self, tree: LatentTree, at: int, n_states: int) -> bool:
@@ -126,7 +126,7 @@ class FixedPolicy(RandomStartsPolicy):
         self.n_rounds = n_rounds
 
     def check(self, state: State) -> None:
-        """Raise if a state of a checkpoint is not what the table says."""
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search."""
         check_again(state, self.fitter.data, self.score)
         most = MOST_ROUNDS if self.n_rounds is None else self.n_rounds
         check_memory_is(state, RoundsMemory, "RandomStarts with n_states")
@@ -182,6 +182,7 @@ class RandomStarts(CardinalityLearner):
     """
 
     _default_tuning = presets.RANDOM_STARTS
+    _tuning: presets.RandomStartsTuning
 
     def __init__(
         self,
@@ -230,9 +231,9 @@ class RandomStarts(CardinalityLearner):
         return FixedPolicy(fitter, score, n_rounds=tuning.n_rounds, **options)
 
     def _first_state(self, policy: Policy, tree: LatentTree) -> State:
-        if self.n_states is None:
-            return super()._first_state(policy, tree)
-        return policy.first(tree, self._fixed_cards(tree))
+        if isinstance(policy, FixedPolicy):
+            return policy.first(tree, self._fixed_cards(tree))
+        return super()._first_state(policy, tree)
 
     def _fixed_cards(self, tree: LatentTree) -> np.ndarray:
         """Return the numbers of states asked for; warn where they are more than the neighbours can tell apart."""

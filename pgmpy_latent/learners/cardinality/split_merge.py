@@ -38,7 +38,7 @@ class SplitMergePolicy(Policy):
         self.regular = regular
 
     def _spots(self, model: Model) -> list[NodeStates]:
-        """Return the hidden nodes of a model; what is found out about them is kept with it."""
+        """Return the hidden nodes of a model, with their changes of states; they are stored with the model."""
         if "spots" not in model.notes:
             model.notes["spots"] = [
                 NodeStates(
@@ -102,9 +102,9 @@ class SplitMergePolicy(Policy):
                 if other.node in around and self._may_grow(larger, other.node) and other.grown is not None:
                     yield self._change(other.grown, "split two")
 
-    def _best(self, found: list[NodeStates | None], operator: str) -> Change | None:
+    def _best(self, changed: list[NodeStates | None], operator: str) -> Change | None:
         """Return the model with the best score among changes of different nodes, after EM on the whole."""
-        ranked = [spot for spot in found if spot is not None]
+        ranked = [spot for spot in changed if spot is not None]
         ranked.sort(key=lambda spot: -self.score(spot.tree, spot.log_likelihood))
         finalists = [self._whole(spot) for spot in ranked[:FINALISTS]]
         if not finalists:
@@ -184,6 +184,7 @@ class SplitMerge(CardinalityLearner):
     """
 
     _default_tuning = presets.SPLIT_MERGE
+    _tuning: presets.SplitMergeTuning
 
     def __init__(
         self,
@@ -222,7 +223,7 @@ class SplitMerge(CardinalityLearner):
 
     def _policy(self, fitter: TreeFitter, score) -> SplitMergePolicy:
         tuning = self._tuning
-        options = Options(**{one.name: getattr(tuning, one.name) for one in fields(Options)})
+        options = Options(**{field.name: getattr(tuning, field.name) for field in fields(Options)})
         return SplitMergePolicy(
             fitter,
             score,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,8 +30,15 @@ class ChangedTables:
     """
 
     root: Hashable
-    tables: Mapping[Hashable, np.ndarray] | None = None
+    tables: Mapping[Hashable, np.ndarray] = field(default_factory=dict)
     star: Star | None = None
+
+    @property
+    def whole_star(self) -> Star:
+        """The star of a move that changes all tables around a node."""
+        if self.star is None:
+            raise ValueError(f"the tables around {self.root!r} are given one by one")
+        return self.star
 
 
 @dataclass(frozen=True, eq=False)

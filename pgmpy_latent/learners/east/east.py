@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
-from pgmpy_latent.runtime.settings import number
+from pgmpy_latent.runtime.settings import Constraint, number
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Random starts of the latent class model that the search begins with.
@@ -87,10 +87,11 @@ class EAST(SearchingLearner):
     (['D1', 'D2', 'D3'], ['D5', 'D6', 'D7'])
     """
 
-    _constraints: ClassVar[dict] = {"max_states": number(2, whole=True, optional=True)}
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"max_states": number(2, whole=True, optional=True)}
     _default_tuning = presets.EAST
+    _tuning: presets.EASTTuning
     _has_standard_form: ClassVar[bool] = True
-    _shared: ClassVar[dict] = {"random_state": ORDER_DOES_NOT_MATTER}
+    _shared: ClassVar[Mapping[str, tuple[str, str]]] = {"random_state": ORDER_DOES_NOT_MATTER}
 
     def __init__(
         self,
@@ -162,9 +163,9 @@ class EAST(SearchingLearner):
             _united(groups),
         )
 
-    # -- the run --------------------------------------------------------------------------------------------------
+    # The run
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         search = self._search(data)
         ordered = data.in_order_of_names()
         rules = self._rules(ordered)
@@ -228,8 +229,8 @@ def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentT
         random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(0, number))
         for number in range(N_INIT)
     ]
-    found = search.fit(engine, np.stack(starts), narrowing=2.0, first=True)
-    return make_regular(shape.with_tables(engine.layout.unpack(found.tables)))
+    fit = search.fit(engine, np.stack(starts), narrowing=2.0, first=True)
+    return make_regular(shape.with_tables(engine.layout.unpack(fit.tables)))
 
 
 def _groups(together, columns: set[Hashable]) -> list[frozenset]:
@@ -256,11 +257,11 @@ def _groups(together, columns: set[Hashable]) -> list[frozenset]:
 
 def _united(groups: Iterable[frozenset]) -> tuple[frozenset, ...]:
     """Return groups that have no column in common: those that do are one."""
-    found: list[frozenset] = []
+    disjoint: list[frozenset] = []
     for group in groups:
-        joined = group.union(*(other for other in found if other & group))
-        found = [other for other in found if not other & joined] + [joined]
-    return tuple(found)
+        united = group.union(*(other for other in disjoint if other & group))
+        disjoint = [other for other in disjoint if not other & united] + [united]
+    return tuple(disjoint)
 
 
 def _some(names: Iterable[Hashable], most: int = 12) -> str:

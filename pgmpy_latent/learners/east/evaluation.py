@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypedDict
 from zlib import crc32
 
 import numpy as np
@@ -35,6 +35,14 @@ class CountedMove:
 
     move: Move
     table: np.ndarray | None
+
+
+class LocalOptions(TypedDict):
+    """Options of :meth:`Search.fit` that all local EM has in common."""
+
+    narrowing: float
+    max_iter: int
+    atol: float
 
 
 class Evaluation:
@@ -71,8 +79,8 @@ class Evaluation:
         self.penalty = penalty
         self.step = step
         self.known: dict[Move, EvaluatedMove] = {}
-        #: Options of :meth:`Search.fit` for local EM: half of the starts survive after 1, 3, 7, ... iterations.
-        self.em_options = {"narrowing": 2.0, "max_iter": settings.n_steps, "atol": settings.tolerance}
+        #: For local EM: half of the starts survive after 1, 3, 7, ... iterations.
+        self.em_options: LocalOptions = {"narrowing": 2.0, "max_iter": settings.n_steps, "atol": settings.tolerance}
 
     def __getstate__(self) -> dict:
         """Return what a worker needs: everything except the moves evaluated so far."""
@@ -124,7 +132,7 @@ class Evaluation:
 
     def remember(self, evaluated: Iterable[EvaluatedMove]) -> None:
         """Keep evaluated moves."""
-        self.known |= {one.move: one for one in evaluated}
+        self.known |= {candidate.move: candidate for candidate in evaluated}
 
     def recalled(self, moves: Sequence[Move]) -> list[EvaluatedMove]:
         """Return moves that were evaluated: those that share no work, then the others in groups."""
@@ -183,7 +191,8 @@ class CombinedEvaluation(Evaluation):
         numerous = [move for move in moves if move.is_screened]
         others = [move for move in moves if not (move.counts_first or move.is_screened)]
         screened: list[Move] = []
-        for kind in dict.fromkeys(map(type, numerous)):
+        kinds: list[type[Move]] = list(dict.fromkeys(type(move) for move in numerous))
+        for kind in kinds:
             screened += kind.screened([move for move in numerous if type(move) is kind], self)
         parcels: list = self.parcels([*others, *screened])
         first = len(parcels)
@@ -233,7 +242,7 @@ class LeafModel:
     def changed(self, tables: np.ndarray) -> ChangedTables:
         """Return the tables of the leaves, from flat ones."""
         leaves = self.engine.layout.unpack(tables)[1:]
-        return ChangedTables(self.root, {name: own.copy() for name, own in zip(self.names, leaves, strict=True)})
+        return ChangedTables(self.root, {name: table.copy() for name, table in zip(self.names, leaves, strict=True)})
 
 
 def leaf_model(
@@ -251,9 +260,9 @@ def leaf_model(
     root : hashable
         The node that the leaves hang on.
     rest : array, shape (rows, states)
-        What everything else says about the root; see :meth:`NodeMessages.rest`.
+        Messages of everything else about the root; see :meth:`NodeMessages.rest`.
     names, evidence, starts : sequences
-        The leaves, one or more, what each of them is told from beyond, and the tables to start with.
+        The leaves, one or more, the evidence from beyond each of them, and the tables to start with.
     weights : array
         Of the rows.
     """

@@ -38,7 +38,7 @@ class EastMemory:
     """
 
     phase: Phase | Literal["excursion", "look ahead"] = EXPAND
-    exhausted: Mapping[str, int] = field(default_factory=dict)
+    exhausted: Mapping[Phase, int] = field(default_factory=dict)
     queue: tuple[Move, ...] = ()
     moved: bool = False
     taking_over: tuple[Hashable, Hashable] | None = None

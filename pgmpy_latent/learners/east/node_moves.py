@@ -127,9 +127,9 @@ class Introduce(Move):
         engine = TreeEngine(plan, [card, self.n_states, *tree.cards[moved]], messages.weights)
         ones = np.ones((1, card))  # ``rest`` includes the old node's distribution already
         rng = evaluation.rng(self)
-        flat = [] if counted is None else [engine.layout.pack([ones, *counted.changed.tables.values()])]
-        flat += [random_tables(engine.layout, rng) for _ in range(evaluation.settings.n_starts - len(flat))]
-        flat = np.stack(flat)
+        starts = [] if counted is None else [engine.layout.pack([ones, *counted.changed.tables.values()])]
+        starts += [random_tables(engine.layout, rng) for _ in range(evaluation.settings.n_starts - len(starts))]
+        flat = np.stack(starts)
         flat[:, :card] = 1.0
         free = np.array([False, *[True] * (len(moved) + 1)])
         fit = evaluation.search.fit(engine, flat, free=free, **evaluation.em_options)
@@ -139,7 +139,7 @@ class Introduce(Move):
 
     def _changed(self, tables: Sequence[np.ndarray]) -> ChangedTables:
         names = (None, *self.moved)
-        return ChangedTables(self.node, {name: own.copy() for name, own in zip(names, tables, strict=True)})
+        return ChangedTables(self.node, {name: table.copy() for name, table in zip(names, tables, strict=True)})
 
     def need(self, evaluation: Evaluation) -> float:
         """G²: how far the moved neighbours are from being independent given the old node."""
@@ -160,9 +160,9 @@ class Introduce(Move):
 
         The log-likelihood of the whole tree rises by no less than that of the completed counts.
         """
-        if len(self.moved) != 2:
-            return self.refine(evaluation, None)
         table = self.completed_table(evaluation) if table is None else table
+        if table is None:
+            return self.refine(evaluation, None)
         cells = np.argwhere(table > 0)
         weights = table[tuple(cells.T)]
         evidence = {
@@ -315,7 +315,7 @@ class Contract(Move):
     def apply(self, tree: LatentTree, changed: ChangedTables) -> LatentTree:
         """The joint node keeps the first name."""
         tree = contract_edge(tree, self.node, self.swallowed)
-        return with_star(tree, tree.index(self.node), changed.star, range(changed.star.n_states))
+        return with_star(tree, tree.index(self.node), changed.whole_star, range(changed.whole_star.n_states))
 
     def evaluate(self, evaluation: Evaluation) -> EvaluatedMove:
         """The joint node starts with all pairs of states, which are merged one by one."""
@@ -325,6 +325,7 @@ class Contract(Move):
         max_states = None if np.isinf(rules.max_states) else int(rules.max_states)
         simplifier = Simplifier(messages.data, evaluation.search, evaluation.penalty, max_states)
         star, score = simplifier.fewer_states(*simplifier.joint_node(tree, evidence, *nodes))
+        assert star is not None  # two nodes have four pairs of states or more, of which some are merged
         n_more = n_star_parameters(star) - sum(n_star_parameters(messages.star(node)) for node in nodes)
         n_more += int(tree.cards[nodes[0]] * tree.cards[nodes[1]] - 1)  # their edge was counted twice
         gain = score + evaluation.penalty * n_more

@@ -76,18 +76,17 @@ class EastPolicy:
         tree: LatentTree,
         step: int,
         memory: EastMemory,
-        target: float = -np.inf,
         **options: Unpack[FitOptions],
     ) -> State:
-        """Run EM on all tables of a tree; it ends early if the log-likelihood ``target`` is out of reach."""
+        """Run EM on all tables of a tree."""
         engine = engine_for(tree, self.data)
-        fit = self.search.fit(engine, engine.layout.pack(tree.tables), target=target, **options)
+        fit = self.search.fit(engine, engine.layout.pack(tree.tables), **options)
         tree = tree.with_tables(engine.layout.unpack(fit.tables))
         return State(tree, self.score(tree, fit.log_likelihood), fit.log_likelihood, step, memory)
 
-    def start(self, tree: LatentTree, **options) -> State:
+    def start(self, tree: LatentTree) -> State:
         """Return the state at which the search begins."""
-        return self.fitted(tree, 0, EastMemory(excursions=self.settings.excursions), first=True, **options)
+        return self.fitted(tree, 0, EastMemory(excursions=self.settings.excursions), first=True)
 
     def finish(self, state: State) -> Step:
         """Fit the current tree to the end."""
@@ -100,7 +99,9 @@ class EastPolicy:
     def _made(self, state: State, candidate: EvaluatedMove, wanted: float = -np.inf) -> State | None:
         """Make a move and fit the tree, unless it breaks a rule; EM ends early if ``wanted`` is out of reach."""
         tree = self._changed_tree(state, candidate)
-        return None if tree is None else self.fitted(tree, state.step + 1, state.memory, self._target(tree, wanted))
+        if tree is None:
+            return None
+        return self.fitted(tree, state.step + 1, state.memory, target=self._target(tree, wanted))
 
     def _changed_tree(self, state: State, candidate: EvaluatedMove) -> LatentTree | None:
         """Return the tree that a move leads to; None if it breaks a rule."""
@@ -281,7 +282,7 @@ class EastPolicy:
         tree = self._changed_tree(state, candidate)
         if tree is None:
             return candidate, None
-        return candidate, self.fitted(tree, state.step + 1, state.memory, self._target(tree, state.score))
+        return candidate, self.fitted(tree, state.step + 1, state.memory, target=self._target(tree, state.score))
 
     # With a lower penalty
 

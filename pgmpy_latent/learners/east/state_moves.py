@@ -48,7 +48,7 @@ class _ChangeStates(Move):
 
     def apply(self, tree: LatentTree, changed: ChangedTables) -> LatentTree:
         """Put the new tables around the node in place."""
-        return with_star(tree, tree.index(self.node), changed.star, range(changed.star.n_states))
+        return with_star(tree, tree.index(self.node), changed.whole_star, range(changed.whole_star.n_states))
 
     @abstractmethod
     def starts(self, evaluation: Evaluation) -> list[Star]:
@@ -144,8 +144,7 @@ class Shrink(_ChangeStates):
         base = _star_value(share, rows, star, counts.total)
         best, least = (0, 1), np.inf
         for pair in combinations(range(star.n_states), 2):
-            merged = (_merged(own, pair) for own in (share, rows))
-            loss = base - _star_value(*merged, star, counts.total)
+            loss = base - _star_value(_merged(share, pair), _merged(rows, pair), star, counts.total)
             if loss < least:
                 best, least = pair, loss
         per_state = 1 + int((star.cards - 1).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.cluster.hierarchy import linkage
 from pgmpy_latent import presets
 from pgmpy_latent.learners.forests.forest import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
-from pgmpy_latent.runtime.settings import one_of
+from pgmpy_latent.runtime.settings import Constraint, one_of
 from pgmpy_latent.tables.dependence import DECIMALS
 
 LINKAGES = ("average", "single", "complete")
@@ -110,7 +111,7 @@ class BinA(ForestLearner):
     {'H1': 4, 'H2': 2, 'H3': 2}
     """
 
-    _constraints: ClassVar[dict] = {"linkage": one_of(*LINKAGES)}
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"linkage": one_of(*LINKAGES)}
     _default_tuning = presets.BIN_A
 
     def __init__(

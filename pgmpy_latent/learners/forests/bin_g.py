@@ -43,6 +43,8 @@ class ClosestFirst:
 
     def refused(self) -> None:
         """Go on with other pairs, if patience allows."""
+        if self._last is None:
+            raise ValueError("no pair was asked for")
         frontier, pair = self._last
         frontier.rule_out(*pair)
         if self.n_refused == 0:
@@ -96,6 +98,7 @@ class BinG(ForestLearner):
     """
 
     _default_tuning = presets.BIN_G
+    _tuning: presets.BinGTuning
 
     def _order(self, information: np.ndarray, penalty: float) -> ClosestFirst:
         return ClosestFirst(penalty, self._tuning.patience)

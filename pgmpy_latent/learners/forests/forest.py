@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, Unpack
 
 import numpy as np
 
@@ -16,18 +16,19 @@ from pgmpy_latent.learners.local.roots import PairModel, Roots
 from pgmpy_latent.learners.local.simplify import Change, Simplifier, compatible, unaffected
 from pgmpy_latent.learners.memory import check_memory_is, held_by_checkpoints
 from pgmpy_latent.learners.resumed import check_again, check_over, check_same_state
-from pgmpy_latent.learners.search import Outcome, Search, Step
+from pgmpy_latent.learners.search import FitOptions, Outcome, Search, Step
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
 from pgmpy_latent.learners.skeletons import numbered_latent_names
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.presets import BinATuning
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
-from pgmpy_latent.runtime.settings import flag, number
+from pgmpy_latent.runtime.settings import Constraint, flag, number
 from pgmpy_latent.tables.dependence import pairwise_information, warn_of_no_overlap
 from pgmpy_latent.tables.encode import CategoricalData
 
-#: Seconds for which pairs are joined before a tree is made of the result; what is found does not depend on it.
+#: Seconds for which pairs are joined before a tree is built of the result, which does not depend on it.
 CHUNK_SECONDS = 1.0
 
 
@@ -80,7 +81,7 @@ class ForestPolicy:
     search : Search
         Runs EM.
     simplify : bool
-        Whether to leave out what the data do not need.
+        Whether to join hidden nodes, and merge states, where that raises BIC.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class ForestPolicy:
         return state
 
     def check(self, state: State) -> None:
-        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search."""
         check_memory_is(state, ForestMemory, "a binary forest")
         memory: ForestMemory = state.memory
         if memory.phase == "join":
@@ -130,7 +131,7 @@ class ForestPolicy:
             return self._fit(state)
         return self._simplify(state)
 
-    # -- joining --------------------------------------------------------------------------------------------------
+    # Joining
 
     def _join(self, state: State) -> Step:
         frontier, order = self._where(state)
@@ -146,7 +147,7 @@ class ForestPolicy:
             try:
                 model = self._pair(frontier, pair, len(models)).best()
             except STOP_SIGNALS as stop:
-                self.search.note_interrupt(stop)  # what was joined so far is kept
+                self.search.note_interrupt(stop)  # the pairs joined so far are kept
                 break
             self._tell(frontier, order, pair, model)
             models.append(model)
@@ -160,7 +161,7 @@ class ForestPolicy:
         return Step(new, entries=tuple(entries))
 
     def _pair(self, frontier: Roots, pair: tuple[int, int], attempt: int) -> Pair:
-        left, right = (frontier.roots[slot] for slot in pair)
+        left, right = (frontier.root(slot) for slot in pair)
         related = frontier.related(*pair, max(self.options.context, default=0))
         return Pair(left, right, related, self.data.weights, self.search, (attempt,), self.options)
 
@@ -204,7 +205,7 @@ class ForestPolicy:
         score = log_likelihood - self.options.penalty * parameters
         return self.search.entry(step, "join", name, score, log_likelihood, parameters)
 
-    # -- the whole forest -----------------------------------------------------------------------------------------
+    # Fitting the whole forest
 
     def _fit(self, state: State) -> Step:
         """Run EM on all tables together, to the end unless simplifying comes next."""
@@ -215,11 +216,11 @@ class ForestPolicy:
             return Step(self._fitted(state.tree, state.step + 1, memory, first=True), "fit", None)
         return Step(replace(self._settled(state, memory), finished=True), "fit", None)
 
-    def _fitted(self, tree: LatentTree, step: int, memory: ForestMemory, **options) -> State:
+    def _fitted(self, tree: LatentTree, step: int, memory: ForestMemory, **options: Unpack[FitOptions]) -> State:
         engine = engine_for(tree, self.data)
-        found = self.search.fit(engine, engine.layout.pack(tree.tables), **options)
-        tree = tree.with_tables(engine.layout.unpack(found.tables))
-        return State(tree, self.score(tree, found.log_likelihood), found.log_likelihood, step, memory)
+        fit = self.search.fit(engine, engine.layout.pack(tree.tables), **options)
+        tree = tree.with_tables(engine.layout.unpack(fit.tables))
+        return State(tree, self.score(tree, fit.log_likelihood), fit.log_likelihood, step, memory)
 
     def finish(self, state: State) -> Step:
         """Fit the current forest to the end."""
@@ -229,12 +230,10 @@ class ForestPolicy:
         return Step(new, "fit", None) if new.score > state.score else Step(state)
 
     def _settled(self, state: State, memory: ForestMemory) -> State:
-        settings = self.search.settings
         # whatever EM reached when interrupted is better than nothing
-        options = settings.last_fit
-        return self._fitted(state.tree, state.step + 1, memory, **options)
+        return self._fitted(state.tree, state.step + 1, memory, **self.search.settings.last_fit)
 
-    # -- simpler ones ---------------------------------------------------------------------------------------------
+    # Simplifying
 
     def _simplify(self, state: State) -> Step:
         """Make all changes that raise the score and do not get in each other's way."""
@@ -260,10 +259,14 @@ class ForestPolicy:
 
 
 class ForestLearner(SearchingLearner):
-    """What :class:`BinG` and :class:`BinA` share: which tables they refuse, settings, the run."""
+    """Base of :class:`BinG` and :class:`BinA`: keywords and the run."""
 
-    _constraints: ClassVar[dict] = {"max_states": number(2, whole=True, optional=True), "simplify": flag}
-    _shared: ClassVar[dict] = {
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "max_states": number(2, whole=True, optional=True),
+        "simplify": flag,
+    }
+    _tuning: BinATuning
+    _shared: ClassVar[Mapping[str, tuple[str, str]]] = {
         "max_states": (
             "max_states : int, optional",
             "Most states of a hidden variable, at least 2. A pair never needs more than its smaller variable has, so "
@@ -309,7 +312,7 @@ class ForestLearner(SearchingLearner):
     def _order(self, information: np.ndarray, penalty: float) -> Order:
         raise NotImplementedError
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         search = self._search(data)
         ordered = data.in_order_of_names()
         information, apart = pairwise_information(ordered)

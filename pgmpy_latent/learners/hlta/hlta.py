@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,8 @@ from pgmpy_latent.inference.queries import log_likelihood
 from pgmpy_latent.learners.hlta.levels import LevelsPolicy
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
-from pgmpy_latent.runtime.settings import number
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.settings import Constraint, number
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows, is_sparse, read_sparse
 from pgmpy_latent.tables.survey import Survey, check_kind, set_apart
@@ -89,12 +91,13 @@ class HLTA(SearchingLearner):
 
     n_jobs = None  # islands come one after the other
 
-    _constraints: ClassVar[dict] = {
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
         "max_island": number(3, whole=True),
         "threshold": number(0),
         "top": number(1, whole=True),
     }
     _default_tuning = presets.HLTA
+    _tuning: presets.HLTATuning
 
     def __init__(
         self,
@@ -128,22 +131,18 @@ class HLTA(SearchingLearner):
         tags.input_tags.sparse = True
         return tags
 
-    def _check_fit_data(self, X, sample_weight=None, **options) -> CategoricalData | SparseRows:
-        if isinstance(X, pd.DataFrame):  # without weights and the like, what is left may be sparse
-            units = {what: options.get(what) for what in ("strata", "cluster")}
-            X, drawn = set_apart(X, {"sample_weight": sample_weight, **units})
-            sample_weight, options = drawn.pop("sample_weight"), options | drawn
-        if is_sparse(X):
-            if options.get("missing"):
-                raise DataError("a sparse table holds zeros and ones, and none of them is missing; leave missing out")
-            survey = {name: value for name, value in options.items() if name in Survey.__annotations__}
-            data = read_sparse(X, sample_weight, **survey)
-            if data.n_rows < 2:
-                raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
-            return data
-        return super()._check_fit_data(X, sample_weight, **options)
+    def _sparse_rows(self, X, sample_weight, missing, survey: Survey) -> SparseRows | None:
+        X, sample_weight, survey = _without_design(X, sample_weight, survey)
+        if not is_sparse(X):
+            return None
+        if missing:
+            raise DataError("a sparse table holds zeros and ones, and none of them is missing; leave missing out")
+        rows = read_sparse(X, sample_weight, **survey)
+        if rows.n_rows < 2:
+            raise DataError(f"n_samples = {rows.n_rows}, at least 2 are required")
+        return rows
 
-    def _learn(self, data: CategoricalData | SparseRows) -> Outcome:
+    def _learn(self, data: CategoricalData | SparseRows) -> Outcome[LatentTree]:
         search = self._search(data)
         policy = LevelsPolicy(
             data.in_order_of_names(),
@@ -165,17 +164,15 @@ class HLTA(SearchingLearner):
         self.levels_ = {name: level_of[name] for name in outcome.tree.latent_names}
         return outcome
 
-    # -- sparse tables --------------------------------------------------------------------------------------------
+    # Sparse tables
 
     def _known(self, X, sample_weight=None, **survey: Unpack[Survey]) -> SparseRows:
         """Return new sparse rows under the names of the columns of ``fit``."""
         check_is_fitted(self)
+        X, sample_weight, survey = _without_design(X, sample_weight, survey)
         if isinstance(X, pd.DataFrame):
-            units = {what: survey.get(what) for what in ("strata", "cluster")}
-            X, drawn = set_apart(X, {"sample_weight": sample_weight, **units})
-            sample_weight, survey = drawn.pop("sample_weight"), survey | drawn
-            known = set(self._columns)
-            X = X.loc[:, [name in known for name in X.columns]]
+            columns = set(self._columns)
+            X = X.loc[:, [name in columns for name in X.columns]]
         rows = read_sparse(X, sample_weight, **survey)
         known = [self.tree_.state_names[self.tree_.index(name)] for name in self._columns]
         kinds = [type(states[0]) for states in known if states[0] in rows.states]  # 1 and True are the same here
@@ -293,6 +290,16 @@ class HLTA(SearchingLearner):
                 "a report needs rows that are written out; give some, as in report(path, X[:5000].toarray())"
             )
         super().report(path, X, sample_weight=sample_weight, **survey)
+
+
+def _without_design(X, sample_weight, survey: Survey) -> tuple[Any, Any, Survey]:
+    """Return a frame without columns that hold weights, strata and clusters, of which the rest may be sparse."""
+    if not isinstance(X, pd.DataFrame):
+        return X, sample_weight, survey
+    named = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}
+    X, design = set_apart(X, named)
+    values: Survey = {**survey, "strata": design["strata"], "cluster": design["cluster"]}
+    return X, design["sample_weight"], values
 
 
 def _index_of(X) -> pd.Index:

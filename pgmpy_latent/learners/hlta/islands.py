@@ -40,7 +40,7 @@ class Group:
     patterns : int array, shape (n_rows,)
         The combination of each row.
     codes : tuple of int arrays, each of shape (n_patterns,)
-        What the combinations consist of.
+        The codes of each variable in every combination.
     masses : array, shape (n_patterns,)
         Weights of the rows that show them.
     """
@@ -79,7 +79,7 @@ class Islands:
     variables : sequence of Variable
     weights : array, shape (n_rows,)
     neighbours : Neighbours
-        Who says most about whom.
+        The nearest variables of every variable, by mutual information.
     search : Search
         Runs EM.
     max_size : int
@@ -108,14 +108,14 @@ class Islands:
         self.seeds = iter(pairs.tolist())
 
     def _tied(self) -> np.ndarray:
-        """Return which of the neighbours say so much that an edge would be worth its parameters."""
+        """Return which neighbours share enough information for an edge to be worth its parameters."""
         near = self.neighbours
         freedom = np.array([variable.n_states - 1 for variable in self.variables])
         cost = self.penalty * freedom[:, None] * freedom[near.which]
         return (near.which >= 0) & (self.weights.sum() * near.information > cost)
 
     def next(self) -> Island | None:
-        """Return one island more, or None if nothing is left that belongs together."""
+        """Return the next island, or None if no related variables are left."""
         for left, right in self.seeds:
             if self.free[left] and self.free[right] and self._related(left, right):
                 island = self._grown((left, right))
@@ -142,12 +142,13 @@ class Islands:
         row, place = np.unravel_index(np.argmax(values), values.shape)
         return (int(which[row, place]), inside[row]) if open_ones[row, place] else None
 
-    # -- growing --------------------------------------------------------------------------------------------------
+    # Growing
 
     def _grown(self, seed: tuple[int, int]) -> Island:
         third = self._closest(seed)
         island = self._first(seed if third is None else (*seed, third[0]))
-        refused, again = [], False  # who stays outside, and whether somebody joined since
+        refused: list[int] = []  # variables that stay outside
+        again = False  # whether a variable has joined since
         while len(island.group.members) < self.max_size:
             new = self._closest(island.group.members, refused)
             if new is None and not again:
@@ -186,15 +187,17 @@ class Islands:
     def _added(self, group: Group, at: int) -> tuple[Group, np.ndarray]:
         """Return a group with one variable more, and the old combination within each of the new ones."""
         variable = self.variables[at]
-        patterns, before, own = distinct_pairs(group.patterns, len(group.masses), variable.read(), variable.n_codes)
-        codes = (*(part[before] for part in group.codes), own)
+        patterns, before, new_codes = distinct_pairs(
+            group.patterns, len(group.masses), variable.read(), variable.n_codes
+        )
+        codes = (*(part[before] for part in group.codes), new_codes)
         masses = np.bincount(patterns, self.weights, minlength=len(before))
         return Group((*group.members, at), patterns, codes, masses), before
 
     def _first(self, members: Sequence[int]) -> Island:
         """Return the model of the first members: the rows that show the rarer states are apart from the others."""
         group = self.group(members)
-        rare = np.mean([_rarity(self.variables[at], own, group.masses) for at, own in _parts(group)], axis=0)
+        rare = np.mean([_rarity(self.variables[at], codes, group.masses) for at, codes in _parts(group)], axis=0)
         share = 0.1 + 0.8 * np.sqrt(rare)
         memberships = np.stack([1 - share, share], axis=1)
         shares = normalised((group.masses @ memberships)[None] + SMOOTHING)
@@ -206,8 +209,8 @@ class Islands:
         """Return the tables of members, given who is in which state of the hidden variable."""
         weighted = (memberships * group.masses[:, None]).T
         tables = []
-        for at, own in parts:
-            counts = weighted @ self.variables[at].beliefs[own]
+        for at, codes in parts:
+            counts = weighted @ self.variables[at].beliefs[codes]
             tables.append(normalised(counts + SMOOTHING * normalised(counts.sum(axis=0, keepdims=True) + SMOOTHING)))
         return tables
 
@@ -219,8 +222,8 @@ class Islands:
 
     def _fitted(self, group: Group, tables: Sequence[np.ndarray]) -> Island:
         engine = self._engine(group, [-1] + [0] * len(group.members))
-        found = self.search.fit(engine, engine.layout.pack(tables))
-        return self._island(group, engine, engine.layout.unpack(found.tables))
+        fit = self.search.fit(engine, engine.layout.pack(tables))
+        return self._island(group, engine, engine.layout.unpack(fit.tables))
 
     @staticmethod
     def _island(group: Group, engine: TreeEngine, tables: Sequence[np.ndarray]) -> Island:
@@ -232,8 +235,8 @@ class Islands:
         n_hidden = len(parents) - len(group.members)
         members = [self.variables[at] for at in group.members]
         evidence = {
-            n_hidden + place: variable.evidence(own)
-            for place, (variable, own) in enumerate(zip(members, group.codes, strict=True))
+            n_hidden + place: variable.evidence(codes)
+            for place, (variable, codes) in enumerate(zip(members, group.codes, strict=True))
         }
         cards = [STATES] * n_hidden + [variable.n_states for variable in members]
         return TreeEngine(compile_plan(parents, evidence), cards, group.masses)
@@ -247,10 +250,10 @@ class Islands:
         np.fill_diagonal(link, FOLLOWS)
         share, *others = island.tables
         wanted = island.log_likelihood + self.penalty * STATES * (STATES - 1) + self.threshold
-        found = self.search.fit(engine, engine.layout.pack([share, link, *others]), target=wanted)
-        if found.log_likelihood <= wanted:
+        fit = self.search.fit(engine, engine.layout.pack([share, link, *others]), target=wanted)
+        if fit.log_likelihood <= wanted:
             return None
-        share, _, *tables = engine.layout.unpack(found.tables)
+        share, _, *tables = engine.layout.unpack(fit.tables)
         left = [place for place, gone in enumerate(apart) if not gone]
         return self._fitted(self.group([members[place] for place in left]), [share, *(tables[at] for at in left)])
 

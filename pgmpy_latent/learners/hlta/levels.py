@@ -38,7 +38,7 @@ from pgmpy_latent.tables.sparse import SparseRows
 
 #: How many neighbours of a variable may join its island.
 NEAREST = 64
-#: Seconds of work before a tree is made of the result; what is found does not depend on it.
+#: Seconds of work before a tree is built of the result, which does not depend on it.
 CHUNK_SECONDS = 3.0
 #: A level that leaves more than this share of its variables to the next is the last.
 TOO_MANY = 0.95
@@ -172,11 +172,11 @@ class LevelsPolicy:
         self.batch_size = _batch_size(data) if batch_size is None else batch_size
         self.n_epochs = n_epochs
         self.penalty = float(np.log(data.total_weight) / 2)
-        self._latest: tuple[State, _Place] | None = None
+        self._latest: tuple[State, _LevelState] | None = None
 
     def start(self) -> State:
         """Return the state in which all columns are independent."""
-        place = _Place.at_columns(self)
+        place = _LevelState.at_columns(self)
         return self._state(place, 0, LevelsMemory(levels=((),)))
 
     def advance(self, state: State) -> Step:
@@ -189,10 +189,10 @@ class LevelsPolicy:
         return self._fit(state)
 
     def check(self, state: State) -> None:
-        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers.
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search.
 
-        What islands make of the log-likelihood is an estimate, and between their linking and the end of EM nothing
-        else is known: then the model is held against columns and states alone, and EM goes on from its tables.
+        Until the islands are linked, the log-likelihood is an estimate; from then to the end of EM there is no exact
+        one either, so that only the columns and states of the model are compared with the table.
         """
         check_memory_is(state, LevelsMemory, "HLTA")
         memory: LevelsMemory = state.memory
@@ -235,7 +235,7 @@ class LevelsPolicy:
         """Return the BIC."""
         return log_likelihood - self.penalty * tree.n_parameters
 
-    def _state(self, place: _Place, step: int, memory: LevelsMemory) -> State:
+    def _state(self, place: _LevelState, step: int, memory: LevelsMemory) -> State:
         forest = place.forest
         names = numbered_latent_names(self.data.columns, len(forest.parents) - len(self.data.columns))
         tree = grown_tree(self.data, forest.parents, forest.tables, names)
@@ -243,14 +243,14 @@ class LevelsPolicy:
         self._latest = (state, place)
         return state
 
-    def _place(self, state: State) -> _Place:
-        """Return where a state stands; if it is not the latest, islands are put in their places again."""
+    def _place(self, state: State) -> _LevelState:
+        """Return the level that a search state is at; if it is not the latest, its islands are built again."""
         if self._latest is not None and self._latest[0] is state:
             return self._latest[1]
         return self._recalled(state.memory.levels)
 
-    def _recalled(self, levels: Sequence[Sequence[KnownIsland]]) -> _Place:
-        place = _Place.at_columns(self)
+    def _recalled(self, levels: Sequence[Sequence[KnownIsland]]) -> _LevelState:
+        place = _LevelState.at_columns(self)
         for number, level in enumerate(levels):
             if number:
                 place.go_up()
@@ -258,7 +258,7 @@ class LevelsPolicy:
                 place.recall(island)
         return place
 
-    # -- islands --------------------------------------------------------------------------------------------------
+    # Islands
 
     def _islands(self, state: State) -> Step:
         place = self._place(state)
@@ -281,7 +281,7 @@ class LevelsPolicy:
                     place.go_up()
                     levels.append([])
             except STOP_SIGNALS as stop:
-                self.search.note_interrupt(stop)  # what was found so far is kept
+                self.search.note_interrupt(stop)  # the islands so far are kept
                 if place.n_hidden != sum(map(len, levels)):  # it came between two lines that belong together
                     place = self._recalled(levels)
                 break
@@ -290,7 +290,7 @@ class LevelsPolicy:
         memory = LevelsMemory(phase, tuple(map(tuple, levels)), tuple(map(len, levels)))
         return Step(self._state(place, state.step + len(entries), memory), entries=tuple(entries))
 
-    def _entry(self, place: _Place, step: int, level: int) -> dict:
+    def _entry(self, place: _LevelState, step: int, level: int) -> dict:
         forest = place.forest
         score = forest.log_likelihood - self.penalty * forest.n_parameters
         return self.search.entry(step, "island", f"level {level}", score, forest.log_likelihood, forest.n_parameters)
@@ -305,7 +305,7 @@ class LevelsPolicy:
             return Step(replace(linked, finished=True), "link", None)
         return Step(linked, "link", None)
 
-    # -- the last EM ----------------------------------------------------------------------------------------------
+    # The last EM
 
     def _fit(self, state: State) -> Step:
         if self.batch_size >= self.data.n_distinct:
@@ -318,20 +318,20 @@ class LevelsPolicy:
             return Step(state)
         if self.batch_size >= self.data.n_distinct:
             return self._fit_at_once(state)
-        taken = self._fit_in_batches(state, np.inf)
-        self.search.remaining_gain = 0.0 if taken.state.finished else np.inf
-        return taken
+        step = self._fit_in_batches(state, np.inf)
+        self.search.remaining_gain = 0.0 if step.state.finished else np.inf
+        return step
 
     def _fit_at_once(self, state: State) -> Step:
         rows = next(self.data.blocks(self.data.n_rows)) if isinstance(self.data, SparseRows) else self.data
         engine = engine_for(state.tree, rows)
-        found = self.search.fit(engine, engine.layout.pack(state.tree.tables), **self.search.settings.last_fit)
-        tree = state.tree.with_tables(engine.layout.unpack(found.tables))
-        score = self.score(tree, found.log_likelihood)
-        return Step(State(tree, score, found.log_likelihood, state.step + 1, state.memory, True), "fit", None)
+        fit = self.search.fit(engine, engine.layout.pack(state.tree.tables), **self.search.settings.last_fit)
+        tree = state.tree.with_tables(engine.layout.unpack(fit.tables))
+        score = self.score(tree, fit.log_likelihood)
+        return Step(State(tree, score, fit.log_likelihood, state.step + 1, state.memory, True), "fit", None)
 
     def _fit_in_batches(self, state: State, ends: float) -> Step:
-        """Take steps of stepwise EM for a while; what was done when the time is up is kept."""
+        """Take steps of stepwise EM until the chunk of time is over; an interrupt keeps the steps so far."""
         memory: LevelsMemory = state.memory
         epoch, batch, running = memory.epoch, memory.batch, memory.running
         prior = max(self.search.settings.prior, LEAST_PRIOR)
@@ -368,7 +368,10 @@ class LevelsPolicy:
     def log_likelihood(self, tree: LatentTree) -> float:
         """Return the log-likelihood of the table, of which only some rows are looked at at a time."""
         step, n_rows = self.batch_size, self.data.n_distinct
-        return sum(log_likelihood(tree, self.data.take(slice(at, at + step))) for at in range(0, n_rows, step))
+        total = 0.0
+        for first in range(0, n_rows, step):
+            total += log_likelihood(tree, self.data.take(slice(first, first + step)))
+        return total
 
     def _batches(self, epoch: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return rows and weights of all batches, which are alike: heavy rows are in several, with part of the weight.
@@ -394,21 +397,21 @@ class LevelsPolicy:
         return CategoricalData(some.columns, some.state_names, some.codes, weights)
 
 
-class _Place:
-    """Where the search for islands stands: the variables of a level, its islands so far, and the whole forest."""
+class _LevelState:
+    """State of building a level: its variables, the islands so far, and the whole forest."""
 
     def __init__(self, policy: LevelsPolicy, variables: Sequence[Variable], forest: Forest):
         self.policy = policy
         self.variables = variables
         self.forest = forest
-        self.found: list[Variable] = []
+        self.hidden: list[Variable] = []
         self._islands: Islands | None = None
         self._at_bottom = True
 
     @staticmethod
-    def at_columns(policy: LevelsPolicy) -> _Place:
+    def at_columns(policy: LevelsPolicy) -> _LevelState:
         variables = columns_as_variables(policy.data)
-        return _Place(policy, variables, Forest(variables, policy.data.weights))
+        return _LevelState(policy, variables, Forest(variables, policy.data.weights))
 
     @property
     def n_hidden(self) -> int:
@@ -417,7 +420,7 @@ class _Place:
 
     @property
     def islands(self) -> Islands:
-        """What finds islands on this level; made when first asked for, as comparing all pairs takes a while."""
+        """The search for islands on this level; built on first use, as comparing all pairs takes a while."""
         if self._islands is None:
             data, search = self.policy.data, self.policy.search
             if self._at_bottom:
@@ -433,7 +436,7 @@ class _Place:
         node = len(self.forest.parents)
         variable = hidden_variable(node, island.group.patterns, island.posterior, self.policy.data.weights)
         self.forest.add(island, self.variables)
-        self.found.append(variable)
+        self.hidden.append(variable)
 
     def recall(self, island: KnownIsland) -> None:
         """Accept an island that was found earlier."""
@@ -443,20 +446,20 @@ class _Place:
     def _left(self) -> list[Variable]:
         """Variables of the next level: hidden ones, and those that have relatives but found no island."""
         free = np.flatnonzero(self.islands.free & self.islands.tied.any(axis=1))
-        return [*self.found, *(self.variables[at] for at in free)]
+        return [*self.hidden, *(self.variables[at] for at in free.tolist())]
 
     def is_last(self, top: int) -> bool:
         """Tell whether there is no use for a further level."""
         left = len(self._left)
-        return not self.found or left <= top or left > TOO_MANY * len(self.variables)
+        return not self.hidden or left <= top or left > TOO_MANY * len(self.variables)
 
     def go_up(self) -> None:
         """Make the hidden variables of this level the variables of the next."""
-        self.variables, self.found, self._islands, self._at_bottom = self._left, [], None, False
+        self.variables, self.hidden, self._islands, self._at_bottom = self._left, [], None, False
 
     def link(self) -> None:
         """Join the variables that are left by the tree of the highest mutual information."""
-        if self.found:
+        if self.hidden:
             self.go_up()
         near, tied = self.islands.neighbours, self.islands.tied
         graph = nx.Graph()

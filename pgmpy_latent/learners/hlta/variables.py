@@ -78,11 +78,11 @@ def columns_as_variables(data: CategoricalData | SparseRows) -> list[Variable]:
     """
     if isinstance(data, SparseRows):
         return [Variable(at, _reader(data.column, at), np.eye(2)) for at in range(len(data.columns))]
-    found = []
+    variables = []
     for at, card in enumerate(data.cards.tolist()):
         seen = _states_seen(card + int(data.has_missing[at]), card)
-        found.append(Variable(at, _reader(_filled(data, card), at), seen))
-    return found
+        variables.append(Variable(at, _reader(_filled(data, card), at), seen))
+    return variables
 
 
 def _states_seen(n_codes: int, n_states: int) -> np.ndarray | sparse.csr_array:
@@ -216,8 +216,8 @@ def _stacked_beliefs(variables: Sequence[Variable]) -> tuple[np.ndarray | sparse
 
 def _products(left, right, weights: np.ndarray) -> np.ndarray:
     """Return the sums over rows of products of beliefs (states, rows), sparse or not."""
-    found = (left * weights) @ right.T
-    return found.toarray() if sparse.issparse(found) else found
+    product = (left * weights) @ right.T
+    return product.toarray() if sparse.issparse(product) else product
 
 
 def joint_counts(left: Variable, right: Variable, weights: np.ndarray) -> np.ndarray:

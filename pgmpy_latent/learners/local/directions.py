@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from pgmpy_latent.em.starts import CORRECTIONS, ROWS_PER_STATE, SMOOTHING
@@ -23,8 +25,14 @@ TYPICAL, LARGEST = 0.5, 0.7
 DAMPING = 0.02
 
 
+class RowMessages(Protocol):
+    """An array of messages, a row per row of the table, or an object that computes rows of it."""
+
+    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray: ...
+
+
 def data_directions(
-    star: Star, state: int, messages: np.ndarray, weights: np.ndarray, n: int, rng: np.random.Generator
+    star: Star, state: int, messages: RowMessages, weights: np.ndarray, n: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """Return shifts along which the data of a state vary most: greedy sign search first, then leading eigenvectors.
 
@@ -40,8 +48,8 @@ def data_directions(
         The node and its neighbours.
     state : int
         The state to split.
-    messages : array of shape (rows, columns of the star), or what makes rows of it
-        What each row says about each neighbour.
+    messages : array of shape (rows, columns of the star), or an object that computes rows of it
+        The message of each row about each neighbour.
     weights : array, shape (rows,)
         Of each row, times the probability that the row belongs to the state.
     n : int
@@ -68,7 +76,9 @@ def data_directions(
     return [_shift_along(star, state, deviations, weights, positions) for positions in along]
 
 
-def _deviations(star: Star, state: int, messages, weights, rng) -> tuple[np.ndarray, np.ndarray]:
+def _deviations(
+    star: Star, state: int, messages: RowMessages, weights: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Return, for the rows that belong to a state, what they say of the neighbours' states beyond what it says."""
     chosen = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
     weights = weights[chosen]
@@ -102,12 +112,12 @@ def _greedy(star: Star, state: int, signals: np.ndarray, weights: np.ndarray) ->
     uncertain = np.add.reduceat(-row * np.log(np.maximum(row, 1e-300)), star.starts)
     along = np.zeros(len(signals))
     for item in np.argsort(-uncertain, kind="stable"):
-        own = slice(star.starts[item], star.starts[item] + star.cards[item])
-        block = signals[:, own]
+        states = slice(star.starts[item], star.starts[item] + star.cards[item])
+        block = signals[:, states]
         if along.any():
             vector = block.T @ (weights * along)
         else:  # its likeliest state against the others
-            vector = np.where(np.arange(star.cards[item]) == np.argmax(row[own]), 1.0, 0.0)
+            vector = np.where(np.arange(star.cards[item]) == np.argmax(row[states]), 1.0, 0.0)
         length = np.linalg.norm(vector)
         if length > 0:
             along += block @ (vector / length)
@@ -139,10 +149,12 @@ def random_directions(star: Star, state: int, n: int, size: float, rng: np.rando
     >>> np.abs(random_directions(star, 0, 1, 0.1, np.random.default_rng(0))[0])
     array([0.05, 0.05, 0.  , 0.  ])
     """
-    return [tilted(star, state, rng.uniform(-1, 1, star.rows.shape[1]), size) for _ in range(n)]
+    return [tilted(star, state, rng.uniform(-1, 1, (star.rows.shape[1],)), size) for _ in range(n)]
 
 
-def random_star(star: Star, n_states: int, messages: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> Star:
+def random_star(
+    star: Star, n_states: int, messages: RowMessages, weights: np.ndarray, rng: np.random.Generator
+) -> Star:
     """Return a star made from random memberships of some rows, as a fresh start for EM.
 
     The memberships are drawn, and corrected twice by what the neighbours say: :func:`random_memberships` for a star.
@@ -158,8 +170,8 @@ def random_star(star: Star, n_states: int, messages: np.ndarray, weights: np.nda
     clock = rng.standard_exponential(len(weights)) / weights
     chosen = np.argsort(clock, kind="stable")[: ROWS_PER_STATE * n_states]
     weights = np.minimum(weights[chosen], 10 * np.median(weights[chosen]))
-    messages = messages[chosen]
-    seen = usual * messages
+    rows_seen = messages[chosen]
+    seen = usual * rows_seen
     seen = seen / star.per_neighbour(seen)
     belongs = rng.standard_exponential((len(chosen), n_states))
     for _ in range(CORRECTIONS + 1):
@@ -169,7 +181,7 @@ def random_star(star: Star, n_states: int, messages: np.ndarray, weights: np.nda
         share = weights @ belongs / weights.sum()
         logs = np.broadcast_to(np.log(share + 1e-12), belongs.shape)
         for first, card in zip(star.starts, star.cards, strict=True):
-            own = slice(first, first + card)
-            logs = logs + np.log(messages[:, own] @ rows[:, own].T + 1e-300)
+            states = slice(first, first + card)
+            logs = logs + np.log(rows_seen[:, states] @ rows[:, states].T + 1e-300)
         belongs = np.exp(logs - largest_in_rows(logs))
     return Star(share / share.sum(), rows, star.cards)

@@ -92,7 +92,7 @@ class NodeMessages:
         return star.parts(star.rows)[self.around[node].index(neighbour)]
 
     def message(self, neighbour: int, node: int) -> Evidence:
-        """Return what a neighbour of a node is told by everything on its own side of the edge."""
+        """Return the evidence about a neighbour of a node from everything on the neighbour's side of the edge."""
         if (neighbour, node) not in self._messages:
             self._messages[neighbour, node] = self.walk.likelihood(neighbour, node)
         return self._messages[neighbour, node]
@@ -168,13 +168,13 @@ class NodeMessages:
     def posterior(self, node: int) -> np.ndarray:
         """Return P(node | row)."""
         if node not in self._posteriors:
-            own = self.walk.plan.evidence.get(node, ())
-            if len(own) == 1 and own[0].complete:
-                found = np.eye(own[0].n_states)[own[0].index]
+            evidence = self.walk.plan.evidence.get(node, ())
+            if len(evidence) == 1 and evidence[0].complete:
+                posterior = np.eye(evidence[0].n_states)[evidence[0].index]
             else:
-                found = self.rest(node)
-                found /= found.sum(axis=1, keepdims=True)
-            self._posteriors[node] = found
+                posterior = self.rest(node)
+                posterior /= posterior.sum(axis=1, keepdims=True)
+            self._posteriors[node] = posterior
         return self._posteriors[node]
 
     def completed(self, node: int) -> np.ndarray:
@@ -244,12 +244,12 @@ class NodeMessages:
                 if other not in before:
                     before[other] = here
                     ahead.append(other)
-        found: set[int] = set()
+        on_the_way: set[int] = set()
         for target in targets:
-            while target != -1 and target not in found:
-                found.add(target)
+            while target != -1 and target not in on_the_way:
+                on_the_way.add(target)
                 target = before.get(target, -1)
-        return found
+        return on_the_way
 
 
 def _logarithms(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

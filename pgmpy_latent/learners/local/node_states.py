@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Unpack
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from pgmpy_latent.em.fit import narrowed_in_groups
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.local.directions import NEGLIGIBLE, data_directions, random_directions, random_star
 from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, TreeFitter
+from pgmpy_latent.learners.search import FitOptions
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.star import Star
@@ -66,7 +68,7 @@ class Merge:
 
 
 class NodeStates:
-    """A hidden node of a fitted model, with what is known about changing its states.
+    """A hidden node of a fitted model, and the changes of its states that were tried.
 
     Parameters
     ----------
@@ -113,17 +115,19 @@ class NodeStates:
     @cached_property
     def tree(self) -> LatentTree:
         """The whole model."""
-        if self._tree is not None:
-            return self._tree
-        base, _, star = self._around
-        return self._with(base, star)
+        if self._around is not None:
+            base, _, star = self._around
+            return self._with(base, star)
+        if self._tree is None:
+            raise ValueError("give a tree, or a star and the tree around it")
+        return self._tree
 
     def _with(self, tree: LatentTree, star: Star) -> LatentTree:
         return stars.with_star(tree, tree.index(self.node), star, range(star.n_states))
 
     @cached_property
     def _here(self) -> tuple[Neighbourhood, Star]:
-        return self._around[1:] if self._around is not None else self.fitter.neighbourhood(self._tree, self.node)
+        return self._around[1:] if self._around is not None else self.fitter.neighbourhood(self.tree, self.node)
 
     @property
     def neighbourhood(self) -> Neighbourhood:
@@ -145,26 +149,24 @@ class NodeStates:
         """P(state | row)."""
         return self.neighbourhood.posterior(self.star)
 
-    def fitted(self, candidates: Sequence[Star], label: int, **options) -> NodeStates | None:
-        """Run EM from candidates with equally many states; return the best, or None if there is no candidate.
+    def fitted(self, candidates: Sequence[Star], label: int, **options: Unpack[FitOptions]) -> NodeStates:
+        """Run EM from one or more candidates with equally many states; return the best.
 
         Local EM changes the star only; else EM changes the whole model.
         """
-        if not candidates:
-            return None
         key = (*self.key, label)
         n_states = candidates[0].n_states
-        options = {"n_jobs": self.search.n_jobs, **options}
+        options.setdefault("n_jobs", self.search.n_jobs)
         if self.options.local or self.fitter.is_star:
             engine = self.neighbourhood.engine(n_states)
             if self._may_give_up(n_states):
                 options.setdefault("target", self.origin.log_likelihood)
-            found = self.search.fit(engine, self.neighbourhood.flat(candidates), **options)
-            around = (self.tree, self.neighbourhood, self.neighbourhood.star(found.tables, n_states))
-            return self._next(found.log_likelihood, key, around=around)
+            fit = self.search.fit(engine, self.neighbourhood.flat(candidates), **options)
+            around = (self.tree, self.neighbourhood, self.neighbourhood.star(fit.tables, n_states))
+            return self._next(fit.log_likelihood, key, around=around)
         trees = [self._with(self.tree, star) for star in candidates]
-        tree, found = self.fitter.fit(trees, **options)
-        return self._next(found.log_likelihood, key, tree=tree)
+        tree, fit = self.fitter.fit(trees, **options)
+        return self._next(fit.log_likelihood, key, tree=tree)
 
     def _may_give_up(self, n_states: int) -> bool:
         """Tell whether only candidates that beat the origin are of use, and log-likelihoods say which do."""
@@ -175,7 +177,7 @@ class NodeStates:
     def _next(self, log_likelihood: float, key: tuple[int, ...], **model) -> NodeStates:
         return NodeStates(self.fitter, self.options, self.node, log_likelihood, key, origin=self.origin, **model)
 
-    # -- one state more -------------------------------------------------------------------------------------------
+    # One state more
 
     @cached_property
     def splits(self) -> list[Split]:
@@ -183,8 +185,8 @@ class NodeStates:
         states = self._states_to_split()
         most = max(1, MOST_WEIGHTS // self.neighbourhood.plan.n_rows)
         chunks = [states[first : first + most] for first in range(0, len(states), most)]
-        found = [split for some in self.search.map(self._best_splits, chunks) for split in some]
-        return sorted(found, key=lambda split: -split.gain)
+        splits = [split for some in self.search.map(self._best_splits, chunks) for split in some]
+        return sorted(splits, key=lambda split: -split.gain)
 
     def _states_to_split(self) -> list[int]:
         """Return the states whose data differ most from what the state says (chapter 8 of the thesis)."""
@@ -235,26 +237,27 @@ class NodeStates:
     def _best_splits(self, states: Sequence[int]) -> list[Split]:
         """Split states in all directions and let partial EM choose: two states each, on the data that belong to it."""
         here, star = self.neighbourhood, self.star
-        candidates, groups = [], []
+        candidates: list[Star] = []
+        group_of: list[int] = []
         for group, state in enumerate(states):
             self.search.tick()
             alone = Star(np.ones(1), star.rows[[state]], star.cards)
             halves = self._halves(state, alone)
             if halves:
                 candidates += [stars.split(alone, 0, np.zeros(star.rows.shape[1])), *halves]
-                groups += [group] * (len(halves) + 1)
+                group_of += [group] * (len(halves) + 1)
         if not candidates:
             return []
         engine = here.engine(2, here.weights * self.posterior[:, states].T)
-        flat, groups = here.flat(candidates), np.array(groups)
+        flat, groups = here.flat(candidates), np.array(group_of)
         unsplit = np.searchsorted(groups, np.unique(groups))
         before = dict(zip(groups[unsplit].tolist(), engine.log_likelihood(flat[unsplit], groups[unsplit]), strict=True))
         flat, groups = np.delete(flat, unsplit, axis=0), np.delete(groups, unsplit)
         tables, values, groups = self._partial_em(engine, flat, groups)
         self.search.tick()
         return [
-            Split(float(value - before[group]), states[group], here.star(own, 2))
-            for own, value, group in zip(tables, values, groups.tolist(), strict=True)
+            Split(float(value - before[group]), states[group], here.star(table, 2))
+            for table, value, group in zip(tables, values, groups.tolist(), strict=True)
         ]
 
     def _partial_em(self, engine: TreeEngine, flat: np.ndarray, groups: np.ndarray):
@@ -265,7 +268,7 @@ class NodeStates:
         if settings.stop == "remaining" and self.options.directions != "thesis":
             return narrowed_in_groups(engine, flat, groups, PARTIAL_STAGES, settings.prior, self.search.tick)
         # to the end: the tiny perturbations of the thesis need long to leave the saddle point between two equal halves
-        found = [
+        fits = [
             self.search.fit(
                 TreeEngine(engine.plan, engine.cards, engine.weights[group]),
                 flat[groups == group],
@@ -273,7 +276,7 @@ class NodeStates:
             )
             for group in np.unique(groups)
         ]
-        return np.stack([fit.tables for fit in found]), [fit.log_likelihood for fit in found], np.unique(groups)
+        return np.stack([fit.tables for fit in fits]), [fit.log_likelihood for fit in fits], np.unique(groups)
 
     @cached_property
     def grown(self) -> NodeStates | None:
@@ -282,7 +285,7 @@ class NodeStates:
         candidates = [stars.substitute(self.star, split.state, split.halves) for split in chosen]
         if self.options.introduce:
             candidates += self._introductions()
-        return self.fitted(candidates, 1, narrowing=self.options.narrowing)
+        return self.fitted(candidates, 1, narrowing=self.options.narrowing) if candidates else None
 
     def _introductions(self) -> list[Star]:
         """Return stars with a new state for the rows that the model gives far too little probability."""
@@ -300,7 +303,7 @@ class NodeStates:
             new.append(stars.introduce(self.star, share, (seen + usual) / 2))
         return new
 
-    # -- one state less -------------------------------------------------------------------------------------------
+    # One state less
 
     @cached_property
     def merges(self) -> list[Merge]:
@@ -313,9 +316,9 @@ class NodeStates:
 
     def _log_likelihoods(self, candidates: Sequence[Star]) -> np.ndarray:
         batches = [candidates[first : first + BATCH] for first in range(0, len(candidates), BATCH)]
-        found = self.search.map(self.neighbourhood.log_likelihoods, batches)
+        values = self.search.map(self.neighbourhood.log_likelihoods, batches)
         self.search.tick()
-        return np.concatenate(found) if found else np.empty(0)
+        return np.concatenate(values) if values else np.empty(0)
 
     def _pairs_to_merge(self) -> list[tuple[int, int]]:
         """Return the pairs of states whose data are closest (chapter 8 of the thesis)."""
@@ -335,12 +338,12 @@ class NodeStates:
         def entropy_terms(values: np.ndarray) -> np.ndarray:
             return (values * np.log(np.maximum(values, 1e-300))).sum(axis=-1)
 
-        own = entropy_terms(weights) - entropy_terms(totals[:, None])
+        content = entropy_terms(weights) - entropy_terms(totals[:, None])
         distance = np.empty((len(weights), len(weights)))
         for state in range(len(weights)):
             both = weights[state] + weights
             total = totals[state] + totals
-            distance[state] = own[state] + own - (entropy_terms(both) - entropy_terms(total[:, None]))
+            distance[state] = content[state] + content - (entropy_terms(both) - entropy_terms(total[:, None]))
         return distance
 
     @cached_property
@@ -352,9 +355,9 @@ class NodeStates:
         candidates = [stars.merge(self.star, merge.states) for merge in chosen]
         if self.options.introduce:
             candidates += [stars.remove(self.star, state) for state in range(self.n_states)]
-        return self.fitted(candidates, 2, narrowing=self.options.merge_narrowing)
+        return self.fitted(candidates, 2, narrowing=self.options.merge_narrowing) if candidates else None
 
-    # -- as many states, otherwise --------------------------------------------------------------------------------
+    # As many states, otherwise
 
     def there_and_back(self, depth: int) -> Iterator[tuple[str, NodeStates]]:
         """Yield models on the way back from ``depth`` states more, and from as many less (Definition 6.1 has one)."""
@@ -375,9 +378,8 @@ class NodeStates:
         n = None if most is None else 4 * most
         ways = ((3, "swap", self._swaps), (4, "reassign", self._reassignments))
         for label, name, candidates in ways if self.options.adjustments == "all" else ways[1:]:
-            found = self.fitted(candidates(n), label, narrowing=self.options.merge_narrowing)
-            if found is not None:
-                yield name, found
+            if changed := candidates(n):
+                yield name, self.fitted(changed, label, narrowing=self.options.merge_narrowing)
 
     def restarted(self, number: int) -> NodeStates | None:
         """Return a model with as many states from random starts, improved by splitting and merging."""
@@ -393,14 +395,14 @@ class NodeStates:
         for _ in range(IMPROVEMENTS):
             if spot.log_likelihood < self.log_likelihood - self.worth:
                 break  # too far below to catch up
-            found = max(
-                (found for _, found in (*spot.there_and_back(1), *spot.exchanged())),
-                key=lambda found: found.log_likelihood,
+            best = max(
+                (changed for _, changed in (*spot.there_and_back(1), *spot.exchanged())),
+                key=lambda changed: changed.log_likelihood,
                 default=spot,
             )
-            if found.log_likelihood <= spot.log_likelihood + self.search.settings.search_tol:
+            if best.log_likelihood <= spot.log_likelihood + self.search.settings.search_tol:
                 break
-            spot = self._from_now_on(found)
+            spot = self._from_now_on(best)
         return spot
 
     @property

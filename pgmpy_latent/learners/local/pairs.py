@@ -72,16 +72,16 @@ def groupings(counts: np.ndarray) -> dict[int, np.ndarray]:
     [0, 1, 0]
     """
     rows, labels = counts.copy(), np.arange(len(counts))
-    found = {len(rows): labels}
+    labels_by_size = {len(rows): labels}
     while len(rows) > 1:
         loss = losses(rows)
-        kept, gone = np.unravel_index(np.argmin(loss), loss.shape)
-        rows[kept] += rows[gone]
-        rows = np.delete(rows, gone, axis=0)
-        labels = np.where(labels == gone, kept, labels)
-        labels = labels - (labels > gone)
-        found[len(rows)] = labels
-    return found
+        first, second = np.unravel_index(np.argmin(loss), loss.shape)
+        rows[first] += rows[second]
+        rows = np.delete(rows, second, axis=0)
+        labels = np.where(labels == second, first, labels)
+        labels = labels - (labels > second)
+        labels_by_size[len(rows)] = labels
+    return labels_by_size
 
 
 def losses(counts: np.ndarray) -> np.ndarray:
@@ -94,8 +94,8 @@ def losses(counts: np.ndarray) -> np.ndarray:
            [  inf,   inf, 3.819],
            [  inf,   inf,   inf]])
     """
-    own = _content(counts)
-    loss = own[:, None] + own[None] - _content(counts[:, None] + counts[None])
+    content = _content(counts)
+    loss = content[:, None] + content[None] - _content(counts[:, None] + counts[None])
     loss[np.tril_indices(len(counts))] = np.inf
     return loss
 
@@ -191,20 +191,20 @@ class Pair:
         if n_related:
             wider = self._engine((*self.roots, *self.related[:n_related]), n_states)
             rough = {"atol": ROUGH_TOLERANCE, "max_iter": ROUGH_ITERATIONS}
-            found = self._fit(wider, np.stack(self._random_starts(wider, n_states)), **rough)
-            starts = found.tables[None, : engine.layout.size]  # the pair comes first
+            fit = self._fit(wider, np.stack(self._random_starts(wider, n_states)), **rough)
+            starts = fit.tables[None, : engine.layout.size]  # the pair comes first
         else:
             sides = [side for side in (0, 1) if self._can_group(side)]
             grouped = [engine.layout.pack(self._grouped(side, n_states)) for side in sides]
             starts = np.stack([*grouped, *self._random_starts(engine, n_states)])
-        found = self._fit(engine, starts)
-        share, left, right = engine.layout.unpack(found.tables)
-        return PairModel(share[0].copy(), left.copy(), right.copy(), found.log_likelihood - self._apart)
+        fit = self._fit(engine, starts)
+        share, left, right = engine.layout.unpack(fit.tables)
+        return PairModel(share[0].copy(), left.copy(), right.copy(), fit.log_likelihood - self._apart)
 
     def _promise(self, model: PairModel) -> float:
         """Return what the model gains, and what a link to the root that it says most about would gain."""
-        own = root_above(-1, self.roots, model, self._engine(self.roots, len(model.share))).posterior()
-        shared = self._related_posteriors.information(own * self.weights)
+        posterior = root_above(-1, self.roots, model, self._engine(self.roots, len(model.share))).posterior()
+        shared = self._related_posteriors.information(posterior * self.weights)
         return model.gain + float(self.weights.sum() * max(shared.values()))
 
     @cached_property
@@ -234,8 +234,8 @@ class Pair:
         np.add.at(tables[1], labels, joint)
         share = tables[0].sum(axis=1)
         # a little of everything, so that nothing is ruled out
-        own, other = ((1 - SMOOTHING) * normalised(counts) + SMOOTHING / counts.shape[1] for counts in tables)
-        return [normalised(share[None]), *((own, other) if side == 0 else (other, own))]
+        near, far = ((1 - SMOOTHING) * normalised(counts) + SMOOTHING / counts.shape[1] for counts in tables)
+        return [normalised(share[None]), *((near, far) if side == 0 else (far, near))]
 
     def _can_group(self, side: int) -> bool:
         return self.options.grouped_starts and self.roots[side].n_states <= MOST_GROUPED
@@ -279,5 +279,5 @@ class Pair:
         counts = joint + max(joint.sum(), 1.0) / joint.size  # begin where nothing is ruled out
         table = counts / counts.sum(axis=1, keepdims=True)
         share = counts.sum(axis=1, keepdims=True).T / counts.sum()
-        found = self.search.fit(engine, engine.layout.pack([share, table]), prior=0.0)
-        return found.log_likelihood + max(found.remaining_gain, 0.0) - self._apart
+        fit = self.search.fit(engine, engine.layout.pack([share, table]), prior=0.0)
+        return fit.log_likelihood + max(fit.remaining_gain, 0.0) - self._apart

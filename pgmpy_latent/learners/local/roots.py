@@ -31,14 +31,14 @@ class Root:
         How likely the cells below it are, given each of its states.
     share : array, shape (states,)
         Its distribution.
-    heard : bool array, shape (rows,), or None
+    has_cells : bool array, shape (rows,), or None
         Rows with a cell below it; None: all of them.
     """
 
     node: int
     evidence: Evidence
     share: np.ndarray
-    heard: np.ndarray | None
+    has_cells: np.ndarray | None
 
     @property
     def n_states(self) -> int:
@@ -62,16 +62,16 @@ class Root:
     def posterior(self) -> np.ndarray:
         """Return P(state | cells below) of each row, zeros where there is no cell: (states, rows)."""
         if self.evidence.messages is None:  # certain; by way of patterns it would take the states squared
-            found = np.zeros((self.n_states, len(self.evidence.index)))
-            found[:, self.evidence.index < 0] = self.share[:, None] / self.share.sum()
+            posterior = np.zeros((self.n_states, len(self.evidence.index)))
+            posterior[:, self.evidence.index < 0] = self.share[:, None] / self.share.sum()
             seen = np.flatnonzero(self.evidence.index >= 0)
-            found[self.evidence.index[seen], seen] = 1.0
+            posterior[self.evidence.index[seen], seen] = 1.0
         else:
             by_pattern, index = self.patterns()
-            found = np.ascontiguousarray(by_pattern.T)[:, index]
-        if self.heard is not None:
-            found[:, ~self.heard] = 0.0
-        return found
+            posterior = np.ascontiguousarray(by_pattern.T)[:, index]
+        if self.has_cells is not None:
+            posterior[:, ~self.has_cells] = 0.0
+        return posterior
 
     def counts_with(self, weighted: np.ndarray) -> np.ndarray:
         """Return the joint counts of another node, whose posterior times the weights of the rows is given, and this.
@@ -95,7 +95,9 @@ class Root:
             return weighted @ self.posterior().T
         seen = np.flatnonzero(self.evidence.index >= 0)
         states = self.evidence.index[seen]
-        return np.stack([np.bincount(states, own[seen], minlength=self.n_states) for own in weighted])
+        return np.stack(
+            [np.bincount(states, state_weights[seen], minlength=self.n_states) for state_weights in weighted]
+        )
 
 
 def joint_counts(left: Root, right: Root, weights: np.ndarray) -> np.ndarray:
@@ -132,18 +134,18 @@ class Posteriors:
         narrow = {slot: root.posterior() for slot, root in roots.items() if not root.is_wide}
         ends = np.cumsum([len(one) for one in narrow.values()]).tolist()
         self.first = dict(zip(narrow, [0, *ends[:-1]], strict=False))
-        self.narrow = np.concatenate(list(narrow.values())) if narrow else None
+        self.narrow = np.concatenate(list(narrow.values())) if narrow else np.empty((0, 0))
 
     def information(self, weighted: np.ndarray) -> dict[int, float]:
         """Return, for each slot, what it says about a node: its posterior times the weights is (states, rows)."""
         alone = np.zeros(1, np.int64)
-        found = {}
+        information = {}
         if self.first:
             shared = block_information(weighted @ self.narrow.T, alone, list(self.first.values()))[0]
-            found = dict(zip(self.first, shared.tolist(), strict=True))
+            information = dict(zip(self.first, shared.tolist(), strict=True))
         for slot, root in self.wide.items():
-            found[slot] = float(block_information(root.counts_with(weighted), alone, alone)[0, 0])
-        return found
+            information[slot] = float(block_information(root.counts_with(weighted), alone, alone)[0, 0])
+        return information
 
     def write(self, slot: int, posterior: np.ndarray) -> None:
         """Replace a posterior by one with as many states or fewer; places that are left over say nothing."""
@@ -188,8 +190,8 @@ class PairModel:
 def root_above(node: int, below: Sequence[Root], model: PairModel, engine: TreeEngine) -> Root:
     """Return a hidden node above two roots as a root; the engine is that of the three, the hidden node first."""
     evidence = engine.walk(engine.layout.pack([model.share[None], model.left, model.right])).likelihood(0)
-    heard = None if any(root.heard is None for root in below) else below[0].heard | below[1].heard
-    return Root(node, evidence, model.share, heard)
+    left, right = (root.has_cells for root in below)
+    return Root(node, evidence, model.share, None if left is None or right is None else left | right)
 
 
 class Roots:
@@ -225,17 +227,24 @@ class Roots:
         self._lay_out()
 
     def _add_column(self, column: int, evidence: Evidence) -> None:
-        heard = evidence.index >= 0
-        counts = np.bincount(evidence.index[heard], self.data.weights[heard], minlength=evidence.n_states)
+        has_cells = evidence.index >= 0
+        counts = np.bincount(evidence.index[has_cells], self.data.weights[has_cells], minlength=evidence.n_states)
         share = normalised(counts[None] + self.prior)[0]
         self.tables.append(share[None])
-        self.roots.append(Root(column, evidence, share, None if heard.all() else heard))
+        self.roots.append(Root(column, evidence, share, None if has_cells.all() else has_cells))
         seen = counts > 0
         self.log_likelihood += float(counts[seen] @ np.log(share[seen]))
         self.n_parameters += len(share) - 1
 
     def _lay_out(self) -> None:
         self.posteriors = Posteriors({slot: root for slot, root in enumerate(self.roots) if root is not None})
+
+    def root(self, slot: int) -> Root:
+        """Return the root at a slot that has one."""
+        root = self.roots[slot]
+        if root is None:
+            raise ValueError(f"slot {slot} has no root")
+        return root
 
     @property
     def n_roots(self) -> int:
@@ -280,7 +289,7 @@ class Roots:
 
     def _strong(self, information: np.ndarray, slot: int) -> np.ndarray:
         """Return what a root says about the others, without what is too weak."""
-        cost = self.penalty * (self._n_states + self.roots[slot].n_states - 1)
+        cost = self.penalty * (self._n_states + self.root(slot).n_states - 1)
         return np.where(self.data.total_weight * information > cost, information, -np.inf)
 
     def related(self, left: int, right: int, n: int) -> list[Root]:
@@ -288,11 +297,11 @@ class Roots:
         together = self.information[left] + self.information[right]
         together[[left, right]] = -np.inf
         order = np.argsort(-together, kind="stable")[:n]
-        return [self.roots[slot] for slot in order if together[slot] > 0]
+        return [self.root(slot) for slot in order if together[slot] > 0]
 
     def join(self, left: int, right: int, model: PairModel) -> None:
         """Put a hidden node above two roots."""
-        below = [self.roots[left], self.roots[right]]
+        below = [self.root(left), self.root(right)]
         plan = compile_plan([-1, 0, 0], {1: below[0].evidence, 2: below[1].evidence}, pivots=[0])
         engine = TreeEngine(plan, [len(model.share), below[0].n_states, below[1].n_states], self.data.weights)
         node = len(self.parents)
@@ -308,17 +317,17 @@ class Roots:
 
     def _compare(self, slot: int, gone: int) -> None:
         """Find the information that a new root shares with all others; nothing else is computed again."""
-        own = self.roots[slot].posterior()
+        posterior = self.root(slot).posterior()
         if slot in self.posteriors.wide:
             self._lay_out()
         else:
-            self.posteriors.write(slot, own)
+            self.posteriors.write(slot, posterior)
             self.posteriors.drop(gone)
         fresh = np.full(len(self.roots), -np.inf)
-        for other, value in self.posteriors.information(own * self.data.weights).items():
+        for other, value in self.posteriors.information(posterior * self.data.weights).items():
             if self.roots[other] is not None and other != slot:
                 fresh[other] = value
-        fresh = self.adjusted(fresh, len(own), self._n_states)
+        fresh = self.adjusted(fresh, len(posterior), self._n_states)
         if self.penalty is not None:
             fresh = self._strong(fresh, slot)
         information = self.information
@@ -332,6 +341,6 @@ class Roots:
         if 2 * self.n_roots < self.posteriors.n_slots:
             self._lay_out()
 
-    def tree(self, names: list[Hashable]) -> LatentTree:
+    def tree(self, names: Sequence[Hashable]) -> LatentTree:
         """Return the forest; hidden nodes, called so in the order in which they came, before the columns."""
         return grown_tree(self.data, self.parents, self.tables, names)

@@ -1,4 +1,4 @@
-"""Leaving out what the data do not need: hidden nodes that can be one, and states that can be fewer."""
+"""Simpler trees: hidden nodes that can be joined into one, and states that can be merged."""
 
 from __future__ import annotations
 
@@ -132,14 +132,16 @@ class Simplifier:
             All others.
         """
         hidden = np.flatnonzero(tree.latent)
-        tasks = [(int(tree.parent[node]), int(node)) for node in hidden if tree.parent[node] in hidden]
+        tasks: list[tuple[int, int | None]] = [
+            (int(tree.parent[node]), int(node)) for node in hidden if tree.parent[node] in hidden
+        ]
         tasks += [(int(node), None) for node in hidden if tree.cards[node] > 2]
         known = set(hopeless)
         tasks = [task for task in tasks if self._names(tree, task) not in known]
         evidence = self._evidence(tree, {node for task in tasks for node in task if node is not None})
-        found = self.search.map(lambda task: self.best(tree, evidence, *task), tasks)
-        known |= {self._names(tree, task) for task, change in zip(tasks, found, strict=True) if change is None}
-        changes = sorted((change for change in found if change is not None), key=lambda change: -change.gain)
+        best = self.search.map(lambda task: self.best(tree, evidence, *task), tasks)
+        known |= {self._names(tree, task) for task, change in zip(tasks, best, strict=True) if change is None}
+        changes = sorted((change for change in best if change is not None), key=lambda change: -change.gain)
         return changes, sorted(known, key=repr)
 
     @staticmethod
@@ -147,7 +149,7 @@ class Simplifier:
         return tuple(None if node is None else tree.names[node] for node in task)
 
     def _evidence(self, tree: LatentTree, nodes: set[int]) -> dict[tuple[int, int], Evidence]:
-        """Return what the neighbours of some nodes are told from beyond."""
+        """Return the evidence from beyond the neighbours of some nodes."""
         engine = engine_for(tree, self.data)
         walk = engine.walk(engine.layout.pack(tree.tables))
         return {
@@ -162,7 +164,7 @@ class Simplifier:
         tree : LatentTree
             The model.
         evidence : mapping
-            (neighbour, node) -> what the neighbour is told from beyond, for all neighbours of the two.
+            (neighbour, node) -> evidence from beyond the neighbour, for all neighbours of the two.
         node, swallowed : int
             The nodes; None if states alone shall become fewer.
         """
@@ -179,23 +181,23 @@ class Simplifier:
     @staticmethod
     def _around(tree: LatentTree, node: int, swallowed: int | None) -> list[int]:
         """Return the neighbours of a node and of the one that it swallows."""
-        nodes = {node, swallowed}
-        return sorted({other for one in nodes - {None} for other in neighbours_of(tree, one)} - nodes)
+        nodes = {node} if swallowed is None else {node, swallowed}
+        return sorted({other for inner in nodes for other in neighbours_of(tree, inner)} - nodes)
 
     def joint_node(
         self, tree: LatentTree, evidence: Mapping, node: int, swallowed: int | None
     ) -> tuple[Neighbourhood, Star, int, int]:
-        """Return what :meth:`fewer_states` needs, for a node with or without a neighbour that it swallows."""
+        """Return the arguments of :meth:`fewer_states`, for a node with or without a neighbour that it swallows."""
         parameters, changed = n_star_parameters(star_of(tree, node)), tree
         if swallowed is not None:
             changed = contract_edge(tree, tree.names[node], tree.names[swallowed])
             beyond = tree.cards[neighbours_of(tree, swallowed)] - 1
             parameters += int(tree.cards[swallowed] * (beyond.sum() - (tree.cards[node] - 1)))
         at = changed.index(tree.names[node])
-        around = [tree.index(changed.names[one]) for one in neighbours_of(changed, at)]
-        told = [evidence[one, node if (one, node) in evidence else swallowed] for one in around]
+        around = [tree.index(changed.names[other]) for other in neighbours_of(changed, at)]
+        beyond_them = [evidence[other, node if (other, node) in evidence else swallowed] for other in around]
         most = int(tree.cards[node] if swallowed is None else tree.cards[[node, swallowed]].max() + EXTRA)
-        return star_model(told, self.data.weights), star_of(changed, at), parameters, most
+        return star_model(beyond_them, self.data.weights), star_of(changed, at), parameters, most
 
     def fewer_states(self, here: Neighbourhood, star: Star, parameters: int, most: int) -> tuple[Star | None, float]:
         """Merge states one after the other, at once down to ``most``; return the best star on the way, and its gain."""

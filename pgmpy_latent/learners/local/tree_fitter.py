@@ -8,6 +8,7 @@ of states; its log-likelihood is the one of the whole tree.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Unpack
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from pgmpy_latent.em.fit import Fit
 from pgmpy_latent.inference.plan import Evidence, Plan, compile_plan, shown_states
 from pgmpy_latent.inference.queries import tree_evidence
 from pgmpy_latent.inference.tree_engine import TreeEngine
-from pgmpy_latent.learners.search import Search
+from pgmpy_latent.learners.search import FitOptions, Search
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import root_walk
 from pgmpy_latent.operators.star import Star, star_of
@@ -85,12 +86,12 @@ class Neighbourhood:
 
     @property
     def messages(self) -> Messages:
-        """What each row says about each neighbour."""
+        """The messages of the rows about every neighbour."""
         return Messages(self)
 
 
 def star_model(evidence: Sequence[Evidence], weights: np.ndarray) -> Neighbourhood:
-    """Return the latent class model of a node whose neighbours are told this from beyond.
+    """Return the latent class model of a node, given the evidence about each of its neighbours.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def star_model(evidence: Sequence[Evidence], weights: np.ndarray) -> Neighbourho
 
 
 class Messages:
-    """What rows say about the neighbours, side by side and scaled at will; made for the rows that are asked for.
+    """Messages of rows about the neighbours, side by side, each up to a factor; computed for the rows asked for.
 
     ``messages[rows]`` is an array of shape (rows, sum of the neighbours' states).
     """
@@ -160,11 +161,11 @@ class TreeFitter:
         """Return the engine of a whole tree."""
         return TreeEngine(self.plan, tree.cards, self.data.weights)
 
-    def fit(self, starts: Sequence[LatentTree], **options) -> tuple[LatentTree, Fit]:
+    def fit(self, starts: Sequence[LatentTree], **options: Unpack[FitOptions]) -> tuple[LatentTree, Fit]:
         """Run EM on whole trees with equally many states everywhere."""
         engine = self.engine(starts[0])
-        found = self.search.fit(engine, np.stack([engine.layout.pack(tree.tables) for tree in starts]), **options)
-        return starts[0].with_tables(engine.layout.unpack(found.tables)), found
+        fit = self.search.fit(engine, np.stack([engine.layout.pack(tree.tables) for tree in starts]), **options)
+        return starts[0].with_tables(engine.layout.unpack(fit.tables)), fit
 
     def neighbourhood(self, tree: LatentTree, node: Hashable) -> tuple[Neighbourhood, Star]:
         """Return the latent class model around a hidden node, and the star it has now."""

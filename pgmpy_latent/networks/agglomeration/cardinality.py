@@ -14,7 +14,7 @@ from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.labels import sort_key
-from pgmpy_latent.model.network import blanket
+from pgmpy_latent.model.network import LatentNetwork, blanket
 from pgmpy_latent.networks.agglomeration.round_robin import Agglomeration, Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
 from pgmpy_latent.networks.fitter import NetworkLearner
@@ -103,6 +103,7 @@ stopped_
     }
     _default_tuning = presets.AGGLOMERATIVE_CARDINALITY
     _tuning: presets.AgglomerativeCardinalityTuning
+    prior: float
 
     def __init__(
         self,
@@ -184,7 +185,7 @@ stopped_
 
     # Learning -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentNetwork]:
         graph = self._given_graph()
         check_columns(graph, data.columns, all_columns=False)
         data = data.select([name for name in data.columns if name in graph.parents])

@@ -119,8 +119,8 @@ def statistics(
     [[2.0, 1.0, 1.0, 2.0], [1.0, 0.0, 1.0, 1.0]]
     """
     n_states = int(states.max()) + 1
-    own = _block(codes, weights, cards, parents[node], states, n_states)
-    blocks, pseudo, signs = [own], [1] * own.shape[1], [1] * own.shape[1]
+    of_parents = _block(codes, weights, cards, parents[node], states, n_states)
+    blocks, pseudo, signs = [of_parents], [1] * of_parents.shape[1], [1] * of_parents.shape[1]
     per_state = 0
     for child in child_lists(parents)[node]:
         others = [parent for parent in parents[child] if parent != node]
@@ -136,7 +136,7 @@ def statistics(
         np.concatenate(blocks, axis=1),
         np.array(pseudo),
         np.array(signs),
-        own.sum(axis=0),
+        of_parents.sum(axis=0),
         prod(int(cards[parent]) for parent in parents[node]),
         per_state,
         float(weights.sum()),
@@ -153,8 +153,8 @@ def _block(codes, weights, cards, nodes: Sequence[int], states: np.ndarray, n_st
     columns = [(codes[closed, node].astype(np.int64), int(cards[node])) for node in nodes]
     kinds, parts = distinct_combinations(columns)
     n_kinds = len(parts[0])
-    found = np.bincount(states[closed] * n_kinds + kinds, weights[closed], minlength=n_states * n_kinds)
-    return found.reshape(n_states, n_kinds)
+    counts = np.bincount(states[closed] * n_kinds + kinds, weights[closed], minlength=n_states * n_kinds)
+    return counts.reshape(n_states, n_kinds)
 
 
 class Scoring:
@@ -191,10 +191,10 @@ class Scoring:
     def values(self, counts: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return what counts in the given columns add to the score, by state and column."""
         if self._known is None:
-            found = self._function(counts, self.statistics.pseudo[columns])
+            terms = self._function(counts, self.statistics.pseudo[columns])
         else:
-            found = self._known[self._kind_of_column[columns], counts.astype(np.int64)]
-        return found * self.statistics.signs[columns]
+            terms = self._known[self._kind_of_column[columns], counts.astype(np.int64)]
+        return terms * self.statistics.signs[columns]
 
     def of_states(self, counts: np.ndarray) -> np.ndarray:
         """Return what each state adds to the score."""
@@ -256,8 +256,8 @@ class Trace:
     def labels(self, n_states: int) -> np.ndarray:
         """Return, for every first state, which of the ``n_states`` states it became part of."""
         label = np.arange(self.n_first)
-        for kept, gone in self.merges[: self.n_first - n_states]:
-            label[label == gone] = kept
+        for merged, absorbed in self.merges[: self.n_first - n_states]:
+            label[label == absorbed] = merged
         return np.unique(label, return_inverse=True)[1]
 
 
@@ -288,24 +288,24 @@ def agglomerate(scoring: Scoring, tick: Callable[[], None] = lambda: None) -> Tr
     merges, rises = [], []
     for number in range(n_first - 1):
         tick()
-        one = int(best.argmax())
-        kept, gone = sorted((one, int(best_at[one])))
-        merges.append((kept, gone))
-        rises.append(gains[kept, gone] + by_number[number])
-        counts[kept] += counts[gone]
-        alive[gone] = False
-        gains[gone], gains[:, gone], best[gone] = -np.inf, -np.inf, -np.inf
+        first = int(best.argmax())
+        merged, absorbed = sorted((first, int(best_at[first])))
+        merges.append((merged, absorbed))
+        rises.append(gains[merged, absorbed] + by_number[number])
+        counts[merged] += counts[absorbed]
+        alive[absorbed] = False
+        gains[absorbed], gains[:, absorbed], best[absorbed] = -np.inf, -np.inf, -np.inf
         others = np.flatnonzero(alive)
-        others = others[others != kept]
-        new = _gains_with(scoring, counts, kept, others)
-        gains[kept, others] = gains[others, kept] = new
-        lost = others[np.isin(best_at[others], (kept, gone))]
+        others = others[others != merged]
+        new = _gains_with(scoring, counts, merged, others)
+        gains[merged, others] = gains[others, merged] = new
+        lost = others[np.isin(best_at[others], (merged, absorbed))]
         best_at[lost] = gains[lost].argmax(axis=1)
         best[lost] = gains[lost, best_at[lost]]
-        better = others[(new > best[others]) | ((new == best[others]) & (kept < best_at[others]))]
-        best_at[better], best[better] = kept, gains[better, kept]
-        best_at[kept] = gains[kept].argmax()
-        best[kept] = gains[kept, best_at[kept]]
+        better = others[(new > best[others]) | ((new == best[others]) & (merged < best_at[others]))]
+        best_at[better], best[better] = merged, gains[better, merged]
+        best_at[merged] = gains[merged].argmax()
+        best[merged] = gains[merged, best_at[merged]]
     first_score = float(local.sum() + scoring.of_number(n_first))
     return Trace(np.array(merges, dtype=np.int64).reshape(-1, 2), np.array(rises), first_score, n_first)
 
@@ -327,21 +327,21 @@ def check_trace(trace: Trace, scoring: Scoring) -> None:
     check_number_again("first score", trace.first_score, scoring.total(counts))
     by_number = np.diff(scoring.of_number(np.arange(n_first, 0, -1)))
     left = set(range(n_first))
-    for number, (kept, gone) in enumerate(trace.merges.tolist()):
-        if not {kept, gone} <= left or not kept < gone:
-            raise ValueError(f"its merge {number} is of states {kept} and {gone}, which are not there")
-        gain = float(_gains_with(scoring, counts, kept, np.array([gone]))[0] + by_number[number])
+    for number, (merged, absorbed) in enumerate(trace.merges.tolist()):
+        if not {merged, absorbed} <= left or not merged < absorbed:
+            raise ValueError(f"its merge {number} is of states {merged} and {absorbed}, which are not there")
+        gain = float(_gains_with(scoring, counts, merged, np.array([absorbed]))[0] + by_number[number])
         check_number_again(f"gain of merge {number}", float(trace.gains[number]), gain)
-        counts[kept] += counts[gone]
-        left.remove(gone)
+        counts[merged] += counts[absorbed]
+        left.remove(absorbed)
 
 
 def _gains_with(scoring: Scoring, counts: np.ndarray, state: int, others: np.ndarray) -> np.ndarray:
     """Return what merging a state with each of some others adds to the score; columns where one has none do not."""
     columns = np.flatnonzero(counts[state])
     mine, theirs = counts[state, columns], counts[np.ix_(others, columns)]
-    found = scoring.values(mine + theirs, columns) - scoring.values(theirs, columns) - scoring.values(mine, columns)
-    return found.sum(axis=1)
+    gains = scoring.values(mine + theirs, columns) - scoring.values(theirs, columns) - scoring.values(mine, columns)
+    return gains.sum(axis=1)
 
 
 def _first_gains(scoring: Scoring, counts: np.ndarray) -> np.ndarray:

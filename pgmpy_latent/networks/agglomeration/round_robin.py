@@ -82,8 +82,8 @@ class Assignment:
 
     def scoring(self, node: int, states: np.ndarray, method: str, prior: float) -> Scoring:
         """Return the score of some states of a hidden variable."""
-        found = statistics(self.codes, self.weights, self.cards, self.parents, node, states)
-        return Scoring(found, method, prior)
+        counted = statistics(self.codes, self.weights, self.cards, self.parents, node, states)
+        return Scoring(counted, method, prior)
 
 
 def round_robin(

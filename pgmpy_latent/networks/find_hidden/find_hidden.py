@@ -178,12 +178,12 @@ class FindHidden(NetworkLearner):
 
     # Learning -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentNetwork]:
         search = self._search(data)
         train, test = _divided(data, search) if self.criterion == "held_out" else (data, None)
         fitter = Fitter(train, search, self.scoring_method)
         policy = ProposalPolicy(fitter, _judge(fitter, test), self._options())
-        outcome = search.run(
+        outcome: Outcome[LatentNetwork] = search.run(
             lambda: policy.first(self._first_network(fitter), learn_edges=self.base is None),
             policy.advance,
             policy.check,
@@ -205,12 +205,12 @@ class FindHidden(NetworkLearner):
         )
 
     def _with_all_rows(
-        self, networks: FinalNetworks, data: CategoricalData, search: Search, outcome: Outcome
+        self, networks: FinalNetworks, data: CategoricalData, search: Search, outcome: Outcome[LatentNetwork]
     ) -> FinalNetworks:
         """Fit networks to all rows, unless the checkpoint has them; if there is no time, return them as they are."""
         memory: FindHiddenMemory = outcome.memory
         if memory.final is not None:
-            with search.checkpoint.checking():
+            with search.checking():
                 _check_final(networks, memory.final, data)
             return memory.final
         try:

@@ -288,7 +288,9 @@ def _with_removed(memory: FindHiddenMemory, hidden: Hashable, network: LatentNet
         memory,
         n_removals=memory.n_removals + 1,
         base=memory.base if _introduced(network, memory) else network,
-        candidates=tuple(replace(one, kept=one.kept and one.hidden != hidden) for one in memory.candidates),
+        candidates=tuple(
+            replace(candidate, kept=candidate.kept and candidate.hidden != hidden) for candidate in memory.candidates
+        ),
     )
 
 

@@ -40,12 +40,12 @@ def semi_cliques(graph: nx.Graph, smallest: int = 3) -> list[tuple[int, ...]]:
     >>> semi_cliques(nx.complete_graph(4))
     [(0, 1, 2, 3)]
     """
-    found = set()
+    cliques = set()
     for seed in _seeds(graph):
         grown = _grown(graph, set(seed))
         if len(grown) >= smallest:
-            found.add(tuple(sorted(grown)))
-    return sorted(found, key=lambda nodes: (-len(nodes), nodes))
+            cliques.add(tuple(sorted(grown)))
+    return sorted(cliques, key=lambda nodes: (-len(nodes), nodes))
 
 
 def _seeds(graph: nx.Graph) -> list[tuple[int, ...]]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from pgmpy_latent import presets
 from pgmpy_latent.learners.resumed import check_again
 from pgmpy_latent.learners.search import Outcome
+from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.fitter import Fitter, NetworkLearner
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
 from pgmpy_latent.networks.structural.policy import StructuralPolicy
@@ -115,7 +116,7 @@ class StructuralEM(NetworkLearner):
     def _given_graph(self) -> Graph | None:
         return None if self.start is None else graph_of(self.start, "start")
 
-    def _learn(self, data: CategoricalData) -> Outcome:
+    def _learn(self, data: CategoricalData) -> Outcome[LatentNetwork]:
         graph = self._given_graph()
         if graph is None:
             graph = Graph({}, ())
@@ -125,7 +126,7 @@ class StructuralEM(NetworkLearner):
         fitter = Fitter(data, search, self.scoring_method)
         cards = latent_cards(graph, self.n_states)
         policy, n_starts = StructuralPolicy(fitter, int(self.max_parents)), int(self._tuning.n_starts)
-        outcome = search.run(
+        outcome: Outcome[LatentNetwork] = search.run(
             lambda: fitter.scored(fitter.first_fit(graph, cards, n_starts)).as_state(0),
             policy.advance,
             lambda state: check_again(state, data, fitter.score),
