@@ -315,10 +315,10 @@ def test_states_that_are_new_in_number_are_numbered_and_all_else_keeps_its_names
 def test_states_in_another_order_have_the_same_distribution_and_the_old_names(drawn, data):
     network, node, _ = drawn
     order = data.draw(st.permutations(range(network.cards[node])))
-    new = reordered(network, node, order)
+    new = reordered(network, {node: order})
     np.testing.assert_allclose(joint(new), np.take(joint(network), order, axis=node), atol=1e-15)
     assert new.state_names == network.state_names
-    assert_same_tables(reordered(new, node, np.argsort(order)), network, atol=0)
+    assert_same_tables(reordered(new, {node: np.argsort(order)}), network, atol=0)
 
 
 # distances
