@@ -19,7 +19,7 @@ PAGE = PACKAGE.parent / "docs" / "architecture.md"
 #: stands behind all of its modules.
 LAYERS = {
     "exceptions": "",
-    "runtime": "arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
+    "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
     "presets": "",
     "model": "labels pgmpy_api json_format tree network convert exports",
     "operators": "edges root star states nodes canonical regularity",

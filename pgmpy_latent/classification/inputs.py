@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from pgmpy_latent.exceptions import DataError, WeightError
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import as_pandas, plain, without_columns
 from pgmpy_latent.tables.survey import (
     are_whole,
@@ -238,10 +239,9 @@ def _warn_of_classes_without_weight(y: np.ndarray, counts: np.ndarray) -> None:
         return
     lost = sorted(set(y[~counts].tolist()) - set(y[counts].tolist()), key=str)
     if lost:
-        warnings.warn(
+        warn(
             f"all rows of class {', '.join(map(repr, lost))} have weight zero; the classifier will not know it",
             UserWarning,
-            stacklevel=4,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from numbers import Integral
 from typing import ClassVar
@@ -27,6 +26,7 @@ from pgmpy_latent.runtime.checkpoint import check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.configured import Configured
 from pgmpy_latent.runtime.settings import check_number, entropy_of, flag, number, one_of, stopped_words, whole_seed
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import as_pandas
 from pgmpy_latent.tables.survey import check_kind, checked_weights, numbered, set_apart
 
@@ -229,7 +229,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         self.n_latents_, self.n_components_ = shape
         self._keep(learned, rows)
         if self.stopped_ is not None:
-            warnings.warn(stopped_words(self.stopped_, self.checkpoint), ConvergenceWarning, stacklevel=2)
+            warn(stopped_words(self.stopped_, self.checkpoint), ConvergenceWarning)
         return self
 
     def _check_settings(self) -> None:

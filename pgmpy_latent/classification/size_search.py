@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,6 +19,7 @@ from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
+from pgmpy_latent.runtime.warn import warn
 
 #: Sizes that may be tried; every second number of latents, and these numbers of components, belong to the first look.
 LATENTS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 40, 60, 90, 120)
@@ -211,11 +211,10 @@ class Wrapper:
         components = self._components[0]
         some = [q for q in self._latents if q <= most and self._allowed((q, components))] or self._latents[:1]
         shape = some[-1], components
-        warnings.warn(
+        warn(
             f"no sizes could be compared before the end; n_latents={shape[0]} and n_components={shape[1]} are a guess. "
             "Give more time, or sizes.",
             UserWarning,
-            stacklevel=5,  # the line that calls fit
         )
         return shape
 
@@ -254,11 +253,10 @@ class Wrapper:
     def _warn_of_the_end(self, number: int, rising: bool) -> None:
         """Say that more latents might be better, where the work that is allowed ended the search while they were."""
         if rising and number < self._latents[-1]:
-            warnings.warn(
+            warn(
                 f"accuracy still rose with {number} latents, where the search for sizes ends because larger ones take "
                 "long; try n_latents above that, with n_components=1 or a few",
                 UserWarning,
-                stacklevel=6,  # the line that calls fit
             )
 
     def _too_dear(self, shape: tuple[int, int]) -> bool:

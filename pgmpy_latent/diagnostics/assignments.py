@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from typing import Unpack
 
@@ -11,6 +10,7 @@ import pandas as pd
 
 from pgmpy_latent.inference.queries import engine_for, model_and_data
 from pgmpy_latent.model.tree import DiscreteModel
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.survey import Survey
 
 
@@ -68,10 +68,9 @@ def classification_table(
     (belief,) = engine.beliefs(engine.layout.pack(tree.tables), [node])
     impossible = np.isnan(belief).any(axis=1)
     if impossible.any():
-        warnings.warn(
+        warn(
             f"rows of probability zero under the model are left out (weight {data.weights[impossible].sum():.10g}). "
             "Fit with a prior, e.g. prior=0.01, to rule nothing out.",
-            stacklevel=2,
         )
     return counted(belief, data.weights, tree.state_names[node])
 

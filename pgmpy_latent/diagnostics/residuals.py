@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 from scipy.stats import chi2
@@ -13,6 +11,7 @@ from pgmpy_latent.inference.queries import engine_for, model_and_data
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.dependence import Block, joint_counts_in_blocks, named_pairs, sums_of_rows
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
@@ -184,12 +183,11 @@ def _holm(p_values: np.ndarray) -> np.ndarray:
 def _warn_of_no_overlap(data: CategoricalData, apart: np.ndarray) -> None:
     if len(apart):
         one = len(apart) == 1
-        warnings.warn(
+        warn(
             f"{len(apart)} pair{'' if one else 's'} of columns {'is' if one else 'are'} never filled in the same row: "
             f"{named_pairs(data.columns, apart)}. Nothing can be said about {'it' if one else 'them'} (NaN); add rows "
             "that have both, or drop one of the two.",
             NoOverlapWarning,
-            stacklevel=3,
         )
 
 

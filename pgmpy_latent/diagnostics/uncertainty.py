@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from itertools import product
 
@@ -27,6 +26,7 @@ from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, entropy_of
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Design, Survey
 
@@ -210,10 +210,9 @@ def _warn_of_few_units(design: Design | None) -> None:
     if design is None or design.cluster is None or not 0 < design.degrees_of_freedom < FEW_UNITS:
         return
     units = f"{design.n_units:.10g} clusters" + (f" in {design.n_strata} strata" if design.n_strata > 1 else "")
-    warnings.warn(
+    warn(
         f"standard errors rest on {units}, so few that they are rough and tend to be too small. Draw more clusters; or "
         "leave cluster out, if rows were drawn one by one.",
-        stacklevel=3,
     )
 
 
@@ -248,11 +247,10 @@ def _logit_intervals(
 
 def _warn_of_boundary(boundary: np.ndarray) -> None:
     if boundary.any():
-        warnings.warn(
+        warn(
             f"{int(boundary.sum())} of {len(boundary)} probabilities are at the boundary, 0 or 1, where the curvature "
             "of the likelihood says nothing; their standard errors are NaN, and those of others take them as known. "
             'method="bootstrap" does without this.',
-            stacklevel=3,
         )
 
 
@@ -286,17 +284,15 @@ def _by_information(
     errors = np.where(sure, 0.0, precision.standard_errors)
     identified = sure | (precision.identified & ~unknown)
     if not identified[~fixed].all():
-        warnings.warn(
+        warn(
             f"{int((~identified & ~fixed).sum())} of {len(fixed)} probabilities are not identified: others make up for "
             "any change of them, so they have no standard error. Fewer hidden states may fit as well.",
-            stacklevel=3,
         )
     if precision.gain > NOTABLE_GAIN or not precision.is_maximum:
         gain = f"about {precision.gain:.2g} nats could be gained" if precision.is_maximum else "it is bent upwards"
-        warnings.warn(
+        warn(
             f"the model is not at a maximum of the likelihood of this table ({gain}), as standard errors presume. Give "
             "the table and weights that it was fitted to; fit without a prior, and with a smaller tolerance.",
-            stacklevel=3,
         )
     return errors, identified
 
@@ -305,11 +301,10 @@ def _dimension(tree: LatentTree) -> int:
     """Return the effective dimension; warn if the tree has more parameters."""
     dimension = effective_dimension(tree)
     if dimension < tree.n_parameters:
-        warnings.warn(
+        warn(
             f"the columns can tell only {dimension} of the {tree.n_parameters} parameters of this structure apart, so "
             "that infinitely many tables fit alike; standard errors hold at best for these ones. Use fewer hidden "
             "states.",
-            stacklevel=4,
         )
     return dimension
 
@@ -340,10 +335,9 @@ def _bootstrapped(
     if interrupted and len(draws) < FEWEST_DRAWS:
         raise KeyboardInterrupt
     if interrupted:
-        warnings.warn(
+        warn(
             f"Ctrl-C stopped the bootstrap; what is returned rests on {len(draws)} of {n_bootstrap} draws",
             ConvergenceWarning,
-            stacklevel=3,
         )
     return np.stack(draws)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
@@ -43,6 +42,7 @@ from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.configured import Configured
 from pgmpy_latent.runtime.fingerprint import fingerprint_of
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, Constraint, entropy_of, number, time_left
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.chunks import MEMORY_LIMIT, ShardedTable
 from pgmpy_latent.tables.columns import checked_states
 from pgmpy_latent.tables.encode import CategoricalData
@@ -256,7 +256,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         self.stopped_ = ("time_limit" if clock.seconds_left <= 0 else "interrupted") if result.interrupted else None
         self.degenerate_states_ = degenerate_states(fitted, shares)
         self._warn(result)
-        warn_of_few_rows(fitted, encoded.total_weight, stacklevel=2)
+        warn_of_few_rows(fitted, encoded.total_weight)
         return self
 
     def _warn_of_columns(self, encoded: CategoricalData | ShardedTable, missing) -> None:
@@ -265,9 +265,9 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         if isinstance(encoded, CategoricalData):  # nothing is refused: whoever writes down a network means its nodes
             free = [name for name in encoded.columns if name not in named]
             remedy = "give their state_names"
-            warn_of_many_states(encoded, columns=free, refused=False, remedy=remedy, stacklevel=3)
+            warn_of_many_states(encoded, columns=free, refused=False, remedy=remedy)
         settled = {*settled_columns(missing, encoded.missing, encoded.columns), *named}
-        warn_of_codes(encoded, settled, stacklevel=3, call=f"{type(self).__name__}(...).fit(model, data, {{}})")
+        warn_of_codes(encoded, settled, call=f"{type(self).__name__}(...).fit(model, data, {{}})")
 
     def _structure(self, model) -> Structure:
         """Return the nodes and edges of a network."""
@@ -412,24 +412,20 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         if result.interrupted:
             why = "time_limit was reached" if self.stopped_ == "time_limit" else "interrupted"
             resume = "" if self.checkpoint is None else f"; fit again to go on from {os.fspath(self.checkpoint)!r}"
-            warnings.warn(
-                f"{why}: this is the best model so far, not a converged one{resume}", ConvergenceWarning, stacklevel=3
-            )
+            warn(f"{why}: this is the best model so far, not a converged one{resume}", ConvergenceWarning)
         elif not result.converged and self.atol > 0:
             left = (
                 f"about {result.remaining_gain:.3g}" if np.isfinite(result.remaining_gain) else "an unknown number of"
             )
-            warnings.warn(
+            warn(
                 f"EM stopped after max_iter={self.max_iter} iterations with {left} nats of log-likelihood left to gain "
                 f"(atol={self.atol}). Raise max_iter, or accept a larger atol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if self.degenerate_states_:
-            warnings.warn(
+            warn(
                 f"{'; '.join(self.degenerate_states_)}. Fewer states would fit as well.",
                 DegenerateStateWarning,
-                stacklevel=3,
             )
 
 

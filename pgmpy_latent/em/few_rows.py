@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 from pgmpy_latent.exceptions import FewRowsWarning
 from pgmpy_latent.model.tree import DiscreteModel
+from pgmpy_latent.runtime.warn import warn
 
 
-def warn_of_few_rows(model: DiscreteModel, n_rows: float, *, called: str = "the model", stacklevel: int = 1) -> None:
+def warn_of_few_rows(model: DiscreteModel, n_rows: float, *, called: str = "the model") -> None:
     """Warn if a fitted model has more parameters than its table has rows.
 
     Examples
@@ -22,10 +21,9 @@ for fewer states, join rare categories, leave columns out, or give a prior, as p
     """
     if model.n_parameters > n_rows:
         rows = f"{n_rows:,.6g} row{'s' * (n_rows != 1)}"
-        warnings.warn(
+        warn(
             f"{called} has {model.n_parameters:,} parameters for {rows}, so that its probabilities say more about "
             "these rows than about others; ask for fewer states, join rare categories, leave columns out, or give a "
             "prior, as prior=1",
             FewRowsWarning,
-            stacklevel=stacklevel + 1,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from pgmpy_latent.em.step import m_step
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
@@ -83,11 +83,10 @@ def _possible_rows(tree: LatentTree, data: CategoricalData) -> CategoricalData |
     if possible.all():
         return data
     weight = data.weights[~possible].sum()
-    warnings.warn(
+    warn(
         f"rows of weight {weight:g} have probability zero under the model and change nothing; fit with a small prior, "
         "as prior=0.01, if such rows must count",
         UserWarning,
-        stacklevel=4,  # the line that calls partial_fit
     )
     if not possible.any():
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from typing import Unpack, overload
 
@@ -17,6 +16,7 @@ from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import as_pandas, in_dtype_of, plain
 from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode, open_source
 from pgmpy_latent.tables.missing import CombinedCodes, without_codes
@@ -204,12 +204,11 @@ def drawn_as_fitted(model, X, drawn: dict) -> dict:
     if lost:
         them, are = ("it", "it is") if len(lost) == 1 else ("them", "they are")
         again = _in_a_row([f"{what}=" for what in lost])
-        warnings.warn(
+        warn(
             f"this {type(model).__name__} was fitted with {_in_a_row(lost)}, and nothing here says what {are}: rows "
             f"are read as if there were none. Give {again} as in fit; to leave {them} out on purpose, ask the model "
             "itself, tree_ or network_.",
             DesignWarning,
-            stacklevel=4,  # the line that calls a function that calls model_and_data
         )
     return drawn | known
 
@@ -661,8 +660,7 @@ def _impossible(engine: RowEngine, tables: np.ndarray, data: CategoricalData) ->
 def _warn_of_impossible(impossible: np.ndarray, X, data: CategoricalData, consequence: str) -> None:
     if impossible.any():
         first = index_of(X, data)[np.flatnonzero(impossible)[:MOST_NAMED]].tolist()
-        warnings.warn(
+        warn(
             f"rows of probability zero under the model: {int(impossible.sum())} (the first: {first}); {consequence}. "
             "Fit with a prior, e.g. prior=0.01, to rule nothing out.",
-            stacklevel=3,
         )

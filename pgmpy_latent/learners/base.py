@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import ClassVar, Unpack
 
@@ -26,6 +25,7 @@ from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.configured import Configured, settings_in_force
 from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import one_of, stopped_words
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing import CombinedCodes, settled_columns
@@ -131,10 +131,10 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         with uninterrupted():  # the search is over, and only attributes are set
             self._keep(outcome, data)
         if outcome.stopped is not None:
-            warnings.warn(self._words_on_stopping(outcome), ConvergenceWarning, stacklevel=2)
+            warn(self._words_on_stopping(outcome), ConvergenceWarning)
         self.design_ = design_of_fit(X, data, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
         self._unseen = unseen
-        warn_of_few_rows(self._learned, data.total_weight, stacklevel=2)
+        warn_of_few_rows(self._learned, data.total_weight)
         return self
 
     def _sparse_rows(self, X, sample_weight, missing, survey: Survey) -> SparseRows | None:
@@ -165,10 +165,10 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         allowed = False if allow_many_states is None else allow_many_states
         unknown = [name for name in used if name not in known]
         refuse_unsuitable(data, allowed, unknown)
-        warn_of_many_states(data, allowed, unknown, stacklevel=4)  # the line that calls fit
+        warn_of_many_states(data, allowed, unknown)
         aside = [name for name in data.columns if name not in used]
         settled = {*settled_columns(missing, data.missing, data.columns), *known, *aside}
-        warn_of_codes(data, settled, stacklevel=4)  # the line that calls fit
+        warn_of_codes(data, settled)
 
     def _columns_in_use(self, data: CategoricalData) -> Collection[Hashable]:
         """Return the columns that the model will have; subclasses may leave some aside."""
@@ -385,11 +385,10 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             )
         weighted = sample_weight is not None or isinstance(X, CategoricalData)  # which carries its weights
         if self.weight_kind_ == "sampling" and not weighted:
-            warnings.warn(
+            warn(
                 "fit was given sampling weights, and these rows have none, so that they count alike. Give "
                 "sample_weight= as in fit.",
                 DesignWarning,
-                stacklevel=3,
             )
         return self.weight_kind_ if weight_kind is None and sample_weight is not None else weight_kind
 

@@ -130,7 +130,7 @@ def _chow_liu_parents(data: CategoricalData) -> np.ndarray:
     """Return the parent of each column in the tree of largest mutual information, whatever their order."""
     ordered = data.in_order_of_names()
     information, apart = pairwise_information(ordered)
-    warn_of_no_overlap(ordered.columns, apart, stacklevel=5)  # the line that calls fit
+    warn_of_no_overlap(ordered.columns, apart)
     position = {name: at for at, name in enumerate(data.columns)}
     by_name = np.array([position[name] for name in ordered.columns])
     above = _strongest_forest(information.round(DECIMALS))

@@ -14,7 +14,6 @@ import math
 import os
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from pgmpy_latent.runtime.arrays import ROUNDING
 from pgmpy_latent.runtime.files import check_writable, kind_of, name_beside, remove_unfinished, write_whole
 from pgmpy_latent.runtime.fingerprint import Fingerprint
 from pgmpy_latent.runtime.lossless_json import back, is_registered, plain
+from pgmpy_latent.runtime.warn import warn
 
 FORMAT, VERSION = "pgmpy_latent search", 3
 #: Placeholder for the digest while it is computed.
@@ -211,11 +211,10 @@ class Checkpoint:
             write_whole(self.path, self._content(state, history))
         except OSError as error:
             if not self._failed:
-                warnings.warn(
+                warn(
                     f"the checkpoint {str(self.path)!r} cannot be written ({error}); the search goes on, and what was "
                     "written before stays. Make room, and fit again to write it.",
                     CheckpointWarning,
-                    stacklevel=2,
                 )
             self._failed = True
             return

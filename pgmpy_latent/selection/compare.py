@@ -34,6 +34,7 @@ from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.configured import refuse_renamed
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number, entropy_of
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.selection.class_choice import caveats, recommended
 from pgmpy_latent.selection.class_draws import DRAW_TOL, Refit, refitted
 from pgmpy_latent.tables.encode import CategoricalData
@@ -219,7 +220,7 @@ def compare_classes(
     models = {size: replace(fit.tree, missing=data.missing) for size, fit in fits.items()}
     best = table.attrs["recommended"]
     called = f"the recommended model, of {best} class{'es' * (best != 1)},"
-    warn_of_few_rows(models[best], data.total_weight, called=called, stacklevel=2)
+    warn_of_few_rows(models[best], data.total_weight, called=called)
     return (table, models) if return_models else table
 
 
@@ -242,10 +243,9 @@ def _fit_all(sizes: Sequence[int], data: CategoricalData, settings: _Settings, s
             if not fits:
                 raise
         if interrupted:
-            warnings.warn(
+            warn(
                 f"Ctrl-C stopped the comparison at {size} classes; the table holds {', '.join(map(str, fits))}",
                 ConvergenceWarning,
-                stacklevel=3,
             )
             break
     return fits, seconds
@@ -339,22 +339,20 @@ def _bootstrap(
 
 def _warn_of_few_draws(refits: dict[int, Refit], n_bootstrap: int) -> None:
     done = ", ".join(f"{len(refit.g2)} for {size}" for size, refit in refits.items()) or "none"
-    warnings.warn(
+    warn(
         f"Ctrl-C stopped the bootstrap; p-values rest on the tables that were finished, by number of classes: {done} "
         f"({n_bootstrap} for each were wanted)",
         ConvergenceWarning,
-        stacklevel=4,
     )
 
 
 def _warn_of_too_many(sizes: list[int], data: CategoricalData) -> None:
     bound = bound_from_cards(data.cards.tolist())
     if max(sizes) > max(bound, 1):
-        warnings.warn(
+        warn(
             f"more than {bound} classes cannot describe these columns any better (the bound of regularity: the product "
             f"of their numbers of states, divided by the largest); compare at most {bound}",
             RegularityWarning,
-            stacklevel=3,
         )
 
 

@@ -20,6 +20,7 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, entropy_of
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
 
@@ -127,7 +128,7 @@ def support(
     n_rows_of(data)  # raises
     _warn_of_other_weights(learner, data)
     if not _inner_edges(tree):
-        warnings.warn(_why_empty(tree), stacklevel=2)
+        warn(_why_empty(tree))
         return _table(tree, {}, [])
     bits = {name: 1 << at for at, name in enumerate(tree.observed_names)}
     wanted = splits(tree, bits)
@@ -141,10 +142,9 @@ def support(
     if interrupted and not draws:
         raise KeyboardInterrupt
     if interrupted:
-        warnings.warn(
+        warn(
             f"Ctrl-C stopped the bootstrap; the support rests on {len(draws)} of {n_bootstrap} trees",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return _table(tree, wanted, draws)
 
@@ -266,9 +266,8 @@ def _warn_of_other_weights(learner, data: CategoricalData) -> None:
     if fitted is None or (data.weight_kind is None and fitted.weight_kind is not None):  # weights are missed elsewhere
         return
     if not np.isclose(fitted.total_weight, data.total_weight):
-        warnings.warn(
+        warn(
             f"the learner was fitted to rows of total weight {fitted.total_weight:g}, and these have "
             f"{data.total_weight:g}; give the same table and sample_weight to learn how sure that tree is",
             UserWarning,
-            stacklevel=3,  # the line that calls support
         )

@@ -92,9 +92,7 @@ def encode_chunks(
     pool = _Stream(chunks, reading, memory_limit, may_overflow=False).read()
     data = pool.finish(state_names, unseen, reading)
     data = replace(data, missing=pairs_of_codes(_codes_of(missing, pool.names)))
-    warn_of_absent_codes(
-        missing, pool.seen_codes, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2
-    )
+    warn_of_absent_codes(missing, pool.seen_codes, dict(zip(data.columns, data.state_names, strict=True)), ())
     return data
 
 
@@ -132,13 +130,11 @@ def encode_or_shard(
     codes = pairs_of_codes(_codes_of(missing, pool.names))
     if not pool.full or stream.parts is None:
         data = replace(pool.finish(state_names, "error", reading), missing=codes)
-        warn_of_absent_codes(
-            missing, pool.seen_codes, dict(zip(data.columns, data.state_names, strict=True)), (), stacklevel=2
-        )
+        warn_of_absent_codes(missing, pool.seen_codes, dict(zip(data.columns, data.state_names, strict=True)), ())
         return data
     n_columns = len(pool.names) - len(reading.units)
     names, states = pool.names[:n_columns], pool.states(state_names, n_columns)
-    warn_of_absent_codes(missing, pool.seen_codes, dict(zip(names, states, strict=True)), (), stacklevel=2)
+    warn_of_absent_codes(missing, pool.seen_codes, dict(zip(names, states, strict=True)), ())
     kept = [at for at, n_rows in enumerate(pool.part_rows) if n_rows]  # others have no row of positive weight
     sizes = [pool.part_rows[at] * n_columns for at in kept]
     shards = [tuple(stream.parts[kept[at]] for at in run) for run in consecutive(sizes)]

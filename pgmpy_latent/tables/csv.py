@@ -7,7 +7,6 @@ import difflib
 import gzip
 import re
 import sys
-import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from pgmpy_latent.exceptions import PgmpyLatentError
 from pgmpy_latent.runtime.files import kind_of
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.likely_codes import likely_codes
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class _Markers(NamedTuple):
                 if text and not _holds(text)(cells[name])
             ]
         for complaint in absent:
-            warnings.warn(f"{complaint}; mend it if it is mistyped", MissingCodeWarning, stacklevel=2)
+            warn(f"{complaint}; mend it if it is mistyped", MissingCodeWarning)
 
 
 def _holds(text: str) -> Callable[[Collection[str]], bool]:

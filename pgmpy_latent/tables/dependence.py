@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from scipy.special import xlogy
 
 from pgmpy_latent.exceptions import NoOverlapWarning
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.survey import Survey
 
@@ -130,7 +130,7 @@ def chance_information(n_left: np.ndarray, n_right: np.ndarray, total_weight: fl
     return (n_left - 1) * (n_right - 1) / (2 * total_weight)
 
 
-def warn_of_no_overlap(columns: Sequence[Hashable], apart: np.ndarray, *, stacklevel: int = 3) -> None:
+def warn_of_no_overlap(columns: Sequence[Hashable], apart: np.ndarray) -> None:
     """Warn, once, of the columns that are never filled in the same row.
 
     Parameters
@@ -139,8 +139,6 @@ def warn_of_no_overlap(columns: Sequence[Hashable], apart: np.ndarray, *, stackl
         All columns.
     apart : int array, shape (n_pairs, 2)
         As :func:`pairwise_information` returns it; without any, there is no warning.
-    stacklevel : int
-        Of the line to point at; by default that of the caller's caller.
 
     Examples
     --------
@@ -155,12 +153,11 @@ def warn_of_no_overlap(columns: Sequence[Hashable], apart: np.ndarray, *, stackl
     if not len(apart):
         return
     one = len(apart) == 1
-    warnings.warn(
+    warn(
         f"{len(apart)} pair{'' if one else 's'} of columns {'is' if one else 'are'} never filled in the same row: "
         f"{named_pairs(columns, apart)}. Nothing can be said about {'it' if one else 'them'}, and "
         f"{'its' if one else 'their'} mutual information counts as 0; add rows that have both, or drop one of the two.",
         NoOverlapWarning,
-        stacklevel=stacklevel,
     )
 
 

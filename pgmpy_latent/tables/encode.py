@@ -400,7 +400,7 @@ def encode(
     seen_codes: SeenCodes = set()
     known_states = given_states(state_names, names)
     states, codes = code_columns(source, names, known_states, positive, unseen, missing_codes, seen_codes)
-    warn_of_absent_codes(missing, seen_codes, dict(zip(names, states, strict=True)), before, stacklevel=2)
+    warn_of_absent_codes(missing, seen_codes, dict(zip(names, states, strict=True)), before)
     cards = [len(column_states) for column_states in states]
     groups, distinct = distinct_rows(codes, cards)
     place = _row_index(groups, positive, source.n_rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 from pgmpy_latent.exceptions import DataError, MissingCodeWarning, StateNameError
 from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits, identity
 from pgmpy_latent.model.tree import pairs_of_codes
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import LISTED, Column, plain, refuse_long_names, settled_levels
 from pgmpy_latent.tables.likely_codes import likely_codes
 
@@ -111,7 +111,7 @@ def joined(first: CodesByColumn, second: CodesByColumn) -> CodesByColumn:
 
 
 def warn_of_absent_codes(
-    missing, seen_codes: SeenCodes, states: Mapping[Hashable, Sequence], before: Iterable[tuple], stacklevel: int
+    missing, seen_codes: SeenCodes, states: Mapping[Hashable, Sequence], before: Iterable[tuple]
 ) -> None:
     """Warn of codes that the caller states and that do not occur: they may be mistyped.
 
@@ -127,8 +127,6 @@ def warn_of_absent_codes(
         The states of the columns that were read, without the codes.
     before : pairs of column and values
         Codes that were removed when the table was encoded before.
-    stacklevel : int
-        Of the line to point at.
     """
     stated = missing.stated if isinstance(missing, CombinedCodes) else missing
     seen_codes = seen_codes | {(name, identity(value)) for name, values in before for value in values}
@@ -146,11 +144,10 @@ def warn_of_absent_codes(
         absent = [f"{value!r} in any column" for value in values if identity(value) not in anywhere]
     if absent:
         more = f" and {len(absent) - LISTED} more" if len(absent) > LISTED else ""
-        warnings.warn(
+        warn(
             f"missing names values that do not occur: {', '.join(absent[:LISTED])}{more}. Mend them if they are "
             "mistyped; otherwise nothing is lost.",
             MissingCodeWarning,
-            stacklevel=stacklevel + 1,
         )
 
 

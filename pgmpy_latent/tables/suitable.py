@@ -7,13 +7,13 @@ like codes for missing answers.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from pgmpy_latent.exceptions import DataError, ManyStatesWarning, MissingCodeWarning
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import LISTED
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.likely_codes import as_numbers, likely_codes
@@ -136,7 +136,6 @@ def warn_of_many_states(
     *,
     refused: bool = True,
     remedy: str = "say allow_many_states={}",
-    stacklevel: int = 2,
 ) -> None:
     """Warn once of columns that may be measurements or identifiers, but may also be categories.
 
@@ -148,19 +147,16 @@ def warn_of_many_states(
         Whether unsuitable columns are refused elsewhere; otherwise the warning names them too.
     remedy : str
         How to accept the columns, with a pair of braces in place of their names.
-    stacklevel : int
-        Of the line to point at.
     """
     doubtful = doubtful_columns(data, allowed, columns)
     if not refused:
         doubtful = unsuitable_columns(data, allowed, columns) | doubtful
     if doubtful:
         meant = remedy.replace("{}", repr(list(doubtful)))
-        warnings.warn(
+        warn(
             f"columns that may be measurements or identifiers are taken as categories: {in_words(doubtful)}. If they "
             f"are no categories, bin them (as pd.cut does) or drop them; if they are, {meant}.",
             ManyStatesWarning,
-            stacklevel=stacklevel + 1,
         )
 
 
@@ -283,7 +279,7 @@ def suspected_codes(data: HasStates, settled: Collection[Hashable] = ()) -> dict
     return {name: codes for name, codes in suspected.items() if codes}
 
 
-def warn_of_codes(data: HasStates, settled: Collection[Hashable] = (), stacklevel: int = 2, call: str = "") -> None:
+def warn_of_codes(data: HasStates, settled: Collection[Hashable] = (), call: str = "") -> None:
     """Warn once, for all columns, of values that look like codes for missing answers.
 
     Parameters
@@ -292,8 +288,6 @@ def warn_of_codes(data: HasStates, settled: Collection[Hashable] = (), stackleve
         The table.
     settled : collection of column names
         Columns whose codes for missing cells are known.
-    stacklevel : int
-        Of the line to point at.
     call : str
         The call that takes ``missing``, with a pair of braces in place of the keyword; by default the keyword alone.
 
@@ -313,12 +307,11 @@ missing={0: [99]}; if they are categories, missing={0: []} says so, and missing=
         more = f" and in {len(suspected) - MOST_COLUMNS} more columns" if len(suspected) > MOST_COLUMNS else ""
         example = ", ".join(f"{name!r}: {codes!r}" for name, codes in shown.items())
         keyword = f"missing={{{example}{', ...' if more else ''}}}"
-        warnings.warn(
+        warn(
             f"values that look like codes for missing answers are taken as categories: {listed}{more}. If they are "
             f"codes, say {call.format(keyword) if call else keyword}; if they are categories, "
             f"missing={{{next(iter(suspected))!r}: []}} says so, and missing={{}} says so of all columns.",
             MissingCodeWarning,
-            stacklevel=stacklevel + 1,
         )
 
 

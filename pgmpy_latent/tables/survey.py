@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from scipy import sparse
 
 from pgmpy_latent.exceptions import DataError, WeightError, WeightKindWarning
 from pgmpy_latent.runtime.arrays import read_only
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import LISTED, Source, listing, open_table, plain, refuse_long_names, without_columns
 
 #: The keywords that take one value per row, or the name of a column.
@@ -353,28 +353,25 @@ def warn_if_doubtful(
     n_distinct: int,
     mean_weight: float,
     has_units: bool = False,
-    stacklevel: int = 4,
 ) -> None:
     """Warn if the kind of weights was inferred from the weights and the other kind is plausible."""
     if kind == "sampling" and n_distinct == n_rows:
         cells = prod(int(card) for card in cards)
         repeats = 2 * max(cards) <= n_rows and n_rows * (n_rows - 1) / 2 > EXPECTED_PAIRS * cells
         if repeats or (n_rows == cells > 3 and len(cards) > 1):
-            warnings.warn(
+            warn(
                 "the weights have fractions and are taken for sampling weights, but no row of the table repeats "
                 f"another, although it has only {cells} cells: if this is a cross table with a row per cell, say "
                 'weight_kind="frequency"; if not, weight_kind="sampling".',
                 WeightKindWarning,
-                stacklevel=stacklevel,
             )
     why = _unlike_counts(cards, n_rows, n_distinct, has_units) if kind == "frequency" else ""
     if why and mean_weight >= LARGE_MEAN:
-        warnings.warn(
+        warn(
             f"the weights are whole numbers and are taken for frequencies, {mean_weight:.3g} on average, but {why}: "
             'if these are survey weights, say weight_kind="sampling"; if a row of weight 3 stands '
             'for three rows, weight_kind="frequency".',
             WeightKindWarning,
-            stacklevel=stacklevel,
         )
 
 

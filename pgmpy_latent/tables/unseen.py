@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from pgmpy_latent.exceptions import UnknownColumnError, UnseenCategoryError, UnseenCategoryWarning
 from pgmpy_latent.model.labels import identity, sort_key
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import LISTED, Column, listing
 
 #: A column with at least this many rows that all hold one unseen category is not the column that the states belong to.
@@ -74,9 +74,7 @@ def report_unseen(columns: Sequence[UnseenValues], unseen: str) -> None:
         text += f"; and {len(columns) - LISTED} more columns"
     if unseen == "error":
         raise UnseenCategoryError(f'{text}. Map them, list them in state_names, or ask for unseen="missing".')
-    warnings.warn(
-        f"{text}. They are treated as missing; impute leaves them as they are.", UnseenCategoryWarning, stacklevel=4
-    )
+    warn(f"{text}. They are treated as missing; impute leaves them as they are.", UnseenCategoryWarning)
 
 
 def _is_another_column(column: UnseenValues) -> bool:

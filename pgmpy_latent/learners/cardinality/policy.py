@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from pgmpy_latent.operators.edges import neighbours_of
 from pgmpy_latent.operators.regularity import bound_from_cards
 from pgmpy_latent.presets import RandomStartsTuning, SplitMergeTuning
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: A score must rise by more than rounding to count as risen.
@@ -284,10 +284,9 @@ def most_useful_states(tree: LatentTree, at: int) -> int:
 
 def warn_of_irregular(name: Hashable, wanted: int, bound: int) -> None:
     """Warn that a hidden variable was asked to have more states than its neighbours can tell apart."""
-    warnings.warn(
+    warn(
         f"{wanted} states of {name!r} are more than the {bound} that its neighbours can tell apart (the bound of "
         "regularity: the product of their numbers of states, divided by the largest); further states cannot describe "
         f"the table better. Ask for at most {bound}.",
         RegularityWarning,
-        stacklevel=8,  # the line that calls fit
     )

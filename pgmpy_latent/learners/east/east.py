@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
 from pgmpy_latent.runtime.settings import Constraint, number
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Random starts of the latent class model that the search begins with.
@@ -146,11 +146,10 @@ class EAST(SearchingLearner):
         _refuse_many_categories(data)
         self._rules(data)  # contradictions are named before the search
         if len(data.columns) < 3:
-            warnings.warn(
+            warn(
                 f"a hidden variable needs three columns to be of use, and the table has {len(data.columns)}; add "
                 "columns, or compare the result with Baseline('chow_liu')",
                 FewColumnsWarning,
-                stacklevel=3,  # the line that calls fit
             )
         return data
 

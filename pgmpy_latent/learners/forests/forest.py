@@ -316,7 +316,7 @@ class ForestLearner(SearchingLearner):
         search = self._search(data)
         ordered = data.in_order_of_names()
         information, apart = pairwise_information(ordered)
-        warn_of_no_overlap(ordered.columns, apart, stacklevel=4)  # the line that calls fit
+        warn_of_no_overlap(ordered.columns, apart)
         penalty = float(np.log(data.total_weight) / 2)
         tuning = self._tuning
         options = Options(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.fitter import Fitter, ScoredNetwork
 from pgmpy_latent.networks.hill_climb import Climber
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.warn import warn
 
 #: Smallest rise of the score that counts as one.
 RISE = 1e-3
@@ -42,7 +42,7 @@ class StructuralPolicy:
         try:
             return self._improved(current)
         except ComponentTooLargeError as error:
-            warnings.warn(f"no further edges were tried: {error}", ConvergenceWarning, stacklevel=2)
+            warn(f"no further edges were tried: {error}", ConvergenceWarning)
             return None
 
     def _improved(self, current: ScoredNetwork) -> ScoredNetwork | None:
