@@ -2,7 +2,7 @@
 
 import inspect
 import pickle
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, dataclass, fields
 
 import numpy as np
 import pytest
@@ -27,6 +27,8 @@ from pgmpy_latent import (
 )
 from pgmpy_latent.exceptions import CheckpointError, UnseenCategoryError
 from pgmpy_latent.learners import search
+from pgmpy_latent.runtime.configured import setting
+from pgmpy_latent.runtime.settings import number
 from tests.support.samples import PRESETS
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -296,3 +298,16 @@ def test_the_stopping_rule_of_the_paper_is_relative_and_no_restart_is_given_up(m
     for tuning in (None, presets.LANGSETH_NIELSEN_2005):
         LatentClassificationModel(2, 1, n_starts=20, tuning=tuning, **QUIET).fit(X, y)
     assert stages == [[(10, 10), (10, 5)], []]
+
+
+@dataclass(frozen=True, repr=False)
+class OwnTuning(presets.EASTTuning):
+    """A tuning of another package, whose defaults are not those of EAST."""
+
+    n_steps: int = setting(7, number(1, whole=True))
+
+
+def test_tunings_without_a_preset_are_written_as_their_class():
+    assert presets.SearchTuning().as_code() == "presets.SearchTuning()"
+    assert eval(presets.SearchTuning(tol=0.1).as_code()) == presets.SearchTuning(tol=0.1)
+    assert eval(OwnTuning(n_starts=3).as_code()) == OwnTuning(n_starts=3)

@@ -14,7 +14,7 @@ import pgmpy_latent
 from pgmpy_latent.report.data_section import is_unweighted
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import Html, element, folded, label, paragraph, section, table
-from pgmpy_latent.runtime.configured import Tuning, settings_in_force
+from pgmpy_latent.runtime.configured import PRESETS, Tuning, settings_in_force
 
 #: Packages that results depend on.
 LIBRARIES = ("pgmpy", "numpy", "scipy", "pandas", "scikit-learn", "numba")
@@ -59,24 +59,27 @@ def code(facts: Facts) -> str:
     if facts.command is not None:
         return facts.command
     name = type(facts.learner).__name__
-    changed, given, names = [], [], [name]
+    changed, given = [], []
+    homes = {_home(type(facts.learner)): [name]}
     for setting, value in _changed(facts.learner).items():
         if _is_plain(value):
             changed.append(f"{setting}={value!r}")
         elif isinstance(value, Tuning) and all(map(_is_plain, value.as_dict().values())):
             changed.append(f"{setting}={value.as_code()}")
-            names.append("presets")
+            home, tuning = type(value).__module__, type(value).__name__
+            imported = ("pgmpy_latent", "presets") if home == PRESETS else (home, tuning)
+            homes.setdefault(imported[0], []).append(imported[1])
         else:
             changed.append(f"{setting}={setting}")
             given.append(f"{setting} = ...  # {_short(value)}")
-    home = "pgmpy_latent" if name in pgmpy_latent.__all__ else type(facts.learner).__module__
     kind = facts.data.weight_kind
     weighted = "" if is_unweighted(facts) else ", sample_weight=weights" + (f", weight_kind={kind!r}" if kind else "")
     design = facts.data.design
     drawn = [] if design is None else ["strata"] * (design.n_strata > 1) + ["cluster"] * (design.cluster is not None)
     weighted += "".join(f", {name}={name}" for name in drawn)
     table_line = f"X = pd.read_csv(...)  # the table: {len(facts.data.columns)} columns, {facts.data.n_rows} rows"
-    lines = ["import pandas as pd", f"from {home} import {', '.join(names)}", "", table_line]
+    imports = [f"from {home} import {', '.join(names)}" for home, names in homes.items()]
+    lines = ["import pandas as pd", *imports, "", table_line]
     if "sample_weight" in weighted:
         lines.append("weights = ...  # one number per row")
     lines += [f"{name} = ...  # one label per row" for name in drawn]
@@ -87,6 +90,11 @@ def code(facts: Facts) -> str:
         'learner.report("report.html")',
     ]
     return "\n".join(lines)
+
+
+def _home(learner: type) -> str:
+    """Return the module that a learner is imported from."""
+    return "pgmpy_latent" if getattr(pgmpy_latent, learner.__name__, None) is learner else learner.__module__
 
 
 def _missing(facts: Facts) -> str:

@@ -62,6 +62,8 @@ ORDER_DOES_NOT_MATTER = (
     "Seed: the same seed gives the same result, whatever the order of columns and rows. (Weights with fractions are "
     "summed in the order of the rows, which can change last digits.)",
 )
+#: Module of the tunings of this package.
+PRESETS = "pgmpy_latent.presets"
 #: Line of a docstring that is replaced by the shared keywords.
 PLACE = "{shared}"
 
@@ -75,7 +77,7 @@ def setting(default: Any, check: Constraint) -> Any:
 class Tuning:
     """Settings of a search that few users change; immutable, compared by value, checked when made."""
 
-    #: Name of the defaults in :mod:`pgmpy_latent.presets`.
+    #: Name of the defaults in :mod:`pgmpy_latent.presets`; empty if they have none. Subclasses do not inherit it.
     preset: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -114,9 +116,17 @@ class Tuning:
         >>> from pgmpy_latent import presets
         >>> presets.EAST.replace(n_steps=3).as_code()
         'presets.EAST.replace(n_steps=3)'
+        >>> presets.SearchTuning(tol=0.1).as_code()
+        'presets.SearchTuning(tol=0.1)'
         """
-        changed = _arguments(self.changes())
-        return f"presets.{self.preset}" + (f".replace({changed})" if changed else "")
+        return self._made_with(_arguments(self.changes()))
+
+    def _made_with(self, arguments: str) -> str:
+        """Return Python that changes the defaults: a preset, or the class where the defaults are no preset."""
+        cls = type(self)
+        if vars(cls).get("preset"):
+            return f"presets.{cls.preset}" + (f".replace({arguments})" if arguments else "")
+        return f"{'presets.' if cls.__module__ == PRESETS else ''}{cls.__name__}({arguments})"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({_arguments(self.changes())})"
@@ -191,7 +201,7 @@ class Configured(HasParameters):
             raise TypeError(f"{type(self).__name__} has no tuning: declare _default_tuning")
         tuning = default if self.tuning is None else self.tuning
         if not isinstance(tuning, type(default)):
-            raise ValueError(f"tuning is {tuning!r}; give None, or as presets.{default.preset}.replace(...)")
+            raise ValueError(f"tuning is {tuning!r}; give None, or as {default._made_with('...')}")
         known = tuning.as_dict()
         keywords = self.get_params(deep=False).items()
         return tuning.replace(**{name: value for name, value in keywords if name in known and value is not None})
@@ -305,7 +315,7 @@ def _refuse_moved(cls: type[Configured], keywords: Mapping[str, object]) -> None
         return
     default, instead = cls._default_tuning, {}
     if default is not None:
-        instead = {name: f"tuning=presets.{default.preset}.replace({name}=...)" for name in default.as_dict()}
+        instead = {name: f"tuning={default._made_with(f'{name}=...')}" for name in default.as_dict()}
     instead |= {name: f"{name}=..." for name in known}
     renamed = _declared(cls, "_renamed").items()
     instead |= {old: instead[new] for old, new in renamed if new in instead} | _declared(cls, "_moved")

@@ -1,6 +1,7 @@
 """The learner that docs/adding_a_learner.md shows is a learner like all others, in a package of its own."""
 
 import ast
+import html
 import importlib
 import subprocess
 import sys
@@ -121,3 +122,23 @@ def test_what_learners_are_built_from_is_public():
     assert needed <= set(pgmpy_latent.learners.__all__)
     for name in pgmpy_latent.learners.__all__:
         assert "Examples\n" in getattr(pgmpy_latent.learners, name).__doc__, f"{name} has no example"
+
+
+def test_errors_and_reports_show_python_that_makes_its_tuning(package, tmp_path):
+    with pytest.raises(ValueError, match=r"give None, or as presets\.SearchTuning\(\.\.\.\)$"):
+        package.GrowingLearner(tuning="quick").fit(contract.survey())
+    with pytest.raises(TypeError, match=r"give tuning=presets\.SearchTuning\(search_tol=\.\.\.\)$"):
+        package.GrowingLearner(search_tol=0.1)
+    tuning = pgmpy_latent.presets.SearchTuning(tol=0.1)
+    learner = package.GrowingLearner(n_splits=1, random_state=0, tuning=tuning).fit(contract.survey())
+    learner.report(tmp_path / "report.html")
+    code = shown_code((tmp_path / "report.html").read_text(encoding="utf-8"))
+    imports, made = code.partition("\n\n")[0], next(line for line in code.split("\n") if line.startswith("learner ="))
+    names = {}
+    exec(f"{imports}\n{made}", names)
+    assert repr(names["learner"]) == repr(learner)
+
+
+def shown_code(page):
+    """Return the code that a report shows."""
+    return html.unescape(page.partition('id="code">')[2].partition("</code>")[0])
