@@ -275,7 +275,12 @@ def tree_text(tree: LatentTree) -> str:
 
 
 def summary_text(
-    tree: LatentTree, n: int | None = None, *, log_likelihood: float | None = None, bic: float | None = None
+    tree: LatentTree,
+    n: int | None = None,
+    *,
+    log_likelihood: float | None = None,
+    bic: float | None = None,
+    score: float | None = None,
 ) -> str:
     """Return a tree in words: how large it is, what hangs on what, and which columns say most about hidden variables.
 
@@ -290,6 +295,8 @@ def summary_text(
         columns say, and at most six. See :func:`informative_columns`.
     log_likelihood, bic : float, optional
         How well it describes its data; left out if None.
+    score : float, optional
+        What a search maximised, if that was not the BIC.
 
     Examples
     --------
@@ -309,6 +316,7 @@ def summary_text(
     check_is_tree(tree)
     facts = [] if log_likelihood is None else [f"log-likelihood {log_likelihood:,.2f}"]
     facts += [] if bic is None else [f"BIC {bic:,.2f}"]
+    facts += [] if score is None else [score_words(score)]
     facts += [
         counted(tree.n_parameters, "parameter"),
         counted(len(tree.latent_names), "hidden variable"),
@@ -319,6 +327,17 @@ def summary_text(
         header = "Columns that say most about each hidden variable, in nats (and how much of all they cover):"
         parts.append("\n".join([header, *lines]))
     return "\n\n".join(parts)
+
+
+def score_words(score: float) -> str:
+    """Return a score that is not the BIC, in words.
+
+    Examples
+    --------
+    >>> score_words(-1234.5)
+    'score -1,234.50 (what the search maximised)'
+    """
+    return f"score {score:,.2f} (what the search maximised)"
 
 
 def writable(text: str, encoding: str | None) -> str:

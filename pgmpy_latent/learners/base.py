@@ -334,7 +334,8 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         -------
         self
             A learner that was not fitted yet is fitted. ``tree_``, ``model_`` and what is asked of them follow the new
-            rows; ``log_likelihood_``, ``bic_``, ``history_`` and :meth:`report` remain about the table of ``fit``.
+            rows. ``log_likelihood_``, ``bic_``, ``score_`` and ``history_`` remain those of the model that ``fit``
+            found; :meth:`report` holds the new tables against the table of ``fit``, and says so.
 
         Examples
         --------

@@ -18,6 +18,9 @@ from pgmpy_latent.learners.profiles import profiles
 from pgmpy_latent.tables.columns import without_columns
 from pgmpy_latent.tables.survey import Survey, check_kind, rows_in_words, set_apart
 
+#: A score that differs from BIC by less is BIC: figures are printed with two decimals.
+LEAST_DIFFERENCE = 0.005
+
 
 class FittedModel(TransformerMixin):
     """The methods of a learner once it has a model; each puts a question to :mod:`pgmpy_latent.inference.queries`.
@@ -440,8 +443,10 @@ class FittedTree(FittedModel):
         Frequency weights: 4 rows stand for 10 (weight_kind="frequency").
         """
         check_is_fitted(self)
-        text = explain.summary_text(self.tree_, n, log_likelihood=self.log_likelihood_, bic=self.bic_)
-        for words in (weighting_words(self), unfinished_words(self)):
+        text = explain.summary_text(
+            self.tree_, n, log_likelihood=self.log_likelihood_, bic=self.bic_, score=score_beside_bic(self)
+        )
+        for words in (weighting_words(self), updated_words(self), unfinished_words(self)):
             text += f"\n\n{words}" if words else ""
         print(explain.writable(text, sys.stdout.encoding))
 
@@ -482,6 +487,40 @@ def _unit_words(learner) -> str:
         return ""
     return (
         f"Rows were drawn {' and '.join(units)}: standard errors and bootstrap draws depend on it, the model does not."
+    )
+
+
+def score_beside_bic(learner) -> float | None:
+    """Return what a learner's search maximised, if that is not the BIC.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import Baseline
+    >>> learner = Baseline("independence").fit(pd.DataFrame({"x": list("aabb"), "y": list("ccdd")}))
+    >>> score_beside_bic(learner) is None
+    True
+    """
+    return None if abs(learner.score_ - learner.bic_) < LEAST_DIFFERENCE else learner.score_
+
+
+def updated_words(learner) -> str:
+    """Say which figures are not about the tables of a learner, if these have followed later rows.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import RandomStarts
+    >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+    >>> learner = RandomStarts(n_states=2, random_state=0).fit(frame)
+    >>> updated_words(learner), updated_words(learner.partial_fit(frame))[:39]
+    ('', 'The tables have followed later rows (1 ')
+    """
+    running = getattr(learner, "_running", None)
+    if running is None:
+        return ""
+    times = f"{running.n_updates:,} update{'s' * (running.n_updates != 1)}"
+    return (
+        f"The tables have followed later rows ({times} by partial_fit). log_likelihood_, bic_, score_ and history_ "
+        "are of the model that fit found, on the table that fit was given."
     )
 
 

@@ -16,7 +16,7 @@ from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.queries import engine_for, network_engine
 from pgmpy_latent.learners.base import StructureLearner
-from pgmpy_latent.learners.fitted import unfinished_words, weighting_words
+from pgmpy_latent.learners.fitted import score_beside_bic, unfinished_words, weighting_words
 from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.learners.search_learner import SearchSettings
@@ -143,8 +143,10 @@ def _summary_lines(learner: NetworkLearner) -> list[str]:
         return f"{n} {what}{'s' * (n != 1)}"
 
     hidden, seen = network.latent_names, network.observed_names
+    score = score_beside_bic(learner)
     lines = [
         f"log-likelihood {learner.log_likelihood_:,.2f}, BIC {learner.bic_:,.2f}, "
+        f"{'' if score is None else explain.score_words(score) + ', '}"
         f"{number(learner.n_parameters_, 'parameter')}, {number(len(hidden), 'hidden variable')}, "
         f"{number(len(seen), 'column')}, {number(len(network.edges), 'edge')}"
     ]

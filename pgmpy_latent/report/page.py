@@ -15,7 +15,7 @@ import pgmpy_latent
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.queries import model_and_data, model_of
 from pgmpy_latent.learners.base import StructureLearner
-from pgmpy_latent.learners.fitted import unfinished_words
+from pgmpy_latent.learners.fitted import unfinished_words, updated_words
 from pgmpy_latent.report.checklist_section import checklist_section
 from pgmpy_latent.report.data_section import data_section
 from pgmpy_latent.report.facts import Facts
@@ -171,6 +171,9 @@ def _opening(facts: Facts) -> list[Html]:
         figures.append(("Relative entropy", decimal(entropy, 2)))
     cards = [element("div", element("dt", name), element("dd", value)) for name, value in figures]
     parts = [paragraph(words, class_="lead"), element("dl", *cards, class_="figures")]
+    if updated := updated_words(facts.learner):
+        here = "Figures on this page are of the tables as they are now, except for the section about the search."
+        parts.append(paragraph(f"{updated} {here}", class_="warning"))
     unfinished = unfinished_words(facts.learner) if facts.learner is not None else ""
     if unfinished:
         parts.append(paragraph(unfinished, class_="warning"))

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 import pgmpy_latent
+from pgmpy_latent.learners.fitted import updated_words
 from pgmpy_latent.report.data_section import is_unweighted
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import Html, element, folded, label, paragraph, section, table
@@ -27,7 +28,7 @@ def reproduce_section(facts: Facts) -> Html:
     parts = []
     if facts.learner is not None:
         parts += [
-            paragraph("The same table, settings and versions give the same model, whatever the number of threads."),
+            paragraph(_promise(facts)),
             element(
                 "div",
                 element("button", "Copy", type="button", id="copy", class_="no-print"),
@@ -52,6 +53,16 @@ def reproduce_section(facts: Facts) -> Html:
     if facts.learner is not None:
         parts.append(folded(f"All settings of {type(facts.learner).__name__}", _settings(facts.learner)))
     return section("reproduce", "To reproduce this", *parts)
+
+
+def _promise(facts: Facts) -> str:
+    """Say what leads to the same model."""
+    if updated_words(facts.learner):
+        return (
+            "The same table, settings and versions give the model that fit found, whatever the number of threads; the "
+            "same later rows, which this page does not describe, then give this one, in the same batches."
+        )
+    return "The same table, settings and versions give the same model, whatever the number of threads."
 
 
 def code(facts: Facts) -> str:
@@ -87,9 +98,22 @@ def code(facts: Facts) -> str:
         *given,
         f"learner = {name}({', '.join(changed)})",
         f"learner.fit(X{weighted}{_missing(facts)})",
+        *_updates(facts),
         'learner.report("report.html")',
     ]
     return "\n".join(lines)
+
+
+def _updates(facts: Facts) -> list[str]:
+    """Return the lines that update the tables, if they were updated."""
+    running = getattr(facts.learner, "_running", None)
+    if running is None:
+        return []
+    batches = f"{running.n_updates} batch{'es' * (running.n_updates != 1)}"
+    return [
+        f"for rows in ...:  # the later rows: {batches}, with the same decay and weights",
+        "    learner.partial_fit(rows)",
+    ]
 
 
 def _home(learner: type) -> str:

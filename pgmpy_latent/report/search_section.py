@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent.learners.base import StructureLearner
-from pgmpy_latent.learners.fitted import unfinished_words
+from pgmpy_latent.learners.fitted import unfinished_words, updated_words
 from pgmpy_latent.report.facts import ChoiceOfClasses, Facts
 from pgmpy_latent.report.html import Html, count, decimal, element, folded, label, paragraph, section, table
 
@@ -31,9 +31,12 @@ def search_section(facts: Facts) -> Html | None:
     score = {"bic": "BIC", "aic": "AIC", "cs": "the Cheeseman–Stutz score", "bde": "the marginal likelihood"}.get(
         scoring if isinstance(scoring, str) else "", "the score"
     )
-    words = [f"{type(learner).__name__} accepted {count(len(history), 'step')} in {decimal(seconds, 1)} seconds"]
+    accepted = count(int((history["operator"] != "start").sum()), "step")
+    words = [f"{type(learner).__name__} accepted {accepted} in {decimal(seconds, 1)} seconds"]
     words.append(f" and reached {decimal(learner.score_)} ({score}; larger is better).")
     parts = [paragraph(*words)]
+    if updated_words(learner):
+        parts.append(paragraph("This is about the model that fit found, before partial_fit changed its tables."))
     if learner.stopped_ is not None:
         parts.append(paragraph(unfinished_words(learner), class_="warning"))
     else:

@@ -198,8 +198,9 @@ class Configured(HasParameters):
         """The tuning in force: that of the constructor, or the default, with the keywords that override its fields."""
         default = self._default_tuning
         if default is None:
-            raise TypeError(f"{type(self).__name__} has no tuning: declare _default_tuning")
-        tuning = default if self.tuning is None else self.tuning
+            raise AttributeError(f"{type(self).__name__} has no tuning: declare _default_tuning")
+        given = getattr(self, "tuning", None)  # a learner need not have the keyword
+        tuning = default if given is None else given
         if not isinstance(tuning, type(default)):
             raise ValueError(f"tuning is {tuning!r}; give None, or as {default._made_with('...')}")
         known = tuning.as_dict()
@@ -236,7 +237,7 @@ def settings_in_force(estimator) -> dict[str, Any]:
     settings = estimator.get_params(deep=False)
     if getattr(estimator, "_default_tuning", None) is not None:
         settings |= estimator._tuning.as_dict()
-        del settings["tuning"]
+        settings.pop("tuning", None)
     return settings
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import Baseline, RandomStarts
+from pgmpy_latent import Baseline, FindHidden, RandomStarts, SplitMerge, datasets
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +38,14 @@ def test_values_need_no_names_and_nothing_is_said_of_plain_tables(survey, capsys
     for text in (printed(plain, capsys), plain._repr_html_()):
         assert "weights:" not in text
         assert "Rows were drawn" not in text
+
+
+@pytest.mark.parametrize("learner", [FindHidden, SplitMerge], ids=lambda one: one.__name__)
+def test_a_summary_has_the_score_of_the_search_where_that_is_not_bic(learner, capsys):
+    table = datasets.load_anes96()[["PID", "selfLR", "vote"]]
+    other = {} if learner is FindHidden else {"scoring_method": "aic"}
+    fitted = learner(random_state=0, show_progress=False, **other).fit(table)
+    fitted.summary()
+    assert f", score {fitted.score_:,.2f} (what the search maximised), " in capsys.readouterr().out
+    learner(random_state=0, show_progress=False, scoring_method="bic").fit(table).summary()
+    assert "what the search maximised" not in capsys.readouterr().out

@@ -616,3 +616,31 @@ def test_what_is_no_fitted_model(tmp_path):
     with pytest.raises(DataError, match="PID"):
         Baseline().fit(survey()).report(tmp_path / "report.html", survey().drop(columns="PID"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_after_partial_fit_says_what_is_about_which_model(tmp_path, capsys):
+    table = datasets.load_anes96()[["PID", "selfLR", "vote"]]
+    learner = RandomStarts(n_states=2, random_state=0, show_progress=False).fit(table.head(500))
+    bic = learner.bic_
+    learner.report(tmp_path / "before.html")
+    learner.partial_fit(table.tail(300)).partial_fit(table.tail(100))
+    learner.report(tmp_path / "after.html")
+    learner.summary()
+    words = "The tables have followed later rows (2 updates by partial_fit)."
+    assert learner.bic_ == bic
+    said = f"{words} log_likelihood_, bic_, score_ and history_ are of the model that fit found"
+    assert said in capsys.readouterr().out
+    assert words in learner._repr_html_()
+    before, after = ((tmp_path / f"{name}.html").read_text(encoding="utf-8") for name in ("before", "after"))
+    search = "This is about the model that fit found, before partial_fit changed its tables."
+    promise = "The same table, settings and versions give the same model"
+    updates = "for rows in ...:  # the later rows: 2 batches, with the same decay and weights\n    learner.partial_fit("
+    assert [each in before for each in (words, search, promise, updates)] == [False, False, True, False]
+    assert [each in after for each in (words, search, promise, updates)] == [True, True, False, True]
+
+
+def test_the_start_is_not_a_step_of_the_search():
+    learner = SplitMerge(random_state=0, show_progress=False).fit(datasets.load_anes96()[["PID", "selfLR", "vote"]])
+    assert learner.history_["operator"].tolist().count("start") == 1
+    n = len(learner.history_) - 1
+    assert f"SplitMerge accepted {n} step{'s' * (n != 1)} in" in page(gather(learner))
