@@ -22,7 +22,7 @@ class StateNameError(PgmpyLatentError):
 
 
 class UnseenCategoryError(PgmpyLatentError):
-    """A row holds a category that the model does not know. Map it, or ask for ``unseen="missing"``."""
+    """A row holds a category that the model does not know. Map it, empty the cell, or fit with ``unseen="missing"``."""
 
 
 class MemoryLimitError(PgmpyLatentError):

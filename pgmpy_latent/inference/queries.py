@@ -21,7 +21,7 @@ from pgmpy_latent.tables.columns import as_pandas, in_dtype_of, plain
 from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode, open_source
 from pgmpy_latent.tables.missing import CombinedCodes, without_codes
 from pgmpy_latent.tables.survey import Survey, belongs_to, names_column
-from pgmpy_latent.tables.unseen import unknown_cells
+from pgmpy_latent.tables.unseen import FIT_AGAIN, unknown_cells, unseen_remedy
 
 #: How many impossible rows a warning names.
 MOST_NAMED = 10
@@ -57,7 +57,8 @@ def encode_for(
     codes = CombinedCodes(None, dict(tree.missing)) if tree.missing else None
     options = {"sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes}
     try:
-        return encode(X, columns=columns, **options, **survey)
+        with unseen_remedy('ask for unseen="missing"'):
+            return encode(X, columns=columns, **options, **survey)
     except AbsentColumnError as error:
         summed_out = ', or say absent="sum_out" to sum out what is absent' if can_sum_out else ""
         raise AbsentColumnError(
@@ -166,7 +167,8 @@ def model_and_data(
     if weight_kind is None and design["sample_weight"] is not None:
         weight_kind = getattr(model, "weight_kind_", None)
     unseen = getattr(model, "_unseen", "missing")
-    return tree, encode_for(tree, table, unseen=unseen, can_sum_out=False, weight_kind=weight_kind, **design)
+    with unseen_remedy(FIT_AGAIN):
+        return tree, encode_for(tree, table, unseen=unseen, can_sum_out=False, weight_kind=weight_kind, **design)
 
 
 def model_and_rows(model, X) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
@@ -180,7 +182,8 @@ def model_and_rows(model, X) -> tuple[LatentTree | LatentNetwork, CategoricalDat
     """
     tree = model_of(model)
     table = model._table(X) if hasattr(model, "_table") else X
-    return tree, encode_for(tree, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)
+    with unseen_remedy(FIT_AGAIN):
+        return tree, encode_for(tree, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)
 
 
 def drawn_as_fitted(model, X, drawn: dict) -> dict:

@@ -32,6 +32,7 @@ from pgmpy_latent.tables.missing import CombinedCodes, settled_columns
 from pgmpy_latent.tables.sparse import SparseRows
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, design_of_fit
+from pgmpy_latent.tables.unseen import FIT_AGAIN, unseen_remedy
 
 #: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
 HISTORY = {
@@ -367,15 +368,16 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             read = encode
             X, design = self._table_and_design(X, design)
         tree = self.tree_
-        return read(
-            X,
-            **design,
-            weight_kind=weight_kind,
-            state_names={name: tree.state_names[tree.index(name)] for name in self._columns},
-            unseen=self._unseen,
-            columns=self._columns,
-            missing=CombinedCodes(None, dict(tree.missing)) if tree.missing else None,
-        )
+        with unseen_remedy(FIT_AGAIN):
+            return read(
+                X,
+                **design,
+                weight_kind=weight_kind,
+                state_names={name: tree.state_names[tree.index(name)] for name in self._columns},
+                unseen=self._unseen,
+                columns=self._columns,
+                missing=CombinedCodes(None, dict(tree.missing)) if tree.missing else None,
+            )
 
     def _kind_of_update(self, X, sample_weight, weight_kind: str | None) -> str | None:
         """Return what the weights of new rows are: those of ``fit``, with which the rows are weighed up."""

@@ -17,6 +17,7 @@ from pgmpy_latent.inference import queries
 from pgmpy_latent.learners.profiles import profiles
 from pgmpy_latent.tables.columns import without_columns
 from pgmpy_latent.tables.survey import Survey, check_kind, rows_in_words, set_apart
+from pgmpy_latent.tables.unseen import FIT_AGAIN, unseen_remedy
 
 #: A score that differs from BIC by less is BIC: figures are printed with two decimals.
 LEAST_DIFFERENCE = 0.005
@@ -78,7 +79,8 @@ class FittedModel(TransformerMixin):
     def _ask(self, query, X, **options):
         """Put one of :mod:`pgmpy_latent.inference.queries` to the learned model."""
         X = self._table(X)
-        return query(self._learned, X, unseen=self._unseen, **options)
+        with unseen_remedy(FIT_AGAIN):
+            return query(self._learned, X, unseen=self._unseen, **options)
 
     def score_samples(self, X, *, absent: str = "error") -> np.ndarray:
         """Return the log-likelihood of each row (natural logarithm); larger is better.
@@ -165,7 +167,8 @@ class FittedModel(TransformerMixin):
             return super().score(X, true_graph, metric)
         X, drawn = self._table_and_design(X, drawn)
         kind = None if sample_weight is None else "sampling"  # the mean does not depend on the scale
-        data = queries.encode_for(self._learned, X, unseen=self._unseen, absent=absent, weight_kind=kind, **drawn)
+        with unseen_remedy(FIT_AGAIN):
+            data = queries.encode_for(self._learned, X, unseen=self._unseen, absent=absent, weight_kind=kind, **drawn)
         return scores.log_likelihood(self._learned, data, absent=absent) / data.total_weight
 
     def predict_proba(self, X, *, absent: str = "error") -> pd.DataFrame:

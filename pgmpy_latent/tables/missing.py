@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from pgmpy_latent.exceptions import DataError, MissingCodeWarning, StateNameErro
 from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits, identity
 from pgmpy_latent.model.tree import pairs_of_codes
 from pgmpy_latent.runtime.warn import warn
-from pgmpy_latent.tables.columns import LISTED, Column, plain, refuse_long_names, settled_levels
+from pgmpy_latent.tables.columns import LISTED, Column, listing, plain, refuse_long_names, settled_levels
 from pgmpy_latent.tables.likely_codes import likely_codes
 
 #: Column -> the values that count as missing there.
@@ -54,8 +55,23 @@ def codes_by_column(missing, columns: Sequence[Hashable]) -> CodesByColumn:
     present = set(columns)
     absent = [name for name in map(plain, missing) if name not in present]
     if absent:
-        raise DataError(f"missing names {absent[0]!r}, which is no column of the table; it has {list(columns)[:5]}")
+        raise DataError(
+            f"missing names {absent[0]!r}, which is no column of the table; {_suggested(absent[0], columns)}"
+        )
     return dict(pairs_of_codes({plain(name): _values(repr(name), values) for name, values in missing.items()}))
+
+
+def _suggested(name: Hashable, columns: Sequence[Hashable]) -> str:
+    """Return the part of a message that names the most similar column, or some of all if none is similar.
+
+    Examples
+    --------
+    >>> _suggested("Q6", ["q5", "q6"]), _suggested("6", [5, 6]), _suggested("x", list("abcdefg"))
+    ("did you mean 'q6'?", 'did you mean 6?', "it has 'a', 'b', 'c', 'd', 'e' and 2 more")
+    """
+    by_text = {str(column).casefold(): column for column in reversed(columns)}
+    close = difflib.get_close_matches(str(name).casefold(), list(by_text), 1)
+    return f"did you mean {by_text[close[0]]!r}?" if close else f"it has {listing(columns)}"
 
 
 def _values(where: str, values) -> tuple[Hashable, ...]:

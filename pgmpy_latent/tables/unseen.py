@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,10 @@ from pgmpy_latent.tables.columns import LISTED, Column, listing
 
 #: A column with at least this many rows that all hold one unseen category is not the column that the states belong to.
 MANY_ROWS = 10
+#: How the remedies for unseen categories begin.
+MAP_THEM = ". Map them"
+#: The last remedy where a learner says what becomes of them.
+FIT_AGAIN = 'fit with unseen="missing"'
 
 
 class UnseenValues(NamedTuple):
@@ -73,8 +78,34 @@ def report_unseen(columns: Sequence[UnseenValues], unseen: str) -> None:
     if len(columns) > LISTED:
         text += f"; and {len(columns) - LISTED} more columns"
     if unseen == "error":
-        raise UnseenCategoryError(f'{text}. Map them, list them in state_names, or ask for unseen="missing".')
+        raise UnseenCategoryError(f'{text}{MAP_THEM}, list them in state_names, or ask for unseen="missing".')
     warn(f"{text}. They are treated as missing; impute leaves them as they are.", UnseenCategoryWarning)
+
+
+@contextmanager
+def unseen_remedy(last: str) -> Iterator[None]:
+    """Give errors about unseen categories the remedies of queries, for which states cannot be listed.
+
+    Parameters
+    ----------
+    last : str
+        The last of the remedies.
+
+    Examples
+    --------
+    >>> with unseen_remedy('fit with unseen="missing"'):
+    ...     report_unseen([UnseenValues("x", ["b"], [1], ["a"], False)], "error")
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.UnseenCategoryError: column 'x' holds 'b' (1 row), not among its states 'a'. Map them to \
+known categories, empty the cells, or fit with unseen="missing".
+    """
+    try:
+        yield
+    except UnknownColumnError:  # has remedies of its own
+        raise
+    except UnseenCategoryError as error:
+        found = str(error).rpartition(MAP_THEM)[0]
+        raise UnseenCategoryError(f"{found}{MAP_THEM} to known categories, empty the cells, or {last}.") from None
 
 
 def _is_another_column(column: UnseenValues) -> bool:

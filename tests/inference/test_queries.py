@@ -356,3 +356,16 @@ def test_states_keep_their_types_beside_impossible_rows():
         found = most_likely(tree, pd.DataFrame({"x": [0, 1], "y": [0, 0]}))
     assert found["H"].tolist() == [0, pd.NA]
     assert isinstance(found["H"].iloc[0], (int, np.integer))
+
+
+def test_errors_about_unseen_categories_give_remedies_that_exist():
+    frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+    new = frame.replace("a", "other")
+    learner = RandomStarts(n_states=2).fit(frame, unseen="error")
+    remedies = r"'b'\. Map them to known categories, empty the cells, or {}\.$"
+    asked = (learner.predict, learner.predict_proba, learner.impute, learner.score, learner.partial_fit)
+    for ask in (*asked, lambda rows: model_and_data(learner, rows)):
+        with pytest.raises(UnseenCategoryError, match=remedies.format('fit with unseen="missing"')):
+            ask(new)
+    with pytest.raises(UnseenCategoryError, match=remedies.format('ask for unseen="missing"')):
+        posterior(learner.tree_, new, unseen="error")

@@ -649,7 +649,8 @@ def test_the_command_line_points_out_codes_that_do_not_occur(capsys, coded):
 
 def test_codes_that_cannot_be_meant(answers):
     for missing, words in [
-        ({"z": 9}, "missing names 'z', which is no column of the table"),
+        ({"z": 9}, "missing names 'z', which is no column of the table; it has 'a'"),
+        ({"A": 9}, r"missing names 'A', which is no column of the table; did you mean 'a'\?"),
         ({"a": "1"}, "missing='1' is str, and column 'a' holds 1, which is int; name 1 among its missing values"),
         ({"a": [[1]]}, "missing of 'a' holds a list"),
         ({"a": [1, 2]}, "column 'a' is all missing"),
@@ -925,3 +926,9 @@ def test_east_refuses_categories_that_no_time_limit_could_stop():
     with pytest.raises(DataError, match=r"column 'odd' has 2,500 categories\. EAST counts pairs of categories"):
         EAST(time_limit=3, **QUIET).fit(table, allow_many_states=True)
     assert time.monotonic() - began < 3
+
+
+def test_columns_that_a_message_does_not_list_are_counted():
+    table = pd.DataFrame(np.arange(14).reshape(2, 7) % 2).add_prefix("column_")
+    with pytest.raises(DataError, match=r"it has 'column_0', .*, 'column_4' and 2 more$"):
+        RandomStarts(n_states=1).fit(table, missing={"Q6": [99]})
