@@ -188,7 +188,7 @@ class Configured(HasParameters):
         """The tuning in force: that of the constructor, or the default, with the keywords that override its fields."""
         default = self._default_tuning
         if default is None:
-            raise TypeError(f"{type(self).__name__} has no tuning: declare _default_tuning")
+            raise AttributeError(f"{type(self).__name__} has no tuning: declare _default_tuning")
         tuning = default if self.tuning is None else self.tuning
         if not isinstance(tuning, type(default)):
             raise ValueError(f"tuning is {tuning!r}; give None, or as presets.{default.preset}.replace(...)")
