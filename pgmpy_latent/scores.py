@@ -47,6 +47,19 @@ def _likelihood_and_weight(tree: LatentTree, X, sample_weight, survey: Survey) -
     return log_likelihood(tree, data), data.total_weight
 
 
+def penalty_per_parameter(total_weight: float) -> float:
+    """Return what each free parameter costs in a score: ``ln(N) / 2``, the penalty of BIC.
+
+    The searches compare models by the log-likelihood minus this for every parameter.
+
+    Examples
+    --------
+    >>> round(penalty_per_parameter(100.0), 4)
+    2.3026
+    """
+    return float(np.log(total_weight)) / 2
+
+
 def bic_from_parts(log_likelihood: float, n_parameters: int, total_weight: float) -> float:
     """Return the BIC of a model whose log-likelihood is known.
 
@@ -55,7 +68,7 @@ def bic_from_parts(log_likelihood: float, n_parameters: int, total_weight: float
     >>> round(bic_from_parts(-2.2493, 1, 4.0), 4)
     -2.9424
     """
-    return float(log_likelihood - n_parameters / 2 * np.log(total_weight))
+    return float(log_likelihood - n_parameters * penalty_per_parameter(total_weight))
 
 
 def _aic(total: float, d: int) -> float:

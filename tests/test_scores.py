@@ -9,8 +9,23 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pgmpy.base import DAG
+from sklearn.base import clone
 
-from pgmpy_latent import scores
+from pgmpy_latent import (
+    EAST,
+    HLTA,
+    AgglomerativeCardinality,
+    BinA,
+    BinG,
+    FindHidden,
+    RandomStarts,
+    SplitMerge,
+    StructuralEM,
+    presets,
+    scores,
+)
+from pgmpy_latent.cli.classes import LatentClasses
 from pgmpy_latent.diagnostics import dimension
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em import starts
@@ -423,3 +438,33 @@ def test_survey_of_values(data_folder):
     entropy = -(weights[:, None] * classes * np.log(classes)).sum()
     assert found.relative_entropy == pytest.approx(1 - entropy / (216 * np.log(2)))
     assert found.icl == pytest.approx(found.bic - entropy)
+
+
+# What a parameter costs, in all searches
+
+QUIET = {"random_state": 0, "show_progress": False}
+ABOVE_ALL = DAG([("H", name) for name in "xyzw"], latents={"H"})
+SEARCHES = [
+    SplitMerge(**QUIET),
+    RandomStarts(n_starts=4, **QUIET),
+    EAST(tuning=presets.EAST.replace(look_ahead=0), **QUIET),
+    BinA(**QUIET),
+    BinG(**QUIET),
+    HLTA(**QUIET),
+    LatentClasses(max_states=3, n_starts=2, **QUIET),
+    StructuralEM(**QUIET),
+    FindHidden(StructuralEM(**QUIET), scoring_method="bic", **QUIET),
+    AgglomerativeCardinality(ABOVE_ALL, scoring_method="mdl", **QUIET),
+]
+
+
+@pytest.mark.parametrize("learner", SEARCHES, ids=lambda learner: type(learner).__name__)
+def test_all_searches_charge_the_one_penalty(monkeypatch, learner):
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 300) > 0
+    table = pd.DataFrame({name: group ^ (rng.random(300) < 0.1) for name in "xyzw"})
+    usual = clone(learner).fit(table)
+    monkeypatch.setattr(scores, "penalty_per_parameter", lambda total_weight: 100.0)
+    dear = clone(learner).fit(table)
+    assert dear.score_ == pytest.approx(dear.log_likelihood_ - 100 * dear.n_parameters_)
+    assert usual.n_parameters_ > dear.n_parameters_ == 4  # columns that do not depend on each other

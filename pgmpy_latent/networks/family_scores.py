@@ -8,12 +8,14 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from pgmpy_latent import scores
+
 #: Scores of families that there are, and the pseudo-count of every table entry that goes with each.
 PSEUDO_COUNTS = {"bde": 0.5, "bic": 0.0}
 
 
 def bic_score(counts: np.ndarray, total: float) -> float:
-    """Return the log-likelihood of a table's best parameters, minus half the logarithm of the rows for each of them.
+    """Return the BIC of a family: the log-likelihood of its best table, minus the penalty of its parameters.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ def bic_score(counts: np.ndarray, total: float) -> float:
     """
     n_rows, n_states = counts.shape
     sums = counts.sum(axis=1)
-    return float(xlogy(counts, counts).sum() - xlogy(sums, sums).sum() - n_rows * (n_states - 1) / 2 * np.log(total))
+    return scores.bic_from_parts(xlogy(counts, counts).sum() - xlogy(sums, sums).sum(), n_rows * (n_states - 1), total)
 
 
 def bde_score(counts: np.ndarray, total: float, prior: float) -> float:

@@ -172,7 +172,7 @@ def network_score(
     """Return the score of a fitted network: Cheeseman-Stutz with a pseudo-count if it is "bde", else the BIC."""
     if scoring_method == "bde":
         return scores.cheeseman_stutz(network, data, prior=prior)
-    return log_likelihood - network.n_parameters / 2 * float(np.log(data.total_weight))
+    return scores.bic_from_parts(log_likelihood, network.n_parameters, data.total_weight)
 
 
 class Fitter:

@@ -214,7 +214,7 @@ class CardinalityLearner(SearchingLearner):
     def _scorer(self, data: CategoricalData) -> Callable[[LatentTree, float], float]:
         scoring_method = self._tuning.scoring_method
         if scoring_method == "bic":
-            penalty = np.log(data.total_weight) / 2
+            penalty = scores.penalty_per_parameter(data.total_weight)
             return lambda tree, log_likelihood: log_likelihood - penalty * tree.n_parameters
         if scoring_method == "aic":
             return lambda tree, log_likelihood: log_likelihood - tree.n_parameters

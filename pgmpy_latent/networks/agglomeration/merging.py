@@ -19,6 +19,7 @@ from math import prod
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from pgmpy_latent import scores
 from pgmpy_latent.inference.patterns import distinct_combinations
 from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.model.network import blanket, child_lists
@@ -206,7 +207,8 @@ class Scoring:
         n_states = np.asarray(n_states, dtype=np.float64)
         if self.method == "mdl":
             parameters = n_states * known.n_child_parameters + (n_states - 1) * known.n_own_rows
-            return -xlogy(known.own_totals, known.own_totals).sum() - parameters / 2 * np.log(known.total)
+            penalty = scores.penalty_per_parameter(known.total)
+            return -xlogy(known.own_totals, known.own_totals).sum() - parameters * penalty
         pseudo = self.prior * n_states[..., None]
         return (gammaln(pseudo) - gammaln(known.own_totals + pseudo)).sum(axis=-1)
 
