@@ -257,6 +257,17 @@ def with_shared_keywords(text: str, keywords: Iterable[str], shared: Mapping = S
     return "\n".join(lines)
 
 
+def choices(names: Iterable[str]) -> str:
+    """Return the values of a keyword as docstrings list them.
+
+    Examples
+    --------
+    >>> choices(["bic", "aic"])
+    '{"bic", "aic"}'
+    """
+    return "{" + ", ".join(f'"{name}"' for name in names) + "}"
+
+
 def fill_docstring(**texts: str) -> Callable[[Documented], Documented]:
     """Return a decorator that puts texts in place of their names in braces in a docstring.
 
