@@ -21,6 +21,7 @@ from typing import ClassVar, TypedDict, TypeVar
 from pgmpy_latent.em.starts import STRATEGIES, random_strategies
 from pgmpy_latent.runtime.configured import Tuning, choices, fill_docstring, setting
 from pgmpy_latent.runtime.settings import flag, number, one_of, sequence_of
+from pgmpy_latent.scores import SCORERS, check_scoring_method
 
 __all__ = [
     "AGGLOMERATIVE_CARDINALITY",
@@ -69,11 +70,6 @@ _positive_or_none = number(0, optional=True)
 _narrowing, _narrowing_or_none = number(above=1, example="2"), number(above=1, optional=True)
 
 
-def _score(name: str, value) -> None:
-    if not (callable(value) or value in ("bic", "aic", "cs")):
-        raise ValueError(f"{name} is {value!r}; give 'bic', 'aic', 'cs' or a function of tree and data")
-
-
 def _start(name: str, value) -> None:
     one_of(*random_strategies())(name, value)
 
@@ -116,6 +112,7 @@ class SearchTuning(Tuning):
     accelerate: bool = setting(True, flag)
 
 
+@fill_docstring(scorers=choices(SCORERS))
 @dataclass(frozen=True, repr=False)
 class SplitMergeTuning(SearchTuning):
     """How :class:`~pgmpy_latent.SplitMerge` searches.
@@ -124,7 +121,7 @@ class SplitMergeTuning(SearchTuning):
     ----------
     tol, search_tol, max_iter, search_iter, stop, accelerate
         As in :class:`SearchTuning`.
-    scoring_method : {"bic", "aic", "cs"} or callable
+    scoring_method : {scorers} or callable
         What the search maximises.
     prior : float or None
         Dirichlet pseudo-count of every table entry (MAP); None is maximum likelihood.
@@ -173,7 +170,7 @@ class SplitMergeTuning(SearchTuning):
 
     preset: ClassVar[str] = "SPLIT_MERGE"
 
-    scoring_method: str | Callable = setting("bic", _score)  # noqa: RUF009
+    scoring_method: str | Callable = setting("bic", check_scoring_method)  # noqa: RUF009
     prior: float | None = setting(None, _positive_or_none)
     merge: bool = setting(True, flag)
     adjust: bool = setting(True, flag)
@@ -228,7 +225,7 @@ class RandomStartsTuning(SearchTuning):
 
     preset: ClassVar[str] = "RANDOM_STARTS"
 
-    scoring_method: str | Callable = setting("bic", _score)  # noqa: RUF009
+    scoring_method: str | Callable = setting("bic", check_scoring_method)  # noqa: RUF009
     prior: float | None = setting(None, _positive_or_none)
     n_starts: int = setting(64, _count)
     n_rounds: int | None = setting(1, _count_or_none)

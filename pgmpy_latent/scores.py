@@ -23,6 +23,8 @@ from pgmpy_latent.diagnostics.dimension import effective_dimension, n_parameters
 from pgmpy_latent.inference.queries import check_is_tree, encode_for, log_likelihood
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.settings import word_list
+from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
 
 __all__ = [
@@ -365,6 +367,100 @@ def effective_bic(tree: LatentTree, X, *, sample_weight=None, random_state=0, **
     """
     total, n = _likelihood_and_weight(tree, X, sample_weight, survey)
     return bic_from_parts(total, effective_dimension(tree, random_state=random_state), n)
+
+
+# What searches maximise
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What a search maximises, in words.
+
+    Attributes
+    ----------
+    title, sentence : str
+        What it is called beside a number, and within a sentence.
+    """
+
+    title: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class TreeScorer(Criterion):
+    """A score that searches for trees can maximise.
+
+    Attributes
+    ----------
+    make : callable
+        Table -> function of a tree and its log-likelihood, which returns the score; larger is better.
+    """
+
+    make: Callable[[CategoricalData], Callable[[LatentTree, float], float]]
+
+
+def _bic_of_trees(data: CategoricalData) -> Callable[[LatentTree, float], float]:
+    penalty = penalty_per_parameter(data.total_weight)
+    return lambda tree, log_likelihood: log_likelihood - penalty * tree.n_parameters
+
+
+#: ``scoring_method`` of the searches for trees -> what it stands for.
+SCORERS = {
+    "bic": TreeScorer("BIC", "the Bayesian information criterion (BIC)", _bic_of_trees),
+    "aic": TreeScorer(
+        "AIC",
+        "Akaike's information criterion (AIC)",
+        lambda data: lambda tree, log_likelihood: _aic(log_likelihood, tree.n_parameters),
+    ),
+    "cs": TreeScorer(
+        "the Cheeseman–Stutz score",
+        "the Cheeseman–Stutz approximation of the marginal likelihood",
+        lambda data: lambda tree, log_likelihood: cheeseman_stutz(tree, data),
+    ),
+}
+
+
+def check_scoring_method(name: str, value: object) -> None:
+    """Raise if a setting is neither the name of a score in ``SCORERS`` nor a function.
+
+    Examples
+    --------
+    >>> check_scoring_method("scoring_method", "best")
+    Traceback (most recent call last):
+    ...
+    ValueError: scoring_method is 'best'; give 'bic', 'aic', 'cs' or a function of tree and data
+    """
+    if not (callable(value) or (isinstance(value, str) and value in SCORERS)):
+        known = word_list([*map(repr, SCORERS), "a function of tree and data"], "or")
+        raise ValueError(f"{name} is {value!r}; give {known}")
+
+
+def tree_scorer(scoring_method: str | Callable, data: CategoricalData) -> Callable[[LatentTree, float], float]:
+    """Return the score that a search for trees maximises, as a function of a tree and its log-likelihood.
+
+    Parameters
+    ----------
+    scoring_method : str or callable
+        A name in ``SCORERS``, or a function of tree and data.
+    data : CategoricalData
+        The table.
+    """
+    check_scoring_method("scoring_method", scoring_method)
+    if isinstance(scoring_method, str):
+        known = SCORERS[scoring_method].make(data)
+    else:
+        function = scoring_method
+
+        def known(tree: LatentTree, log_likelihood: float) -> float:
+            return float(function(tree, data))
+
+    def score(tree: LatentTree, log_likelihood: float) -> float:
+        value = known(tree, log_likelihood)
+        if np.isnan(value):
+            raise ValueError("scoring_method returned NaN; it must return a number, larger for better models")
+        return value
+
+    return score
 
 
 # All at once

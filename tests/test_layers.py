@@ -54,7 +54,7 @@ LAYERS = {
     ),
     "selection": "class_choice class_draws compare tree_support",
     "networks": (
-        "graph states counts family_scores hill_climb fitter structural/policy structural/structural_em "
+        "graph states counts scoring hill_climb fitter structural/policy structural/structural_em "
         "agglomeration/merging agglomeration/round_robin agglomeration/sizing agglomeration/cardinality "
         "find_hidden/semi_cliques find_hidden/memory find_hidden/proposals find_hidden/find_hidden"
     ),

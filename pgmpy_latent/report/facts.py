@@ -86,6 +86,13 @@ class Facts:
         return {} if self.learner is None else settings_in_force(self.learner)
 
     @property
+    def criterion(self) -> scores.Criterion | None:
+        """What the search maximised, by default BIC; None if that has no name here, such as a function of the user."""
+        criteria = scores.SCORERS if self.learner is None else self.learner._criteria
+        name = self.settings.get("scoring_method", "bic")
+        return criteria.get(name) if isinstance(name, str) else None
+
+    @property
     def is_tree(self) -> bool:
         """Whether no node has several parents."""
         return isinstance(self.model, LatentTree)

@@ -14,12 +14,6 @@ from pgmpy_latent.runtime.settings import Constraint, check_n_jobs, check_time_l
 
 #: Keywords that several estimators have, as their docstrings describe them.
 SHARED = {
-    "scoring_method": (
-        'scoring_method : {"bic", "aic", "cs"} or callable, optional',
-        "What the search maximises: a score of :mod:`pgmpy_latent.scores` (``'cs'`` is Cheeseman-Stutz), or a function "
-        "of tree and data, such as :func:`pgmpy_latent.scores.icl`; larger is better. None: as ``tuning`` says, by "
-        "default ``'bic'``.",
-    ),
     "prior": (
         "prior : float, optional",
         "Dirichlet pseudo-count of every table entry (MAP); None is maximum likelihood.",
@@ -257,15 +251,15 @@ def with_shared_keywords(text: str, keywords: Iterable[str], shared: Mapping = S
     return "\n".join(lines)
 
 
-def choices(names: Iterable[str]) -> str:
-    """Return the values of a keyword as docstrings list them.
+def choices(names: Iterable[str], default: str | None = None) -> str:
+    """Return the values of a keyword as docstrings list them, with the default first.
 
     Examples
     --------
-    >>> choices(["bic", "aic"])
+    >>> choices(["aic", "bic"], "bic")
     '{"bic", "aic"}'
     """
-    return "{" + ", ".join(f'"{name}"' for name in names) + "}"
+    return "{" + ", ".join(f'"{name}"' for name in sorted(names, key=lambda name: name != default)) + "}"
 
 
 def fill_docstring(**texts: str) -> Callable[[Documented], Documented]:
