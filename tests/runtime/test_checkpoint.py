@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -477,6 +478,25 @@ def test_a_full_disk_leaves_the_old_file_and_the_search_goes_on(monkeypatch, tmp
     assert learner.stopped_ is None
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["search.json"]
+
+
+def test_a_disk_that_is_full_again_is_reported_again(monkeypatch, tmp_path):
+    is_full = False
+
+    def write(path, content):
+        if is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_checkpoint, "write_whole", write)
+    checkpoint = Checkpoint(tmp_path / "a.json", fingerprint(BinG(), encode(pd.DataFrame({"x": [0, 1]}))))
+    checkpoint.resume(0)
+    warned = []
+    for is_full in (True, True, False, True, True):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            checkpoint.keep(State(small_tree(), -1.0, -1.0), [], last=True)
+        warned.append(len(caught))
+    assert warned == [1, 0, 0, 1, 0]
 
 
 # when states are written
