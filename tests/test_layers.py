@@ -43,8 +43,8 @@ LAYERS = {
     "scores": "",
     "learners": (
         "memory resumed search profiles skeletons memo fitted base search_learner "
-        "local/directions local/tree_fitter local/node_states local/node_messages local/roots local/pairs "
-        "local/simplify "
+        "local/directions local/neighbourhood local/tree_fitter local/node_states local/node_messages local/roots "
+        "local/pairs local/simplify "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
         "forests/forest forests/bin_g forests/bin_a "
         "east/settings east/candidates east/completed_counts east/evaluation east/move east/node_moves "

@@ -481,10 +481,10 @@ def test_a_full_disk_leaves_the_old_file_and_the_search_goes_on(monkeypatch, tmp
 
 
 def test_a_disk_that_is_full_again_is_reported_again(monkeypatch, tmp_path):
-    is_full = False
+    full = []
 
     def write(path, content):
-        if is_full:
+        if full[-1]:
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(_checkpoint, "write_whole", write)
@@ -492,6 +492,7 @@ def test_a_disk_that_is_full_again_is_reported_again(monkeypatch, tmp_path):
     checkpoint.resume(0)
     warned = []
     for is_full in (True, True, False, True, True):
+        full.append(is_full)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             checkpoint.keep(State(small_tree(), -1.0, -1.0), [], last=True)
