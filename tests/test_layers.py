@@ -42,11 +42,11 @@ LAYERS = {
     ),
     "scores": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted base search_learner "
+        "memory resumed search profiles skeletons memo fitted base sparse_learner search_learner "
         "local/directions local/neighbourhood local/tree_fitter local/node_states local/node_messages local/roots "
         "local/pairs local/simplify "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
-        "forests/forest forests/bin_g forests/bin_a "
+        "forests/forest_search forests/bin_g forests/bin_a "
         "east/settings east/candidates east/completed_counts east/evaluation east/move east/node_moves "
         "east/edge_moves east/state_moves east/moves east/memory east/policy east/east "
         "hlta/variables hlta/islands hlta/levels hlta/hlta "
