@@ -26,8 +26,8 @@ LAYERS = {
     "datasets": "",
     "testing": "assertions strategies",
     "tables": (
-        "likely_codes csv sources columns missing unseen survey encode suitable distinct_rows chunks dependence sparse "
-        "neighbours"
+        "likely_codes whole_numbers missing files large_tables columns missing_codes unseen survey encode suitable "
+        "distinct_rows chunks dependence sparse neighbours"
     ),
     "inference": (
         "layout protocol patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk "
@@ -64,7 +64,7 @@ LAYERS = {
         "checklist_section reproduce_section page"
     ),
     "plotting": "axes models outline agglomeration classifier trees profiles progress fit",
-    "cli": "text options files outputs classes describe learn ask compare convert demo",
+    "cli": "text options columns files outputs classes describe learn ask compare convert demo",
 }
 
 

@@ -28,7 +28,7 @@ from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import one_of, stopped_words
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
-from pgmpy_latent.tables.missing import CombinedCodes, settled_columns
+from pgmpy_latent.tables.missing_codes import CombinedCodes, settled_columns
 from pgmpy_latent.tables.sparse import SparseRows
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, design_of_fit

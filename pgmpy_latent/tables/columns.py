@@ -19,6 +19,7 @@ from pgmpy_latent.exceptions import (
     StateNameError,
 )
 from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits, identity, sort_key
+from pgmpy_latent.tables.missing import is_missing
 
 #: How many values, columns or rows a message lists at most.
 LISTED = 5
@@ -243,7 +244,7 @@ def _read(name: Hashable, values) -> Column:
     lookup = np.full(len(raw_levels) + 1, -1)  # code -1, a missing cell, finds the -1 at the end
     for i, raw in enumerate(raw_levels):
         value = plain(raw)
-        if not _is_missing(value):
+        if not is_missing(value):
             _refuse_odd(name, value)
             lookup[i] = position.setdefault(identity(value), len(position))
     levels = settled_levels(name, [value for _, value in position])
@@ -340,10 +341,6 @@ def in_dtype_of(column: pd.Series, dtype) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(lookup[codes], dtype=dtype))
 
 
-def _is_missing(value) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT or value != value  # NaN differs from itself
-
-
 def settled_levels(name: Hashable, levels: list) -> list:
     """Return the values of a whole column in their final types; raise if two of them look the same as text."""
     levels = _whole_or_float(levels)
@@ -420,7 +417,7 @@ def checked_states(name: Hashable, states) -> list:
         raise StateNameError(f"state_names of column {name!r} is empty; name at least one state")
     if not all(isinstance(state, Hashable) for state in states):
         raise StateNameError(f"state_names of column {name!r} must hold strings, numbers or booleans, not lists")
-    if any(_is_missing(state) for state in states):
+    if any(is_missing(state) for state in states):
         raise StateNameError(f"state_names of column {name!r} has a missing value; missing cells need no state")
     if any(map(has_too_many_digits, states)):
         raise StateNameError(

@@ -18,7 +18,7 @@ from pgmpy_latent import LatentTree, load, log_likelihood, sample, scores
 from pgmpy_latent.cli import main
 from pgmpy_latent.cli.text import WIDTH, needs_compiling
 from pgmpy_latent.em import ascent as climb
-from pgmpy_latent.tables.csv import read_table
+from pgmpy_latent.tables.files import read_table
 
 QUICK = ["--starts", "2", "--max-classes", "3"]
 

@@ -1,32 +1,31 @@
-"""Tables from files, for the command line: nothing is guessed, and errors name the line or the column."""
+"""Table files: the formats that are known, and how the command line reads them.
+
+Nothing is guessed, and errors name the line or the column. A new format is a :class:`TableFormat` in
+:data:`TABLE_FORMATS`; endings, help and messages follow. Tables that are read part by part are opened in
+``tables/large_tables.py``, which looks up the formats here.
+"""
 
 from __future__ import annotations
 
 import csv
 import difflib
 import gzip
-import re
+import os
 import sys
-import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from pgmpy_latent.exceptions import PgmpyLatentError
 from pgmpy_latent.runtime.files import kind_of
-from pgmpy_latent.tables.likely_codes import likely_codes
+from pgmpy_latent.tables.missing import MISSING_TEXTS, MissingTexts
+from pgmpy_latent.tables.whole_numbers import whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-PARQUET = (".parquet", ".pq")
-#: Texts that mean a missing cell in text files by default, besides an empty one.
-MISSING = ("NA", "NaN")
-#: Whole numbers, also written as "1.0", as some programs do in columns with missing cells; "007" is text.
-_WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(?:\.0+)?")
 
 
 class BadInputError(PgmpyLatentError):
@@ -42,6 +41,67 @@ def shortened(text: str, width: int) -> str:
     ('Independen..', 'Moderate')
     """
     return text if len(text) <= width else text[: width - 2] + ".."
+
+
+# Formats ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A format of table files.
+
+    Attributes
+    ----------
+    endings : tuple of str
+        How its files end, in lower case.
+    read : callable
+        Reads a whole file: given the path and the texts that mean a missing cell, returns a DataFrame.
+    missing_texts : tuple of str
+        Texts that mean a missing cell unless others are named; none in formats that know missing cells.
+    may_be_packed : bool
+        Whether files may also be packed with gzip and end in .gz.
+    in_parts : str, optional
+        What pyarrow calls the format, if large tables in it are read part by part.
+    """
+
+    endings: tuple[str, ...]
+    read: Callable[[str, MissingTexts], pd.DataFrame]
+    missing_texts: tuple[str, ...] = ()
+    may_be_packed: bool = False
+    in_parts: str | None = None
+
+
+def text_format(separator: str, *endings: str) -> TableFormat:
+    """Return the format of text files with a separator between cells."""
+    return TableFormat(endings, partial(_read_text, separator=separator), MISSING_TEXTS, may_be_packed=True)
+
+
+def format_of(path: str | os.PathLike) -> TableFormat | None:
+    """Return the format of a file by its ending; None if the ending is unknown.
+
+    Examples
+    --------
+    >>> format_of("answers.TSV.gz") is format_of("answers.tab"), format_of("answers.xlsx") is None
+    (True, True)
+    """
+    *before, ending = ["", "", *(ending.lower() for ending in Path(path).suffixes)]
+    if ending == ".gz":
+        packed = BY_ENDING.get(before[-1])
+        return packed if packed is not None and packed.may_be_packed else None
+    return BY_ENDING.get(ending)
+
+
+def known_endings() -> str:
+    """Return the endings of all formats for messages and help.
+
+    Examples
+    --------
+    >>> known_endings()
+    '.csv, .tsv, .tab (also with .gz), .parquet, .pq'
+    """
+    packed = [ending for ending, known in BY_ENDING.items() if known.may_be_packed]
+    others = [ending for ending, known in BY_ENDING.items() if not known.may_be_packed]
+    return ", ".join([f"{', '.join(packed)} (also with .gz)", *others])
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -65,7 +125,7 @@ def read_table(
     missing_in: Mapping[str, Sequence[str]] | None = None,
     aside: Collection[str | None] = (),
 ) -> Table:
-    """Read a table from a file of separated cells, or in Parquet.
+    """Read a table from a file in one of :data:`TABLE_FORMATS`.
 
     Parameters
     ----------
@@ -88,54 +148,12 @@ def read_table(
         text. Parquet keeps its types.
     """
     _refuse_pipes(path)
-    if separator is None and Path(path).suffix.lower() in PARQUET:
-        return Table(path, _read_parquet(path, _Markers((), missing, missing_in or {}, aside)))
-    if separator is None:
-        separator = _separator_of(path)
-    if len(separator) != 1:
+    if separator is not None and len(separator) != 1:
         raise BadInputError(f"--separator is {separator!r}; give one character (a tab is $'\\t' in most shells)")
-    return Table(path, _read_text(path, separator, _Markers(MISSING, missing, missing_in or {}, aside)))
-
-
-class _Markers(NamedTuple):
-    """Texts that mean a missing cell: by default, in all columns, and in some; and columns set aside."""
-
-    usual: Sequence[str]
-    everywhere: Sequence[str] | None
-    by_column: Mapping[str, Sequence[str]]
-    aside: Collection[str | None]
-
-    def of(self, name: str) -> set[str]:
-        """Return the texts that mean a missing cell in a column."""
-        common = self.usual if self.everywhere is None or name in self.aside else self.everywhere
-        return {"", *common, *self.by_column.get(name, ())}
-
-    def warn_of_absent_texts(self, cells: Mapping[str, Collection[str]]) -> None:
-        """Warn of texts that occur in no cell, as they may be mistyped; ``cells`` has the distinct ones by column."""
-        from pgmpy_latent.exceptions import MissingCodeWarning
-
-        named = [text for text in self.everywhere or () if text and text not in MISSING]
-        searched = [texts for name, texts in cells.items() if name not in self.aside] if named else []
-        absent = [
-            f"--missing {text}: no column holds {text!r}" for text in named if not any(map(_holds(text), searched))
-        ]
-        for name, texts in self.by_column.items():
-            left = [cell for cell in cells[name] if cell not in self.of(name)]
-            likely = likely_codes(sorted(left))
-            instead = f" but {' and '.join(map(repr, likely))}" if likely else ""
-            absent += [
-                f"--missing {name}={text}: column {name!r} holds no {text!r}{instead}"
-                for text in texts
-                if text and not _holds(text)(cells[name])
-            ]
-        for complaint in absent:
-            warnings.warn(f"{complaint}; mend it if it is mistyped", MissingCodeWarning, stacklevel=2)
-
-
-def _holds(text: str) -> Callable[[Collection[str]], bool]:
-    """Return a function that looks for a text among cells; whole numbers may be written in another way."""
-    number = _whole(text)
-    return lambda cells: text in cells or (number is not None and any(_whole(cell) == number for cell in cells))
+    known = format_of(path) if separator is None else text_format(separator)
+    if known is None:
+        raise BadInputError(f"{path}: the ending is none of {known_endings()}; say --separator ',' or export as CSV")
+    return Table(path, known.read(path, MissingTexts(known.missing_texts, missing, missing_in or {}, aside)))
 
 
 def _refuse_pipes(path: str) -> None:
@@ -148,7 +166,7 @@ def _refuse_pipes(path: str) -> None:
         raise BadInputError(f"{path}: is {kind}; give the name of a file")
 
 
-def _read_text(path: str, separator: str, markers: _Markers) -> pd.DataFrame:
+def _read_text(path: str, texts: MissingTexts, separator: str) -> pd.DataFrame:
     import pandas as pd
 
     try:
@@ -164,13 +182,13 @@ def _read_text(path: str, separator: str, markers: _Markers) -> pd.DataFrame:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
     if not columns[0]:
         raise BadInputError(f"{path}: has a line of column names but no rows")
-    _check_any(names, markers.by_column, "--missing")
-    if markers.everywhere or markers.by_column:
-        markers.warn_of_absent_texts({name: set(cells) for name, cells in zip(names, columns, strict=True)})
-    return pd.DataFrame({name: _typed(cells, markers.of(name)) for name, cells in zip(names, columns, strict=True)})
+    _check_any(names, texts.by_column, "--missing")
+    if texts.everywhere or texts.by_column:
+        texts.warn_of_absent_texts({name: set(cells) for name, cells in zip(names, columns, strict=True)})
+    return pd.DataFrame({name: _typed(cells, texts.of(name)) for name, cells in zip(names, columns, strict=True)})
 
 
-def _read_parquet(path: str, markers: _Markers) -> pd.DataFrame:
+def _read_parquet(path: str, texts: MissingTexts) -> pd.DataFrame:
     import pandas as pd
 
     try:
@@ -196,35 +214,23 @@ def _read_parquet(path: str, markers: _Markers) -> pd.DataFrame:
     _check_names(list(frame.columns), path, None)
     if not len(frame):
         raise BadInputError(f"{path}: has columns but no rows")
-    _check_any(list(frame.columns), markers.by_column, "--missing")
-    if not (markers.everywhere or markers.by_column):
+    _check_any(list(frame.columns), texts.by_column, "--missing")
+    if not (texts.everywhere or texts.by_column):
         return frame
-    markers.warn_of_absent_texts({name: set(frame[name].dropna().map(str)) for name in frame.columns})
-    return pd.DataFrame({name: _without(frame[name], markers.of(name) - {""}) for name in frame.columns})
+    texts.warn_of_absent_texts({name: set(frame[name].dropna().map(str)) for name in frame.columns})
+    return pd.DataFrame({name: _without(frame[name], texts.of(name) - {""}) for name in frame.columns})
 
 
 def _without(column: pd.Series, markers: set[str]) -> pd.Series:
     """Return the column with the cells missing whose text is a marker; the number 99.0 matches 99."""
-    wholes = {_whole(marker) for marker in markers} - {None}
+    wholes = {whole_number(marker) for marker in markers} - {None}
 
     def is_marked(value) -> bool:
-        return str(value) in markers or (not isinstance(value, str) and _whole(str(value)) in wholes)
+        return str(value) in markers or (not isinstance(value, str) and whole_number(str(value)) in wholes)
 
     if hasattr(column, "cat"):
         return column.cat.remove_categories([level for level in column.cat.categories if is_marked(level)])
     return column.mask(column.map(is_marked, na_action="ignore").eq(True))
-
-
-def _separator_of(path: str) -> str:
-    endings = [ending.lower() for ending in Path(path).suffixes]
-    ending = endings[-2] if endings[-1:] == [".gz"] and len(endings) > 1 else "".join(endings[-1:])
-    if ending not in SEPARATORS:
-        known = ", ".join(SEPARATORS)
-        raise BadInputError(
-            f"{path}: the ending is none of {known} (also with .gz), {', '.join(PARQUET)}; say --separator ',' or "
-            "export as CSV"
-        )
-    return SEPARATORS[ending]
 
 
 def _open_text(path: str) -> TextIO:
@@ -276,64 +282,23 @@ def _typed(cells: list[str], markers: set[str]):
     """Return the cells of a column with None for missing ones; as integers if all cells are whole numbers."""
     import pandas as pd
 
-    numbers = {level: _whole(level) for level in set(cells) - markers}
+    numbers = {level: whole_number(level) for level in set(cells) - markers}
     if not numbers or None in numbers.values():
         return [None if cell in markers else cell for cell in cells]
-    gone = {_whole(marker) for marker in markers}  # 99 also matches 99.0
+    gone = {whole_number(marker) for marker in markers}  # 99 also matches 99.0
     numbers = {level: number for level, number in numbers.items() if number not in gone}
     return pd.array([numbers.get(cell) for cell in cells], dtype="Int64")
 
 
-def _whole(text: str) -> int | None:
-    """Return the whole number that a text stands for, or None."""
-    match = _WHOLE.fullmatch(text)
-    return None if match is None else int(match[1])
+TABLE_FORMATS = (
+    text_format(",", ".csv"),
+    text_format("\t", ".tsv", ".tab"),
+    TableFormat((".parquet", ".pq"), _read_parquet, in_parts="parquet"),
+)
+BY_ENDING = {ending: known for known in TABLE_FORMATS for ending in known.endings}
 
 
-def without_fraction(text: str) -> str:
-    """Return the text of a whole number without ".0", and any other text unchanged.
-
-    Examples
-    --------
-    >>> without_fraction("5.0"), without_fraction("5"), without_fraction("5.5"), without_fraction("v5.0")
-    ('5', '5', '5.5', 'v5.0')
-    """
-    number = _whole(text)
-    return text if number is None else str(number)
-
-
-# Choosing columns ---------------------------------------------------------------------------------
-
-
-def choose_columns(
-    table: Table,
-    columns: Sequence[str] | None,
-    drop: Sequence[str],
-    weights: str | None,
-    strata: str | None = None,
-    cluster: str | None = None,
-) -> Table:
-    """Return the table with the columns to use; weights, strata and clusters are separate fields."""
-    frame = table.frame
-    check_known(frame, columns or drop, "--columns" if columns else "--drop")
-    for option, name in (("--weights", weights), ("--strata", strata), ("--cluster", cluster)):
-        if name is not None:
-            check_known(frame, [name], option)
-            if columns and name in columns:
-                raise BadInputError(f"column {name!r} is among --columns and also {option}; take it out of one of them")
-    left_out = {*drop, weights, strata, cluster}
-    used = list(columns or (name for name in frame.columns if name not in left_out))
-    if not used:
-        raise BadInputError("no column is left; drop fewer")
-    if len(set(used)) < len(used):
-        raise BadInputError("--columns names a column twice; name each once")
-    return Table(
-        table.title,
-        frame[used],
-        None if weights is None else weights_of(frame[weights]),
-        None if strata is None else labels_of(frame[strata], "--strata"),
-        None if cluster is None else labels_of(frame[cluster], "--cluster"),
-    )
+# Names of columns ---------------------------------------------------------------------------------
 
 
 def check_known(frame: pd.DataFrame, names: Sequence[str], option: str) -> None:
@@ -358,33 +323,3 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     lower_case = {known.casefold(): known for known in reversed(names)}
     close = difflib.get_close_matches(name.casefold(), list(lower_case), 1)
     return f"did you mean {lower_case[close[0]]!r}?" if close else f"there are {shortened(', '.join(names), 300)}"
-
-
-def labels_of(column: pd.Series, option: str) -> pd.Series:
-    """Return the labels of strata or clusters; a missing one is an error."""
-    missing = column.isna().to_numpy()
-    if missing.any():
-        raise BadInputError(
-            f"{option}: in row {int(missing.argmax()) + 1} of the table, {column.name!r} is missing; mend it or leave "
-            "the row out"
-        )
-    return column
-
-
-def weights_of(column: pd.Series) -> pd.Series:
-    """Return a column of text as weights; raise if it holds anything else."""
-    import numpy as np
-    import pandas as pd
-
-    weights = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
-    good = np.isfinite(weights.to_numpy()) & (weights.to_numpy() >= 0)
-    if not good.all():
-        row = int((~good).argmax())
-        cell = column.iloc[row]
-        what = "is missing" if pd.isna(cell) else f"is {str(cell)!r}, not a finite number of at least 0"
-        raise BadInputError(
-            f"--weights: in row {row + 1} of the table, {column.name!r} {what}; mend it or leave the row out"
-        )
-    if not weights.any():
-        raise BadInputError(f"--weights: all weights in {column.name!r} are zero; choose another column")
-    return weights
