@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from pgmpy_latent.exceptions import PgmpyLatentError
+from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.runtime.files import kind_of
 from pgmpy_latent.tables.missing import MISSING_TEXTS, MissingTexts
 from pgmpy_latent.tables.whole_numbers import whole_number
@@ -211,7 +212,7 @@ def _read_parquet(path: str, texts: MissingTexts) -> pd.DataFrame:
         lines = str(error).splitlines() or [type(error).__name__]
         raise BadInputError(f"{path}: cannot be read as Parquet ({lines[0]}); export the table anew") from None
     frame.columns = [str(name) for name in frame.columns]
-    _check_names(list(frame.columns), path, None)
+    _check_column_names(list(frame.columns), path, None)
     if not len(frame):
         raise BadInputError(f"{path}: has columns but no rows")
     _check_any(list(frame.columns), texts.by_column, "--missing")
@@ -248,7 +249,7 @@ def _read_columns(file: TextIO, path: str, separator: str) -> tuple[list[str], l
     reader = csv.reader(file, delimiter=separator, strict=True)
     try:
         names = next(row for row in reader if row)
-        _check_names(names, path, separator)
+        _check_column_names(names, path, separator)
         columns: list[list[str]] = [[] for _ in names]
         for row in reader:
             if len(row) != len(names):
@@ -265,12 +266,8 @@ def _read_columns(file: TextIO, path: str, separator: str) -> tuple[list[str], l
     return names, columns
 
 
-def _check_names(names: list[str], path: str, separator: str | None) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if "" in names:
-        raise BadInputError(f"{path}: column {names.index('') + 1} has no name; name every column in the first line")
-    if twice:
-        raise BadInputError(f"{path}: two columns are called {twice[0]!r}; give every column a name of its own")
+def _check_column_names(names: list[str], path: str, separator: str | None) -> None:
+    check_names(names, "column", BadInputError, path, allow_empty=False)
     if separator is None:
         return
     for other, word in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmpy_latent.exceptions import DataError, MissingCodeWarning, StateNameError
-from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits, identity
+from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits, identity, refuse_long_names
 from pgmpy_latent.model.tree import pairs_of_codes
-from pgmpy_latent.tables.columns import LISTED, Column, plain, refuse_long_names, settled_levels
+from pgmpy_latent.tables.columns import LISTED, Column, plain, settled_levels
 from pgmpy_latent.tables.likely_codes import likely_codes
 
 #: Column -> the values that count as missing there.
@@ -53,7 +53,7 @@ def codes_by_column(missing, columns: Sequence[Hashable]) -> CodesByColumn:
     if not isinstance(missing, Mapping):
         values = _values("all columns", missing)
         return dict.fromkeys(columns, values) if values else {}
-    refuse_long_names("missing", map(plain, missing))
+    refuse_long_names(map(plain, missing), "column", DataError, "missing")
     present = set(columns)
     absent = [name for name in map(plain, missing) if name not in present]
     if absent:
