@@ -25,8 +25,8 @@ LAYERS = {
     "datasets": "",
     "testing": "assertions strategies",
     "tables": (
-        "likely_codes csv sources columns missing unseen survey encode suitable distinct_rows chunks dependence sparse "
-        "neighbours"
+        "likely_codes whole_numbers missing files large_tables columns missing_codes unseen survey encode suitable "
+        "distinct_rows chunks dependence sparse neighbours"
     ),
     "inference": (
         "layout protocol patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk "
@@ -42,11 +42,11 @@ LAYERS = {
     "scores": "",
     "presets": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted base search_learner "
-        "local/directions local/tree_fitter local/node_states local/node_messages local/roots local/pairs "
-        "local/simplify "
+        "memory resumed search profiles skeletons memo fitted base sparse_learner search_learner "
+        "local/directions local/neighbourhood local/tree_fitter local/node_states local/node_messages local/roots "
+        "local/pairs local/simplify "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
-        "forests/forest forests/bin_g forests/bin_a "
+        "forests/forest_search forests/bin_g forests/bin_a "
         "east/settings east/candidates east/completed_counts east/evaluation east/move east/node_moves "
         "east/edge_moves east/state_moves east/moves east/memory east/policy east/east "
         "hlta/variables hlta/islands hlta/levels hlta/hlta "
@@ -64,7 +64,7 @@ LAYERS = {
         "checklist_section reproduce_section page"
     ),
     "plotting": "axes models outline agglomeration classifier trees profiles progress fit",
-    "cli": "text options files outputs classes describe learn ask compare convert demo",
+    "cli": "text options columns files outputs classes describe learn ask compare convert demo",
 }
 
 

@@ -6,6 +6,7 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING
 
+from pgmpy_latent.cli.columns import choose_columns
 from pgmpy_latent.cli.describe import aligned, describe_table
 from pgmpy_latent.cli.files import columns_with_codes, encoded, missing_codes, optional_output, table_of, write_rows
 from pgmpy_latent.cli.options import (
@@ -19,7 +20,7 @@ from pgmpy_latent.cli.options import (
 )
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import announce_compiling, counted, say, width, wrapped
-from pgmpy_latent.tables.csv import choose_columns
+from pgmpy_latent.tables.files import known_endings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,9 +59,7 @@ def add_parser(commands) -> None:
         EXAMPLES,
     )
     parser.set_defaults(run=run)
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help=".csv, .tsv (also .gz) or .parquet; none: the demonstration table"
-    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help=f"{known_endings()}; none: the demonstration table")
     parser.add_argument(
         "--classes", type=sizes, metavar="A-B", default=list(range(1, 9)), help="numbers of classes (default: 1-8)"
     )

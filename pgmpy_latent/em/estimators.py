@@ -46,7 +46,7 @@ from pgmpy_latent.runtime.settings import PROGRESS_DELAY, Constraint, entropy_of
 from pgmpy_latent.tables.chunks import MEMORY_LIMIT, ShardedTable
 from pgmpy_latent.tables.columns import checked_states
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.missing import settled_columns
+from pgmpy_latent.tables.missing_codes import settled_columns
 from pgmpy_latent.tables.suitable import warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, design_of_fit
 

@@ -20,7 +20,7 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.settings import word_list
 from pgmpy_latent.tables.columns import as_pandas, in_dtype_of, plain
 from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode, open_source
-from pgmpy_latent.tables.missing import CombinedCodes, without_codes
+from pgmpy_latent.tables.missing_codes import CombinedCodes, without_codes
 from pgmpy_latent.tables.survey import Survey, belongs_to, names_column
 from pgmpy_latent.tables.unseen import unknown_cells
 

@@ -14,7 +14,8 @@ from pgmpy_latent import scores
 from pgmpy_latent.em.fit import narrowed_in_groups
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.local.directions import NEGLIGIBLE, data_directions, random_directions, random_star
-from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, TreeFitter
+from pgmpy_latent.learners.local.neighbourhood import Neighbourhood
+from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search import FitOptions
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import star as stars
