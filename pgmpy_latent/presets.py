@@ -640,9 +640,9 @@ ELIDAN_FRIEDMAN_2001 = _documented(
     """*FindHidden* with agglomeration: every semi-clique is proposed, and kept if the score rises at all.
 
     5 random starts of EM, as in the comparison of section 5. Departures: the paper does not say when EM ends, nor what
-    its priors weigh; tolerances are those of :data:`FIND_HIDDEN`, and ``prior`` decides. Where EM comes to rest, entries
-    near zero that would raise the likelihood are lifted, and the final EM continues to a twentieth of its tolerance and
-    begins again with small entries lifted as long as that helps. Semi-cliques have at least 3 members
+    its priors weigh; tolerances are those of :data:`FIND_HIDDEN`, and ``prior`` decides. Where EM comes to rest,
+    entries near zero that would raise the likelihood are lifted, and the final EM continues to a twentieth of its
+    tolerance and begins again with small entries lifted as long as that helps. Semi-cliques have at least 3 members
     (``min_children``) and grow from triangles and cycles of four nodes; the paper names no least number, and no way to
     find them. No node gets more than 5 parents unless the learner's ``max_parents`` says otherwise; the paper names no
     bound. Besides the number of states that agglomeration finds, two states from random starts are tried, and states

@@ -198,7 +198,7 @@ class EAST(SearchingLearner):
 
 
 def _excursions(shares: Sequence[float] | None, n_columns: int) -> tuple[float, ...]:
-    """Return what parameters cost on excursions; by default there are some if columns are many."""
+    """Return the shares of the penalty that excursions use; by default, none in tables with few columns."""
     if shares is None:
         return EXCURSIONS if n_columns >= MANY_COLUMNS else ()
     return tuple(shares)
