@@ -10,6 +10,7 @@ from typing import Literal
 import networkx as nx
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.em.step import m_step
 from pgmpy_latent.em.stepwise import Running
 from pgmpy_latent.inference.layout import Layout
@@ -171,7 +172,7 @@ class LevelsPolicy:
         self.top = top
         self.batch_size = _batch_size(data) if batch_size is None else batch_size
         self.n_epochs = n_epochs
-        self.penalty = float(np.log(data.total_weight) / 2)
+        self.penalty = scores.penalty_per_parameter(data.total_weight)
         self._latest: tuple[State, _LevelState] | None = None
 
     def start(self) -> State:
@@ -226,7 +227,7 @@ class LevelsPolicy:
             prior = max(self.search.settings.prior, LEAST_PRIOR)
             counts = running.counts * self.data.total_weight
             if counts.shape != (layout.size,) or not (counts >= 0).all():
-                raise ValueError("its memory of 'counts' holds what nobody counts")
+                raise ValueError("its memory of 'counts' is not one count of at least 0 per table entry")
             tables = m_step(counts, layout, prior, layout.pack(state.tree.tables), None)
             again = replace(state, tree=state.tree.with_tables(layout.unpack(tables)))
             check_same_state(state, again)
