@@ -39,9 +39,17 @@ from pgmpy_latent.operators.states import canonical_tables
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
-from pgmpy_latent.runtime.configured import Configured, choices
+from pgmpy_latent.runtime.configured import Configured, choices, naming_class
 from pgmpy_latent.runtime.fingerprint import fingerprint_of
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, Constraint, entropy_of, number, time_left, word_list
+from pgmpy_latent.runtime.settings import (
+    PROGRESS_DELAY,
+    Constraint,
+    entropy_of,
+    kind_in_words,
+    number,
+    time_left,
+    word_list,
+)
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.chunks import MEMORY_LIMIT, ShardedTable
 from pgmpy_latent.tables.columns import checked_states
@@ -140,7 +148,7 @@ def check_init_cpds(name: str, value) -> None:
             known = word_list([*map(repr, STRATEGIES), "a dict of CPDs"], "or")
             raise ValueError(f"{name} is {value!r}; give {known}")
     elif value is not None and not isinstance(value, Mapping):
-        raise ValueError(f"{name} is a {type(value).__name__}; give a dict of CPDs by variable, or a word")
+        raise ValueError(f"{name} is {kind_in_words(value)}; give a dict of CPDs by variable, or a word")
 
 
 class EMEstimator(Configured, DiscreteParameterEstimator):
@@ -148,6 +156,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
 
     _tags = {"supports_latent_variables": True, "supports_weighted_data": True}  # noqa: RUF012 - skbase merges these
     _shared = KEYWORDS
+    _called_here: ClassVar[Mapping[str, str]] = {"n_starts": "n_init, as pgmpy does", "random_state": "seed"}
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "n_init": number(1, whole=True),
         "max_iter": number(1, whole=True),
@@ -189,6 +198,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         self.checkpoint = checkpoint
         super().__init__(state_names=state_names)
 
+    @naming_class
     def fit(
         self,
         model,
@@ -337,7 +347,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         if isinstance(self.init_cpds, Mapping):
             for name, cpd in self.init_cpds.items():
                 if not isinstance(cpd, TabularCPD):
-                    raise StateNameError(f"init_cpds of {name!r} is a {type(cpd).__name__}; give a TabularCPD")
+                    raise StateNameError(f"init_cpds of {name!r} is {kind_in_words(cpd)}; give a TabularCPD")
 
     def _all_state_names(self, structure: Structure, encoded: CategoricalData | ShardedTable) -> list[tuple]:
         """Return the states of every node; hidden ones are numbered unless they are named."""

@@ -23,9 +23,9 @@ from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery
 from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.operators.canonical import presentable
 from pgmpy_latent.runtime.arrays import one_blas_thread
-from pgmpy_latent.runtime.configured import Configured, settings_in_force
+from pgmpy_latent.runtime.configured import Configured, naming_class, settings_in_force
 from pgmpy_latent.runtime.parallel import uninterrupted
-from pgmpy_latent.runtime.settings import one_of, stopped_words
+from pgmpy_latent.runtime.settings import kind_in_words, one_of, stopped_words
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
@@ -71,6 +71,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         tags.target_tags.required = False
         return tags
 
+    @naming_class
     def fit(
         self,
         X,
@@ -132,6 +133,9 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
             )
         with one_blas_thread():
             outcome = self._learn(data)
+        if not isinstance(outcome, Outcome):
+            what = f"{type(self).__name__}._learn returned {kind_in_words(outcome)}"
+            raise TypeError(f"{what}; return an Outcome, as search.run(...) does")
         with uninterrupted():  # the search is over, and only attributes are set
             self._keep(outcome, data)
         if outcome.stopped is not None:

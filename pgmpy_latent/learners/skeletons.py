@@ -12,6 +12,7 @@ from pgmpy_latent.exceptions import NotATreeError, SkeletonError
 from pgmpy_latent.model.convert import from_pgmpy
 from pgmpy_latent.model.network import LatentNetwork, as_tree, check_one_parent
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.settings import kind_in_words
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
@@ -158,11 +159,11 @@ def model_given(start) -> LatentTree | None:
     if isinstance(start, LatentNetwork):  # which may be a forest
         return as_tree(start)
     if not hasattr(start, "cpds"):
+        kind = kind_in_words(start)
+        if isinstance(start, type) and hasattr(start, "fit"):
+            raise TypeError(f"start is {kind}; give a learner, as {start.__name__}()")
         unfitted = " that is not fitted" if hasattr(start, "fit") else ""
-        raise TypeError(
-            f"start is a {type(start).__name__}{unfitted}; give a LatentTree, a pgmpy network with CPDs, or "
-            "a fitted learner"
-        )
+        raise TypeError(f"start is {kind}{unfitted}; give a LatentTree, a pgmpy network with CPDs, or a fitted learner")
     return from_pgmpy(start)
 
 
@@ -208,7 +209,7 @@ def _parents_and_latents(skeleton, columns: Sequence[Hashable]) -> tuple[dict, l
         return parents, list(skeleton.latent_names)
     if not isinstance(skeleton, nx.Graph):
         raise SkeletonError(
-            f"skeleton is a {type(skeleton).__name__}; give a LatentTree, a pgmpy network or DAG, or a networkx graph"
+            f"skeleton is {kind_in_words(skeleton)}; give a LatentTree, a pgmpy network or DAG, or a networkx graph"
         )
     known = set(columns)
     if _says_what_is_hidden(skeleton):

@@ -27,6 +27,7 @@ from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE as EXACT
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.files import check_readable, write_whole
 from pgmpy_latent.runtime.lossless_json import register
+from pgmpy_latent.runtime.settings import kind_in_words
 
 #: Attribute of a pgmpy network that holds the values of its columns that count as missing cells.
 MISSING = "missing"
@@ -360,7 +361,7 @@ def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str 
     else:
         for attribute in ("tree_", "network_"):
             if hasattr(model, attribute):
-                raise TypeError(f"expected a model, got a {type(model).__name__}; save its {attribute}")
+                raise TypeError(f"expected a model, got {kind_in_words(model)}; save its {attribute}")
         nodes = _nodes_of_network(model)  # also says what is expected, should the model be neither
         text = to_text("network", nodes, model.name if isinstance(model.name, str) else "")
     write_whole(path, text.encode())

@@ -13,6 +13,7 @@ from pgmpy_latent.model.convert import network_from_pgmpy
 from pgmpy_latent.model.labels import sort_key
 from pgmpy_latent.model.network import LatentNetwork, as_network, topological_order
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.settings import kind_in_words
 from pgmpy_latent.tables.encode import CategoricalData
 
 
@@ -56,7 +57,7 @@ def graph_of(network, called: str = "network") -> Graph:
     if not isinstance(network, nx.DiGraph) or not hasattr(network, "latents"):
         unfitted = " that is not fitted" if hasattr(network, "fit") else ""
         raise TypeError(
-            f"{called} is a {type(network).__name__}{unfitted}; give a pgmpy network or DAG, a LatentTree, a "
+            f"{called} is {kind_in_words(network)}{unfitted}; give a pgmpy network or DAG, a LatentTree, a "
             "LatentNetwork or a fitted learner"
         )
     names = list(network.nodes)

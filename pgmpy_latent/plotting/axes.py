@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from pgmpy_latent.runtime.settings import kind_in_words
+
 #: Maximum length of a label in characters.
 LABEL = 48
 #: Factor by which rendered text may be wider than its font metrics, because of hinting.
@@ -25,6 +27,19 @@ def new_axes(ax, width: float, height: float):
     """Return axes to draw on."""
     plt = pyplot()
     return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+
+
+def check_is_frame(table, call: str) -> None:
+    """Raise if a function was not given the DataFrame that a call returns.
+
+    Examples
+    --------
+    >>> check_is_frame(3, "residuals(model, X)")
+    Traceback (most recent call last):
+    TypeError: table is an int; give the DataFrame that residuals(model, X) returns
+    """
+    if not hasattr(table, "columns"):
+        raise TypeError(f"table is {kind_in_words(table)}; give the DataFrame that {call} returns")
 
 
 def as_label(name: Hashable, longest: int = LABEL) -> str:

@@ -14,7 +14,7 @@ from pgmpy_latent.diagnostics.residuals import SIGNIFICANT
 from pgmpy_latent.inference.queries import engine_for, model_and_data, sample_codes
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.plotting.axes import BLUE, VERMILION, as_label, lighten, new_axes, text_width
+from pgmpy_latent.plotting.axes import BLUE, VERMILION, as_label, check_is_frame, lighten, new_axes, text_width
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
 
@@ -57,6 +57,7 @@ def plot_residuals(table: pd.DataFrame, *, n_columns: int = 30, ax=None):
     >>> plot_residuals(table).get_title(loc="left")
     '1 of 3 pairs differs significantly'
     """
+    check_is_frame(table, "residuals(model, X)")
     if missing := [name for name in ("first", "second", "per_df", "adjusted_p") if name not in table.columns]:
         raise ValueError(f"the table has no column {missing[0]!r}; give the table that pgmpy_latent.residuals returns")
     if table.empty:

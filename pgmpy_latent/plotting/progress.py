@@ -9,9 +9,20 @@ from collections.abc import Sequence
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from pgmpy_latent.plotting.axes import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, as_label, lighten, new_axes
+from pgmpy_latent.plotting.axes import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    VERMILION,
+    as_label,
+    check_is_frame,
+    lighten,
+    new_axes,
+)
 from pgmpy_latent.runtime.configured import fill_docstring, settings_in_force
-from pgmpy_latent.runtime.settings import word_list
+from pgmpy_latent.runtime.settings import kind_in_words, word_list
 from pgmpy_latent.scores import SCORES, drawn_scores
 
 #: Colours and marks of lines, in their order; both differ.
@@ -50,6 +61,8 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
     if not learners:
         raise ValueError("there is nothing to draw; give at least one fitted learner")
     for learner in learners:
+        if not hasattr(learner, "fit"):
+            raise TypeError(f"expected fitted learners, got {kind_in_words(learner)}; give learners with a history_")
         check_is_fitted(learner, "history_")
     if labels is not None and len(labels) != len(learners):
         raise ValueError(f"there are {len(labels)} labels for {len(learners)} learners; give one for each")
@@ -62,10 +75,23 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
         lines += ax.plot(seconds, scores, color=color, marker=marker, ms=4, lw=1.2, drawstyle="steps-post")
     ax.set_ylabel(_score_words(learners))
     ax.set_xlabel("seconds")
-    ax.set_xlim(left=0)
-    ax.legend(lines, [as_label(name) for name in names], loc="lower right", frameon=False)
+    ax.set_xlim(*_limits([time for learner in learners for time in learner.history_["seconds"]]))
+    ax.legend(lines, [as_label(name) for name in names], loc="best", frameon=False)
     lighten(ax)
     return ax
+
+
+def _limits(seconds: Sequence[float]) -> tuple[float, float]:
+    """Return the range of an axis of seconds: from 0, unless all steps fall into its second half.
+
+    Examples
+    --------
+    >>> _limits([0.0, 10.0]), _limits([8.0, 10.0])
+    ((0.0, 10.5), (7.9, 10.1))
+    """
+    first, last = (float(min(seconds)), float(max(seconds))) if len(seconds) else (0.0, 1.0)
+    margin = 0.05 * (last - first or last or 1.0)
+    return (0.0, last + margin) if first <= last / 2 or first == last else (first - margin, last + margin)
 
 
 def _score_words(learners: Sequence) -> str:
@@ -123,6 +149,7 @@ def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, 
     2 classes are recommended
     It has the best BIC.
     """
+    check_is_frame(table, "compare_classes(X)")
     drawn = [name for name in drawn_scores() if name in table.columns] if criteria is None else list(criteria)
     unknown = [name for name in drawn if name not in table.columns]
     if unknown or not drawn:

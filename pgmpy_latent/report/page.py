@@ -31,6 +31,8 @@ from pgmpy_latent.runtime.settings import PROGRESS_DELAY
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
 
+#: How the name of a report may end.
+ENDINGS = (".html", ".htm", ".xhtml", "")
 #: Anchor, title in the table of contents, and function that makes the section; None is left out.
 SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
     ("tree", "Tree", tree_section),
@@ -81,6 +83,8 @@ def write_report(
     ['report.html']
     """
     path = check_writable(path)
+    if path.suffix.lower() not in ENDINGS:
+        raise ValueError(f"{str(path)!r}: a report is a page of HTML; name it {path.with_suffix('.html').name!r}")
     facts = gather(model, X, sample_weight, **survey)
     facts.command = command
     write_whole(path, page(facts).encode("utf-8"))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from dataclasses import replace as replaced
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast
 
-from pgmpy_latent.runtime.settings import Constraint, check_n_jobs, check_time_limit
+from pgmpy_latent.runtime.settings import Constraint, check_n_jobs, check_time_limit, flag
 
 #: Keywords that several estimators have, as their docstrings describe them.
 SHARED = {
@@ -56,6 +56,8 @@ ORDER_DOES_NOT_MATTER = (
     "Seed: the same seed gives the same result, whatever the order of columns and rows. (Weights with fractions are "
     "summed in the order of the rows, which can change last digits.)",
 )
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 #: Module of the tunings of this package.
 PRESETS = "pgmpy_latent.presets"
 #: Line of a docstring that is replaced by the shared keywords.
@@ -178,6 +180,7 @@ class Configured(HasParameters):
       overrides the field unless the keyword is None. The class of the tuning is declared as ``_tuning: EASTTuning``;
     - ``_renamed``: keyword of an earlier version -> its name now, as a keyword or as a field of the tuning;
     - ``_moved``: keyword of an earlier version -> what to write instead;
+    - ``_called_here``: keyword of other estimators -> what it is called here;
     - a line ``{shared}`` among the parameters of its docstring, which becomes the description of all keywords in
       ``SHARED`` that the docstring does not describe itself;
     - ``_shared``: more such descriptions, for its subclasses: keyword -> (name and type, text).
@@ -186,19 +189,21 @@ class Configured(HasParameters):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "time_limit": lambda name, value: check_time_limit(value),
         "n_jobs": lambda name, value: check_n_jobs(value),
+        "show_progress": flag,
     }
     _default_tuning: ClassVar[Tuning | None] = None
     _renamed: ClassVar[Mapping[str, str]] = {}
     _moved: ClassVar[Mapping[str, str]] = {}
+    _called_here: ClassVar[Mapping[str, str]] = {}
     _shared: ClassVar[Mapping[str, tuple[str, str]]] = {}
     #: Of estimators with a default tuning.
     tuning: Tuning | None
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
-        has_moved = cls._default_tuning is not None or _declared(cls, "_renamed") or _declared(cls, "_moved")
-        if "__init__" in vars(cls) and has_moved:
-            type.__setattr__(cls, "__init__", _refusing_moved(cls.__init__))
+        if "__init__" in vars(cls):
+            type.__setattr__(cls, "__init__", _refusing_unknown(cls.__init__))
+            _check_constraints(cls)
         if cls.__doc__ and PLACE in cls.__doc__:
             keywords = inspect.signature(cls).parameters
             cls.__doc__ = with_shared_keywords(cls.__doc__, keywords, SHARED | _declared(cls, "_shared"))
@@ -214,7 +219,7 @@ class Configured(HasParameters):
         ...
         TypeError: EAST has no keyword 'n_steps' any more; give tuning=presets.EAST.replace(n_steps=...)
         """
-        _refuse_moved(type(self), params)
+        _refuse_unknown(type(self), params)
         return super().set_params(**params)
 
     @property
@@ -352,19 +357,44 @@ def _wrapped(text: str, indent: str) -> list[str]:
     return textwrap.wrap(text, 120, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
 
 
-def _refusing_moved(init):
-    """Return the constructor with an error that names the new keyword for one that moved; its signature stays."""
+def _check_constraints(cls: type[Configured]) -> None:
+    """Raise if a class with a constructor of its own declares a constraint of a keyword that it does not have."""
+    known = inspect.signature(cls).parameters
+    for name in vars(cls).get("_constraints", {}):
+        if name not in known:
+            raise TypeError(f"_constraints of {cls.__name__} names {name!r}, which is no keyword of its __init__")
+
+
+def naming_class(method: Method) -> Method:
+    """Return the method with an error for unknown keywords that names the class of the object, not a base class."""
+
+    @wraps(method)
+    def checked(self, *args, **keywords):
+        known = inspect.signature(method).parameters
+        for name in keywords:
+            if name not in known:
+                where = f"{type(self).__name__}.{method.__name__}()"
+                raise TypeError(
+                    f"{where} got an unexpected keyword argument {name!r}; it has {', '.join([*known][1:])}"
+                )
+        return method(self, *args, **keywords)
+
+    return cast(Method, checked)
+
+
+def _refusing_unknown(init):
+    """Return the constructor with errors for keywords that it does not have; its signature stays."""
 
     @wraps(init)
     def checked(self, *args, **keywords):
-        _refuse_moved(type(self), keywords)
+        _refuse_unknown(type(self), keywords)
         init(self, *args, **keywords)
 
     return checked
 
 
-def _refuse_moved(cls: type[Configured], keywords: Mapping[str, object]) -> None:
-    """Raise a TypeError for the first keyword that an earlier version had and this one has elsewhere."""
+def _refuse_unknown(cls: type[Configured], keywords: Mapping[str, object]) -> None:
+    """Raise a TypeError for a keyword that the class does not have; it names the new one if the keyword moved."""
     known = inspect.signature(cls).parameters
     if all(name in known for name in keywords):
         return
@@ -377,3 +407,9 @@ def _refuse_moved(cls: type[Configured], keywords: Mapping[str, object]) -> None
     for name in keywords:
         if name not in known and name in instead:
             raise TypeError(f"{cls.__name__} has no keyword {name!r} any more; give {instead[name]}")
+    elsewhere = _declared(cls, "_called_here")
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
+    for name in keywords:
+        if name not in known and not takes_any:
+            here = f"; {cls.__name__} calls it {elsewhere[name]}" if name in elsewhere else ""
+            raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}{here}")

@@ -105,6 +105,22 @@ def number(
     return check
 
 
+def kind_in_words(value: object) -> str:
+    """Return what kind of thing a value is, with its article.
+
+    Examples
+    --------
+    >>> kind_in_words("camps.json"), kind_in_words(3), kind_in_words(None), kind_in_words(dict)
+    ('a str', 'an int', 'None', 'the class dict')
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeio' else 'a'} {name}"
+
+
 def word_list(words: Sequence[str], conjunction: str) -> str:
     """Return words with commas, and a conjunction before the last.
 
@@ -191,7 +207,7 @@ def evaluations(max_iter: int) -> int:
 def check_time_limit(value: object) -> None:
     """Raise if a time limit leaves no time."""
     if value is not None and not (isinstance(value, Real) and float(value) > 0):
-        raise ValueError(f"time_limit is {value!r} seconds, in which nothing can be learned; give more than 0, or None")
+        raise ValueError(f"time_limit is {value!r}; give a number of seconds above 0, or None")
 
 
 def check_n_jobs(value: object) -> None:

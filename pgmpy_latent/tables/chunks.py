@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from pgmpy_latent.exceptions import DataError, MemoryLimitError, WeightError
 from pgmpy_latent.model.tree import MissingCodes, pairs_of_codes
-from pgmpy_latent.runtime.settings import check_number
+from pgmpy_latent.runtime.settings import check_number, kind_in_words
 from pgmpy_latent.tables.columns import plain
 from pgmpy_latent.tables.distinct_rows import Pool, Reading
 from pgmpy_latent.tables.encode import CategoricalData
@@ -305,5 +305,5 @@ class _Stream:
 
 def _tables(chunks) -> Iterable:
     if isinstance(chunks, (CategoricalData, Mapping)) or hasattr(chunks, "columns") or not isinstance(chunks, Iterable):
-        raise TypeError(f"chunks is a {type(chunks).__name__}; pass an iterable of tables, as [frame], or use encode()")
+        raise TypeError(f"chunks is {kind_in_words(chunks)}; pass an iterable of tables, as [frame], or use encode()")
     return chunks

@@ -26,6 +26,7 @@ from pgmpy_latent.model.labels import (
     refuse_long_names,
     sort_key,
 )
+from pgmpy_latent.runtime.settings import kind_in_words
 from pgmpy_latent.tables.missing import is_missing
 
 #: How many values, columns or rows a message lists at most.
@@ -82,7 +83,7 @@ def open_table(X) -> Source:
             names = frame.columns
             return _open_columns(names, len(frame), lambda places: (_narwhals_values(frame[names[i]]) for i in places))
         if isinstance(X, (pd.Series, Mapping)) or not hasattr(X, "__array__"):
-            raise TypeError(f"X is a {type(X).__name__}; pass a DataFrame or a 2-D array")
+            raise TypeError(f"X is {kind_in_words(X)}; pass a DataFrame or a 2-D array")
     return _open_array(X)
 
 

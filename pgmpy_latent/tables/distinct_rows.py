@@ -9,6 +9,7 @@ import numpy as np
 
 from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.model.labels import identity
+from pgmpy_latent.runtime.settings import kind_in_words
 from pgmpy_latent.tables.columns import Column, Source, given_states, open_table, settled_levels, wanted_columns
 from pgmpy_latent.tables.encode import CategoricalData, code_columns, code_dtype, distinct_rows
 from pgmpy_latent.tables.large_tables import table_of
@@ -140,7 +141,7 @@ class Reading:
         for what, value in (("sample_weight", self.weights), ("strata", self.strata), ("cluster", self.cluster)):
             if value is not None and not names_column(value, [value]):
                 raise (WeightError if what == "sample_weight" else DataError)(
-                    f"{what} is a {type(value).__name__}; of a table in pieces, give the name of the column that holds "
+                    f"{what} is {kind_in_words(value)}; of a table in pieces, give the name of the column that holds "
                     f"{'the weights' if what == 'sample_weight' else 'it'}"
                 )
         refuse_one_column_twice(self.aside)

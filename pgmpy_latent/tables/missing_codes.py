@@ -14,6 +14,7 @@ import numpy as np
 from pgmpy_latent.exceptions import DataError, MissingCodeWarning, StateNameError
 from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits, identity, refuse_long_names
 from pgmpy_latent.model.tree import pairs_of_codes
+from pgmpy_latent.runtime.settings import kind_in_words
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import LISTED, Column, listing, plain, settled_levels
 from pgmpy_latent.tables.likely_codes import likely_codes
@@ -88,7 +89,7 @@ def _values(where: str, values) -> tuple[Hashable, ...]:
                 "leave it out"
             )
         if not isinstance(value, (str, bytes, bool, int, float, type(None))):
-            raise DataError(f"missing of {where} holds a {type(value).__name__}; give text, numbers or booleans")
+            raise DataError(f"missing of {where} holds {kind_in_words(value)}; give text, numbers or booleans")
         if value is not None and value == value:
             distinct.setdefault(identity(value), value)
     return tuple(distinct.values())

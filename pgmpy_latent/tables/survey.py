@@ -368,7 +368,8 @@ def warn_if_doubtful(
     why = _unlike_counts(cards, n_rows, n_distinct, has_units) if kind == "frequency" else ""
     if why and mean_weight >= LARGE_MEAN:
         warn(
-            f"the weights are whole numbers and are taken for frequencies, {mean_weight:.3g} on average, but {why}: "
+            "the weights are whole numbers and are taken for frequencies, "
+            f"{rows_in_words(mean_weight)} on average, but {why}: "
             'if these are survey weights, say weight_kind="sampling"; if a row of weight 3 stands '
             'for three rows, weight_kind="frequency".',
             WeightKindWarning,

@@ -357,7 +357,7 @@ def test_a_file_whose_way_so_far_cannot_be_is_refused_before_it_is_written(tmp_p
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"time_limit": 0}, "time_limit is 0 seconds, in which nothing can be learned"),
+        ({"time_limit": 0}, "time_limit is 0; give a number of seconds above 0"),
         ({"checkpoint": 3}, "checkpoint is 3; give the path of a file"),
     ],
 )

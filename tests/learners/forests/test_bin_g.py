@@ -517,7 +517,7 @@ def test_questions_to_a_forest_with_columns_that_stand_alone(learner, gappy, tmp
         ({"prior": -0.5}, "prior is -0.5; give a number of at least 0, or None"),
         ({"max_iter": 0}, "max_iter is 0; give a whole number of at least 1"),
         ({"search_iter": 0}, "search_iter is 0; give a whole number of at least 1"),
-        ({"time_limit": 0}, "time_limit is 0 seconds, in which nothing can be learned; give more than 0, or None"),
+        ({"time_limit": 0}, "time_limit is 0; give a number of seconds above 0, or None"),
         ({"n_jobs": 0}, "n_jobs is 0; give the number of threads, -1 for all cores, or None for one"),
     ],
     ids=str,
