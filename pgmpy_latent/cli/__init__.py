@@ -24,7 +24,17 @@ exit codes: 0 fine, 1 failed at work, 2 bad usage or input, 130 Ctrl-C
 """
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line; options that a command does not have are its error, and its help lists those it has."""
+    parser, commands = _parser()
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        command = commands.choices[args.command]
+        command.error(f"{command.prog} has no {' '.join(unknown)}; {command.prog} --help lists its options")
+    return args
+
+
+def _parser() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction]:
     parser = argparse.ArgumentParser(
         prog="pgmpy-latent",
         description="Learn hidden variables in categorical data; a plugin to pgmpy.",
@@ -38,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_parser(commands)
     convert.add_parser(commands)
     demo.add_parser(commands)
-    return parser
+    return parser, commands
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a character that the terminal lacks must not end the run
-    args = _parser().parse_args(argv)
+    args = _parsed(argv)
     args.command_line = shlex.join(["pgmpy-latent", *(sys.argv[1:] if argv is None else argv)])
     try:
         with progress_and_notes():

@@ -244,10 +244,8 @@ def _exported(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
     if force_bif or not losses:
         write_model(tree, path.with_suffix(".bif"), "bif")
         lines.append(f"Written: {path.with_suffix('.bif')}")
-    if losses:
-        kinds = "; ".join(loss.partition(": ")[0] for loss in losses)
-        words = f"BIF, another format, would lose: {kinds}."
-        lines += wrapped(words + ("" if force_bif else " Pass --bif to write it anyway."))
+    if losses and force_bif:
+        lines += wrapped(f"What BIF loses: {'; '.join(loss.partition(': ')[0] for loss in losses)}.")
     return lines
 
 

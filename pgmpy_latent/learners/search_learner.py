@@ -52,7 +52,7 @@ class SearchSettings(Configured):
         tuning = self._tuning
         search = Search(
             Settings(
-                float(settings_in_force(self)["prior"] or 0.0),
+                float(settings_in_force(self).get("prior") or 0.0),
                 float(tuning.tol),
                 float(tuning.search_tol),
                 evaluations(tuning.max_iter),

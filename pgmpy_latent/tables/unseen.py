@@ -15,6 +15,8 @@ from pgmpy_latent.tables.columns import LISTED, Column, listing
 
 #: A column with at least this many rows that all hold one unseen category is not the column that the states belong to.
 MANY_ROWS = 10
+#: What else becomes of unseen categories: of several, and of one.
+LEFT_BY_IMPUTE = ("; impute leaves them as they are", "; impute leaves it as it is")
 #: How the remedies for unseen categories begin.
 MAP_THEM = ". Map them"
 #: The last remedy where a learner says what becomes of them.
@@ -79,7 +81,9 @@ def report_unseen(columns: Sequence[UnseenValues], unseen: str) -> None:
         text += f"; and {len(columns) - LISTED} more columns"
     if unseen == "error":
         raise UnseenCategoryError(f'{text}{MAP_THEM}, list them in state_names, or ask for unseen="missing".')
-    warn(f"{text}. They are treated as missing; impute leaves them as they are.", UnseenCategoryWarning)
+    single = len(columns) == 1 and len(columns[0].values) == 1
+    words = "It is treated" if single else "They are treated"
+    warn(f"{text}. {words} as missing{LEFT_BY_IMPUTE[single]}.", UnseenCategoryWarning)
 
 
 @contextmanager

@@ -1,10 +1,12 @@
 """What is refused, in the words of the class that the user wrote."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
-from pgmpy_latent import EAST, BinG, NetworkEM, RandomStarts, SplitMerge, TreeEM, plotting
-from pgmpy_latent.learners import LatentTreeLearner, SearchingLearner, number
+from pgmpy_latent import EAST, BinG, NetworkEM, RandomStarts, SplitMerge, TreeEM, plotting, scores
+from pgmpy_latent.learners import LatentTreeLearner, SearchingLearner, State, Step, number, one_state_tree
 
 FRAME = pd.DataFrame({"x": list("aabb") * 5, "y": list("ccdd") * 5, "z": list("eeff") * 5})
 
@@ -78,3 +80,19 @@ def test_short_searches_fill_their_picture():
     left, right = plotting.plot_history(learner).get_xlim()
     assert 0.49 < left < 0.50
     assert 0.5205 < right < 0.53
+
+
+def test_a_learner_without_tuning_and_prior_has_the_defaults():
+    class Own(SearchingLearner):
+        def __init__(self, *, n_jobs=None, random_state=None, time_limit=None, show_progress=False, checkpoint=None):
+            self.n_jobs, self.random_state, self.time_limit = n_jobs, random_state, time_limit
+            self.show_progress, self.checkpoint = show_progress, checkpoint
+
+        def _learn(self, data):
+            return self._search(data).run(lambda: first_state(data), lambda state: Step(replace(state, finished=True)))
+
+    def first_state(data):
+        tree = one_state_tree(None, data)
+        return State(tree, scores.bic(tree, data), scores.log_likelihood(tree, data), 0)
+
+    assert Own().fit(FRAME).latents_ == ["H"]
