@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-#: Scores of families that there are, and the pseudo-count of every table entry that goes with each.
+#: Name of a score of families -> its pseudo-count of every table entry by default.
 PSEUDO_COUNTS = {"bde": 0.5, "bic": 0.0}
 
 

@@ -1,4 +1,4 @@
-"""The surface of the learners of networks, and how they fit one."""
+"""The base class of learners of networks, and how they fit networks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pgmpy_latent.runtime.settings import one_of
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
-#: Share of a table row that is spread over its states where EM begins: nothing that is hidden is ruled out.
+#: Share of a table row that is spread over its states where EM begins, so that no hidden state is ruled out.
 SMOOTHING = 1e-3
 
 
@@ -86,7 +86,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
 
     @property
     def _pseudo_count(self) -> float:
-        """Dirichlet pseudo-count of every table entry: ``prior``, or the one that goes with the score."""
+        """Dirichlet pseudo-count of every table entry: ``prior``, or the default of the score."""
         return PSEUDO_COUNTS[self.scoring_method] if self.prior is None else float(self.prior)
 
     def _search(self, data: CategoricalData | SparseRows) -> Search:
@@ -95,7 +95,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
         return search
 
     def _check_scoring(self) -> None:
-        """Raise for scores that there are not, before any work."""
+        """Raise if ``scoring_method`` is not a known score, before any work."""
         one_of(*sorted(PSEUDO_COUNTS))("scoring_method", self.scoring_method)
         if self.scoring_method == "bde" and self._pseudo_count == 0:
             raise ValueError("prior is 0, with which 'bde' is not defined; give a pseudo-count above 0, as 0.5")
@@ -108,7 +108,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
     def summary(self) -> None:
         """Print how well the model fits, its hidden variables with their neighbours, and all other edges.
 
-        Numbers in brackets are numbers of states. A last line says so if the search was stopped.
+        Numbers in brackets are numbers of states. If the search was stopped, a last line says so.
 
         Examples
         --------
@@ -185,8 +185,8 @@ class Fitter:
     search : Search
         Runs EM.
     scoring_method : {"bic", "bde"}
-        What networks are compared by. With ``"bde"``, what is hidden is scored by the Cheeseman-Stutz approximation,
-        with the pseudo-count of the search.
+        What networks are compared by. With ``"bde"``, networks with hidden variables or missing cells are scored by the
+        Cheeseman-Stutz approximation, with the pseudo-count of the search.
     """
 
     def __init__(self, data: CategoricalData, search: Search, scoring_method: str = "bic"):
@@ -252,7 +252,7 @@ class Fitter:
     def with_parents(
         self, network: LatentNetwork, parents: Sequence[Sequence[int]], completion: Completion
     ) -> LatentNetwork:
-        """Return the network with other edges, and the tables that the completed table says."""
+        """Return the network with other edges, and probability tables estimated from the completed table."""
         tables = [self._table(completion, node, above, network) for node, above in enumerate(parents)]
         return LatentNetwork(network.names, network.state_names, parents, network.latent, tables)
 
