@@ -322,8 +322,8 @@ def moments(model: Parameters, label: int, rows: Rows | RaggedRows, weights: np.
     )
     seen_sums = shares @ rows.values
     seen_cross = seen_sums[..., :, None] * mean[..., None, :] + (rows.values.T @ weighted) @ lens.back
-    sums = _completed(model, rows, mass, latents, products, seen_sums, shares @ rows.squares, seen_cross)
-    return log_likelihood, sums
+    completed = _completed(model, rows, mass, latents, products, seen_sums, shares @ rows.squares, seen_cross)
+    return log_likelihood, completed
 
 
 def _completed(model, rows, mass, latents, products, seen_sums, seen_squares, seen_cross) -> Moments:
