@@ -9,7 +9,7 @@ from pgmpy_latent.cli.files import model_format, output_file, read_model, write_
 from pgmpy_latent.cli.options import add_command, listed
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import say, wrapped
-from pgmpy_latent.tables.csv import BadInputError, did_you_mean
+from pgmpy_latent.tables.files import BadInputError, did_you_mean
 
 if TYPE_CHECKING:
     from pgmpy_latent.model.network import LatentNetwork

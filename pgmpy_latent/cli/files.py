@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.runtime.files import check_readable, check_writable, write_whole
-from pgmpy_latent.tables.csv import MISSING, BadInputError, Table, check_known, read_table, without_fraction
+from pgmpy_latent.tables.files import BadInputError, Table, check_known, read_table
+from pgmpy_latent.tables.missing import MISSING_TEXTS
+from pgmpy_latent.tables.whole_numbers import without_fraction
 
 if TYPE_CHECKING:
     import argparse
@@ -33,8 +35,8 @@ def table_of(args: argparse.Namespace, states: Collection[str] = ()) -> Table:
     if args.file is None:
         return demonstration()
     everywhere, some = _said_missing(args)
-    if everywhere is None and not set(MISSING).isdisjoint(states):
-        everywhere = [text for text in MISSING if text not in states]
+    if everywhere is None and not set(MISSING_TEXTS).isdisjoint(states):
+        everywhere = [text for text in MISSING_TEXTS if text not in states]
     aside = [getattr(args, option, None) for option in ("weights", "strata", "cluster", "id")]
     return read_table(args.file, args.separator, everywhere, some, aside)
 

@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgmpy_latent.cli.columns import choose_columns
 from pgmpy_latent.cli.describe import describe_classes, describe_table, describe_tree, profiled_columns
 from pgmpy_latent.cli.files import (
     checked_path,
@@ -31,7 +32,7 @@ from pgmpy_latent.cli.options import (
 )
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import announce_compiling, say, wrapped
-from pgmpy_latent.tables.csv import BadInputError, choose_columns
+from pgmpy_latent.tables.files import BadInputError, known_endings
 
 if TYPE_CHECKING:
     from pgmpy_latent.model.tree import LatentTree
@@ -97,9 +98,7 @@ def add_parser(commands) -> None:
         EXAMPLES,
     )
     parser.set_defaults(run=run)
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help=".csv, .tsv (also .gz) or .parquet; none: the demonstration table"
-    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help=f"{known_endings()}; none: the demonstration table")
     parser.add_argument("--method", choices=LEARNERS, default="classes", metavar="NAME", help="how to learn; see below")
     add_columns(parser)
     add_reading(parser)

@@ -20,6 +20,7 @@ from reprlib import repr as shorten
 import numpy as np
 
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError
+from pgmpy_latent.model.labels import check_names
 
 FORMAT = "pgmpy_latent"
 VERSION = 1
@@ -164,10 +165,8 @@ def from_document(document) -> tuple[str, list[Node], str]:
 
 def _read_nodes(entries: list) -> list[Node]:
     names = [_read_name(entry, f"node number {number}") for number, entry in enumerate(entries)]
+    check_names(names, "node", FileFormatError)
     position = {name: index for index, name in enumerate(names)}
-    for index, name in enumerate(names):
-        if position[name] != index:
-            raise FileFormatError(f"two nodes are called {name!r}")
     states = [_read_states(name, entry) for name, entry in zip(names, entries, strict=True)]
     nodes = [_read_node(name, entry, states, position) for name, entry in zip(names, entries, strict=True)]
     try:

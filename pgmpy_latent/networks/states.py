@@ -60,8 +60,8 @@ def split_state(
     Each half is as likely as the other. The tables of the children move by ``+δ`` for one half and ``-δ`` for the
     other. The probabilities of the halves given the parents move likewise: ``P(half | a)`` is
     ``P(state | a) / 2 + ε_a`` for one half and ``P(state | a) / 2 - ε_a`` for the other, with
-    ``ε_a = P(state) δ_a / (2 P(a))``, where the ``δ_a`` of all parent states sum to zero. Reversing an edge would turn a
-    child's ``δ`` into these, so equivalent networks split alike. Merging the halves gives the network back; with
+    ``ε_a = P(state) δ_a / (2 P(a))``, where the ``δ_a`` of all parent states sum to zero. Reversing an edge would turn
+    a child's ``δ`` into these, so equivalent networks split alike. Merging the halves gives the network back; with
     ``size=0`` the distribution is the same.
 
     Parameters

@@ -219,6 +219,7 @@ class Checkpoint:
                 )
             self._failed = True
             return
+        self._failed = False
         while self._superseded:
             self._superseded.pop().unlink(missing_ok=True)
 

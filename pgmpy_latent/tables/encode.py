@@ -25,7 +25,7 @@ from pgmpy_latent.tables.columns import (
     plain,
     wanted_columns,
 )
-from pgmpy_latent.tables.missing import (
+from pgmpy_latent.tables.missing_codes import (
     CodesByColumn,
     SeenCodes,
     codes_by_column,

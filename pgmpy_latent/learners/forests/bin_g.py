@@ -1,11 +1,14 @@
-"""BinG: binary latent forests, the two most informative roots first."""
+"""BinG: binary latent forests, the two most informative roots first.
+
+Only the order in which roots are joined is here; the search and the fits are in ``forests/forest_search.py``.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pgmpy_latent import presets
-from pgmpy_latent.learners.forests.forest import ForestLearner
+from pgmpy_latent.learners.forests.forest_search import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
 from pgmpy_latent.runtime.configured import MovedPreset
 

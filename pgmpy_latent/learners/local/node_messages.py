@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmpy_latent.inference.plan import Evidence
 from pgmpy_latent.inference.queries import engine_for
-from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, star_model
+from pgmpy_latent.learners.local.neighbourhood import Neighbourhood, star_model
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of, normalised
 from pgmpy_latent.operators.star import Star, star_of

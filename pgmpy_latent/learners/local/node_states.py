@@ -10,10 +10,12 @@ from typing import Unpack
 
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.em.fit import narrowed_in_groups
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.local.directions import NEGLIGIBLE, data_directions, random_directions, random_star
-from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, TreeFitter
+from pgmpy_latent.learners.local.neighbourhood import Neighbourhood
+from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search import FitOptions
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import star as stars
@@ -407,9 +409,9 @@ class NodeStates:
 
     @property
     def worth(self) -> float:
-        """The BIC penalty of a state of this node: half the logarithm of the number of rows per parameter."""
+        """What a state of this node costs, by the penalty of its parameters."""
         per_state = self.star.rows.shape[1] - len(self.star.cards) + 1
-        return float(np.log(self.neighbourhood.weights.sum()) / 2 * per_state)
+        return per_state * scores.penalty_per_parameter(self.neighbourhood.weights.sum())
 
     @staticmethod
     def _from_now_on(spot: NodeStates) -> NodeStates:

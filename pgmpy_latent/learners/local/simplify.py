@@ -10,8 +10,8 @@ import numpy as np
 
 from pgmpy_latent.inference.plan import Evidence
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.local.neighbourhood import Neighbourhood, star_model
 from pgmpy_latent.learners.local.pairs import groupings, losses
-from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, star_model
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import contract_edge
