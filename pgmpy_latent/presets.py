@@ -18,8 +18,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypedDict, TypeVar
 
-from pgmpy_latent.runtime.configured import Tuning, setting
+from pgmpy_latent.em.starts import STRATEGIES, random_strategies
+from pgmpy_latent.runtime.configured import Tuning, choices, fill_docstring, setting
 from pgmpy_latent.runtime.settings import flag, number, one_of, sequence_of
+from pgmpy_latent.scores import SCORERS, check_scoring_method
 
 __all__ = [
     "AGGLOMERATIVE_CARDINALITY",
@@ -68,9 +70,15 @@ _positive_or_none = number(0, optional=True)
 _narrowing, _narrowing_or_none = number(above=1, example="2"), number(above=1, optional=True)
 
 
-def _score(name: str, value) -> None:
-    if not (callable(value) or value in ("bic", "aic", "cs")):
-        raise ValueError(f"{name} is {value!r}; give 'bic', 'aic', 'cs' or a function of tree and data")
+def _start(name: str, value) -> None:
+    one_of(*random_strategies())(name, value)
+
+
+def _ways_to_begin() -> str:
+    """Return what the starts of the random strategies are."""
+    *others, last = [STRATEGIES[name].description for name in random_strategies()]
+    text = ", ".join([*others, f"or {last}"])
+    return text[0].upper() + text[1:]
 
 
 def _documented(tuning: Preset, text: str) -> Preset:
@@ -104,6 +112,7 @@ class SearchTuning(Tuning):
     accelerate: bool = setting(True, flag)
 
 
+@fill_docstring(scorers=choices(SCORERS))
 @dataclass(frozen=True, repr=False)
 class SplitMergeTuning(SearchTuning):
     """How :class:`~pgmpy_latent.SplitMerge` searches.
@@ -112,7 +121,7 @@ class SplitMergeTuning(SearchTuning):
     ----------
     tol, search_tol, max_iter, search_iter, stop, accelerate
         As in :class:`SearchTuning`.
-    scoring_method : {"bic", "aic", "cs"} or callable
+    scoring_method : {scorers} or callable
         What the search maximises.
     prior : float or None
         Dirichlet pseudo-count of every table entry (MAP); None is maximum likelihood.
@@ -161,7 +170,7 @@ class SplitMergeTuning(SearchTuning):
 
     preset: ClassVar[str] = "SPLIT_MERGE"
 
-    scoring_method: str | Callable = setting("bic", _score)  # noqa: RUF009
+    scoring_method: str | Callable = setting("bic", check_scoring_method)  # noqa: RUF009
     prior: float | None = setting(None, _positive_or_none)
     merge: bool = setting(True, flag)
     adjust: bool = setting(True, flag)
@@ -184,6 +193,7 @@ class SplitMergeTuning(SearchTuning):
     regular: bool = setting(True, flag)
 
 
+@fill_docstring(starts=choices(random_strategies()), ways_to_begin=_ways_to_begin())
 @dataclass(frozen=True, repr=False)
 class RandomStartsTuning(SearchTuning):
     """How :class:`~pgmpy_latent.RandomStarts` searches.
@@ -198,8 +208,8 @@ class RandomStartsTuning(SearchTuning):
         Number of starts for each model.
     n_rounds : int or None
         With given numbers of states: rounds, each with twice as many starts. None goes on until ``time_limit``.
-    starts : {"memberships", "random"}
-        Random class memberships of some rows, or random tables.
+    starts : {starts}
+        {ways_to_begin}.
     narrowing : float or None
         Of the starts, the best ``1/narrowing`` are kept after 1, 3, 7, 15, ... iterations. None takes all to the end.
     shrink, adjust : bool
@@ -215,11 +225,11 @@ class RandomStartsTuning(SearchTuning):
 
     preset: ClassVar[str] = "RANDOM_STARTS"
 
-    scoring_method: str | Callable = setting("bic", _score)  # noqa: RUF009
+    scoring_method: str | Callable = setting("bic", check_scoring_method)  # noqa: RUF009
     prior: float | None = setting(None, _positive_or_none)
     n_starts: int = setting(64, _count)
     n_rounds: int | None = setting(1, _count_or_none)
-    starts: str = setting("memberships", one_of("memberships", "random"))
+    starts: str = setting("memberships", _start)
     narrowing: float | None = setting(2.0, _narrowing_or_none)
     shrink: bool = setting(True, flag)
     adjust: bool = setting(True, flag)

@@ -20,7 +20,6 @@ PAGE = PACKAGE.parent / "docs" / "architecture.md"
 LAYERS = {
     "exceptions": "",
     "runtime": "arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
-    "presets": "",
     "model": "labels pgmpy_api json_format tree network convert exports",
     "operators": "edges root star states nodes canonical regularity",
     "datasets": "",
@@ -41,6 +40,7 @@ LAYERS = {
         "uncertainty"
     ),
     "scores": "",
+    "presets": "",
     "learners": (
         "memory resumed search profiles skeletons memo fitted base sparse_learner search_learner "
         "local/directions local/neighbourhood local/tree_fitter local/node_states local/node_messages local/roots "
@@ -54,7 +54,7 @@ LAYERS = {
     ),
     "selection": "class_choice class_draws compare tree_support",
     "networks": (
-        "graph states counts family_scores hill_climb fitter structural/policy structural/structural_em "
+        "graph states counts scoring hill_climb fitter structural/policy structural/structural_em "
         "agglomeration/merging agglomeration/round_robin agglomeration/sizing agglomeration/cardinality "
         "find_hidden/semi_cliques find_hidden/memory find_hidden/proposals find_hidden/find_hidden"
     ),
@@ -210,9 +210,9 @@ def test_the_list_has_no_module_that_does_not_exist():
 def test_few_modules_stand_at_the_top():
     assert [name for name, inside in LAYERS.items() if not inside] == [
         "exceptions",
-        "presets",
         "datasets",
         "scores",
+        "presets",
     ]
 
 

@@ -60,6 +60,8 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         "allow_many_states": "fit(..., allow_many_states=...)",
     }
     _renamed: ClassVar[Mapping[str, str]] = {"n_init": "n_starts"}
+    #: ``scoring_method`` -> what the search maximises, in words.
+    _criteria: ClassVar[Mapping[str, scores.Criterion]] = scores.SCORERS
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pgmpy_latent import scores
 from pgmpy_latent.diagnostics import explain
 from pgmpy_latent.em.network_em import state_shares
 from pgmpy_latent.em.starts import random_memberships
@@ -23,10 +23,10 @@ from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.network import LatentNetwork, reordered
 from pgmpy_latent.model.tree import MissingCodes
 from pgmpy_latent.networks.counts import Completion
-from pgmpy_latent.networks.family_scores import PSEUDO_COUNTS, family_score
 from pgmpy_latent.networks.graph import Graph, nodes_in_order, rearranged, tables_in_order
+from pgmpy_latent.networks.scoring import SCORERS, check_scoring_method, family_score, network_score
 from pgmpy_latent.runtime.checkpoint import State
-from pgmpy_latent.runtime.settings import one_of
+from pgmpy_latent.scores import Criterion
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
@@ -66,6 +66,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
     """Base of the learners of networks; what :class:`~pgmpy_latent.learners.base.LatentTreeLearner` is for trees."""
 
     _holder = "network_"
+    _criteria: ClassVar[Mapping[str, Criterion]] = SCORERS
     scoring_method: str
     prior: float | None
 
@@ -87,7 +88,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
     @property
     def _pseudo_count(self) -> float:
         """Dirichlet pseudo-count of every table entry: ``prior``, or the one that goes with the score."""
-        return PSEUDO_COUNTS[self.scoring_method] if self.prior is None else float(self.prior)
+        return SCORERS[self.scoring_method].pseudo_count if self.prior is None else float(self.prior)
 
     def _search(self, data: CategoricalData | SparseRows) -> Search:
         search = super()._search(data)
@@ -96,9 +97,11 @@ class NetworkLearner(SearchSettings, StructureLearner):
 
     def _check_scoring(self) -> None:
         """Raise for scores that there are not, before any work."""
-        one_of(*sorted(PSEUDO_COUNTS))("scoring_method", self.scoring_method)
-        if self.scoring_method == "bde" and self._pseudo_count == 0:
-            raise ValueError("prior is 0, with which 'bde' is not defined; give a pseudo-count above 0, as 0.5")
+        check_scoring_method("scoring_method", self.scoring_method)
+        if SCORERS[self.scoring_method].needs_prior and self._pseudo_count == 0:
+            raise ValueError(
+                f"prior is 0, with which {self.scoring_method!r} is not defined; give a pseudo-count above 0, as 0.5"
+            )
 
     def _keep_model(self, model: LatentNetwork, missing: MissingCodes) -> LatentNetwork:
         known = tuple((name, values) for name, values in missing if name in model.observed_names)
@@ -166,15 +169,6 @@ def _summary_lines(learner: NetworkLearner) -> list[str]:
     return lines
 
 
-def network_score(
-    network: LatentNetwork, data: CategoricalData, log_likelihood: float, scoring_method: str, prior: float
-) -> float:
-    """Return the score of a fitted network: Cheeseman-Stutz with a pseudo-count if it is "bde", else the BIC."""
-    if scoring_method == "bde":
-        return scores.cheeseman_stutz(network, data, prior=prior)
-    return log_likelihood - network.n_parameters / 2 * float(np.log(data.total_weight))
-
-
 class Fitter:
     """Fits networks over one table, and scores them.
 
@@ -184,7 +178,7 @@ class Fitter:
         The table.
     search : Search
         Runs EM.
-    scoring_method : {"bic", "bde"}
+    scoring_method : str
         What networks are compared by. With ``"bde"``, what is hidden is scored by the Cheeseman-Stutz approximation,
         with the pseudo-count of the search.
     """

@@ -9,6 +9,7 @@ from typing import Unpack
 
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.east.candidates import EvaluatedMove, by_ratio, by_score, in_turn
 from pgmpy_latent.learners.east.evaluation import EVALUATIONS, Evaluation
@@ -58,7 +59,7 @@ class EastPolicy:
         self.data = data
         self.search = search
         self.settings = settings
-        self.penalty = float(np.log(data.total_weight) / 2) if penalty is None else penalty
+        self.penalty = scores.penalty_per_parameter(data.total_weight) if penalty is None else penalty
         self._current: tuple[State, Evaluation] | None = None
         self._attempted: dict[Move, tuple[EvaluatedMove, State | None]] = {}  # with the current evaluation
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.inference.patterns import distinct_pairs
 from pgmpy_latent.inference.plan import compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
@@ -101,7 +102,7 @@ class Islands:
         self.search = search
         self.max_size = max_size
         self.threshold = threshold
-        self.penalty = float(np.log(weights.sum()) / 2)
+        self.penalty = scores.penalty_per_parameter(weights.sum())
         self.free = np.ones(len(variables), bool)
         self.tied = self._tied()
         pairs, _ = neighbours.pairs

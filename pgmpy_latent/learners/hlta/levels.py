@@ -10,6 +10,7 @@ from typing import Literal
 import networkx as nx
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.em.step import m_step
 from pgmpy_latent.em.stepwise import Running
 from pgmpy_latent.inference.layout import Layout
@@ -171,7 +172,7 @@ class LevelsPolicy:
         self.top = top
         self.batch_size = _batch_size(data) if batch_size is None else batch_size
         self.n_epochs = n_epochs
-        self.penalty = float(np.log(data.total_weight) / 2)
+        self.penalty = scores.penalty_per_parameter(data.total_weight)
         self._latest: tuple[State, _LevelState] | None = None
 
     def start(self) -> State:

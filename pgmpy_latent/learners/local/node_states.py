@@ -10,6 +10,7 @@ from typing import Unpack
 
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.em.fit import narrowed_in_groups
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.local.directions import NEGLIGIBLE, data_directions, random_directions, random_star
@@ -408,9 +409,9 @@ class NodeStates:
 
     @property
     def worth(self) -> float:
-        """What a state of this node costs, as BIC counts: half the logarithm of the number of rows per parameter."""
+        """What a state of this node costs, by the penalty of its parameters."""
         per_state = self.star.rows.shape[1] - len(self.star.cards) + 1
-        return float(np.log(self.neighbourhood.weights.sum()) / 2 * per_state)
+        return per_state * scores.penalty_per_parameter(self.neighbourhood.weights.sum())
 
     @staticmethod
     def _from_now_on(spot: NodeStates) -> NodeStates:

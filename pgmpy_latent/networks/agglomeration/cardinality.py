@@ -15,14 +15,17 @@ from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.labels import sort_key
 from pgmpy_latent.model.network import LatentNetwork, blanket
+from pgmpy_latent.networks.agglomeration.merging import SCORERS
 from pgmpy_latent.networks.agglomeration.round_robin import Agglomeration, Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
 from pgmpy_latent.networks.fitter import NetworkLearner
 from pgmpy_latent.networks.graph import Graph, check_columns, graph_of, nodes_in_order
+from pgmpy_latent.runtime.configured import choices, fill_docstring
 from pgmpy_latent.runtime.settings import number, one_of
 from pgmpy_latent.tables.encode import CategoricalData
 
 
+@fill_docstring(scorers=choices(SCORERS, "bde"))
 class AgglomerativeCardinality(NetworkLearner):
     """Find out how many states the hidden variables of a network need, and fit it.
 
@@ -39,7 +42,7 @@ class AgglomerativeCardinality(NetworkLearner):
     hidden : sequence of names, optional
         Hidden variables whose number of states is wanted; all by default. The others keep the number of states of
         their tables, and begin with the states that these find most likely.
-    scoring_method : {"bde", "mdl"}
+    scoring_method : {scorers}
         Score of the completed table: the marginal likelihood with a pseudo-count for every table entry, or the
         description length. EM's score is then the Cheeseman-Stutz approximation with the same pseudo-count, or the
         BIC. See Notes.
@@ -97,10 +100,11 @@ stopped_
     """
 
     _constraints: ClassVar[dict] = {
-        "scoring_method": one_of("bde", "mdl"),
+        "scoring_method": lambda name, value: one_of(*SCORERS)(name, value),
         "prior": number(above=0, below=np.inf, example="1"),
         "decide": one_of("em", "agglomeration"),
     }
+    _criteria = SCORERS
     _default_tuning = presets.AGGLOMERATIVE_CARDINALITY
     _tuning: presets.AgglomerativeCardinalityTuning
     prior: float

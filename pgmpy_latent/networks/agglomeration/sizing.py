@@ -17,9 +17,10 @@ from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.learners.resumed import check_model_again
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.networks.agglomeration.merging import Scoring, Trace, agglomerate, check_trace
+from pgmpy_latent.networks.agglomeration.merging import SCORERS, Scoring, Trace, agglomerate, check_trace
 from pgmpy_latent.networks.agglomeration.round_robin import Assignment, round_robin
-from pgmpy_latent.networks.fitter import FittedNetwork, ScoredNetwork, network_score
+from pgmpy_latent.networks.fitter import FittedNetwork, ScoredNetwork
+from pgmpy_latent.networks.scoring import network_score
 from pgmpy_latent.networks.states import distance, merge_states
 from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
@@ -47,7 +48,7 @@ class SizingOptions:
     @property
     def em_prior(self) -> float:
         """Pseudo-count of EM."""
-        return self.prior if self.scoring_method == "bde" else 0.0
+        return self.prior if SCORERS[self.scoring_method].uses_prior else 0.0
 
 
 class Sizing:
@@ -248,7 +249,8 @@ class Sizing:
     def score(self, fit: FittedNetwork) -> float:
         """Return EM's score: Cheeseman-Stutz, or the BIC."""
         options = self.options
-        return network_score(fit.network, self.data, fit.log_likelihood, options.scoring_method, options.prior)
+        method = SCORERS[options.scoring_method].network
+        return network_score(fit.network, self.data, fit.log_likelihood, method, options.prior)
 
     def _scored(self, network: LatentNetwork) -> ScoredNetwork:
         fit = self._fitted(network)

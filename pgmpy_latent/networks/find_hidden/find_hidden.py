@@ -24,8 +24,10 @@ from pgmpy_latent.networks.find_hidden.memory import Candidate, FinalNetworks, F
 from pgmpy_latent.networks.find_hidden.proposals import Options, ProposalPolicy
 from pgmpy_latent.networks.fitter import SMOOTHING, FittedNetwork, Fitter, NetworkLearner
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
+from pgmpy_latent.networks.scoring import SCORERS
 from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
+from pgmpy_latent.runtime.configured import choices, fill_docstring
 from pgmpy_latent.runtime.settings import number, one_of
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -38,6 +40,7 @@ CANDIDATES = {
 }  # fmt: skip
 
 
+@fill_docstring(scorers=choices(SCORERS, "bde"))
 class FindHidden(NetworkLearner):
     """Learn a network in which hidden variables stand where they explain the data best.
 
@@ -59,7 +62,7 @@ class FindHidden(NetworkLearner):
         learned from until the network is found.
     n_states : int, optional
         Number of states of every new hidden variable; found by agglomeration by default.
-    scoring_method : {"bde", "bic"}
+    scoring_method : {scorers}
         Score of families, for the hill climb and structural EM: the marginal likelihood with a pseudo-count for every
         table entry, or the BIC.
     max_latents : int, optional
