@@ -194,15 +194,15 @@ def classification_entropy(tree: LatentTree, X, *, sample_weight=None, **survey:
     ``x_n`` are its filled cells and ``h`` runs over the joint states of all hidden variables.
 
     Missing cells are no hidden variables and are summed out, with one exception. Missing cells that are neighbours in
-    the tree form a gap; where a gap touches at least two hidden variables, their posterior does not factor along
-    the tree without it, and the cells of the gap are hidden variables of this row. That needs an observed variable in
-    between hidden ones; a gap at a leaf never does it.
+    the tree form a region; where it touches at least two hidden variables, their posterior does not factor along
+    the tree without it, and the cells of the region are hidden variables of this row. That needs an observed variable
+    in between hidden ones; a missing leaf never does it.
 
     Notes
     -----
     ``ln P(open | x_n) = ln P(open, x_n) - ln P(x_n)``, where ``open`` is all that row ``n`` leaves open. Its
     expectation, summed over rows, is ``LL - sum(counts * ln(tables))`` with the expected counts of EM, so that
-    hidden variables need no work by row. The entropy of gaps, given what surrounds them, is subtracted.
+    hidden variables need no work by row. The entropy of missing cells, given their neighbours, is subtracted.
 
     Parameters
     ----------

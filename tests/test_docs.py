@@ -118,12 +118,31 @@ def test_no_term_of_the_glossary_is_a_word_that_it_advises_against():
     assert [word for _, _, words in glossary() for word in words if word in terms] == []
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
-def test_pages_use_the_words_of_the_glossary(page):
+def avoided_words(text):
+    """Return the words in a text that the glossary advises against."""
     avoided = [word for _, _, words in glossary() for word in words if not word.startswith("*")]
     assert len(avoided) > 20
-    text = prose(page)
-    assert [word for word in avoided if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)] == []
+    return [word for word in avoided if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)]
+
+
+def docstrings(module):
+    """Return the docstrings of a module as one text, without examples, code and references."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    nodes = (node for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))) if isinstance(node, documented))
+    texts = [(ast.get_docstring(node) or "").partition("References\n---")[0] for node in nodes]
+    return re.sub(r"^ *>>> .*?(?=\n\n|\Z)|`[^`]*`", " ", "\n\n".join(texts), flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_pages_use_the_words_of_the_glossary(page):
+    assert avoided_words(prose(page)) == []
+
+
+def test_docstrings_use_the_words_of_the_glossary():
+    modules = sorted((ROOT / "pgmpy_latent").rglob("*.py"))
+    assert len(modules) > 100
+    words = {str(module.relative_to(ROOT)): avoided_words(docstrings(module)) for module in modules}
+    assert {module: avoided for module, avoided in words.items() if avoided} == {}
 
 
 # Notebooks ----------------------------------------------------------------------------------------

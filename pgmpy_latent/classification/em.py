@@ -264,7 +264,7 @@ class _Batch:
 
 
 class _Climb:
-    """Many models on their way up, in step; see :func:`climb`."""
+    """EM on a batch of models, one iteration at a time for all; see :func:`climb`."""
 
     def __init__(self, problem: Problem, starts: Parameters, numbers: np.ndarray, edges, max_iter: int, report):
         self.problem = problem

@@ -66,17 +66,17 @@ class Rows:
     Attributes
     ----------
     values, squares : arrays, shape (n_rows, n_seen)
-        What is there.
-    seen, gaps : int arrays
-        Attributes that are there, and that are missing.
+        The known attributes, and their squares.
+    seen, unseen : int arrays
+        Which attributes are known, and which are missing.
     at : int array, shape (n_rows,)
-        Where the rows stand in the table.
+        Positions of the rows in the table.
     """
 
     values: np.ndarray
     squares: np.ndarray
     seen: np.ndarray
-    gaps: np.ndarray
+    unseen: np.ndarray
     at: np.ndarray
 
 
@@ -328,19 +328,19 @@ def moments(model: Parameters, label: int, rows: Rows | RaggedRows, weights: np.
 
 def _completed(model, rows, mass, latents, products, seen_sums, seen_squares, seen_cross) -> Moments:
     """Add what the latents say about the attributes that are missing."""
-    if not len(rows.gaps):
+    if not len(rows.unseen):
         return Moments(mass, latents, products, seen_sums, seen_squares, seen_cross)
     sums, squares = np.empty_like(model.offsets), np.empty_like(model.offsets)
     cross = np.empty_like(model.loadings)
     sums[..., rows.seen], squares[..., rows.seen], cross[..., rows.seen, :] = seen_sums, seen_squares, seen_cross
-    loadings, offsets = model.loadings[..., rows.gaps, :], model.offsets[..., rows.gaps]
+    loadings, offsets = model.loadings[..., rows.unseen, :], model.offsets[..., rows.unseen]
     explained = (loadings @ latents[..., None])[..., 0]
-    sums[..., rows.gaps] = explained + mass[..., None] * offsets
-    cross[..., rows.gaps, :] = loadings @ products + offsets[..., None] * latents[..., None, :]
-    squares[..., rows.gaps] = (
+    sums[..., rows.unseen] = explained + mass[..., None] * offsets
+    cross[..., rows.unseen, :] = loadings @ products + offsets[..., None] * latents[..., None, :]
+    squares[..., rows.unseen] = (
         ((loadings @ products) * loadings).sum(axis=-1)
         + 2.0 * offsets * explained
-        + mass[..., None] * (offsets * offsets + model.noise[..., rows.gaps])
+        + mass[..., None] * (offsets * offsets + model.noise[..., rows.unseen])
     )
     return Moments(mass, latents, products, sums, squares, cross)
 

@@ -214,7 +214,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
             Weights of the rows, by position: the index of a Series is not looked at; or the name of the column that
             holds them. Of a table in pieces, the name.
         weight_kind : {"frequency", "sampling"}, optional
-            What the weights are: numbers of rows, or survey weights. Whole numbers are frequencies by default, others
+            What the weights are: numbers of rows, or sampling weights. Whole numbers are frequencies by default, others
             sampling weights. See :func:`pgmpy_latent.encode`; ``weight_kind_`` says which was assumed.
         strata, cluster : array, shape (n_rows,), or column name, optional
             The stratum and the primary sampling unit of every row. The tables do not depend on them.

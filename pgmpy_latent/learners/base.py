@@ -95,7 +95,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         sample_weight : array, shape (n_rows,), or column name, optional
             Weights of the rows, by position, or the name of the column that holds them; of a table in pieces, the name.
         weight_kind : {"frequency", "sampling"}, optional
-            What the weights are: numbers of rows, or survey weights. Whole numbers are frequencies by default, others
+            What the weights are: numbers of rows, or sampling weights. Whole numbers are frequencies by default, others
             sampling weights. See :func:`pgmpy_latent.encode`; ``weight_kind_`` says which was assumed.
         strata, cluster : array, shape (n_rows,), or column name, optional
             The stratum and the primary sampling unit of every row. The model does not depend on them; standard errors

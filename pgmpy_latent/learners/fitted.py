@@ -1,4 +1,4 @@
-"""What can be asked of a learned model: likelihoods, posteriors, features, gaps filled, new rows, how it looks."""
+"""Methods of fitted learners: likelihoods, posteriors, imputation, new rows, summaries and reports."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ class FittedModel(TransformerMixin):
         return np.array(names, dtype=object)
 
     def impute(self, X, method: str = "most_likely", random_state=None, *, absent: str = "error") -> pd.DataFrame:
-        """Return the table with its gaps filled. See :func:`pgmpy_latent.impute`.
+        """Return the table with its missing cells filled. See :func:`pgmpy_latent.impute`.
 
         Parameters
         ----------

@@ -259,7 +259,7 @@ def _check_columns(parents: dict, latents: list, columns: Sequence[Hashable], ca
                 degree[node] += 1
                 degree[above] += 1
         problems += [
-            f"its node {node!r} is a leaf that is no column; a hidden variable needs neighbours"
+            f"its node {node!r} is a leaf but not a column; a hidden variable needs neighbours"
             for node in latents
             if degree[node] < 2
         ]

@@ -250,7 +250,7 @@ def _nodes_of_network(network: DiscreteBayesianNetwork) -> list[Node]:
     cpds: dict[Hashable, TabularCPD] = {}
     for cpd in network.cpds:
         if cpd.variable not in position:
-            raise InvalidTreeError(f"there is a CPD of {cpd.variable!r}, which is no node; remove it")
+            raise InvalidTreeError(f"there is a CPD of {cpd.variable!r}, which is not a node; remove it")
         cpds.setdefault(cpd.variable, cpd)  # the first is the one that get_cpds returns
     for name in names:
         if name not in cpds:

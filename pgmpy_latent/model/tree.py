@@ -345,7 +345,7 @@ def _check_codes(tree: DiscreteModel) -> None:
     """Raise unless the values that count as missing are those of observed nodes, and none of their states."""
     for name, values in tree.missing:
         if name not in tree.observed_names:
-            raise InvalidTreeError(f"missing names {name!r}, which is no observed node; name columns only")
+            raise InvalidTreeError(f"missing names {name!r}, which is not an observed node; name columns only")
         states = {(isinstance(state, bool), state) for state in tree.state_names[tree.index(name)]}
         for value in values:
             if not isinstance(value, Hashable):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from dataclasses import replace as replaced
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar
 
 from pgmpy_latent.runtime.settings import Constraint, check_n_jobs, check_time_limit
 
@@ -117,6 +117,33 @@ class Tuning:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({_arguments(self.changes())})"
+
+
+class MovedPreset:
+    """Class attribute of an earlier version, whose settings are now in :mod:`pgmpy_latent.presets`.
+
+    Parameters
+    ----------
+    instead : str
+        The presets to use now.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import EAST
+    >>> EAST.PAPER
+    Traceback (most recent call last):
+    ...
+    AttributeError: EAST has no PAPER any more; give tuning=presets.CHEN_2008 or presets.CHEN_2008_DC
+    """
+
+    def __init__(self, instead: str):
+        self.instead = instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        raise AttributeError(f"{owner.__name__} has no {self.name} any more; give tuning={self.instead}")
 
 
 class HasParameters:

@@ -57,7 +57,7 @@ def codes_by_column(missing, columns: Sequence[Hashable]) -> CodesByColumn:
     present = set(columns)
     absent = [name for name in map(plain, missing) if name not in present]
     if absent:
-        raise DataError(f"missing names {absent[0]!r}, which is no column of the table; it has {list(columns)[:5]}")
+        raise DataError(f"missing names {absent[0]!r}, which is not a column of the table; it has {list(columns)[:5]}")
     return dict(pairs_of_codes({plain(name): _values(repr(name), values) for name, values in missing.items()}))
 
 

@@ -239,7 +239,7 @@ def numbered(labels, what: str, n_rows: int) -> np.ndarray | None:
     try:
         numbers = pd.factorize(values)[0]
     except TypeError as error:
-        raise DataError(f"{what} holds a value that is no label ({error}); give text or numbers") from None
+        raise DataError(f"{what} holds a value that is not a label ({error}); give text or numbers") from None
     missing = np.flatnonzero(numbers < 0)
     if len(missing):
         raise DataError(f"{what} is missing in row {missing[0]}; give every row one, or leave the row out")

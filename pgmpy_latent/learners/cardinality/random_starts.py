@@ -24,6 +24,7 @@ from pgmpy_latent.learners.resumed import check_again, check_over
 from pgmpy_latent.learners.search import Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.configured import MovedPreset
 
 #: More rounds than there is ever time for: each has twice as many starts as the one before.
 MOST_ROUNDS = 64
@@ -179,6 +180,7 @@ class RandomStarts(CardinalityLearner):
     """
 
     _default_tuning = presets.RANDOM_STARTS
+    THESIS = MovedPreset("presets.KARCIAUSKAS_2005_STANDARD3, or presets.KARCIAUSKAS_2005_STANDARD_FIXED with n_states")
     _tuning: presets.RandomStartsTuning
 
     def __init__(

@@ -10,6 +10,7 @@ from pgmpy_latent.learners.cardinality.policy import CardinalityLearner, Change,
 from pgmpy_latent.learners.local.node_states import NodeStates, Options
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.operators.edges import neighbours_of
+from pgmpy_latent.runtime.configured import MovedPreset
 
 #: How many nodes' changes are fitted as whole models before one is chosen.
 FINALISTS = 2
@@ -184,6 +185,8 @@ class SplitMerge(CardinalityLearner):
     """
 
     _default_tuning = presets.SPLIT_MERGE
+    THESIS = MovedPreset("presets.KARCIAUSKAS_2005_CHAPTER_6, or presets.KARCIAUSKAS_2005_CHAPTER_7 with a skeleton")
+    SPLITTING = MovedPreset("presets.KARCIAUSKAS_2005_CHAPTER_4")
     _tuning: presets.SplitMergeTuning
 
     def __init__(

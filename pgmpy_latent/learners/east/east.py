@@ -19,7 +19,7 @@ from pgmpy_latent.learners.search_learner import SearchingLearner, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
-from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
+from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, number
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -89,6 +89,7 @@ class EAST(SearchingLearner):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {"max_states": number(2, whole=True, optional=True)}
     _default_tuning = presets.EAST
+    PAPER = MovedPreset("presets.CHEN_2008 or presets.CHEN_2008_DC")
     _tuning: presets.EASTTuning
     _has_standard_form: ClassVar[bool] = True
     _shared: ClassVar[Mapping[str, tuple[str, str]]] = {"random_state": ORDER_DOES_NOT_MATTER}
@@ -197,7 +198,7 @@ class EAST(SearchingLearner):
 
 
 def _excursions(shares: Sequence[float] | None, n_columns: int) -> tuple[float, ...]:
-    """Return what parameters cost on excursions; by default there are some if columns are many."""
+    """Return the shares of the penalty that excursions use; by default, none in tables with few columns."""
     if shares is None:
         return EXCURSIONS if n_columns >= MANY_COLUMNS else ()
     return tuple(shares)

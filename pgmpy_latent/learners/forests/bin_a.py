@@ -14,6 +14,7 @@ from scipy.cluster.hierarchy import linkage
 from pgmpy_latent import presets
 from pgmpy_latent.learners.forests.forest_search import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
+from pgmpy_latent.runtime.configured import MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, one_of
 from pgmpy_latent.tables.dependence import DECIMALS
 
@@ -116,6 +117,7 @@ class BinA(ForestLearner):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {"linkage": one_of(*LINKAGES)}
     _default_tuning = presets.BIN_A
+    PAPER = MovedPreset("presets.HARMELING_WILLIAMS_2011_BIN_A")
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 from pgmpy_latent import presets
 from pgmpy_latent.learners.forests.forest_search import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
+from pgmpy_latent.runtime.configured import MovedPreset
 
 
 class ClosestFirst:
@@ -101,6 +102,7 @@ class BinG(ForestLearner):
     """
 
     _default_tuning = presets.BIN_G
+    PAPER = MovedPreset("presets.HARMELING_WILLIAMS_2011_BIN_G")
     _tuning: presets.BinGTuning
 
     def _order(self, information: np.ndarray, penalty: float) -> ClosestFirst:

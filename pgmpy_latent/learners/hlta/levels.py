@@ -227,7 +227,7 @@ class LevelsPolicy:
             prior = max(self.search.settings.prior, LEAST_PRIOR)
             counts = running.counts * self.data.total_weight
             if counts.shape != (layout.size,) or not (counts >= 0).all():
-                raise ValueError("its memory of 'counts' holds what nobody counts")
+                raise ValueError("its memory of 'counts' is not one count of at least 0 per table entry")
             tables = m_step(counts, layout, prior, layout.pack(state.tree.tables), None)
             again = replace(state, tree=state.tree.with_tables(layout.unpack(tables)))
             check_same_state(state, again)

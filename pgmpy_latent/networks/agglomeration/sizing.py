@@ -186,7 +186,7 @@ class Sizing:
         )  # fmt: skip
 
     def network(self) -> LatentNetwork:
-        """Return the network whose tables are the shares in the completed table."""
+        """Return the network with probability tables estimated from the completed table."""
         completed = self.assignment
         names, cards = completed.names, completed.cards
         engine = NetworkEngine(completed.parents, cards, completed.codes, completed.weights, names)
@@ -197,7 +197,7 @@ class Sizing:
         return LatentNetwork(names, states, completed.parents, [name in self.hidden for name in names], tables)
 
     def with_states(self, name: Hashable, n_states: int) -> LatentNetwork:
-        """Return the network with the states of an agglomeration when there were so many."""
+        """Return the network whose hidden variable has the states that agglomeration had merged down to this number."""
         self._assign(name, n_states)
         return self.network()
 

@@ -304,7 +304,7 @@ def _frame(data: CategoricalData) -> pd.DataFrame:
 
 
 def _divided(data: CategoricalData, search: Search) -> tuple[CategoricalData, CategoricalData]:
-    """Return rows to learn from and rows to judge by; the copies of a row are shared out among both."""
+    """Divide the table at random into training rows and held-out rows; equal rows are divided one by one."""
     rng = np.random.default_rng(search.seed(1))
     copies = np.ceil(data.row_counts)
     held_out = data.weights * rng.binomial(copies.astype(int), HELD_OUT) / copies
