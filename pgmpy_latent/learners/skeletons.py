@@ -115,8 +115,8 @@ def one_state_tree(skeleton, data: CategoricalData, called: str = "the skeleton"
     ('H', 'x', 'y')
     >>> one_state_tree(nx.Graph([("K", "x"), ("K", "z")]), data)
     Traceback (most recent call last):
-    pgmpy_latent.exceptions.SkeletonError: the skeleton lacks the columns ['y'], and its node 'z' is a leaf that is \
-no column; a hidden variable needs neighbours. Every leaf must be a column, and every column a node.
+    pgmpy_latent.exceptions.SkeletonError: the skeleton lacks the columns ['y'], and its node 'z' is a leaf but not \
+a column; a hidden variable needs neighbours. Every leaf must be a column, and every column a node.
     """
     if skeleton is None:
         hidden = fresh_latent_name(data.columns)

@@ -1,4 +1,4 @@
-"""The surface of the learners of networks, and how they fit one."""
+"""The base class of learners of networks, and how they fit networks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pgmpy_latent.scores import Criterion
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
-#: Share of a table row that is spread over its states where EM begins: nothing that is hidden is ruled out.
+#: Share of a table row that is spread over its states where EM begins, so that no hidden state is ruled out.
 SMOOTHING = 1e-3
 
 
@@ -111,7 +111,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
     def summary(self) -> None:
         """Print how well the model fits, its hidden variables with their neighbours, and all other edges.
 
-        Numbers in brackets are numbers of states. A last line says so if the search was stopped.
+        Numbers in brackets are numbers of states. If the search was stopped, a last line says so.
 
         Examples
         --------
@@ -248,7 +248,7 @@ class Fitter:
     def with_parents(
         self, network: LatentNetwork, parents: Sequence[Sequence[int]], completion: Completion
     ) -> LatentNetwork:
-        """Return the network with other edges, and the tables that the completed table says."""
+        """Return the network with other edges, and probability tables estimated from the completed table."""
         tables = [self._table(completion, node, above, network) for node, above in enumerate(parents)]
         return LatentNetwork(network.names, network.state_names, parents, network.latent, tables)
 

@@ -169,9 +169,10 @@ def compare_classes(
     -----
     The bootstrap is parametric. From each model ``n_bootstrap`` tables are drawn, with as many rows as the given one
     and with missing cells where it has them. To each of them this model is fitted, and the next larger one of the
-    comparison, from several starts. With ``B`` tables, a p-value is ``(1 + #{drawn >= observed}) / (1 + B)``, where values that differ
-    by less than EM's tolerance count as equal. Where weights count rows, a table has as many rows as they sum to,
-    rounded; with sampling weights, each drawn row gets the weight and the missing cells of a row of the table.
+    comparison, from several starts. With ``B`` tables, a p-value is ``(1 + #{drawn >= observed}) / (1 + B)``, where
+    values that differ by less than EM's tolerance count as equal. Where weights count rows, a table has as many rows as
+    they sum to, rounded; with sampling weights, each drawn row gets the weight and the missing cells of a row of the
+    table.
 
     Ctrl-C returns what is there, with a warning: finished rows of the table, and p-values from the draws that were
     finished.

@@ -85,11 +85,11 @@ def format_of(path: str | os.PathLike) -> TableFormat | None:
     >>> format_of("answers.TSV.gz") is format_of("answers.tab"), format_of("answers.xlsx") is None
     (True, True)
     """
-    *before, ending = ["", "", *(ending.lower() for ending in Path(path).suffixes)]
-    if ending == ".gz":
-        packed = BY_ENDING.get(before[-1])
-        return packed if packed is not None and packed.may_be_packed else None
-    return BY_ENDING.get(ending)
+    name = os.fspath(path).lower()
+    if not name.endswith(".gz"):
+        return BY_ENDING.get(Path(name).suffix)
+    packed = BY_ENDING.get(Path(name).with_suffix("").suffix)
+    return packed if packed is not None and packed.may_be_packed else None
 
 
 def known_endings() -> str:

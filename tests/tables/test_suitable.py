@@ -539,7 +539,7 @@ def test_models_check_their_codes():
     assert tree.with_tables(tree.tables) == tree
     for missing, words in [
         ({"x": [1]}, "1 is a state of 'x'"),
-        ({"H": [9]}, "missing names 'H', which is no observed"),
+        ({"H": [9]}, "missing names 'H', which is not an observed"),
     ]:
         with pytest.raises(InvalidTreeError, match=words):
             LatentTree(*fields, missing=missing)

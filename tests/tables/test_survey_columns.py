@@ -58,7 +58,8 @@ def takers_of_weights():
     for module in (pgmpy_latent, scores, plotting):
         for name in module.__all__:
             member = getattr(module, name)
-            methods = [one for one in dir(member) if not one.startswith("_")] if inspect.isclass(member) else []
+            known = [one for one in dir(member) if not one.startswith("_") and hasattr(member, one)]
+            methods = known if inspect.isclass(member) else []
             found |= {f"{name}.{one}": getattr(member, one) for one in methods} | {name: member}
     found = {what: call for what, call in found.items() if callable(call) and not inspect.isclass(call)}
     takers = {what: call for what, call in found.items() if "sample_weight" in inspect.signature(call).parameters}

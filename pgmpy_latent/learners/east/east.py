@@ -25,19 +25,19 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Random starts of the latent class model that the search begins with.
 N_INIT = 16
-#: What parameters cost on excursions, as a share; and from how many columns on there are any, if nobody says.
+#: Shares of the penalty on excursions, and from how many columns on there are excursions by default.
 EXCURSIONS, MANY_COLUMNS = (0.5, 0.25), 25
-#: Iterations of local EM, where none are asked for.
+#: Iterations of local EM by default.
 STEPS = {"rl": 40, "dc": 40, "auto": 6}
 #: Most categories of a column: counts of their pairs take seconds, and 64 MB for every state of a hidden variable.
 MOST_CATEGORIES = 2_000
 
 
 class EAST(SearchingLearner):
-    """Learn a latent tree: which hidden variables there are, how many states they have, and what is linked to what.
+    """Learn a latent tree: its hidden variables, their numbers of states, and its edges.
 
     The search begins with a latent class model and repeats three phases until nothing raises BIC: *expansion*
-    introduces hidden variables between one that is there and two of its neighbours, and states; *adjustment* moves
+    introduces hidden variables between an existing one and two of its neighbours, and adds states; *adjustment* moves
     neighbours of one hidden variable to another; *simplification* deletes states, and then hidden variables. The result
     is a tree in which columns are leaves, or several trees where parts of the table are independent of each other.
 
@@ -70,7 +70,7 @@ class EAST(SearchingLearner):
 
     See Also
     --------
-    BinG : Less good trees, much faster where columns are many.
+    BinG : Much faster for many columns; its trees have a lower BIC.
     SplitMerge : Numbers of states for a given tree.
 
     References
@@ -206,7 +206,7 @@ def _excursions(shares: Sequence[float] | None, n_columns: int) -> tuple[float, 
 def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
     """Return the latent class model with two classes, after a few iterations of EM from random memberships.
 
-    Columns with a single category, which say nothing, stand alone.
+    Columns with a single category carry no information and get no neighbours.
     """
     shape = one_state_tree(None, data)
     shape = LatentTree(

@@ -203,7 +203,7 @@ class EastPolicy:
         return Step(replace(new, memory=replace(state.memory, **changes)), move.operator, str(move))
 
     def _next_phase(self, state: State) -> Step:
-        """Go on with the next phase that was not gone through since the tree changed last."""
+        """Continue with the next phase that has not been tried since the tree last changed."""
         phase = state.memory.phase
         exhausted = {**state.memory.exhausted, phase: state.step}
         at = PHASES.index(phase)
@@ -288,9 +288,9 @@ class EastPolicy:
     # With a lower penalty
 
     def _excursion(self, state: State) -> Step:
-        """Go on as if parameters cost less, until nothing helps, and come back; accepted if BIC is then higher.
+        """Search with a lower penalty, then with the full one; accept the result if its BIC is higher.
 
-        Trees that are too large show which dependences there are; what they do not need can then be left out.
+        A tree that is too large shows dependences that a smaller one misses; superfluous parts are then removed.
         """
         left = state.memory.excursions
         if not left:

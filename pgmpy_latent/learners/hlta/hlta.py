@@ -23,11 +23,11 @@ class HLTA(SparseLearner, SearchingLearner):
     """Learn a latent tree above hundreds or thousands of columns, level by level.
 
     Hierarchical latent tree analysis, as for words in documents. The two columns that say most about each other are
-    the beginning of an island, which is joined by whatever says most about one of its members, until two hidden
-    variables would explain the island clearly better than one does; whatever the hidden variable says too little about
-    stays outside. Every island gets a binary hidden variable. These
-    are the variables of the next level, seen through their posteriors, and so on, until few are left, which are linked
-    by the tree of their highest mutual information. Only small models are fitted on the way up; at the end EM fits the
+    the beginning of an island, which is joined by the column that says most about one of its members, until two hidden
+    variables would explain the island clearly better than one does; columns about which the hidden variable says too
+    little stay outside. Every island gets a binary hidden variable. The hidden variables, known by their posteriors,
+    are the variables of the next level, and so on, until few are left; these are linked by the tree with the highest
+    mutual information. Only small models are fitted on the way up; at the end EM fits the
     whole tree, on all rows at once or, for large tables, on some at a time (stepwise EM).
 
     Parameters
@@ -53,11 +53,11 @@ class HLTA(SparseLearner, SearchingLearner):
     Attributes
     ----------
     levels_ : dict
-        The level of every hidden variable: 1 if it stands above columns.
+        The level of every hidden variable: 1 if columns are its children.
     tree_, model_, history_, bic_, stopped_, ...
         See the fitted attributes shared by all learners in ``docs/learners.md``. Hidden variables are called H1, H2 and
-        so on in the order in which they came, level by level. Scores in ``history_`` are those of the forest so far as
-        its islands see it; ``score_`` and ``log_likelihood_`` are exact.
+        so on in the order in which they came, level by level. Scores in ``history_`` are estimates from
+        the islands; ``score_`` and ``log_likelihood_`` are exact.
 
     See Also
     --------
@@ -65,9 +65,9 @@ class HLTA(SparseLearner, SearchingLearner):
 
     Notes
     -----
-    ``fit``, ``partial_fit``, ``score`` and what is asked of rows take SciPy's sparse matrices of zeros and ones, and
-    frames of sparse columns. A large one is never written out as a whole: islands look at one column after the other,
-    and whatever needs whole rows at some thousand of them, up to 50 million cells at a time.
+    All methods that take rows accept SciPy's sparse matrices of zeros and ones, and frames of sparse columns. A large
+    one is never written out as a whole: islands read one column after the other, and steps that need whole rows read
+    some thousand of them, up to 50 million cells at a time.
 
     References
     ----------
@@ -134,7 +134,7 @@ class HLTA(SparseLearner, SearchingLearner):
             n_epochs=int(self._tuning.n_epochs),
         )
         outcome = search.run(policy.start, policy.advance, policy.check, policy.finish)
-        if outcome.stopped is not None and outcome.remaining_gain > 0:  # what islands made of it is an estimate
+        if outcome.stopped is not None and outcome.remaining_gain > 0:  # the score of islands is an estimate
             exact = policy.log_likelihood(outcome.tree)
             outcome = replace(outcome, log_likelihood=exact, score=policy.score(outcome.tree, exact))
         sizes = outcome.memory.sizes

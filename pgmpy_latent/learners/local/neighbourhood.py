@@ -1,7 +1,7 @@
 """The neighbourhood of one hidden node: the model in which EM runs around a node alone.
 
-What a candidate changes around one node, with everything further away turned into evidence, is a latent class model
-(its classes are the states of the node, its items the neighbours). :class:`Neighbourhood` is that model, for any number
+A node and its neighbours, with everything further away turned into evidence, are a latent class model: its classes are
+the states of the node, its columns the neighbours. :class:`Neighbourhood` is that model, for any number
 of states; its log-likelihood is the one of the whole tree.
 """
 
@@ -64,7 +64,7 @@ class Neighbourhood:
         return np.concatenate(parts, axis=1)
 
     def star(self, flat: np.ndarray, n_states: int) -> Star:
-        """Return the star whose tables these are."""
+        """Return the star with these flat tables."""
         tables = self.engine(n_states).layout.unpack(flat)
         rows = np.concatenate([tables[node] for node in self.neighbours], axis=1)
         return Star(tables[self.center][0].copy(), rows, self.cards)

@@ -50,7 +50,7 @@ class AgglomerativeCardinality(NetworkLearner):
         The pseudo-count of ``"bde"``; EM maximises the posterior with it. With ``"mdl"`` EM maximises the likelihood.
     decide : {"em", "agglomeration"}
         Whether EM may change the number of states by which the agglomeration scores highest. It is slower, and
-        usually right where the two differ: hard assignments see order in what is random.
+        usually right where the two differ: hard assignments take randomness for structure.
     n_jobs, random_state
         Not used, as nothing is drawn; for uniformity.
     {shared}
@@ -153,7 +153,7 @@ stopped_
         hidden = self._wanted(graph)
         strangers = [name for name in hidden if name not in graph.parents]
         if strangers:
-            raise DataError(f"hidden names {strangers}, which the network does not have; it has {list(graph.parents)}")
+            raise DataError(f"hidden names {strangers}, which are not in the network; it has {list(graph.parents)}")
         if not hidden and self.hidden is not None:
             raise DataError("hidden is empty; name hidden variables of the network, or leave it out for all of them")
         if not hidden:
@@ -236,7 +236,7 @@ stopped_
             A row per merge, in their order: the two states (``left``, ``right``), the ``gain`` of the score and the
             ``score`` after it, and ``n_states``, the number of states then. The first states are numbered from 0;
             each merge makes a new one, with the next number. ``attrs["hidden"]`` is the name of the variable, and
-            ``attrs["blanket"]`` says which assignment of the Markov blanket each first state stands for.
+            ``attrs["blanket"]`` has the assignment of the Markov blanket of each first state.
 
         Examples
         --------

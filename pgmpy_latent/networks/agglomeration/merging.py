@@ -1,7 +1,7 @@
 """Agglomeration: states of a hidden variable are merged one by one, scored on the table that they complete.
 
-The hidden variable begins with a state for every distinct assignment of its Markov blanket. A state is then nothing but
-counts: in the variable's own family, of every combination of its parents; in the family of a child, of every
+The hidden variable begins with a state for every distinct assignment of its Markov blanket. A state is then a set
+of counts: in the variable's own family, of every combination of its parents; in the family of a child, of every
 combination of the child and its other parents. Merging states adds their counts up.
 
 The score of the completed table is a sum over states, plus a term that depends on their number alone. So the
@@ -105,7 +105,7 @@ def statistics(
     Parameters
     ----------
     codes : int array, shape (n_rows, n_nodes)
-        States of all nodes, -1 where a cell is missing; what stands at ``node`` is not looked at.
+        States of all nodes, -1 where a cell is missing; the column of ``node`` is not read.
     weights : array, shape (n_rows,)
         Weights of the rows.
     cards, parents : sequences
@@ -215,7 +215,7 @@ SCORERS = {
 
 
 class Scoring:
-    """The score of a completed table, as far as a variable has a part in it.
+    """The score of the families of a completed table that contain a variable.
 
     Parameters
     ----------
@@ -234,9 +234,9 @@ class Scoring:
         self.scorer = SCORERS[method]
         self.prior = prior
         self._kinds, self._kind_of_column = np.unique(statistics.pseudo, return_inverse=True)
-        whole = not (statistics.counts % 1).any()
+        are_integers = not (statistics.counts % 1).any()
         self._known = None
-        if whole and len(self._kinds) and statistics.total <= LARGEST_KNOWN:
+        if are_integers and len(self._kinds) and statistics.total <= LARGEST_KNOWN:
             numbers = np.arange(2 * int(statistics.total) + 1, dtype=np.float64)  # a state may meet itself
             self._known = np.stack([self.scorer.of_counts(numbers, prior * kind) for kind in self._kinds])
 

@@ -29,7 +29,7 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 Result = TypeVar("Result", FittedNetwork, Trace)
 
-#: Pseudo-count of every entry where EM begins, if there is no prior: nothing is ruled out.
+#: Pseudo-count of every entry where EM begins, if there is no prior, so that no state is ruled out.
 SMOOTHING = 0.1
 #: Further numbers of states are tried until so many in turn were no better.
 PATIENCE = 2
@@ -79,7 +79,7 @@ class Sizing:
     agglomerated : dict
         Numbers of states by the agglomeration alone.
     em_scores : dict
-        (Name, number of states) -> what EM said last.
+        (Name, number of states) -> the latest score of EM.
     history : list of dict
         What was accepted.
     """
@@ -278,7 +278,7 @@ class Sizing:
         return int(self.assignment.cards[self.assignment.names.index(name)])
 
     def _assign(self, name: Hashable, n_states: int) -> None:
-        """Give a hidden variable the states of its agglomeration when there were so many."""
+        """Give a hidden variable the states that its agglomeration had when it was down to this number."""
         last = self.assignment.traces[name]
         states = last.trace.labels(n_states)[last.first_states]
         self.assignment.assign(self.assignment.names.index(name), states, n_states)
@@ -331,7 +331,7 @@ class Sizing:
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
     def score_frame(self) -> pd.DataFrame:
-        """Return what EM said about numbers of states."""
+        """Return the scores of EM for all numbers of states that were tried."""
         places = {name: at for at, name in enumerate(self.wanted)}
         rows = [(name, n_states, score) for (name, n_states), score in self.em_scores.items()]
         rows.sort(key=lambda row: (places[row[0]], row[1]))

@@ -42,7 +42,7 @@ CANDIDATES = {
 
 @fill_docstring(scorers=choices(SCORERS, "bde"))
 class FindHidden(NetworkLearner):
-    """Learn a network in which hidden variables stand where they explain the data best.
+    """Learn a network, and where hidden variables in it explain the data best.
 
     A variable that is left out of a network leaves a trace: its children become linked among each other. So a network
     over the columns is learned first, densely linked sets of columns are found in it (semi-cliques: each member is
@@ -291,7 +291,7 @@ def _frame_of_candidates(candidates: Sequence[Candidate]) -> pd.DataFrame:
 
 
 def _frame(data: CategoricalData) -> pd.DataFrame:
-    """Return the table that encoded data stand for; weights must be whole numbers."""
+    """Return encoded data as a table, each row repeated by its weight, which must be a whole number."""
     if (data.weights % 1).any():
         raise DataError(
             "base is a learner that takes no weights, and the weights are not whole numbers; fit it yourself"
