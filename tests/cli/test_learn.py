@@ -356,7 +356,7 @@ def test_unknown_ending(capsys):
         (["--output", ""], "--output is ''; give the beginning of a file name"),
         (["--output", "./"], "--output is './'; give the beginning of a file name"),
         (["--output", "answers.csv/m"], "answers.csv' does not exist; create it first"),
-        (["--frobnicate"], "unrecognized arguments: --frobnicate"),
+        (["--frobnicate"], "pgmpy-latent learn has no --frobnicate; pgmpy-latent learn --help lists its options"),
     ],
 )
 def test_options_that_cannot_be_meant(capsys, answers_csv, options, message):
