@@ -28,7 +28,7 @@ from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, entropy_of
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.survey import Design, Survey
+from pgmpy_latent.tables.survey import Design, Survey, WeightKind
 
 #: Share of uniform tables in the start of EM for a bootstrap draw: EM cannot leave zeros.
 UNIFORM_SHARE = 0.01
@@ -49,7 +49,7 @@ def standard_errors(
     X,
     *,
     sample_weight=None,
-    weight_kind: str | None = None,
+    weight_kind: WeightKind | None = None,
     strata=None,
     cluster=None,
     method: str | None = None,

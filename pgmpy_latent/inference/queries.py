@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from typing import Unpack, overload
+from typing import Literal, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -21,10 +21,13 @@ from pgmpy_latent.tables.columns import as_pandas, in_dtype_of, plain
 from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode, open_source
 from pgmpy_latent.tables.missing import CombinedCodes, without_codes
 from pgmpy_latent.tables.survey import Survey, belongs_to, names_column
-from pgmpy_latent.tables.unseen import unknown_cells
+from pgmpy_latent.tables.unseen import Unseen, unknown_cells
 
 #: How many impossible rows a warning names.
 MOST_NAMED = 10
+
+#: What becomes of columns of a model that a table lacks.
+Absent = Literal["error", "sum_out"]
 
 
 def encode_for(
@@ -32,8 +35,8 @@ def encode_for(
     X,
     *,
     sample_weight=None,
-    unseen: str = "missing",
-    absent: str = "error",
+    unseen: Unseen = "missing",
+    absent: Absent = "error",
     can_sum_out: bool = True,
     **survey: Unpack[Survey],
 ) -> CategoricalData:
@@ -68,7 +71,7 @@ def encode_for(
         raise UnknownColumnError(f"{error}{left_out}.") from None
 
 
-def _columns_to_read(tree: LatentTree | LatentNetwork, X, absent: str) -> list[Hashable]:
+def _columns_to_read(tree: LatentTree | LatentNetwork, X, absent: Absent) -> list[Hashable]:
     if absent not in ("error", "sum_out"):
         raise ValueError(f"absent is {absent!r}; give 'error' or 'sum_out'")
     columns = list(tree.observed_names)
@@ -165,7 +168,7 @@ def model_and_data(
     weight_kind = survey.get("weight_kind")
     if weight_kind is None and design["sample_weight"] is not None:
         weight_kind = getattr(model, "weight_kind_", None)
-    unseen = getattr(model, "_unseen", "missing")
+    unseen: Unseen = getattr(model, "_unseen", "missing")
     return tree, encode_for(tree, table, unseen=unseen, can_sum_out=False, weight_kind=weight_kind, **design)
 
 
@@ -291,8 +294,8 @@ def log_likelihood(
     X,
     *,
     sample_weight=None,
-    unseen: str = "missing",
-    absent: str = "error",
+    unseen: Unseen = "missing",
+    absent: Absent = "error",
     **survey: Unpack[Survey],
 ) -> float:
     """Return the log-likelihood (natural logarithm) of a table, summed over its rows.
@@ -328,7 +331,7 @@ def log_likelihood(
 
 
 def row_log_likelihoods(
-    tree: LatentTree | LatentNetwork, X, *, unseen: str = "missing", absent: str = "error"
+    tree: LatentTree | LatentNetwork, X, *, unseen: Unseen = "missing", absent: Absent = "error"
 ) -> pd.Series:
     """Return the log-likelihood of each row, under the table's index. See :func:`log_likelihood`.
 
@@ -348,8 +351,8 @@ def posterior(
     X,
     nodes: Sequence[Hashable] | None = None,
     *,
-    unseen: str = "missing",
-    absent: str = "error",
+    unseen: Unseen = "missing",
+    absent: Absent = "error",
 ) -> pd.DataFrame:
     """Return the posterior distribution of nodes given each row.
 
@@ -400,8 +403,8 @@ def most_likely(
     X,
     nodes: Sequence[Hashable] | None = None,
     *,
-    unseen: str = "missing",
-    absent: str = "error",
+    unseen: Unseen = "missing",
+    absent: Absent = "error",
 ) -> pd.DataFrame:
     """Return the most likely state of each node given each row, each node by itself. See :func:`posterior`.
 
@@ -424,7 +427,7 @@ def most_likely(
 
 
 def _likeliest(
-    tree: LatentTree | LatentNetwork, X, names: list[Hashable], unseen: str, absent: str
+    tree: LatentTree | LatentNetwork, X, names: list[Hashable], unseen: Unseen, absent: Absent
 ) -> tuple[list[np.ndarray], np.ndarray, CategoricalData]:
     """Return the codes of the most likely states, an array per node, which rows are impossible, and the data."""
     engine, tables, data = _ask(tree, X, None, unseen, absent)
@@ -443,8 +446,8 @@ def impute(
     *,
     method: str = "most_likely",
     random_state=None,
-    unseen: str = "missing",
-    absent: str = "error",
+    unseen: Unseen = "missing",
+    absent: Absent = "error",
 ) -> pd.DataFrame:
     """Return the table with its missing cells filled.
 
@@ -493,7 +496,7 @@ def impute(
 
 
 def _drawn(
-    tree: LatentTree | LatentNetwork, X, rng: np.random.Generator, unseen: str, absent: str
+    tree: LatentTree | LatentNetwork, X, rng: np.random.Generator, unseen: Unseen, absent: Absent
 ) -> tuple[list[np.ndarray], np.ndarray, CategoricalData]:
     """Return the codes of the observed nodes with missing cells drawn, which rows are impossible, and the data."""
     data = encode_for(tree, X, unseen=unseen, absent=absent)
@@ -582,7 +585,7 @@ def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Genera
 
 
 def _ask(
-    tree: LatentTree | LatentNetwork, X, sample_weight, unseen: str, absent: str, **survey: Unpack[Survey]
+    tree: LatentTree | LatentNetwork, X, sample_weight, unseen: Unseen, absent: Absent, **survey: Unpack[Survey]
 ) -> tuple[RowEngine, np.ndarray, CategoricalData]:
     """Return an engine for a model and a table, the flat tables of the model, and the encoded table."""
     data = encode_for(tree, X, sample_weight=sample_weight, unseen=unseen, absent=absent, **survey)

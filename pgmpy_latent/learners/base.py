@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from typing import ClassVar, Unpack
+from typing import ClassVar, Self, Unpack
 
 import networkx as nx
 import numpy as np
@@ -19,7 +19,7 @@ from pgmpy_latent.exceptions import DataError, DesignWarning, WeightError
 from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array, is_array
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.convert import to_pgmpy
-from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery
+from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery, DiscreteBayesianNetwork
 from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.operators.canonical import presentable
 from pgmpy_latent.runtime.arrays import one_blas_thread
@@ -31,7 +31,8 @@ from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing import CombinedCodes, settled_columns
 from pgmpy_latent.tables.sparse import SparseRows
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
-from pgmpy_latent.tables.survey import Survey, design_of_fit
+from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
+from pgmpy_latent.tables.unseen import Unseen
 
 #: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
 HISTORY = {
@@ -60,6 +61,26 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     }
     _renamed: ClassVar[Mapping[str, str]] = {"n_init": "n_starts"}
 
+    model_: DiscreteBayesianNetwork
+    causal_graph_: DiscreteBayesianNetwork
+    latents_: list[Hashable]
+    n_states_: dict[Hashable, int]
+    not_needed_: list[Hashable]
+    log_likelihood_: float
+    n_parameters_: int
+    bic_: float
+    score_: float
+    history_: pd.DataFrame
+    n_iter_: int
+    stopped_: str | None
+    remaining_gain_: float
+    weight_kind_: WeightKind | None
+    design_: dict[str, Hashable]
+    n_rows_: int
+    total_weight_: float
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
@@ -73,13 +94,13 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         y=None,
         sample_weight=None,
         *,
-        weight_kind: str | None = None,
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
         missing=None,
         allow_many_states=None,
-        unseen: str = "missing",
-    ):
+        unseen: Unseen = "missing",
+    ) -> Self:
         """Learn a model.
 
         Parameters
@@ -307,10 +328,10 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         sample_weight=None,
         *,
         decay: float = 0.9,
-        weight_kind: str | None = None,
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
-    ):
+    ) -> Self:
         """Let the tables follow new rows: one step of stepwise EM. Hidden variables, states and edges stay.
 
         Rows that came earlier are not looked at again: a running mean of expected counts stands for them, in which the
@@ -359,7 +380,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)
         return self
 
-    def _new_rows(self, X, design: dict[str, object], weight_kind: str | None) -> CategoricalData:
+    def _new_rows(self, X, design: dict[str, object], weight_kind: WeightKind | None) -> CategoricalData:
         """Read new rows, with the columns and states of the tree."""
         read: Callable[..., CategoricalData] = encode_chunks
         if not comes_in_pieces(X):
@@ -376,7 +397,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             missing=CombinedCodes(None, dict(tree.missing)) if tree.missing else None,
         )
 
-    def _kind_of_update(self, X, sample_weight, weight_kind: str | None) -> str | None:
+    def _kind_of_update(self, X, sample_weight, weight_kind: WeightKind | None) -> WeightKind | None:
         """Return what the weights of new rows are: those of ``fit``, with which the rows are weighed up."""
         if weight_kind is not None and self.weight_kind_ not in (None, weight_kind):
             raise WeightError(

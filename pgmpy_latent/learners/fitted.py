@@ -14,9 +14,11 @@ from pgmpy_latent import scores
 from pgmpy_latent.diagnostics import explain
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference import queries
+from pgmpy_latent.inference.queries import Absent
 from pgmpy_latent.learners.profiles import profiles
 from pgmpy_latent.tables.columns import without_columns
-from pgmpy_latent.tables.survey import Survey, check_kind, rows_in_words, set_apart
+from pgmpy_latent.tables.survey import Survey, WeightKind, check_kind, rows_in_words, set_apart
+from pgmpy_latent.tables.unseen import Unseen
 
 
 class FittedModel(TransformerMixin):
@@ -29,7 +31,7 @@ class FittedModel(TransformerMixin):
 
     _holder = "tree_"
     #: What becomes of categories in new rows that the model does not know, as ``fit`` was told.
-    _unseen = "missing"
+    _unseen: Unseen = "missing"
 
     @property
     def _learned(self):
@@ -77,7 +79,7 @@ class FittedModel(TransformerMixin):
         X = self._table(X)
         return query(self._learned, X, unseen=self._unseen, **options)
 
-    def score_samples(self, X, *, absent: str = "error") -> np.ndarray:
+    def score_samples(self, X, *, absent: Absent = "error") -> np.ndarray:
         """Return the log-likelihood of each row (natural logarithm); larger is better.
 
         Parameters
@@ -109,8 +111,8 @@ class FittedModel(TransformerMixin):
         true_graph=None,
         metric=None,
         sample_weight=None,
-        absent: str = "error",
-        weight_kind: str | None = None,
+        absent: Absent = "error",
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
     ):
@@ -161,11 +163,11 @@ class FittedModel(TransformerMixin):
                 return metric.evaluate(X, self.causal_graph_)  # pgmpy's own way would refuse missing cells first
             return super().score(X, true_graph, metric)
         X, drawn = self._table_and_design(X, drawn)
-        kind = None if sample_weight is None else "sampling"  # the mean does not depend on the scale
+        kind: WeightKind | None = None if sample_weight is None else "sampling"  # the mean does not depend on the scale
         data = queries.encode_for(self._learned, X, unseen=self._unseen, absent=absent, weight_kind=kind, **drawn)
         return scores.log_likelihood(self._learned, data, absent=absent) / data.total_weight
 
-    def predict_proba(self, X, *, absent: str = "error") -> pd.DataFrame:
+    def predict_proba(self, X, *, absent: Absent = "error") -> pd.DataFrame:
         """Return the posterior distribution of each hidden variable given each row.
 
         Parameters
@@ -192,7 +194,7 @@ class FittedModel(TransformerMixin):
         """
         return self._ask(queries.posterior, X, absent=absent)
 
-    def predict(self, X, *, absent: str = "error") -> pd.DataFrame:
+    def predict(self, X, *, absent: Absent = "error") -> pd.DataFrame:
         """Return the most likely state of each hidden variable given each row, each variable by itself.
 
         Parameters
@@ -214,7 +216,7 @@ class FittedModel(TransformerMixin):
         """
         return self._ask(queries.most_likely, X, absent=absent)
 
-    def transform(self, X, *, absent: str = "error"):
+    def transform(self, X, *, absent: Absent = "error"):
         """Return the posteriors of the hidden variables as features. See :meth:`predict_proba`.
 
         Parameters
@@ -266,7 +268,7 @@ class FittedModel(TransformerMixin):
         names = [f"{name}={state}" for name in tree.latent_names for state in tree.state_names[tree.index(name)]]
         return np.array(names, dtype=object)
 
-    def impute(self, X, method: str = "most_likely", random_state=None, *, absent: str = "error") -> pd.DataFrame:
+    def impute(self, X, method: str = "most_likely", random_state=None, *, absent: Absent = "error") -> pd.DataFrame:
         """Return the table with its gaps filled. See :func:`pgmpy_latent.impute`.
 
         Parameters

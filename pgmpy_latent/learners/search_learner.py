@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 from sklearn.base import clone
 
 from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.resumed import check_hidden
 from pgmpy_latent.learners.search import Outcome, Search, Settings
+from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.presets import SearchTuning
@@ -18,9 +19,12 @@ from pgmpy_latent.runtime.checkpoint import Checkpoint, check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.configured import Configured, Tuning, settings_in_force
 from pgmpy_latent.runtime.fingerprint import fingerprint
-from pgmpy_latent.runtime.settings import Constraint, evaluations, number, whole_seed
+from pgmpy_latent.runtime.settings import Constraint, RandomState, evaluations, number, whole_seed
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
+
+#: What a search may begin with: a model, or a learner of one.
+Start: TypeAlias = LatentTree | DiscreteBayesianNetwork | LatentTreeLearner | None
 
 
 class SearchSettings(Configured):
@@ -39,7 +43,7 @@ class SearchSettings(Configured):
     }
     _default_tuning: ClassVar[Tuning | None] = SearchTuning()
     _tuning: SearchTuning
-    random_state: Any
+    random_state: RandomState
     time_limit: float | None
     n_jobs: int | None
     show_progress: bool

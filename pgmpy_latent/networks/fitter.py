@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +22,8 @@ from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.network import LatentNetwork, reordered
-from pgmpy_latent.model.tree import MissingCodes
+from pgmpy_latent.model.pgmpy_api import DAG
+from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.networks.counts import Completion
 from pgmpy_latent.networks.family_scores import PSEUDO_COUNTS, family_score
 from pgmpy_latent.networks.graph import Graph, nodes_in_order, rearranged, tables_in_order
@@ -62,10 +64,15 @@ class ScoredNetwork:
         return State(self.network, self.score, self.log_likelihood, step, {} if memory is None else memory)
 
 
+#: What gives a network: a model, a graph, or a learner.
+NetworkSource: TypeAlias = LatentTree | LatentNetwork | DAG | StructureLearner | None
+
+
 class NetworkLearner(SearchSettings, StructureLearner):
     """Base of the learners of networks; what :class:`~pgmpy_latent.learners.base.LatentTreeLearner` is for trees."""
 
     _holder = "network_"
+    network_: LatentNetwork
     scoring_method: str
     prior: float | None
 

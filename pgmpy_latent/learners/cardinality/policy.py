@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -198,6 +198,10 @@ class Policy:
         model = change.model
         new = State(model.tree, model.score, model.log_likelihood, state.step + 1, memory)
         return Step(new, change.operator, change.node)
+
+
+#: What ``scoring_method`` may be.
+Scoring = Literal["bic", "aic", "cs"] | Callable[[LatentTree, CategoricalData], float]
 
 
 class CardinalityLearner(SearchingLearner):

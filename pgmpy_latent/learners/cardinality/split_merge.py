@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterator
 from dataclasses import fields
 
+import networkx as nx
+
 from pgmpy_latent import presets
-from pgmpy_latent.learners.cardinality.policy import CardinalityLearner, Change, Model, Policy, most_useful_states
+from pgmpy_latent.learners.cardinality.policy import (
+    CardinalityLearner,
+    Change,
+    Model,
+    Policy,
+    Scoring,
+    most_useful_states,
+)
 from pgmpy_latent.learners.local.node_states import NodeStates, Options
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
+from pgmpy_latent.learners.search_learner import Start
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of
+from pgmpy_latent.runtime.settings import RandomState
 
 #: How many nodes' changes are fitted as whole models before one is chosen.
 FINALISTS = 2
@@ -188,21 +201,21 @@ class SplitMerge(CardinalityLearner):
 
     def __init__(
         self,
-        skeleton=None,
+        skeleton: LatentTree | nx.Graph | None = None,
         *,
-        start=None,
-        scoring_method=None,
-        prior=None,
-        max_states=None,
-        tol=None,
-        max_iter=None,
-        n_jobs=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        start: Start = None,
+        scoring_method: Scoring | None = None,
+        prior: float | None = None,
+        max_states: int | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: presets.SplitMergeTuning | None = None,
+    ) -> None:
         self.skeleton = skeleton
         self.start = start
         self.scoring_method = scoring_method

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.cluster.hierarchy import linkage
@@ -11,7 +12,7 @@ from scipy.cluster.hierarchy import linkage
 from pgmpy_latent import presets
 from pgmpy_latent.learners.forests.forest import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
-from pgmpy_latent.runtime.settings import Constraint, one_of
+from pgmpy_latent.runtime.settings import Constraint, RandomState, one_of
 from pgmpy_latent.tables.dependence import DECIMALS
 
 LINKAGES = ("average", "single", "complete")
@@ -117,20 +118,20 @@ class BinA(ForestLearner):
     def __init__(
         self,
         *,
-        linkage="average",
-        max_states=None,
-        simplify=False,
-        n_starts=None,
-        prior=None,
-        tol=None,
-        max_iter=None,
-        n_jobs=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        linkage: Literal["average", "single", "complete"] = "average",
+        max_states: int | None = None,
+        simplify: bool = False,
+        n_starts: int | None = None,
+        prior: float | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: presets.BinATuning | None = None,
+    ) -> None:
         self.linkage = linkage
         super().__init__(
             max_states=max_states,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from pgmpy_latent.presets import BinATuning
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
-from pgmpy_latent.runtime.settings import Constraint, flag, number
+from pgmpy_latent.runtime.settings import Constraint, RandomState, flag, number
 from pgmpy_latent.tables.dependence import pairwise_information, warn_of_no_overlap
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -283,19 +284,19 @@ class ForestLearner(SearchingLearner):
     def __init__(
         self,
         *,
-        max_states=None,
-        simplify=False,
-        n_starts=None,
-        prior=None,
-        tol=None,
-        max_iter=None,
-        n_jobs=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        max_states: int | None = None,
+        simplify: bool = False,
+        n_starts: int | None = None,
+        prior: float | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: BinATuning | None = None,
+    ) -> None:
         self.max_states = max_states
         self.simplify = simplify
         self.n_starts = n_starts

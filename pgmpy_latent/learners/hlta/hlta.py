@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 import pandas as pd
@@ -12,15 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import presets
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.inference.queries import log_likelihood
+from pgmpy_latent.inference.queries import Absent, log_likelihood
 from pgmpy_latent.learners.hlta.levels import LevelsPolicy
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.runtime.settings import Constraint, number
+from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows, is_sparse, read_sparse
-from pgmpy_latent.tables.survey import Survey, check_kind, set_apart
+from pgmpy_latent.tables.survey import Survey, WeightKind, check_kind, set_apart
 
 
 class HLTA(SearchingLearner):
@@ -89,6 +90,7 @@ class HLTA(SearchingLearner):
     [1]
     """
 
+    levels_: dict[Hashable, int]
     n_jobs = None  # islands come one after the other
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -102,18 +104,18 @@ class HLTA(SearchingLearner):
     def __init__(
         self,
         *,
-        max_island=60,
-        threshold=3.0,
-        top=15,
-        prior=0.01,
-        tol=None,
-        max_iter=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        max_island: int = 60,
+        threshold: float = 3.0,
+        top: int = 15,
+        prior: float | None = 0.01,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: presets.HLTATuning | None = None,
+    ) -> None:
         self.max_island = max_island
         self.threshold = threshold
         self.top = top
@@ -203,8 +205,8 @@ class HLTA(SearchingLearner):
         true_graph=None,
         metric=None,
         sample_weight=None,
-        absent: str = "error",
-        weight_kind: str | None = None,
+        absent: Absent = "error",
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
     ):
@@ -233,10 +235,10 @@ class HLTA(SearchingLearner):
         sample_weight=None,
         *,
         decay: float = 0.9,
-        weight_kind: str | None = None,
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
-    ):
+    ) -> Self:
         """Let the tables follow new rows. See :meth:`BinG.partial_fit`.
 
         A sparse table is taken in steps of some thousand rows.
