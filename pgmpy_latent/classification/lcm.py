@@ -252,9 +252,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         with one_blas_thread(), memo.going_on:
             shape, self.cv_results_ = self._sizes(table, rows, seed, clock, memo)
             clock.use_reserve()
-            work = partial(
-                learn, rows, rows.weights[None], shape, self._recipe(), self._tuning.n_starts, seed, clock.check
-            )
+            work = partial(learn, rows, rows.weights[None], shape, self._recipe(), self._tuning.n_starts, seed, clock)
             learned = recalled_model(memo, clock, rows, shape, work)
         if learned.interrupted:
             clock.note_stop()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from typing import ClassVar, Self, Unpack
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import ClassVar, Self, Unpack, get_type_hints
 
 import networkx as nx
 import numpy as np
@@ -23,6 +23,7 @@ from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery, DiscreteBayesianNe
 from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.operators.canonical import presentable
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.checkpoint import HistoryEntry
 from pgmpy_latent.runtime.configured import Configured, settings_in_force
 from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import one_of, stopped_words
@@ -34,16 +35,21 @@ from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_
 from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
 from pgmpy_latent.tables.unseen import Unseen
 
-#: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
-HISTORY = {
-    "step": "int64",
-    "operator": object,
-    "target": object,
-    "score": "float64",
-    "log_likelihood": "float64",
-    "n_parameters": "int64",
-    "seconds": "float64",
-}
+#: Types of the columns of ``history_``, by those of the fields of an entry; all others are objects.
+COLUMN_TYPES = {int: "int64", float: "float64"}
+
+
+def frame_of(history: Sequence[HistoryEntry]) -> pd.DataFrame:
+    """Return a history as a table, with a row for every entry.
+
+    Examples
+    --------
+    >>> frame_of([HistoryEntry(0, "start", None, -2.0, -1.4, 1, 0.1)])
+       step operator target  score  log_likelihood  n_parameters  seconds
+    0     0    start   None   -2.0            -1.4             1      0.1
+    """
+    types = {name: COLUMN_TYPES.get(kind, object) for name, kind in get_type_hints(HistoryEntry).items()}
+    return pd.DataFrame([vars(entry) for entry in history], columns=list(types), dtype=object).astype(types)
 
 
 class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
@@ -231,7 +237,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         self.n_parameters_ = model.n_parameters
         self.bic_ = scores.bic_from_parts(self.log_likelihood_, self.n_parameters_, self.total_weight_)
         self.score_ = float(outcome.score)
-        self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)
+        self.history_ = frame_of(outcome.history)
         self.n_iter_ = max(1, len(outcome.history))
         self.stopped_ = outcome.stopped
         self.remaining_gain_ = float(outcome.remaining_gain)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import ClassVar, TypeAlias
 
+import networkx as nx
 from sklearn.base import clone
 
 from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.resumed import check_hidden
 from pgmpy_latent.learners.search import Outcome, Search, Settings
-from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.presets import SearchTuning
@@ -23,8 +23,8 @@ from pgmpy_latent.runtime.settings import Constraint, RandomState, evaluations, 
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
-#: What a search may begin with: a model, or a learner of one.
-Start: TypeAlias = LatentTree | DiscreteBayesianNetwork | LatentTreeLearner | None
+#: What a search may begin with: a model of ours or of pgmpy, or a learner.
+Start: TypeAlias = LatentTree | nx.DiGraph | LatentTreeLearner | None
 
 
 class SearchSettings(Configured):
@@ -135,7 +135,8 @@ def made_regular(outcome: Outcome[LatentTree], score: Callable[[LatentTree, floa
     if value < outcome.score:
         return outcome
     last = outcome.history[-1]
-    entry = {**last, "step": last["step"] + 1, "operator": "make regular", "target": None, "score": value}
-    entry["n_parameters"] = tree.n_parameters
+    entry = replace(
+        last, step=last.step + 1, operator="make regular", target=None, score=value, n_parameters=tree.n_parameters
+    )
     gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
     return replace(outcome, tree=tree, score=value, history=[*outcome.history, entry], not_needed=gone)

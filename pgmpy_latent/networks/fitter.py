@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +23,6 @@ from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.network import LatentNetwork, reordered
-from pgmpy_latent.model.pgmpy_api import DAG
 from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.networks.counts import Completion
 from pgmpy_latent.networks.family_scores import PSEUDO_COUNTS, family_score
@@ -61,11 +61,11 @@ class ScoredNetwork:
 
     def as_state(self, step: int, memory: object = None) -> State:
         """Return the state of a search that has accepted the network."""
-        return State(self.network, self.score, self.log_likelihood, step, {} if memory is None else memory)
+        return State(self.network, self.score, self.log_likelihood, step, memory)
 
 
-#: What gives a network: a model, a graph, or a learner.
-NetworkSource: TypeAlias = LatentTree | LatentNetwork | DAG | StructureLearner | None
+#: What a network may come from: a model of ours or of pgmpy, a graph, or a learner.
+NetworkSource: TypeAlias = LatentTree | LatentNetwork | nx.DiGraph | StructureLearner | None
 
 
 class NetworkLearner(SearchSettings, StructureLearner):

@@ -19,7 +19,7 @@ from pgmpy_latent.learners import search_learner
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.convert import model_from_document, model_text
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.runtime.checkpoint import Saved
+from pgmpy_latent.runtime.checkpoint import HistoryEntry, Saved
 from pgmpy_latent.runtime.lossless_json import back, plain
 from pgmpy_latent.tables.encode import encode
 from pgmpy_latent.testing import latent_trees
@@ -46,7 +46,9 @@ class Notes:
         if self.going_on is None:
             return None
         state, history = self.going_on
-        return Saved(through_a_file(state), json.loads(json.dumps(history)), entropy)
+        return Saved(
+            through_a_file(state), [HistoryEntry(**json.loads(json.dumps(vars(entry)))) for entry in history], entropy
+        )
 
     def keep(self, state, history, last=False):
         self.saved.append((state, list(history)))
@@ -67,6 +69,10 @@ class Notes:
             return self
 
         monkeypatch.setattr(search_learner, "Checkpoint", made)
+
+
+#: The columns of ``history_``.
+HISTORY = ["step", "operator", "target", "score", "log_likelihood", "n_parameters", "seconds"]
 
 
 def through_a_file(state):

@@ -22,7 +22,7 @@ from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
 from pgmpy_latent.learners.skeletons import numbered_latent_names
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.presets import BinATuning
-from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.checkpoint import HistoryEntry, State
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
 from pgmpy_latent.runtime.settings import Constraint, RandomState, flag, number
@@ -137,7 +137,7 @@ class ForestPolicy:
     def _join(self, state: State) -> Step:
         frontier, order = self._where(state)
         models: list[PairModel | None] = list(state.memory.pairs)
-        entries: list[dict] = []
+        entries: list[HistoryEntry] = []
         is_over = False
         ends = time.perf_counter() + CHUNK_SECONDS
         while True:
@@ -200,7 +200,7 @@ class ForestPolicy:
         tree = frontier.tree(self._names[: frontier.n_hidden])
         return State(tree, self.score(tree, frontier.log_likelihood), frontier.log_likelihood, step, memory)
 
-    def _entry(self, frontier: Roots, step: int) -> dict:
+    def _entry(self, frontier: Roots, step: int) -> HistoryEntry:
         log_likelihood, parameters = frontier.log_likelihood, frontier.n_parameters
         name = self._names[frontier.n_hidden - 1]
         score = log_likelihood - self.options.penalty * parameters

@@ -266,7 +266,7 @@ class NodeStates:
         if not self.options.partial:
             return narrowed_in_groups(engine, flat, groups, [(0, 1)])
         if settings.stop == "remaining" and self.options.directions != "thesis":
-            return narrowed_in_groups(engine, flat, groups, PARTIAL_STAGES, settings.prior, self.search.tick)
+            return narrowed_in_groups(engine, flat, groups, PARTIAL_STAGES, settings.prior, self.search.clock)
         # to the end: the tiny perturbations of the thesis need long to leave the saddle point between two equal halves
         fits = [
             self.search.fit(

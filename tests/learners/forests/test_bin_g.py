@@ -632,7 +632,7 @@ def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch,
     table = gappy.head(300).iloc[:, ::-1]  # columns against the order of their names
     whole = fresh(learner, **options)
     saved = states_of(whole, table, monkeypatch)
-    joins = [sum(entry["operator"] == "join" for entry in history) for _, history in saved]
+    joins = [sum(entry.operator == "join" for entry in history) for _, history in saved]
     assert set(joins) == set(range(len(whole.latents_) + 1))  # a state after every join
     assert len(whole.latents_) >= (1 if refused and type(learner) is BinG else 2)
     assert ("x2 x3" in clusters(whole.tree_)) == (not refused)
