@@ -312,6 +312,8 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         with tqdm(disable=not self.show_progress, delay=PROGRESS_DELAY, unit="it", desc="EM", leave=False) as bar:
 
             def report(iteration: int, value: float) -> None:
+                if bar.disable:
+                    return
                 bar.update(iteration - bar.n)
                 bar.set_postfix_str(f"log-likelihood {value:.4f}{time_left(clock.seconds_left)}", refresh=False)
 
