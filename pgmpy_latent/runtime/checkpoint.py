@@ -292,7 +292,7 @@ class Checkpoint:
                 back(document["memory"]),
                 document["finished"],
             )
-            history = [HistoryEntry(**back(entry)) for entry in document["history"]]
+            history = [_entry_of(back(entry)) for entry in document["history"]]
             saved = Saved(state, history, document["entropy"])
             _check_kinds(saved)
             return saved
@@ -362,6 +362,13 @@ def check_checkpoint(path: object) -> None:
 
 #: The type of each field of a history entry that has a certain type.
 ENTRY = {name: kind for name, kind in get_type_hints(HistoryEntry).items() if name != "target"}
+
+
+def _entry_of(written: object) -> HistoryEntry:
+    """Return an entry of the history from its fields."""
+    if not isinstance(written, dict) or {*written} != {*ENTRY, "target"}:
+        raise ValueError("its history is not what a search writes")
+    return HistoryEntry(**written)
 
 
 def _is_memory(memory: object) -> bool:

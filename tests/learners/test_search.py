@@ -347,7 +347,7 @@ def test_a_search_cut_off_by_the_clock_can_be_taken_up(monkeypatch):
     whole = search.run(lambda: policy.start(tree), policy.advance)
     calls = 0
 
-    def tick(self, iteration=0, value=0.0):
+    def check(clock):
         nonlocal calls
         calls += 1
         if calls == 60:
@@ -356,7 +356,7 @@ def test_a_search_cut_off_by_the_clock_can_be_taken_up(monkeypatch):
     notes = Notes()
     search, policy, tree = prepared(learner, data, notes)
     with monkeypatch.context() as patched:
-        patched.setattr(Search, "tick", tick)
+        patched.setattr(Clock, "check", check)
         assert search.run(lambda: policy.start(tree), policy.advance).stopped == "interrupted"
     search, policy, _ = prepared(learner, data, Notes(notes.saved[-1]))
     again = search.run(no_start, policy.advance)

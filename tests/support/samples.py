@@ -16,10 +16,10 @@ from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmpy_latent import presets
 from pgmpy_latent.learners import search_learner
-from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.convert import model_from_document, model_text
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import HistoryEntry, Saved
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.lossless_json import back, plain
 from pgmpy_latent.tables.encode import encode
 from pgmpy_latent.testing import latent_trees
@@ -264,13 +264,13 @@ def press_ctrl_c(monkeypatch, moment):
     """Let the given look at the clock of a search, counted from 1, be interrupted."""
     calls = 0
 
-    def tick(self, iteration=0, value=0.0):
+    def check(clock):
         nonlocal calls
         calls += 1
         if calls == moment:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "tick", tick)
+    monkeypatch.setattr(Clock, "check", check)
 
 
 #: Learner -> its defaults.

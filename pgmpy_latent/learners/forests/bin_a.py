@@ -40,7 +40,7 @@ class AsClustered:
         self.merges = merges
         self.slots: list[int | None] = list(range(len(merges) + 1))
 
-    def pair(self, frontier: Roots) -> tuple[int, int] | None:
+    def pair(self, roots: Roots) -> tuple[int, int] | None:
         """Return the next pair whose trees are whole."""
         while (at := len(self.slots) - len(self.merges) - 1) < len(self.merges):
             left, right = (self.slots[cluster] for cluster in self.merges[at])
