@@ -280,7 +280,7 @@ def _n_coins(name: str) -> int:
 
 
 def _table_of_coins(name: str, flips: np.ndarray) -> pd.DataFrame:
-    """Return the table that the flips make; a row of zeros and ones, one per coin, for every row."""
+    """Return the table that coin flips, zeros and ones of shape (rows, coins), determine."""
     import pandas as pd
 
     columns = {}

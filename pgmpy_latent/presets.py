@@ -18,8 +18,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypedDict, TypeVar
 
-from pgmpy_latent.runtime.configured import Tuning, setting
+from pgmpy_latent.em.starts import STRATEGIES, random_strategies
+from pgmpy_latent.runtime.configured import Tuning, choices, fill_docstring, setting
 from pgmpy_latent.runtime.settings import flag, number, one_of, sequence_of
+from pgmpy_latent.scores import SCORERS, check_scoring_method
 
 __all__ = [
     "AGGLOMERATIVE_CARDINALITY",
@@ -68,9 +70,15 @@ _positive_or_none = number(0, optional=True)
 _narrowing, _narrowing_or_none = number(above=1, example="2"), number(above=1, optional=True)
 
 
-def _score(name: str, value) -> None:
-    if not (callable(value) or value in ("bic", "aic", "cs")):
-        raise ValueError(f"{name} is {value!r}; give 'bic', 'aic', 'cs' or a function of tree and data")
+def _start(name: str, value) -> None:
+    one_of(*random_strategies())(name, value)
+
+
+def _ways_to_begin() -> str:
+    """Return what the starts of the random strategies are."""
+    *others, last = [STRATEGIES[name].description for name in random_strategies()]
+    text = ", ".join([*others, f"or {last}"])
+    return text[0].upper() + text[1:]
 
 
 def _documented(tuning: Preset, text: str) -> Preset:
@@ -104,6 +112,7 @@ class SearchTuning(Tuning):
     accelerate: bool = setting(True, flag)
 
 
+@fill_docstring(scorers=choices(SCORERS))
 @dataclass(frozen=True, repr=False)
 class SplitMergeTuning(SearchTuning):
     """How :class:`~pgmpy_latent.SplitMerge` searches.
@@ -112,7 +121,7 @@ class SplitMergeTuning(SearchTuning):
     ----------
     tol, search_tol, max_iter, search_iter, stop, accelerate
         As in :class:`SearchTuning`.
-    scoring_method : {"bic", "aic", "cs"} or callable
+    scoring_method : {scorers} or callable
         What the search maximises.
     prior : float or None
         Dirichlet pseudo-count of every table entry (MAP); None is maximum likelihood.
@@ -161,7 +170,7 @@ class SplitMergeTuning(SearchTuning):
 
     preset: ClassVar[str] = "SPLIT_MERGE"
 
-    scoring_method: str | Callable = setting("bic", _score)  # noqa: RUF009
+    scoring_method: str | Callable = setting("bic", check_scoring_method)  # noqa: RUF009
     prior: float | None = setting(None, _positive_or_none)
     merge: bool = setting(True, flag)
     adjust: bool = setting(True, flag)
@@ -184,6 +193,7 @@ class SplitMergeTuning(SearchTuning):
     regular: bool = setting(True, flag)
 
 
+@fill_docstring(starts=choices(random_strategies()), ways_to_begin=_ways_to_begin())
 @dataclass(frozen=True, repr=False)
 class RandomStartsTuning(SearchTuning):
     """How :class:`~pgmpy_latent.RandomStarts` searches.
@@ -198,8 +208,8 @@ class RandomStartsTuning(SearchTuning):
         Number of starts for each model.
     n_rounds : int or None
         With given numbers of states: rounds, each with twice as many starts. None goes on until ``time_limit``.
-    starts : {"memberships", "random"}
-        Random class memberships of some rows, or random tables.
+    starts : {starts}
+        {ways_to_begin}.
     narrowing : float or None
         Of the starts, the best ``1/narrowing`` are kept after 1, 3, 7, 15, ... iterations. None takes all to the end.
     shrink, adjust : bool
@@ -215,11 +225,11 @@ class RandomStartsTuning(SearchTuning):
 
     preset: ClassVar[str] = "RANDOM_STARTS"
 
-    scoring_method: str | Callable = setting("bic", _score)  # noqa: RUF009
+    scoring_method: str | Callable = setting("bic", check_scoring_method)  # noqa: RUF009
     prior: float | None = setting(None, _positive_or_none)
     n_starts: int = setting(64, _count)
     n_rounds: int | None = setting(1, _count_or_none)
-    starts: str = setting("memberships", one_of("memberships", "random"))
+    starts: str = setting("memberships", _start)
     narrowing: float | None = setting(2.0, _narrowing_or_none)
     shrink: bool = setting(True, flag)
     adjust: bool = setting(True, flag)
@@ -426,7 +436,7 @@ class LatentClassificationTuning(Tuning):
         Most iterations of EM.
     stop : {"per_row", "relative"}
         Whether ``tol`` is in nats per row, or a share of the log-likelihood of the scaled attributes. While sizes are
-        searched for, it is at least 0.01.
+        compared it is at least 0.01, except with ``sizes="every"``.
     n_starts : int
         Restarts of the final model.
     thinning : bool
@@ -518,7 +528,7 @@ KARCIAUSKAS_2005_CHAPTER_6 = _documented(
 
     BIC, maximum likelihood, 16 random splits of every state of size p = 0.001, partial EM, q = 2 for splits and 10 for
     merges and adjustments, delta = 1, and EM that ends when a step gains less than 0.01 or after 200 iterations. The
-    thesis stops runs after five hours; give ``time_limit`` for that.
+    thesis stops runs after five hours, and after ten on synthetic data; give ``time_limit`` for that.
 
     Departures: scores must rise by more than rounding errors. States whose data are all alike are not split.
     """,
@@ -553,7 +563,9 @@ KARCIAUSKAS_2005_CHAPTER_4 = _documented(
     merged. The score is Cheeseman-Stutz, and parameters are MAP for Dirichlet priors whose parameters are 1, in the
     parameterisation of Chickering and Heckerman (1997), in which this adds 1 to every count.
 
-    Departures: scores must rise by more than rounding errors.
+    Departures: scores must rise by more than rounding errors. The first model, of one state, has MAP parameters, as all
+    others do; step 1 of the procedure takes maximum likelihood. Starts are narrowed down, and EM ends, by the
+    log-likelihood plus the logarithm of the prior, which is what MAP maximises; the thesis names the log-likelihood.
     """,
 )
 KARCIAUSKAS_2005_STANDARD3 = _documented(
@@ -578,7 +590,7 @@ KARCIAUSKAS_2005_CHAPTER_4_STANDARD = _documented(
     """*Standard*, Procedure 4.2 with the settings of section 4.5.2: one random start for one state more, repeatedly.
 
     Cheeseman-Stutz and MAP as in :data:`KARCIAUSKAS_2005_CHAPTER_4`; give ``time_limit``, which ends it. Departures:
-    scores must rise by more than rounding errors.
+    those of :data:`KARCIAUSKAS_2005_CHAPTER_4`.
     """,
 )
 KARCIAUSKAS_2005_CHAPTER_4_STANDARD_FIXED = _documented(
@@ -586,7 +598,7 @@ KARCIAUSKAS_2005_CHAPTER_4_STANDARD_FIXED = _documented(
     """*StandardFixed*, Procedure 4.3 with the settings of section 4.5.2: one start, then twice as many each time.
 
     Cheeseman-Stutz and MAP as in :data:`KARCIAUSKAS_2005_CHAPTER_4`; give ``n_states`` and ``time_limit``, which ends
-    it. Departures: none that is known.
+    it. Departures: starts are narrowed down, and EM ends, as in :data:`KARCIAUSKAS_2005_CHAPTER_4`.
     """,
 )
 CHEN_2008 = _documented(
@@ -617,17 +629,20 @@ HARMELING_WILLIAMS_2011_BIN_G = _documented(
     ),
     """*BIN-G*, Algorithm 1: 10 random restarts of EM, and the first pair that is refused a parent ends it.
 
-    Departures: the paper does not say when EM ends; the tolerances are those of :data:`BIN_G`. Numbers of states are
-    tried up to that of the smaller of the two variables, beyond which nothing can be gained, and not further once two
-    in a row were no better or a bound shows that more cannot be; the paper tries all up to a K_max. Give ``max_states``
-    for that.
+    Departures: the paper does not say when EM ends; the tolerances are those of :data:`BIN_G`, and bound the gain that
+    is left, by extrapolation. Where EM comes to rest, entries near zero that would raise the likelihood are lifted. The
+    EM that refines the finished forest continues to a twentieth of its tolerance, and begins again with small entries
+    lifted as long as that helps. Numbers of states are tried up to that of the smaller of the two variables, beyond
+    which nothing can be gained, and not further once two in a row were no better or a bound shows that more cannot be;
+    the paper tries all up to a K_max, which ``max_states`` can give.
     """,
 )
 HARMELING_WILLIAMS_2011_BIN_A = _documented(
     BinATuning(debias=False, context=(), n_starts=10, grouped_starts=False, narrowing=None, accelerate=False),
     """*BIN-A*, Algorithm 2: agglomerative clustering, then 10 random restarts of EM for every hidden variable.
 
-    The paper tries all three linkages; give ``linkage``. Departures: those of :data:`HARMELING_WILLIAMS_2011_BIN_G`.
+    The paper reports average linkage, the default of ``linkage``. Departures: those of
+    :data:`HARMELING_WILLIAMS_2011_BIN_G`.
     """,
 )
 ELIDAN_FRIEDMAN_2001 = _documented(
@@ -635,9 +650,13 @@ ELIDAN_FRIEDMAN_2001 = _documented(
     """*FindHidden* with agglomeration: every semi-clique is proposed, and kept if the score rises at all.
 
     5 random starts of EM, as in the comparison of section 5. Departures: the paper does not say when EM ends, nor what
-    its priors weigh; tolerances are those of :data:`FIND_HIDDEN`, and ``prior`` decides. Besides the number of states
-    that agglomeration finds, two states from random starts are tried, and states of the best proposal are split and
-    merged. A hidden variable that is not needed any more is left out again.
+    its priors weigh; tolerances are those of :data:`FIND_HIDDEN`, and ``prior`` decides. Where EM comes to rest,
+    entries near zero that would raise the likelihood are lifted, and the final EM continues to a twentieth of its
+    tolerance and begins again with small entries lifted as long as that helps. Semi-cliques have at least 3 members
+    (``min_children``) and grow from triangles and cycles of four nodes; the paper names no least number, and no way to
+    find them. No node gets more than 5 parents unless the learner's ``max_parents`` says otherwise; the paper names no
+    bound. Besides the number of states that agglomeration finds, two states from random starts are tried, and states
+    of the best proposal are split and merged. A hidden variable that is not needed any more is left out again.
     """,
 )
 LANGSETH_NIELSEN_2005 = _documented(
@@ -657,12 +676,12 @@ LANGSETH_NIELSEN_2005 = _documented(
 
     100 restarts, all taken to their ends: an iteration that raises the log-likelihood by less than 0.001 of it, or 100
     iterations. The restart with the highest accuracy on the training data counts. Every q from 1 to the number of
-    attributes times that of classes is compared by cross-validation. There are no offsets (note 11), with edges
-    (``learn_edges=True``, LCM(q)/S) or without.
+    attributes times that of classes is compared by cross-validation with 5 folds, the default of ``cv``. There are no
+    offsets (note 11), with edges (``learn_edges=True``, LCM(q)/S) or without.
 
-    Departures: the paper leaves open how restarts are drawn, and how many folds its wrapper has; ours has ``cv``.
-    Attributes are scaled first, and noise is at least 1e-9 of an attribute's variance, for the sake of arithmetic.
-    Without offsets, the score of edges takes the means of the latents and attributes for known to be 0.
+    Departures: the paper leaves open how restarts are drawn. Attributes are scaled first, so that the 0.001 is a share
+    of the log-likelihood of scaled attributes, and noise is at least 1e-9 of an attribute's variance, for the sake of
+    arithmetic. Without offsets, the score of edges takes the means of the latents and attributes for known to be 0.
     """,
 )
 LANGSETH_NIELSEN_2005_NONLINEAR = _documented(

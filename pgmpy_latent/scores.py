@@ -9,18 +9,22 @@ out. A row that is impossible under the tree makes every score minus infinity.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from scipy.special import gammaln
 
 from pgmpy_latent.diagnostics.completion import Completed, complete, open_entropy
 from pgmpy_latent.diagnostics.dimension import effective_dimension, n_parameters
-from pgmpy_latent.inference.queries import encode_for, log_likelihood
+from pgmpy_latent.inference.queries import check_is_tree, encode_for, log_likelihood
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.settings import word_list
+from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
 
 __all__ = [
@@ -47,6 +51,19 @@ def _likelihood_and_weight(tree: LatentTree, X, sample_weight, survey: Survey) -
     return log_likelihood(tree, data), data.total_weight
 
 
+def penalty_per_parameter(total_weight: float) -> float:
+    """Return what each free parameter costs in a score: ``ln(N) / 2``, the penalty of BIC.
+
+    The searches compare models by the log-likelihood minus this for every parameter.
+
+    Examples
+    --------
+    >>> round(penalty_per_parameter(100.0), 4)
+    2.3026
+    """
+    return float(np.log(total_weight)) / 2
+
+
 def bic_from_parts(log_likelihood: float, n_parameters: int, total_weight: float) -> float:
     """Return the BIC of a model whose log-likelihood is known.
 
@@ -55,7 +72,7 @@ def bic_from_parts(log_likelihood: float, n_parameters: int, total_weight: float
     >>> round(bic_from_parts(-2.2493, 1, 4.0), 4)
     -2.9424
     """
-    return float(log_likelihood - n_parameters / 2 * np.log(total_weight))
+    return float(log_likelihood - n_parameters * penalty_per_parameter(total_weight))
 
 
 def _aic(total: float, d: int) -> float:
@@ -177,15 +194,15 @@ def classification_entropy(tree: LatentTree, X, *, sample_weight=None, **survey:
     ``x_n`` are its filled cells and ``h`` runs over the joint states of all hidden variables.
 
     Missing cells are no hidden variables and are summed out, with one exception. Missing cells that are neighbours in
-    the tree form a gap; where a gap touches at least two hidden variables, their posterior does not factor along
-    the tree without it, and the cells of the gap are hidden variables of this row. That needs an observed variable in
-    between hidden ones; a gap at a leaf never does it.
+    the tree form a region; where it touches at least two hidden variables, their posterior does not factor along
+    the tree without it, and the cells of the region are hidden variables of this row. That needs an observed variable
+    in between hidden ones; a missing leaf never does it.
 
     Notes
     -----
     ``ln P(open | x_n) = ln P(open, x_n) - ln P(x_n)``, where ``open`` is all that row ``n`` leaves open. Its
     expectation, summed over rows, is ``LL - sum(counts * ln(tables))`` with the expected counts of EM, so that
-    hidden variables need no work by row. The entropy of gaps, given what surrounds them, is subtracted.
+    hidden variables need no work by row. The entropy of missing cells, given their neighbours, is subtracted.
 
     Parameters
     ----------
@@ -352,7 +369,259 @@ def effective_bic(tree: LatentTree, X, *, sample_weight=None, random_state=0, **
     return bic_from_parts(total, effective_dimension(tree, random_state=random_state), n)
 
 
+# What searches maximise
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What a search maximises, in words.
+
+    Attributes
+    ----------
+    title, sentence : str
+        What it is called beside a number, and within a sentence.
+    """
+
+    title: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class TreeScorer(Criterion):
+    """A score that searches for trees can maximise.
+
+    Attributes
+    ----------
+    make : callable
+        Table -> function of a tree and its log-likelihood, which returns the score; larger is better.
+    """
+
+    make: Callable[[CategoricalData], Callable[[LatentTree, float], float]]
+
+
+def _bic_of_trees(data: CategoricalData) -> Callable[[LatentTree, float], float]:
+    penalty = penalty_per_parameter(data.total_weight)
+    return lambda tree, log_likelihood: log_likelihood - penalty * tree.n_parameters
+
+
+#: ``scoring_method`` of the searches for trees -> what it stands for.
+SCORERS = {
+    "bic": TreeScorer("BIC", "the Bayesian information criterion (BIC)", _bic_of_trees),
+    "aic": TreeScorer(
+        "AIC",
+        "Akaike's information criterion (AIC)",
+        lambda data: lambda tree, log_likelihood: _aic(log_likelihood, tree.n_parameters),
+    ),
+    "cs": TreeScorer(
+        "the Cheeseman–Stutz score",
+        "the Cheeseman–Stutz approximation of the marginal likelihood",
+        lambda data: lambda tree, log_likelihood: cheeseman_stutz(tree, data),
+    ),
+}
+
+
+def check_scoring_method(name: str, value: object) -> None:
+    """Raise if a setting is neither the name of a score in ``SCORERS`` nor a function.
+
+    Examples
+    --------
+    >>> check_scoring_method("scoring_method", "best")
+    Traceback (most recent call last):
+    ...
+    ValueError: scoring_method is 'best'; give 'bic', 'aic', 'cs' or a function of tree and data
+    """
+    if not (callable(value) or (isinstance(value, str) and value in SCORERS)):
+        known = word_list([*map(repr, SCORERS), "a function of tree and data"], "or")
+        raise ValueError(f"{name} is {value!r}; give {known}")
+
+
+def tree_scorer(scoring_method: str | Callable, data: CategoricalData) -> Callable[[LatentTree, float], float]:
+    """Return the score that a search for trees maximises, as a function of a tree and its log-likelihood.
+
+    Parameters
+    ----------
+    scoring_method : str or callable
+        A name in ``SCORERS``, or a function of tree and data.
+    data : CategoricalData
+        The table.
+    """
+    check_scoring_method("scoring_method", scoring_method)
+    if isinstance(scoring_method, str):
+        known = SCORERS[scoring_method].make(data)
+    else:
+        function = scoring_method
+
+        def known(tree: LatentTree, log_likelihood: float) -> float:
+            return float(function(tree, data))
+
+    def score(tree: LatentTree, log_likelihood: float) -> float:
+        value = known(tree, log_likelihood)
+        if np.isnan(value):
+            raise ValueError("scoring_method returned NaN; it must return a number, larger for better models")
+        return value
+
+    return score
+
+
 # All at once
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreParts:
+    """What scores are computed from: a table completed by a model, and what follows from it.
+
+    Attributes
+    ----------
+    done : Completed
+        One propagation.
+    prior : float
+        Dirichlet parameter of :func:`cheeseman_stutz`.
+    effective : bool
+        Whether to find the :func:`effective_dimension`.
+    random_state : int or Generator
+        For the effective dimension.
+    """
+
+    done: Completed
+    prior: float = 1.0
+    effective: bool = False
+    random_state: Any = 0
+
+    @property
+    def total(self) -> float:
+        """``LL``, the log-likelihood."""
+        return self.done.log_likelihood
+
+    @property
+    def d(self) -> int:
+        """The number of free parameters."""
+        return self.done.tree.n_parameters
+
+    @property
+    def n(self) -> float:
+        """``N``, the sum of the rows' weights."""
+        return self.done.total_weight
+
+    @cached_property
+    def dimension(self) -> int | None:
+        """The effective dimension; None if not asked for."""
+        if not self.effective:
+            return None
+        tree = self.done.tree
+        check_is_tree(tree)
+        assert isinstance(tree, LatentTree)  # for type checkers
+        return effective_dimension(tree, random_state=self.random_state)
+
+    @cached_property
+    def entropy(self) -> tuple[float, float]:
+        """The entropy of the hidden states, and the largest that it could be; of trees."""
+        return open_entropy(self.done)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A criterion to compare models by: how it is computed, what it is called, and where it is shown.
+
+    Attributes
+    ----------
+    title, formula : str
+        Its name and its definition, as reports print them.
+    value : callable
+        :class:`ScoreParts` -> the score, larger for better models; None if it was not asked for.
+    for_networks : bool
+        Whether it is defined for networks that are no trees, too.
+    times_minus_two : bool
+        Whether statistical software prints -2 times as much.
+    compared : bool
+        Whether it is a column of :func:`pgmpy_latent.compare_classes`.
+    in_terminal : bool
+        Whether ``pgmpy-latent compare`` prints this column.
+    drawn : int or None
+        Its place among the curves of :func:`pgmpy_latent.plotting.plot_comparison`; None is not drawn.
+    """
+
+    title: str
+    formula: str
+    value: Callable[[ScoreParts], float | None]
+    for_networks: bool = False
+    times_minus_two: bool = True
+    compared: bool = True
+    in_terminal: bool = False
+    drawn: int | None = None
+
+
+#: The scores that tables, reports and pictures show, in their order. A new score is an entry here, and a field of
+#: :class:`Summary`.
+SCORES = {
+    "bic": Score(
+        "BIC",
+        "LL − d/2 · ln N",
+        lambda parts: bic_from_parts(parts.total, parts.d, parts.n),
+        for_networks=True,
+        in_terminal=True,
+        drawn=0,
+    ),
+    "aic": Score(
+        "AIC", "LL − d", lambda parts: _aic(parts.total, parts.d), for_networks=True, in_terminal=True, drawn=3
+    ),
+    "caic": Score(
+        "CAIC",
+        "LL − d/2 · (ln N + 1)",
+        lambda parts: _caic(parts.total, parts.d, parts.n),
+        for_networks=True,
+        drawn=2,
+    ),
+    "adjusted_bic": Score(
+        "adjusted BIC",
+        "LL − d/2 · ln((N + 2)/24)",
+        lambda parts: _adjusted_bic(parts.total, parts.d, parts.n),
+        for_networks=True,
+        drawn=1,
+    ),
+    "icl": Score(
+        "ICL",
+        "BIC minus the entropy of the hidden states",
+        lambda parts: _icl(bic_from_parts(parts.total, parts.d, parts.n), parts.entropy[0]),
+        in_terminal=True,
+        drawn=4,
+    ),
+    "effective_bic": Score(
+        "effective BIC",
+        "BIC with the effective number of parameters",
+        lambda parts: None if parts.dimension is None else bic_from_parts(parts.total, parts.dimension, parts.n),
+        compared=False,
+    ),
+    "cheeseman_stutz": Score(
+        "Cheeseman–Stutz",
+        "approximates the log marginal likelihood",
+        lambda parts: _cheeseman_stutz(parts.done, parts.prior),
+        for_networks=True,
+        times_minus_two=False,
+    ),
+}
+
+
+def compared_scores() -> list[str]:
+    """Return the scores that are columns of a comparison.
+
+    Examples
+    --------
+    >>> compared_scores()[:2]
+    ['bic', 'aic']
+    """
+    return [name for name, score in SCORES.items() if score.compared]
+
+
+def drawn_scores() -> list[str]:
+    """Return the scores that are drawn, in the order of their curves.
+
+    Examples
+    --------
+    >>> drawn_scores()[:2]
+    ['bic', 'adjusted_bic']
+    """
+    places = {name: score.drawn for name, score in SCORES.items() if score.drawn is not None}
+    return sorted(places, key=lambda name: places[name])
 
 
 @dataclass(frozen=True)
@@ -435,22 +704,30 @@ def summary(
     >>> round(scores.bic, 4), round(scores.aic, 4), scores.relative_entropy
     (-2.9425, -3.2493, 1.0)
     """
-    done = complete(tree, X, sample_weight, **survey)
-    total, d, n = done.log_likelihood, n_parameters(tree), done.total_weight
-    entropy, largest = open_entropy(done)
-    dimension = effective_dimension(tree, random_state=random_state) if effective else None
+    parts = ScoreParts(complete(tree, X, sample_weight, **survey), prior, effective, random_state)
+    values: dict[str, Any] = {name: score.value(parts) for name, score in SCORES.items()}
     return Summary(
-        total_weight=n,
-        n_parameters=d,
-        effective_dimension=dimension,
-        log_likelihood=total,
-        bic=bic_from_parts(total, d, n),
-        effective_bic=None if dimension is None else bic_from_parts(total, dimension, n),
-        aic=_aic(total, d),
-        caic=_caic(total, d, n),
-        adjusted_bic=_adjusted_bic(total, d, n),
-        icl=_icl(bic_from_parts(total, d, n), entropy),
-        cheeseman_stutz=_cheeseman_stutz(done, prior),
-        classification_entropy=entropy,
-        relative_entropy=_relative_entropy(entropy, largest),
+        total_weight=parts.n,
+        n_parameters=parts.d,
+        effective_dimension=parts.dimension,
+        log_likelihood=parts.total,
+        classification_entropy=parts.entropy[0],
+        relative_entropy=_relative_entropy(*parts.entropy),
+        **values,
     )
+
+
+def network_summary(network: LatentNetwork, X) -> dict[str, float]:
+    """Return all scores that are defined for networks by name, from a single propagation; see :func:`summary`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> network = LatentNetwork(["x"], [["a", "b"]], [()], [False], [[[0.25, 0.75]]])
+    >>> list(network_summary(network, pd.DataFrame({"x": ["a", "b"]})))[:4]
+    ['total_weight', 'n_parameters', 'log_likelihood', 'bic']
+    """
+    parts = ScoreParts(complete(network, X, None))
+    values = {name: score.value(parts) for name, score in SCORES.items() if score.for_networks}
+    known = {name: value for name, value in values.items() if value is not None}
+    return {"total_weight": parts.n, "n_parameters": parts.d, "log_likelihood": parts.total, **known}

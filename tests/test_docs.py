@@ -83,6 +83,46 @@ def test_the_command_line_page_lists_every_command(capsys):
     assert sorted(listed) == sorted(commands)
 
 
+def changes():
+    """Return the rows of the table "To change …, open …": what to change, and (file, names in it) for each file."""
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("| to change | open |")[2].partition("\n\n")[0]
+    rows = [line.strip("| ").rpartition(" | ") for line in table.splitlines()[2:]]
+    found = []
+    for change, _, places in rows:
+        files = []
+        for word in re.findall(r"`([^`]+)`", places):
+            if word.endswith(".py"):
+                files.append((word, []))
+            else:
+                files[-1][1].append(word)
+        found.append((change, files))
+    return found
+
+
+def test_the_page_on_architecture_says_where_likely_changes_belong():
+    assert len(changes()) >= 25
+    assert all(files for _, files in changes())
+
+
+@pytest.mark.parametrize(("change", "files"), changes(), ids=[change for change, _ in changes()])
+def test_files_to_open_for_a_change_exist_and_have_the_names(change, files):
+    for file, names in files:
+        text = (ROOT / "pgmpy_latent" / file).read_text(encoding="utf-8")
+        assert [name for name in names if not re.search(rf"^\s*(def |class |){name}\b", text, re.MULTILINE)] == []
+
+
+def test_the_half_lines_on_large_folders_name_every_module():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    half_lines = page.partition("### The modules of the two largest folders")[2].partition("\n### ")[0]
+    tables, learners = half_lines.split("`learners/`:")
+    for folder, text in (("tables", tables), ("learners", learners), ("learners/local", learners)):
+        modules = {path.stem for path in (ROOT / "pgmpy_latent" / folder).glob("*.py")} - {"__init__"}
+        assert modules <= set(re.findall(r"`(\w+)`", text))
+    named = {name for name in re.findall(r"`([a-z_]+)`", half_lines)} - {"encode_chunks", "fit"}
+    assert named <= {path.stem for path in (ROOT / "pgmpy_latent").rglob("*.py")}
+
+
 # Words --------------------------------------------------------------------------------------------
 
 #: Pages that scripts write, that list code, or that translate the words of other programs.
@@ -118,12 +158,31 @@ def test_no_term_of_the_glossary_is_a_word_that_it_advises_against():
     assert [word for _, _, words in glossary() for word in words if word in terms] == []
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
-def test_pages_use_the_words_of_the_glossary(page):
+def avoided_words(text):
+    """Return the words in a text that the glossary advises against."""
     avoided = [word for _, _, words in glossary() for word in words if not word.startswith("*")]
     assert len(avoided) > 20
-    text = prose(page)
-    assert [word for word in avoided if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)] == []
+    return [word for word in avoided if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)]
+
+
+def docstrings(module):
+    """Return the docstrings of a module as one text, without examples, code and references."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    nodes = (node for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))) if isinstance(node, documented))
+    texts = [(ast.get_docstring(node) or "").partition("References\n---")[0] for node in nodes]
+    return re.sub(r"^ *>>> .*?(?=\n\n|\Z)|`[^`]*`", " ", "\n\n".join(texts), flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_pages_use_the_words_of_the_glossary(page):
+    assert avoided_words(prose(page)) == []
+
+
+def test_docstrings_use_the_words_of_the_glossary():
+    modules = sorted((ROOT / "pgmpy_latent").rglob("*.py"))
+    assert len(modules) > 100
+    words = {str(module.relative_to(ROOT)): avoided_words(docstrings(module)) for module in modules}
+    assert {module: avoided for module, avoided in words.items() if avoided} == {}
 
 
 # Notebooks ----------------------------------------------------------------------------------------

@@ -68,6 +68,24 @@ def test_no_word_for_a_thing_but_one():
 
 
 @pytest.mark.parametrize(
+    ("learner", "name", "preset"),
+    [
+        (SplitMerge, "THESIS", "KARCIAUSKAS_2005_CHAPTER_6"),
+        (SplitMerge, "SPLITTING", "KARCIAUSKAS_2005_CHAPTER_4"),
+        (RandomStarts, "THESIS", "KARCIAUSKAS_2005_STANDARD3"),
+        (EAST, "PAPER", "CHEN_2008"),
+        (BinG, "PAPER", "HARMELING_WILLIAMS_2011_BIN_G"),
+        (BinA, "PAPER", "HARMELING_WILLIAMS_2011_BIN_A"),
+    ],
+)
+def test_presets_that_were_attributes_of_learners_say_where_they_are_now(learner, name, preset):
+    assert hasattr(presets, preset)
+    for owner in (learner, learner()):
+        with pytest.raises(AttributeError, match=rf"{learner.__name__} has no {name} any more; .*presets\.{preset}\b"):
+            getattr(owner, name)
+
+
+@pytest.mark.parametrize(
     ("learner", "keyword", "instead"),
     [
         (EAST, "n_steps", "give tuning=presets.EAST.replace(n_steps=...)"),

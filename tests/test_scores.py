@@ -1,6 +1,8 @@
 """Scores against their definitions, written out by enumeration."""
 
-from dataclasses import asdict
+import re
+from dataclasses import asdict, make_dataclass
+from dataclasses import fields as dataclass_fields
 from math import lgamma, log
 
 import networkx as nx
@@ -9,13 +11,35 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pgmpy.base import DAG
+from sklearn.base import clone
 
-from pgmpy_latent import scores
+from pgmpy_latent import (
+    EAST,
+    HLTA,
+    AgglomerativeCardinality,
+    BinA,
+    BinG,
+    FindHidden,
+    RandomStarts,
+    SplitMerge,
+    StructuralEM,
+    compare_classes,
+    plotting,
+    presets,
+    scores,
+)
+from pgmpy_latent.cli.classes import LatentClasses
+from pgmpy_latent.cli.compare import comparison_lines
 from pgmpy_latent.diagnostics import dimension
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em import starts
 from pgmpy_latent.inference.queries import encode_for, engine_for, posterior, sample
+from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.fit_section import fit_section
+from pgmpy_latent.report.html import decimal
 from pgmpy_latent.tables.encode import encode
 from pgmpy_latent.testing import codes_for, latent_trees, weights_for
 from tests.support import reference
@@ -423,3 +447,97 @@ def test_survey_of_values(data_folder):
     entropy = -(weights[:, None] * classes * np.log(classes)).sum()
     assert found.relative_entropy == pytest.approx(1 - entropy / (216 * np.log(2)))
     assert found.icl == pytest.approx(found.bic - entropy)
+
+
+# What a parameter costs, in all searches
+
+QUIET = {"random_state": 0, "show_progress": False}
+ABOVE_ALL = DAG([("H", name) for name in "xyzw"], latents={"H"})
+SEARCHES = [
+    SplitMerge(**QUIET),
+    RandomStarts(n_starts=4, **QUIET),
+    EAST(tuning=presets.EAST.replace(look_ahead=0), **QUIET),
+    BinA(**QUIET),
+    BinG(**QUIET),
+    HLTA(**QUIET),
+    LatentClasses(max_states=3, n_starts=2, **QUIET),
+    StructuralEM(**QUIET),
+    FindHidden(StructuralEM(**QUIET), scoring_method="bic", **QUIET),
+    AgglomerativeCardinality(ABOVE_ALL, scoring_method="mdl", **QUIET),
+]
+
+
+@pytest.mark.parametrize("learner", SEARCHES, ids=lambda learner: type(learner).__name__)
+def test_all_searches_charge_the_one_penalty(monkeypatch, learner):
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 300) > 0
+    table = pd.DataFrame({name: group ^ (rng.random(300) < 0.1) for name in "xyzw"})
+    usual = clone(learner).fit(table)
+    monkeypatch.setattr(scores, "penalty_per_parameter", lambda total_weight: 100.0)
+    dear = clone(learner).fit(table)
+    assert dear.score_ == pytest.approx(dear.log_likelihood_ - 100 * dear.n_parameters_)
+    assert usual.n_parameters_ > dear.n_parameters_ == 4  # columns that do not depend on each other
+
+
+# A score is added in one place
+
+
+@pytest.fixture
+def half_of_aic(monkeypatch):
+    """A score of its own, for the time of a test: an entry of SCORES and a field of Summary."""
+    own = scores.Score(
+        "half of AIC", "LL − d/2", lambda parts: parts.total - parts.d / 2, for_networks=True, in_terminal=True, drawn=9
+    )
+    monkeypatch.setitem(scores.SCORES, "half_of_aic", own)
+    longer = make_dataclass("Summary", [("half_of_aic", float)], bases=(scores.Summary,), frozen=True)
+    monkeypatch.setattr(scores, "Summary", longer)
+
+
+@pytest.mark.usefixtures("half_of_aic")
+def test_a_new_score_is_in_the_summary_and_the_report_of_a_tree():
+    tree = latent_class(2, 2, 2, 2)
+    table = sample(tree, 50, random_state=0)
+    expected = scores.log_likelihood(tree, table) - tree.n_parameters / 2
+    assert scores.summary(tree, table).half_of_aic == pytest.approx(expected)
+    assert row_of_report(tree, table, "Half of AIC")[:3] == ["LL − d/2", decimal(expected), decimal(-2 * expected)]
+
+
+@pytest.mark.usefixtures("half_of_aic")
+def test_a_new_score_is_in_the_report_of_a_network():
+    rng = np.random.default_rng(1)
+    tables = [[[0.5, 0.5]], [[0.5, 0.5]], rng.dirichlet(np.ones(2), 4)]
+    network = LatentNetwork(["x", "y", "z"], [[0, 1]] * 3, [(), (), (0, 1)], [False] * 3, tables)
+    table = sample(network, 50, random_state=0)
+    expected = scores.log_likelihood(network, table) - network.n_parameters / 2
+    assert row_of_report(network, table, "Half of AIC")[1] == decimal(expected)
+
+
+@pytest.mark.usefixtures("half_of_aic")
+def test_a_new_score_is_in_a_comparison_in_the_terminal_and_in_pictures(monkeypatch):
+    table = sample(latent_class(2, 2, 2, 2), 50, random_state=0)
+    compared = compare_classes(table, [1, 2], n_starts=2, show_progress=False)
+    expected = compared["log_likelihood"] - compared["n_parameters"] / 2
+    np.testing.assert_allclose(compared["half_of_aic"], expected)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "half of AIC" in comparison_lines(compared)[0]
+    monkeypatch.setenv("COLUMNS", "60")
+    assert any("no room for" in line and "half of AIC" in line for line in comparison_lines(compared))
+    drawn = [text.get_text() for text in plotting.plot_comparison(compared).get_legend().get_texts()]
+    assert drawn == ["BIC", "adjusted BIC", "CAIC", "AIC", "ICL", "half of AIC"]
+
+
+def row_of_report(model, table, title):
+    """Return the cells of a row of the report's table of scores, after the first."""
+    rows = re.findall("<tr>(.*?)</tr>", fit_section(Facts(model, encode_for(model, table))), re.DOTALL)
+    cells = [[re.sub("<[^>]+>", "", cell) for cell in re.findall("<t[dh].*?</t[dh]>", row, re.DOTALL)] for row in rows]
+    return next(row[1:] for row in cells if row[0] == title)
+
+
+def test_every_score_has_a_function_of_its_name_and_a_field_of_the_summary():
+    fields = {field.name for field in dataclass_fields(scores.Summary)}
+    assert {*scores.SCORES} <= fields & {*scores.__all__}
+
+
+def test_documentation_names_all_scores():
+    assert all(f"``{name}``" in compare_classes.__doc__ for name in scores.compared_scores())
+    assert "by default ``bic``, ``adjusted_bic``, ``caic``, ``aic`` and ``icl``." in plotting.plot_comparison.__doc__

@@ -1,4 +1,4 @@
-"""One of the many equal ways to write a latent classification model down, chosen to be read."""
+"""The canonical form of a latent classification model, one of many equal ones."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which latents act on which attributes, by the Bayesian score of Gaussian networks (BGe) on completed data.
 
 Class and component are parents of some of the Gaussian variables only, which the score does not allow for the network
-as a whole. The difference between two sets of parents of one attribute does not feel this: it is a difference of two
-families that could stand in a network where the component is a parent of everything (Geiger and Heckerman 1994;
+as a whole. The difference between two sets of parents of one attribute is unaffected: it is a difference of two
+families that could occur in a network where the component is a parent of everything (Geiger and Heckerman 1994;
 section 4.1 of Langseth and Nielsen 2005).
 """
 
@@ -16,7 +16,7 @@ from pgmpy_latent.classification.model import Moments, transposed
 #: Equivalent sample size of the prior of the means, and degrees of freedom of the prior of the covariance beyond the
 #: number of variables: the least that a proper prior with a finite mean can have, in whole numbers.
 MEAN_WEIGHT, FREEDOM = 1.0, 2.0
-#: Diagonal of the prior's scatter matrix, for variables of variance one, that goes with them.
+#: Diagonal of the prior's scatter matrix, for variables of variance one, to match.
 SCATTER = MEAN_WEIGHT * (FREEDOM - 1.0) / (MEAN_WEIGHT + 1.0)
 #: A change must raise the score by more than rounding does.
 LEAST_GAIN = 1e-6
@@ -81,16 +81,16 @@ def _gains(scatter, cross, squares, edges, mass) -> np.ndarray:
     at = np.arange(scatter.shape[-1])
     inside[..., at, at] += ~edges
     inverse = np.where(both, np.linalg.inv(inside), 0.0)
-    kept = np.where(edges, cross, 0.0)
-    coefficients = (inverse @ kept[..., None])[..., 0]
-    residual = squares - (coefficients * kept).sum(axis=-1)
+    of_parents = np.where(edges, cross, 0.0)
+    coefficients = (inverse @ of_parents[..., None])[..., 0]
+    residual = squares - (coefficients * of_parents).sum(axis=-1)
     pivots = np.diagonal(inverse, axis1=-2, axis2=-1)
     # what removing an edge does, and what adding one does, to the determinant of the parents and to the residual
     projected = inverse @ scatter[..., None, :, :]
     schur = np.diagonal(scatter, axis1=-2, axis2=-1)[..., None, :] - (
         np.swapaxes(scatter[..., None, :, :], -1, -2) * transposed(projected)
     ).sum(axis=-1)
-    apart = cross - (transposed(projected) @ kept[..., None])[..., 0]
+    apart = cross - (transposed(projected) @ of_parents[..., None])[..., 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         log_determinant = np.where(edges, np.log(pivots), np.log(np.maximum(schur, np.finfo(float).tiny)))
         removed = residual[..., None] + coefficients**2 / pivots

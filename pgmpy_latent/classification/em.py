@@ -22,11 +22,11 @@ from pgmpy_latent.classification.model import (
 from pgmpy_latent.em.step import best_of_groups, race
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 
-#: Where rows say nothing about a coefficient it stays; this is how much the old value weighs, relative to the rows.
+#: Weight of the old value of a coefficient, relative to the rows; it stays where no row depends on it.
 INERTIA = 1e-9
 #: Smallest variance of a latent in a class, where a usual one is one.
 SMALLEST_VARIANCE = 1e-6
-#: Of so many iterations the last one matters.
+#: After fewer iterations than this, models are settled where they are; see :meth:`_Climb.settle`.
 FEW = 3
 #: Numbers of a batch that are worked on at a time; more would not stay in the processor's cache.
 CHUNK = 400_000
@@ -86,7 +86,7 @@ def step(
 
 
 def log_penalty(problem: Problem, model: Parameters) -> np.ndarray:
-    """Return what is added to the log-likelihoods so that classes borrow variances from each other.
+    """Return the penalty of the log-likelihoods that lets classes borrow variances from each other.
 
     It is ``-s/2`` times the sum, over latents and classes, of the logarithm of a variance relative to the harmonic mean
     of the classes: zero where all classes have the same variance, and below zero elsewhere, whatever the scale of a
@@ -188,7 +188,7 @@ def _sparse_solution(system: np.ndarray, target: np.ndarray, free: np.ndarray) -
 
 
 def _noise(problem: Problem, old: Parameters, mass: np.ndarray, residuals: np.ndarray) -> np.ndarray:
-    """Divide what is left unexplained by the rows it comes from: all, or those of the component."""
+    """Return the variances of the residuals, over all rows or those of each component."""
     if problem.tied:
         residuals, mass = residuals.sum(axis=1, keepdims=True), mass.sum(axis=1, keepdims=True)
     inertia = INERTIA * mass.sum(axis=1, keepdims=True)[..., None]
@@ -264,7 +264,7 @@ class _Batch:
 
 
 class _RunningModels:
-    """Many models on their way up, in step; see :func:`run_em`."""
+    """EM on a batch of models, one iteration at a time for all; see :func:`run_em`."""
 
     def __init__(
         self, problem: Problem, starts: Parameters, numbers: np.ndarray, edges, max_iter: int, clock: Clock | None
@@ -325,7 +325,7 @@ class _RunningModels:
         return None
 
     def settle(self, fewest: bool) -> None:
-        """Find out where models are that have taken a step or two; otherwise they would be taken back to before it.
+        """Evaluate models that took only a step or two; otherwise the parameters before the last step would count.
 
         Parameters
         ----------
@@ -355,7 +355,7 @@ class _RunningModels:
         """Return the models that are over, and go on with the others."""
         ended = self.batch.take(over)
         self.batch = self.batch.take(~over)
-        # the log-likelihood is known at the parameters before the last step, so these are what is returned
+        # the log-likelihood is known at the parameters before the last step, so these are returned
         traces = [self.traces[position] for position in ended.positions]
         return Ended(ended.before, ended.values, ended.numbers, ended.edges, traces)
 
@@ -393,7 +393,8 @@ def run_em(
     clock : Clock, optional
         Ends EM where it is when its time is up, as Ctrl-C does; checked after every iteration.
     judge : callable
-        Takes models, their weightings and their log-likelihoods; says which to keep; by default the log-likelihood.
+        Returns values, of which the largest are kept, given models, their weightings and their log-likelihoods; by
+        default the latter.
     """
     runner = _RunningModels(problem, starts, numbers, edges, max_iter, clock)
     enough = tol * problem.weights.sum(axis=1)

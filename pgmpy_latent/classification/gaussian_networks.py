@@ -1,4 +1,4 @@
-"""A latent classification model in pgmpy's words: a graph, and a Gaussian network for each class and component."""
+"""A latent classification model as pgmpy objects: a graph, and a Gaussian network for each class and component."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def _refuse_text(X: pd.DataFrame) -> None:
 
 
 def _holds_numbers(column: pd.Series) -> bool:
-    """Return whether a column holds numbers, also as text; raise TypeError where a cell is no single value."""
+    """Return whether a column holds numbers, also as text; raise TypeError where a cell is not a single value."""
     if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return not pd.api.types.is_complex_dtype(column.dtype)
     if column.dtype != object and not isinstance(column.dtype, pd.StringDtype):
@@ -230,7 +230,7 @@ def _check_classes(classes: np.ndarray, labels: np.ndarray) -> None:
     if (rows == 1).any():
         lonely = names[int(np.argmax(rows == 1))]
         raise DataError(
-            f"class {lonely!r} has one row, from which no spread can be learned; join it with another or drop it"
+            f"class {lonely!r} has one row, so that its variance cannot be learned; join it with another or drop it"
         )
 
 

@@ -93,7 +93,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
     class_prior_ : array, shape (n_classes,)
         Shares of the classes.
     n_latents_, n_components_ : int
-        The sizes that were used.
+        The sizes of the model.
     component_weights_ : array, shape (n_classes, n_components)
         P(component | class).
     latent_means_, latent_variances_ : arrays, shape (n_classes, n_latents)
@@ -228,7 +228,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         sample_weight : array, shape (n_rows,), or column name, optional
             Weights of the rows; one of weight zero is left out. What a model must have rows for (classes, folds,
             latents times components) is counted in rows, not in weight. A column that is named here, or as ``strata``
-            or ``cluster``, is no attribute, and new rows may have it or not; columns of arrays are named by position.
+            or ``cluster``, is not an attribute, and new rows may lack it; columns of arrays are named by position.
         weight_kind : {"frequency", "sampling"}, optional
             What the weights are: a row of frequency weight two counts as two rows; sampling weights are scaled to sum
             to Kish's effective number of rows. By default whole numbers are frequencies, others sampling weights.
@@ -391,7 +391,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         sample_weight : array, shape (n_rows,), or column name, optional
             Weights of the rows. Rows count alike by default, whatever ``fit`` was given.
         weight_kind, strata, cluster
-            As in :meth:`fit`. A weighted share depends on none of them; columns that they name are no attributes.
+            As in :meth:`fit`. A weighted share depends on none of them; columns that they name are not attributes.
 
         Returns
         -------
@@ -415,7 +415,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         return super().score(X, y, checked_weights(drawn["sample_weight"], len(y)))
 
     def score_samples(self, X):
-        """Return the log density of each row's attributes that are there, whatever its class.
+        """Return the log density of the known attributes of each row; classes are summed out.
 
         Examples
         --------
@@ -431,7 +431,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         return np.logaddexp.reduce(logs, axis=1) - ~np.isnan(table) @ np.log(self._scale)
 
     def transform(self, X):
-        """Return the posterior means of the latents, shape (n_rows, n_latents), whatever the class.
+        """Return the posterior means of the latents, averaged over classes, shape (n_rows, n_latents).
 
         Examples
         --------
@@ -515,8 +515,8 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         return int(at[0])
 
     def _check_component(self, component) -> None:
-        whole = isinstance(component, Integral) and not isinstance(component, bool)
-        if not whole or not 0 <= int(component) < self.n_components_:
+        is_integer = isinstance(component, Integral) and not isinstance(component, bool)
+        if not is_integer or not 0 <= int(component) < self.n_components_:
             raise ValueError(f"component is {component!r}; give a whole number from 0 to {self.n_components_ - 1}")
 
     def to_pgmpy(self, label, component=0):

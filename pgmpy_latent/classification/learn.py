@@ -1,4 +1,4 @@
-"""One model of given numbers of latents and components: starts, EM, edges, and the choice among what EM reached."""
+"""One model of given numbers of latents and components: starts, EM, edges, and the choice of the best result."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def thinning(n_starts: int) -> list[tuple[int, int]]:
 
 
 def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: _Limits) -> Ended:
-    """Alternate between edges, learned from what EM expects, and EM with them, until they stay (structural EM)."""
+    """Alternate between edges, learned from the expected sums, and EM with them, until they stay (structural EM)."""
     edges: np.ndarray = np.ones(ended.models.loadings.shape, bool)
     for _ in range(EDGE_ROUNDS):
         if ended.interrupted:

@@ -1,4 +1,4 @@
-"""Latent classification models as arrays: densities of rows, and what rows say about the hidden variables.
+"""Latent classification models as arrays: densities of rows, and posteriors of the hidden variables.
 
 A row of attributes belongs to a class ``y`` and a component ``m``. Hidden Gaussians ``z`` have mean ``μ_y`` and
 diagonal variances ``γ_y``; the attributes are ``L_m z + η_m`` plus noise with diagonal variances ``θ_m``. All arrays
@@ -66,17 +66,17 @@ class Rows:
     Attributes
     ----------
     values, squares : arrays, shape (n_rows, n_seen)
-        What is there.
-    seen, gaps : int arrays
-        Attributes that are there, and that are missing.
+        The known attributes, and their squares.
+    seen, unseen : int arrays
+        Which attributes are known, and which are missing.
     at : int array, shape (n_rows,)
-        Where the rows stand in the table.
+        Positions of the rows in the table.
     """
 
     values: np.ndarray
     squares: np.ndarray
     seen: np.ndarray
-    gaps: np.ndarray
+    unseen: np.ndarray
     at: np.ndarray
 
 
@@ -87,17 +87,17 @@ class RaggedRows:
     Attributes
     ----------
     values : array, shape (n_rows, n_attributes)
-        What is there; zero where nothing is.
-    there : array, shape (n_rows, n_attributes)
-        One where there is a value, zero where there is none.
+        The attributes; zero where missing.
+    is_known : array, shape (n_rows, n_attributes)
+        One where an attribute is known, zero where it is missing.
     at : int array, shape (n_rows,)
-        Where the rows stand in the table.
+        Positions of the rows in the table.
     groups : list of Rows
         The same rows, in groups after all: where there are more latents than attributes that is cheaper.
     """
 
     values: np.ndarray
-    there: np.ndarray
+    is_known: np.ndarray
     at: np.ndarray
     groups: Sequence[Rows]
 
@@ -124,8 +124,8 @@ def grouped(table: np.ndarray, at: np.ndarray | None = None) -> list[Rows | Ragg
         return [*groups]
     together = np.sort(np.concatenate([group.at for group in small]))
     values = table[together]
-    there = ~np.isnan(values)
-    ragged = RaggedRows(np.where(there, values, 0.0), there.astype(float), together, small)
+    is_known = ~np.isnan(values)
+    ragged = RaggedRows(np.where(is_known, values, 0.0), is_known.astype(float), together, small)
     return [*(group for group in groups if len(group.at) >= FEW_ROWS), ragged]
 
 
@@ -148,7 +148,7 @@ def transposed(matrices: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Lens:
-    """How the rows of a group look from a class: everything that depends on the parameters, not on the rows.
+    """Intermediate results for a group of rows and a class that depend on the parameters, not on the rows.
 
     With ``white = values @ projection - centre``, the posterior mean of the latents is ``μ + white @ back``, and its
     covariance is ``spread``. The squared Mahalanobis distance is ``|white|²`` if ``precision`` is None; otherwise it is
@@ -206,7 +206,7 @@ def _log_diagonal(factor: np.ndarray) -> np.ndarray:
 
 
 def _seen_through(lens: _Lens, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the rows look like through a lens, and their log densities: (models, components, rows)."""
+    """Return the whitened rows, and their log densities: (models, components, rows)."""
     white = rows.values @ lens.projection
     white -= lens.centre
     length = np.einsum("bkni,bkni->bkn", white, white)
@@ -265,7 +265,7 @@ def latent_means(model: Parameters, label: int, rows: Rows | RaggedRows) -> np.n
 
 @dataclass(frozen=True)
 class Moments:
-    """Expected sums over rows, weighted by each component's share in each row; what is missing counts as expected.
+    """Expected sums over rows, weighted by each component's share in each row; missing attributes count as expected.
 
     Attributes
     ----------
@@ -322,25 +322,25 @@ def moments(model: Parameters, label: int, rows: Rows | RaggedRows, weights: np.
     )
     seen_sums = shares @ rows.values
     seen_cross = seen_sums[..., :, None] * mean[..., None, :] + (rows.values.T @ weighted) @ lens.back
-    found = _completed(model, rows, mass, latents, products, seen_sums, shares @ rows.squares, seen_cross)
-    return log_likelihood, found
+    completed = _completed(model, rows, mass, latents, products, seen_sums, shares @ rows.squares, seen_cross)
+    return log_likelihood, completed
 
 
 def _completed(model, rows, mass, latents, products, seen_sums, seen_squares, seen_cross) -> Moments:
-    """Add what the latents say about the attributes that are missing."""
-    if not len(rows.gaps):
+    """Return the sums, completed by the expectations of missing attributes given the latents."""
+    if not len(rows.unseen):
         return Moments(mass, latents, products, seen_sums, seen_squares, seen_cross)
     sums, squares = np.empty_like(model.offsets), np.empty_like(model.offsets)
     cross = np.empty_like(model.loadings)
     sums[..., rows.seen], squares[..., rows.seen], cross[..., rows.seen, :] = seen_sums, seen_squares, seen_cross
-    loadings, offsets = model.loadings[..., rows.gaps, :], model.offsets[..., rows.gaps]
+    loadings, offsets = model.loadings[..., rows.unseen, :], model.offsets[..., rows.unseen]
     explained = (loadings @ latents[..., None])[..., 0]
-    sums[..., rows.gaps] = explained + mass[..., None] * offsets
-    cross[..., rows.gaps, :] = loadings @ products + offsets[..., None] * latents[..., None, :]
-    squares[..., rows.gaps] = (
+    sums[..., rows.unseen] = explained + mass[..., None] * offsets
+    cross[..., rows.unseen, :] = loadings @ products + offsets[..., None] * latents[..., None, :]
+    squares[..., rows.unseen] = (
         ((loadings @ products) * loadings).sum(axis=-1)
         + 2.0 * offsets * explained
-        + mass[..., None] * (offsets * offsets + model.noise[..., rows.gaps])
+        + mass[..., None] * (offsets * offsets + model.noise[..., rows.unseen])
     )
     return Moments(mass, latents, products, sums, squares, cross)
 
@@ -358,7 +358,7 @@ def suitable(groups: Sequence[Rows | RaggedRows], model: Parameters) -> list[Row
 
 @dataclass(frozen=True)
 class _RowPosteriors:
-    """What single rows say: log densities (models, components, rows), means and covariances of the latents."""
+    """Log densities of single rows (models, components, rows), and posterior means and covariances of the latents."""
 
     logs: np.ndarray
     means: np.ndarray
@@ -368,10 +368,10 @@ class _RowPosteriors:
 def ragged_posteriors(
     model: Parameters, label: int, rows: RaggedRows, *, covariance: bool = True
 ) -> Iterator[tuple[np.ndarray, _RowPosteriors]]:
-    """Yield positions of rows, and what they say in a class; some rows at a time.
+    """Yield positions of rows and their posteriors in a class, some rows at a time.
 
-    A missing attribute has precision zero. With ``P`` the precisions of what is there, the posterior precision of the
-    latents is ``A = L' P L + diag(1 / γ)`` and their mean ``A⁻¹ (L' P (x - η) + μ / γ)``.
+    A missing attribute has precision zero. With ``P`` the precisions of known attributes, the posterior precision of
+    the latents is ``A = L' P L + diag(1 / γ)`` and their mean ``A⁻¹ (L' P (x - η) + μ / γ)``.
     """
     precision = 1.0 / model.noise
     scaled = model.loadings * precision[..., None]
@@ -382,17 +382,17 @@ def ragged_posteriors(
     at, latents = np.arange(model.shape[-1]), model.shape[-1]
     constant = np.log(variances).sum(axis=-1) + (mean * mean / variances).sum(axis=-1)
     for part in rows.parts(model):
-        there, values = rows.there[part], rows.values[part]
-        system = (there @ outer).reshape(*precision.shape[:2], len(part), latents, latents)
+        is_known, values = rows.is_known[part], rows.values[part]
+        system = (is_known @ outer).reshape(*precision.shape[:2], len(part), latents, latents)
         system[..., at, at] += prior_precision
         factor = np.linalg.cholesky(system)
         inverse = np.linalg.inv(factor)
-        residual = (values - model.offsets[:, :, None, :]) * there
+        residual = (values - model.offsets[:, :, None, :]) * is_known
         target = residual @ scaled + pull
         white = (inverse @ target[..., None])[..., 0]
         distance = np.einsum("bkni,bki->bkn", residual * residual, precision) - (white * white).sum(axis=-1)
-        log_determinant = np.log(model.noise) @ there.T + 2.0 * _log_diagonal(factor)
-        logs = -0.5 * (distance + log_determinant + constant[:, None, None] + there.sum(axis=1) * LOG_2PI)
+        log_determinant = np.log(model.noise) @ is_known.T + 2.0 * _log_diagonal(factor)
+        logs = -0.5 * (distance + log_determinant + constant[:, None, None] + is_known.sum(axis=1) * LOG_2PI)
         means = (transposed(inverse) @ white[..., None])[..., 0]
         yield part, _RowPosteriors(logs, means, transposed(inverse) @ inverse if covariance else None)
 
@@ -404,21 +404,21 @@ def _ragged_moments(model: Parameters, label: int, rows: RaggedRows, weights: np
         shares, sums = shares_and_sums(posteriors.logs + model.log_weights[:, label, :, None])
         shares *= weights[:, None, part]
         log_likelihood += (sums * weights[:, part]).sum(axis=-1)
-        of_part = _summed(model, shares, posteriors, rows.values[part], rows.there[part])
+        of_part = _summed(model, shares, posteriors, rows.values[part], rows.is_known[part])
         total = of_part if total is None else total + of_part
     if total is None:
         raise ValueError(f"class {label} has no rows")
     return log_likelihood, total
 
 
-def _summed(model: Parameters, shares: np.ndarray, found: _RowPosteriors, values, there) -> Moments:
-    """Return the expected sums over single rows; what is missing counts as the latents say."""
-    means, latents = found.means, model.shape[-1]
-    products = found.covariances + means[..., :, None] * means[..., None, :]
+def _summed(model: Parameters, shares: np.ndarray, posteriors: _RowPosteriors, values, is_known) -> Moments:
+    """Return the expected sums over single rows; missing attributes count as their expectations given the latents."""
+    means, latents = posteriors.means, model.shape[-1]
+    products = posteriors.covariances + means[..., :, None] * means[..., None, :]
     flat = products.reshape(*products.shape[:3], -1)
     mass = shares.sum(axis=-1)
     weighted = shares[..., None] * means
-    absent = 1.0 - there
+    absent = 1.0 - is_known
     without = shares @ absent  # by attribute, and so on below: the mass of the rows that miss it
     latents_without = transposed(shares[..., None] * absent) @ means
     products_without = (transposed(shares[..., None] * absent) @ flat).reshape(*without.shape, latents, latents)

@@ -23,7 +23,7 @@ def memo_of(learner, rows: TrainingRows, entropy: int) -> tuple[Memo, int]:
     Parameters
     ----------
     learner : LatentClassificationModel
-        Its settings and its checkpoint count.
+        Its settings and its checkpoint are used.
     rows : TrainingRows
         The rows.
     entropy : int
@@ -48,7 +48,7 @@ def memo_of(learner, rows: TrainingRows, entropy: int) -> tuple[Memo, int]:
 def recalled_model(
     memo: Memo, clock: Clock, rows: Training, shape: tuple[int, int], compute: Callable[[], Learned]
 ) -> Learned:
-    """Return the model that the memo knows, or else learn it, and write it down unless something was cut short.
+    """Return the model of the memo, or learn it, and store it unless learning was cut short.
 
     Parameters
     ----------

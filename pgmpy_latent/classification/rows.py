@@ -27,7 +27,7 @@ class Training:
     location, scale : arrays, shape (n_attributes,)
         ``attribute = location + scale * table``.
     place : int array, shape (n_rows,)
-        Where each original row stands in the table.
+        Position in the table of each original row.
     row_weights : array, shape (n_rows,)
         Weights of the original rows.
     n_classes : int
@@ -54,7 +54,7 @@ class Training:
 
     @cached_property
     def n_ragged(self) -> int:
-        """How many rows miss what few others miss, and cost more than the rest."""
+        """Number of rows whose missing attributes few other rows share; they cost more than the rest."""
         return sum(len(rows.at) for rows in self.groups if isinstance(rows, RaggedRows))
 
     @cached_property
@@ -70,7 +70,7 @@ class Training:
         return filled
 
     def weighting(self, rows: np.ndarray) -> np.ndarray:
-        """Return the weights of the distinct rows if only some of the original rows are there."""
+        """Return the weights of the distinct rows if only some of the original rows are used."""
         return np.bincount(self.place[rows], self.row_weights[rows], minlength=len(self.table))
 
     def class_shares(self, weights: np.ndarray) -> np.ndarray:

@@ -43,7 +43,7 @@ TOO_DEAR = 0.2
 GUESS = 9
 #: Share of a time limit that is reserved for the last fit.
 LAST_SHARE = 0.3
-#: The largest log-loss that a row can have: a sure and wrong prediction says no more than that.
+#: The largest log-loss that a row can have: more confident wrong predictions cost no more.
 WORST = 20.0
 
 
@@ -197,7 +197,7 @@ class Wrapper:
         return self._best(1)[0], self.table()
 
     def _guess(self) -> tuple[int, int]:
-        """Return sizes for somebody who left no time to compare any: a linear model of some size."""
+        """Return sizes for when no time was left to compare any: those of a linear model."""
         most = min(self.rows.table.shape[1], GUESS)
         components = self._components[0]
         some = [q for q in self._latents if q <= most and self._allowed((q, components))] or self._latents[:1]

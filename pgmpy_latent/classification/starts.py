@@ -9,7 +9,7 @@ from pgmpy_latent.classification.rows import Training
 
 #: Iterations of k-means that place the components; more make the starts alike.
 LLOYD = 5
-#: Spread of what is random in the loadings.
+#: Standard deviation of the random part of the loadings.
 JITTER = 0.3
 #: How much of the classes' separation, and with several components of their spread, the latents begin with.
 MODESTY = (0.5, 0.7)

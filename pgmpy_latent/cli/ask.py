@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgmpy_latent.cli.columns import weights_of
 from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
 from pgmpy_latent.cli.options import add_command, add_reading, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import announce_compiling, counted, note
-from pgmpy_latent.tables.csv import BadInputError, check_known, did_you_mean, weights_of
+from pgmpy_latent.tables.files import BadInputError, check_known, did_you_mean, known_endings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +88,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
-    parser.add_argument("file", metavar="FILE", help="the rows: .csv, .tsv (also .gz) or .parquet")
+    parser.add_argument("file", metavar="FILE", help=f"the rows: {known_endings()}")
     parser.add_argument("--id", metavar="COLUMN", help="a column of the file to keep; otherwise rows are numbered")
     parser.add_argument(
         "--unseen",

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from tqdm.auto import tqdm
 
+from pgmpy_latent import scores
 from pgmpy_latent.cli.text import counted
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em.starts import random_memberships
@@ -170,7 +171,7 @@ class LatentClasses(SearchingLearner):
             tree,
             fit.log_likelihood,
             size,
-            fit.log_likelihood - size / 2 * float(np.log(data.total_weight)),
+            scores.bic_from_parts(fit.log_likelihood, size, data.total_weight),
             fit.n_best,
             len(fit.final_objectives),
             fit.n_iter,

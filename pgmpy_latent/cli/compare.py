@@ -6,6 +6,7 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING
 
+from pgmpy_latent.cli.columns import choose_columns
 from pgmpy_latent.cli.describe import aligned, describe_table
 from pgmpy_latent.cli.files import columns_with_codes, encoded, missing_codes, optional_output, table_of, write_rows
 from pgmpy_latent.cli.options import (
@@ -19,7 +20,7 @@ from pgmpy_latent.cli.options import (
 )
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import announce_compiling, counted, say, width, wrapped
-from pgmpy_latent.tables.csv import choose_columns
+from pgmpy_latent.tables.files import known_endings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,13 +35,9 @@ are better. Entropy is 1 if every row clearly belongs to one class. With --boots
 p-values say whether one more class describes the table better than chance would
 (BLRT), and whether the model fits at all (G2).
 """
-#: Column of the comparison -> its title and format; columns that a table does not have are left out.
-SHOWN = {
-    "log_likelihood": ("log-lik.", "{:.2f}"),
-    "n_parameters": ("params", "{:,.0f}"),
-    "bic": ("BIC", "{:.2f}"),
-    "aic": ("AIC", "{:.2f}"),
-    "icl": ("ICL", "{:.2f}"),
+#: Columns of the comparison before and after the scores -> title and format; those that a table lacks are left out.
+SIZE = {"log_likelihood": ("log-lik.", "{:.2f}"), "n_parameters": ("params", "{:,.0f}")}
+DIAGNOSTICS = {
     "relative_entropy": ("entropy", "{:.3f}"),
     "smallest_share": ("smallest", "{:.1%}"),
     "starts": ("starts", "{}"),
@@ -48,8 +45,8 @@ SHOWN = {
     "g2_p": ("p(G2)", "{:.3f}"),
     "blrt_p": ("p(BLRT)", "{:.3f}"),
 }
-#: Columns to leave out if the terminal is too narrow, the first ones first.
-LEFT_OUT = ("AIC", "ICL", "identified", "smallest", "starts")
+#: Columns to leave out if the terminal is too narrow, the first ones first, after the scores other than BIC.
+LEFT_OUT = ("identified", "smallest", "starts")
 
 
 def add_parser(commands) -> None:
@@ -62,9 +59,7 @@ def add_parser(commands) -> None:
         EXAMPLES,
     )
     parser.set_defaults(run=run)
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help=".csv, .tsv (also .gz) or .parquet; none: the demonstration table"
-    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help=f"{known_endings()}; none: the demonstration table")
     parser.add_argument(
         "--classes", type=sizes, metavar="A-B", default=list(range(1, 9)), help="numbers of classes (default: 1-8)"
     )
@@ -120,6 +115,8 @@ def comparison_lines(comparison: pd.DataFrame) -> list[str]:
     """Return the columns of a comparison that fit on the terminal; the recommended row has a star."""
     import pandas as pd
 
+    from pgmpy_latent.scores import SCORES
+
     if {"n_best", "n_starts"} <= set(comparison.columns):
         comparison = comparison.assign(
             starts=[f"{a} of {b}" for a, b in zip(comparison["n_best"], comparison["n_starts"], strict=True)]
@@ -131,11 +128,14 @@ def comparison_lines(comparison: pd.DataFrame) -> list[str]:
     rows = {
         "classes": [f"{'* ' if best else ''}{n}" for n, best in zip(comparison.index, comparison["best"], strict=True)]
     }
-    for name, (title, form) in SHOWN.items():
+    titles = {name: score.title for name, score in SCORES.items() if score.in_terminal}
+    shown = SIZE | {name: (title, "{:.2f}") for name, title in titles.items()} | DIAGNOSTICS
+    for name, (title, form) in shown.items():
         if name in comparison.columns and comparison[name].notna().any():
             rows[title] = ["" if pd.isna(value) else form.format(value) for value in comparison[name]]
+    left_out = [*(title for name, title in titles.items() if name != "bic"), *LEFT_OUT]
     gone = []
-    while len((lines := aligned(pd.DataFrame(rows)))[0]) > width() and (ahead := [t for t in LEFT_OUT if t in rows]):
+    while len((lines := aligned(pd.DataFrame(rows)))[0]) > width() and (ahead := [t for t in left_out if t in rows]):
         gone.append(ahead[0])
         del rows[ahead[0]]
     return [*lines, *(wrapped(f"(no room for {', '.join(gone)}; --output writes all columns)") if gone else [])]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pgmpy_latent.cli.files import model_format, output_file, read_model, write_model
+from pgmpy_latent.cli.files import output_file, read_model
 from pgmpy_latent.cli.options import add_command, listed
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import say, wrapped
-from pgmpy_latent.tables.csv import BadInputError, did_you_mean
+from pgmpy_latent.tables.files import BadInputError, did_you_mean
 
 if TYPE_CHECKING:
     from pgmpy_latent.model.network import LatentNetwork
@@ -45,20 +45,18 @@ def add_parser(commands) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the model in another format, or print what that would lose."""
-    kind = model_format(args.out)
+    from pgmpy_latent.model import exports
+
+    kind = exports.format_of(args.out)
     path = output_file(args.out, "OUT")
     check_outputs(args, [("OUT", path)], [("the model", args.model)])
     model = _hiding(read_model(args.model), args.hidden)
-    losses = []
-    if kind != "json":
-        from pgmpy_latent import check_export
-
-        losses = check_export(model, kind)
+    losses = exports.check_export(model, kind.name) if kind.may_lose else []
     lost = [line for loss in losses for line in wrapped(f"  {loss}", "    ")]
     if losses and not args.force:
-        words = f"{kind.upper()} would lose something; nothing was written. Pass --force to write it anyway."
+        words = f"{kind.name.upper()} would lose something; nothing was written. Pass --force to write it anyway."
         raise BadInputError("\n".join([words, *lost]))
-    write_model(model, path, kind)
+    kind.write(model, path)
     say([f"Written: {path}", *(["What it lost:", *lost] if lost else [])])
 
 

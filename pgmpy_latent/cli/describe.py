@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from pgmpy_latent.cli.classes import Candidate, LatentClasses
     from pgmpy_latent.model.tree import LatentTree
-    from pgmpy_latent.tables.csv import Table
     from pgmpy_latent.tables.encode import CategoricalData
+    from pgmpy_latent.tables.files import Table
 
 #: Maximum number of columns in the profile of a single hidden variable, and of each of several.
 PROFILED, PROFILED_EACH = 30, 5

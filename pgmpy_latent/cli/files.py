@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.runtime.files import check_readable, check_writable, write_whole
-from pgmpy_latent.tables.csv import MISSING, BadInputError, Table, check_known, read_table, without_fraction
+from pgmpy_latent.tables.files import BadInputError, Table, check_known, read_table
+from pgmpy_latent.tables.missing import MISSING_TEXTS
 from pgmpy_latent.tables.survey import WeightKind
+from pgmpy_latent.tables.whole_numbers import without_fraction
 
 if TYPE_CHECKING:
     import argparse
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
     from pgmpy_latent.model.tree import LatentTree
     from pgmpy_latent.tables.encode import CategoricalData
 
-#: Ending of a file -> the format that pgmpy has for it.
-FORMATS = {".bif": "bif", ".xmlbif": "xmlbif", ".xml": "xmlbif", ".net": "net", ".uai": "uai"}
-
 
 # Reading ------------------------------------------------------------------------------------------
 
@@ -34,8 +33,8 @@ def table_of(args: argparse.Namespace, states: Collection[str] = ()) -> Table:
     if args.file is None:
         return demonstration()
     everywhere, some = _said_missing(args)
-    if everywhere is None and not set(MISSING).isdisjoint(states):
-        everywhere = [text for text in MISSING if text not in states]
+    if everywhere is None and not set(MISSING_TEXTS).isdisjoint(states):
+        everywhere = [text for text in MISSING_TEXTS if text not in states]
     aside = [getattr(args, option, None) for option in ("weights", "strata", "cluster", "id")]
     return read_table(args.file, args.separator, everywhere, some, aside)
 
@@ -122,31 +121,20 @@ def encoded(table: Table, weight_kind: WeightKind | None = None, allowed: Sequen
     return data
 
 
-def model_format(path: str) -> str:
-    """Return the format of a model file by its ending: "json", or one of pgmpy's."""
-    ending = Path(path).suffix.lower()
-    if ending == ".json":
-        return "json"
-    if ending not in FORMATS:
-        raise BadInputError(f"{path}: a model file ends in .json, {', '.join(FORMATS)}")
-    return FORMATS[ending]
-
-
 def read_model(path: str) -> LatentTree | LatentNetwork:
     """Read a model, as a tree if no node has several parents."""
-    kind = model_format(path)
+    from pgmpy_latent import LatentTree, network_from_pgmpy
+    from pgmpy_latent.exceptions import InvalidTreeError
+    from pgmpy_latent.model import exports
+    from pgmpy_latent.model.network import as_tree
+
+    exports.format_of(path)  # an unknown ending is reported before anything else
     try:
         check_readable(path, "give a model that pgmpy-latent learn has written")
     except (OSError, ValueError) as error:
         raise BadInputError(str(error)) from None
-
-    from pgmpy_latent import LatentTree, load, network_from_pgmpy
-    from pgmpy_latent.exceptions import InvalidTreeError
-    from pgmpy_latent.model.exports import read_export
-    from pgmpy_latent.model.network import as_tree
-
     try:
-        model = load(path) if kind == "json" else read_export(path, kind)
+        model = exports.read_model(path)
     except OSError as error:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
     if isinstance(model, LatentTree):
@@ -214,16 +202,6 @@ def output_file(name: str, option: str) -> Path:
     if not name or name.endswith(("/", os.sep)):
         raise BadInputError(f"{option} is {name!r}; give the name of a file")
     return checked_path(Path(name), option)
-
-
-def write_model(model: LatentTree | LatentNetwork, path: Path, kind: str) -> None:
-    """Write a model as JSON or in one of pgmpy's formats."""
-    from pgmpy_latent import save, to_pgmpy
-
-    if kind == "json":
-        save(model, path)
-    else:
-        to_pgmpy(model).save(str(path), kind)
 
 
 def write_rows(frame: pd.DataFrame, path: Path | None, digits: str = "%.6g") -> None:

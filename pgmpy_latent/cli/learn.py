@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgmpy_latent.cli.columns import choose_columns
 from pgmpy_latent.cli.describe import describe_classes, describe_table, describe_tree, profiled_columns
 from pgmpy_latent.cli.files import (
     checked_path,
@@ -18,7 +19,6 @@ from pgmpy_latent.cli.files import (
     missing_codes,
     optional_output,
     table_of,
-    write_model,
 )
 from pgmpy_latent.cli.options import (
     add_columns,
@@ -31,7 +31,7 @@ from pgmpy_latent.cli.options import (
 )
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import announce_compiling, say, wrapped
-from pgmpy_latent.tables.csv import BadInputError, choose_columns
+from pgmpy_latent.tables.files import BadInputError, known_endings
 
 if TYPE_CHECKING:
     from pgmpy_latent.model.tree import LatentTree
@@ -97,9 +97,7 @@ def add_parser(commands) -> None:
         EXAMPLES,
     )
     parser.set_defaults(run=run)
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help=".csv, .tsv (also .gz) or .parquet; none: the demonstration table"
-    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help=f"{known_endings()}; none: the demonstration table")
     parser.add_argument("--method", choices=LEARNERS, default="classes", metavar="NAME", help="how to learn; see below")
     add_columns(parser)
     add_reading(parser)
@@ -135,6 +133,7 @@ def run(args: argparse.Namespace) -> int:
     """Learn a model, describe it, and write it; return the exit code."""
     from sklearn.exceptions import ConvergenceWarning
 
+    from pgmpy_latent import save
     from pgmpy_latent.exceptions import MissingCodeWarning
     from pgmpy_latent.report import write_report
 
@@ -155,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         warnings.simplefilter("ignore", MissingCodeWarning)  # the description of the table says it
         learner.fit(data, missing=codes, allow_many_states=True)
-    write_model(learner.tree_, path, "json")  # before anything else can go wrong
+    save(learner.tree_, path)  # before anything else can go wrong
     try:
         written = [f"Written: {path}", *_exported(learner.tree_, path, args.bif)]
         describe = describe_classes if args.method == "classes" else describe_tree
@@ -238,12 +237,12 @@ def _unfinished(learner, args: argparse.Namespace) -> list[str]:
 
 def _exported(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
     """Also write the model as BIF, if that loses nothing or was requested; return lines about it."""
-    from pgmpy_latent import check_export
+    from pgmpy_latent.model.exports import check_export, write_model
 
     lines = []
     losses = check_export(tree, "bif")
     if force_bif or not losses:
-        write_model(tree, path.with_suffix(".bif"), "bif")
+        write_model(tree, path.with_suffix(".bif"))
         lines.append(f"Written: {path.with_suffix('.bif')}")
     if losses:
         kinds = "; ".join(loss.partition(": ")[0] for loss in losses)

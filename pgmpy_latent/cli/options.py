@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from pgmpy_latent.tables.csv import MISSING
+from pgmpy_latent.tables.missing import MISSING_TEXTS
 
 #: Kinds of weights, as in :mod:`pgmpy_latent.tables.survey`, repeated here to keep ``--help`` fast.
 KINDS = ("frequency", "sampling")
@@ -116,8 +116,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,...",
         help="texts and numbers that mean a missing cell, as an empty cell always does; COLUMN=A,B,... is for one "
         f"column, and the option can be repeated. Values for all columns replace the default "
-        f"({','.join(MISSING)}; in Parquet none), and do not apply to weights, strata, clusters and --id; '' means "
-        "empty cells only",
+        f"({','.join(MISSING_TEXTS)}; in Parquet none), and do not apply to weights, strata, clusters and --id; '' "
+        "means empty cells only",
     )
     group.add_argument("--separator", metavar="C", help="separator of cells (default: by the file's ending)")
 

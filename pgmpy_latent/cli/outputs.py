@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pgmpy_latent.tables.csv import BadInputError
+from pgmpy_latent.tables.files import BadInputError
 
 
 def add_overwrite(parser, *aliases: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pgmpy_latent.tables.csv import shortened
+from pgmpy_latent.tables.files import shortened
 
 #: Maximum and minimum width of printed lines, in characters.
 WIDTH, NARROWEST = 100, 60

@@ -17,7 +17,7 @@ from pgmpy_latent.tables.survey import Survey
 def classification_table(
     model, X, latent: Hashable | None = None, *, sample_weight=None, **survey: Unpack[Survey]
 ) -> pd.DataFrame:
-    """Count to which state rows are assigned, and to which they belong, as far as the model can tell.
+    """Cross-tabulate the states that rows are assigned to with the states that they belong to, by the model.
 
     A row is assigned to its most likely state, and belongs to every state with its posterior probability. Entry (s, t)
     is the sum of ``w P(t | row)`` over the rows that are assigned to s.
@@ -40,8 +40,8 @@ def classification_table(
     DataFrame
         A row per assigned state, a column per true state. The entries sum to the weight of all rows: their number
         without weights, and Kish's effective number of rows with sampling weights, which is smaller.
-        ``attrs["error"]`` is the share of the weight off the diagonal: how many rows are assigned wrongly, as the model
-        expects it.
+        ``attrs["error"]`` is the share of the weight off the diagonal: the share of rows that the model expects to be
+        assigned wrongly.
 
     Warns
     -----

@@ -43,7 +43,7 @@ class Completed:
 
 
 def complete(tree: LatentTree | LatentNetwork, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
-    """Complete a table by a model."""
+    """Return a table as a model completes it: expected counts, log-likelihood, and the engine that computed them."""
     data = encode_for(tree, X, sample_weight=sample_weight, can_sum_out=False, **survey)
     engine = engine_for(tree, data)
     tables = engine.layout.pack(tree.tables)

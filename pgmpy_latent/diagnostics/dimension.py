@@ -1,4 +1,4 @@
-"""How many parameters a tree has, and how many dimensions of distributions they reach."""
+"""The number of parameters of a tree, and the dimension of the set of distributions that they describe."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_CELLS = 4096
 ROWS_PER_PARAMETER, MORE_ROWS = 3, 100
 #: At how many random parameters the rank is taken, unless one shows the largest rank possible.
 POINTS = 3
-#: How much of a random table is uniform: no entry may come so close to zero that it blurs the rank.
+#: Share of the uniform distribution in a random table: entries close to zero would blur the rank.
 UNIFORM_SHARE = 0.05
 
 
@@ -100,7 +100,7 @@ def effective_dimension(tree: LatentTree, *, random_state=0, tol: float = 1e-11)
 
 
 def _part_below(tree: LatentTree, top: int) -> LatentTree:
-    """Return the part of a hidden node whose parent is seen: what hidden paths reach, with the observed rim."""
+    """Return the part of a hidden node with an observed parent: hidden nodes linked to it, and their neighbours."""
     nodes = [top]
     for node in nodes:  # the list grows while it is walked
         if tree.latent[node]:
@@ -185,7 +185,7 @@ def _gradients(point: LatentTree, codes: np.ndarray) -> np.ndarray:
 def _rank(matrix: np.ndarray, tol: float) -> int:
     """Return the rank, by singular values after giving all columns the same length."""
     lengths = np.linalg.norm(matrix, axis=0)
-    present = lengths > tol * max(lengths.max(initial=0.0), 1.0)  # what is left of a zero column must not be blown up
+    present = lengths > tol * max(lengths.max(initial=0.0), 1.0)  # rounding errors in a zero column stay small
     if not present.any():
         return 0
     values = np.linalg.svd(matrix[:, present] / lengths[present], compute_uv=False)

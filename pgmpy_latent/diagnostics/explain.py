@@ -1,4 +1,4 @@
-"""What a tree says in words: which columns tell most about its hidden variables, and the tree as text."""
+"""A tree in words: the columns that say most about its hidden variables, and the tree as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pgmpy_latent.model.tree import LatentTree, child_lists
 from pgmpy_latent.operators.edges import normalised, rooted_at
 from pgmpy_latent.tables.dependence import DECIMALS, block_information
 
-#: How much of what all columns say about a hidden variable the listed ones shall say, unless a number is given.
+#: Information coverage that the listed columns reach, unless a number of columns is given.
 ENOUGH = 0.95
 #: How many rows are drawn to estimate that.
 N_ROWS = 5000
@@ -85,12 +85,12 @@ def informative_columns(
     2     H2     D2                0.27      0.51
     3     H2     D3                0.24      0.87
     """
-    found = [
+    rows = [
         (latent, tree.names[column], information, coverage)
         for latent, _, listed in _all_listed(tree, n, n_rows, random_state, latents)
         for column, information, coverage in listed
     ]
-    latents, columns, information, coverage = zip(*found, strict=True) if found else ((), (), (), ())
+    latents, columns, information, coverage = zip(*rows, strict=True) if rows else ((), (), (), ())
     return pd.DataFrame(
         {
             "latent": _objects(latents),
@@ -107,7 +107,7 @@ def _objects(names: Iterable[Hashable]) -> pd.Series:
 
 
 class _DrawnRows:
-    """Rows drawn from a tree, equal ones once, and what all of their columns together say about hidden nodes.
+    """Distinct rows drawn from a tree, with the posteriors of hidden nodes given all columns.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class _DrawnRows:
 
 
 def _engine(tree: LatentTree, evidence: Mapping[int, Evidence], n_rows: int) -> TreeEngine:
-    plan = compile_plan(tree.parent, evidence, row_constants=np.zeros(n_rows))  # which say how many, without evidence
+    plan = compile_plan(tree.parent, evidence, row_constants=np.zeros(n_rows))  # which give the number of rows
     return TreeEngine(plan, tree.cards)
 
 
@@ -171,25 +171,25 @@ def _listed(tree: LatentTree, at: int, rows: _DrawnRows, n: int | None) -> tuple
     parent, tables = rooted_at(tree.parent, tree.tables, at)
     columns, information = _pairwise(tree, at, parent, tables)
     prior = tables[at][0]
-    whole = rows.information(rows.beliefs[at], prior)
+    of_all_columns = rows.information(rows.beliefs[at], prior)
     listener = _Listener(parent, tables, rows.codes)
-    found: list[tuple[int, float, float]] = []
+    listed: list[tuple[int, float, float]] = []
     covered = 0.0
     for place in np.argsort(-information.round(DECIMALS), kind="stable")[:n]:
         listener.hear(columns[place])
-        if len(found) + 1 == len(columns) or whole < NOTHING:
+        if len(listed) + 1 == len(columns) or of_all_columns < NOTHING:
             covered = 1.0
         else:
-            share = rows.information(listener.belief(at), prior) / whole
-            covered = min(max(covered, share), 1.0)  # what is known never becomes less; an estimate may
-        found.append((columns[place], float(information[place]), covered))
-        if n is None and len(found) >= FEWEST and covered >= ENOUGH:
+            share = rows.information(listener.belief(at), prior) / of_all_columns
+            covered = min(max(covered, share), 1.0)  # coverage never falls, though an estimate of it may
+        listed.append((columns[place], float(information[place]), covered))
+        if n is None and len(listed) >= FEWEST and covered >= ENOUGH:
             break
-    return whole, found
+    return of_all_columns, listed
 
 
 def _pairwise(tree: LatentTree, at: int, parent: np.ndarray, tables: list[np.ndarray]) -> tuple[list[int], np.ndarray]:
-    """Return the columns in the component of a node that is its root, and what each of them says about the node."""
+    """Return the columns below a root, and the mutual information of each with the root."""
     children = child_lists(parent)
     joints = {at: np.diag(tables[at][0])}  # P(root, node)
     reached = [at]
@@ -213,7 +213,7 @@ class _Listener:
 
     def __init__(self, parent: np.ndarray, tables: list[np.ndarray], codes: np.ndarray):
         self.parent, self.tables, self.codes = parent.tolist(), tables, codes
-        #: Node -> what it was told: by its children, and by its own column as if that were a child.
+        #: Node -> messages from its children, and its evidence, as if that came from a child.
         self.told: dict[int, dict[int, np.ndarray]] = {}
 
     def hear(self, column: int) -> None:
@@ -238,11 +238,11 @@ class _Listener:
 
 
 def tree_text(tree: LatentTree) -> str:
-    """Return a tree as indented text, one line for each node on which something hangs.
+    """Return a tree as indented text, one line for each node with children.
 
-    Hidden variables are followed by their number of states, as in ``H1 (3)``. Columns on which nothing else hangs stand
-    on the line of their parent, whatever else hangs on it below. Trees of a forest follow each other; columns that
-    stand alone are listed in the end.
+    Hidden variables are followed by their number of states, as in ``H1 (3)``. Columns without
+    children are listed on the line of their parent. Trees of a forest follow each other; columns without neighbours
+    are listed at the end.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def tree_text(tree: LatentTree) -> str:
 def summary_text(
     tree: LatentTree, n: int | None = None, *, log_likelihood: float | None = None, bic: float | None = None
 ) -> str:
-    """Return a tree in words: how large it is, what hangs on what, and which columns say most about hidden variables.
+    """Return a tree in words: its size, its nodes and edges, and the columns that say most about hidden variables.
 
     See :func:`tree_text` and :func:`informative_columns` for the two parts.
 
@@ -353,7 +353,7 @@ def _information_lines(tree: LatentTree, n: int | None) -> list[str]:
 
 
 def is_leaf(tree: LatentTree, node: int) -> bool:
-    """Tell whether a node is a column on which nothing hangs.
+    """Tell whether a node is a column without children.
 
     Examples
     --------

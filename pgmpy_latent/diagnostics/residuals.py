@@ -1,4 +1,4 @@
-"""Whether columns go together as a model says: residuals of all pairs of columns."""
+"""Residuals of all pairs of columns: whether they are associated as a model predicts."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ NAMED = 5
 def residuals(
     model, X, *, sample_weight=None, weight_kind: WeightKind | None = None, strata=None, cluster=None
 ) -> pd.DataFrame:
-    """Compare how often the states of every two columns meet with how often a model says they do.
+    """Compare the joint counts of every two columns with those that a model predicts.
 
-    Given the hidden variables, columns that hang on them are independent: that is what makes a model of hidden classes
-    a model. Where two columns go together more, or less, than their hidden variables explain, their residual is large.
+    A model assumes that columns are independent given their hidden parents. Where two columns are associated more, or
+    less, than their hidden variables explain, their residual is large.
     Latent GOLD calls the column ``per_df`` bivariate residuals.
 
     Parameters
@@ -162,9 +162,9 @@ def _compared(
     apart = (counts - fitted) ** 2
     terms = np.divide(apart, fitted, out=np.where(apart > 0, np.inf, 0.0), where=fitted > 0)
     statistic = sums_of_rows(np.add.reduceat(terms, right.starts, axis=1), left.starts)
-    there = counts + probabilities  # a state counts if it occurs or may occur
-    rows = sums_of_rows((np.add.reduceat(there, right.starts, axis=1) > 0).astype(np.float64), left.starts)
-    columns = np.add.reduceat((sums_of_rows(there, left.starts) > 0).astype(np.float64), right.starts, axis=1)
+    possible = counts + probabilities  # a state counts if it occurs or may occur
+    rows = sums_of_rows((np.add.reduceat(possible, right.starts, axis=1) > 0).astype(np.float64), left.starts)
+    columns = np.add.reduceat((sums_of_rows(possible, left.starts) > 0).astype(np.float64), right.starts, axis=1)
     df = np.maximum(rows - 1, 0) * np.maximum(columns - 1, 0)
     first, second = np.meshgrid(left.columns, right.columns, indexing="ij")
     wanted = first < second

@@ -23,7 +23,7 @@ from pgmpy_latent.em.inputs import (
     tables_of_cpds,
 )
 from pgmpy_latent.em.resume import EMCheckpoint
-from pgmpy_latent.em.starts import random_memberships, random_tables, uniform_tables
+from pgmpy_latent.em.starts import STRATEGIES, StartInputs, StartRows, make_start
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, StateNameError
 from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.model.convert import to_cpds
@@ -40,13 +40,13 @@ from pgmpy_latent.operators.states import canonical_tables
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
-from pgmpy_latent.runtime.configured import Configured
+from pgmpy_latent.runtime.configured import Configured, choices
 from pgmpy_latent.runtime.fingerprint import fingerprint_of
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, Constraint, entropy_of, number, time_left
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, Constraint, entropy_of, number, time_left, word_list
 from pgmpy_latent.tables.chunks import MEMORY_LIMIT, ShardedTable
 from pgmpy_latent.tables.columns import checked_states
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.missing import settled_columns
+from pgmpy_latent.tables.missing_codes import settled_columns
 from pgmpy_latent.tables.suitable import warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
 
@@ -54,6 +54,15 @@ from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
 EMPTY = 1e-6
 #: Two hidden states whose children's tables differ by no more than this are the same.
 SAME = 1e-4
+#: Where EM begins if nothing else is said.
+DEFAULT_START = next(iter(STRATEGIES))
+
+
+def _ways_to_begin() -> str:
+    first, *others = [strategy.description for strategy in STRATEGIES.values()]
+    return ", ".join([f"{first} (the default)", *others])
+
+
 #: The keywords of the estimators, as their docstrings describe them.
 KEYWORDS = {
     "state_names": (
@@ -85,11 +94,10 @@ KEYWORDS = {
         "be impossible.",
     ),
     "init_cpds": (
-        'init_cpds : dict or {"memberships", "random", "uniform"}, optional',
-        "Where to begin: random class memberships of some rows (the default), random tables, uniform tables "
-        "(with hidden variables a saddle point that EM cannot leave), or CPDs by variable. Variables that the "
-        "dict does not name begin with memberships; if it names all, there is one start, and the hidden states "
-        "keep their order. Zeros in CPDs give way where the data are more likely without.",
+        f"init_cpds : dict or {choices(STRATEGIES)}, optional",
+        f"Where to begin: {_ways_to_begin()}, or CPDs by variable. Variables that the dict does not name begin with "
+        f"{DEFAULT_START}; if it names all, there is one start, and the hidden states keep their order. Zeros in CPDs "
+        "give way where the data are more likely without.",
     ),
     "seed": (
         "seed : int, optional",
@@ -128,8 +136,9 @@ KEYWORDS = {
 def check_init_cpds(name: str, value) -> None:
     """Raise if ``init_cpds`` is neither the name of a kind of start nor a dict of CPDs."""
     if isinstance(value, str):
-        if value not in ("memberships", "random", "uniform"):
-            raise ValueError(f"{name} is {value!r}; give 'memberships', 'random', 'uniform' or a dict of CPDs")
+        if value not in STRATEGIES:
+            known = word_list([*map(repr, STRATEGIES), "a dict of CPDs"], "or")
+            raise ValueError(f"{name} is {value!r}; give {known}")
     elif value is not None and not isinstance(value, Mapping):
         raise ValueError(f"{name} is a {type(value).__name__}; give a dict of CPDs by variable, or a word")
 
@@ -220,7 +229,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
             Weights of the rows, by position: the index of a Series is not looked at; or the name of the column that
             holds them. Of a table in pieces, the name.
         weight_kind : {"frequency", "sampling"}, optional
-            What the weights are: numbers of rows, or survey weights. Whole numbers are frequencies by default, others
+            What the weights are: numbers of rows, or sampling weights. Whole numbers are frequencies by default, others
             sampling weights. See :func:`pgmpy_latent.encode`; ``weight_kind_`` says which was assumed.
         strata, cluster : array, shape (n_rows,), or column name, optional
             The stratum and the primary sampling unit of every row. The tables do not depend on them.
@@ -388,25 +397,28 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
     def _names_all_tables(self, names: list) -> bool:
         return isinstance(self.init_cpds, Mapping) and all(name in self.init_cpds for name in names)
 
+    def _kind_of_start(self, structure: Structure) -> str:
+        """Return the strategy of the tables that no CPDs are given for; nothing hidden needs but one start."""
+        if isinstance(self.init_cpds, str):
+            return self.init_cpds
+        return "uniform" if self.init_cpds is None and structure.hidden.isdisjoint(structure.names) else DEFAULT_START
+
     def _starts(
         self, structure: Structure, state_names: list[tuple], rows: RowsInMemory | RowsInShards, entropy: int
     ) -> np.ndarray:
         """Return the tables to begin with: (starts, size)."""
         layout, names = rows.engine.layout, structure.names
-        if self.init_cpds == "uniform" or (structure.hidden.isdisjoint(names) and self.init_cpds is None):
-            return uniform_tables(layout)[None]
-        n_starts = 1 if self._names_all_tables(names) else self.n_init
-        seeds = [np.random.SeedSequence(entropy, spawn_key=(start,)) for start in range(n_starts)]
-        if self.init_cpds == "random":
-            return np.stack([random_tables(layout, np.random.default_rng(seed)) for seed in seeds])
-        data, silent = rows.starting_rows(seeds)
-        codes, cards = data.codes_of(names), np.array([len(states) for states in state_names])
-        starts = np.stack(
-            [
-                random_memberships(structure.parents, cards, codes, data.weights, data.row_keys, seed, silent)
-                for seed in seeds
-            ]
-        )
+        kind = self._kind_of_start(structure)
+        several = STRATEGIES[kind].is_random and not self._names_all_tables(names)
+        seeds = [np.random.SeedSequence(entropy, spawn_key=(start,)) for start in range(self.n_init if several else 1)]
+
+        def load_rows() -> StartRows:
+            data, silent = rows.starting_rows(seeds)
+            return StartRows(data.codes_of(names), data.weights, data.row_keys, silent)
+
+        cards = np.array([len(states) for states in state_names])
+        inputs = StartInputs(layout, structure.parents, cards, load_rows)
+        starts = np.stack([make_start(kind, inputs, seed) for seed in seeds])
         if isinstance(self.init_cpds, Mapping):
             tables = tables_of_cpds(self.init_cpds, structure, state_names)
             for node, view in enumerate(layout.unpack(starts)):

@@ -20,8 +20,8 @@ from pgmpy_latent.model.json_format import table_problem
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.tables.chunks import ShardedTable, comes_in_pieces, encode_or_shard
 from pgmpy_latent.tables.encode import CategoricalData, encode
-from pgmpy_latent.tables.missing import codes_by_column
-from pgmpy_latent.tables.sources import column_names, opened
+from pgmpy_latent.tables.large_tables import column_names, opened
+from pgmpy_latent.tables.missing_codes import codes_by_column
 from pgmpy_latent.tables.survey import Survey
 
 

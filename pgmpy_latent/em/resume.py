@@ -141,7 +141,7 @@ def _check_position(position: Position, n_starts: int, problem: Problem) -> None
     for name in PER_START:
         kind, array = "i" if name == "numbers" else "f", getattr(position, name)
         if array.dtype.kind != kind or len(array) != n_here:
-            raise ValueError(f"its {name!r} of {n_here} starts is no such thing")
+            raise ValueError(f"its {name!r} is not an array of numbers for {n_here} starts")
     for name, number_type in NUMBERS.items():
         if type(getattr(position, name)) is not number_type:
             raise ValueError(f"its {name!r} is {getattr(position, name)!r}")
@@ -154,7 +154,7 @@ def _check_position(position: Position, n_starts: int, problem: Problem) -> None
         _check_step(problem, position.before, {name: getattr(position, name) for name in ("logs", "value", "at")})
     for best in position.best.values():
         if best.number not in range(n_starts) or type(best.converged) is not bool or type(best.remaining) is not float:
-            raise ValueError("its best start is no such thing")
+            raise ValueError("its best start has a wrong number, or values of a wrong type")
         _check_step(problem, best.tables[None], {"value": np.array([best.objective])})
 
 

@@ -27,7 +27,7 @@ from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.tables.chunks import ShardedTable, read_shard
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.sources import cluster_errors, in_order
+from pgmpy_latent.tables.large_tables import cluster_errors, in_order
 
 #: Share by which a bound on sums of rounded numbers is lowered.
 ROUNDING = 1e-9

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.model.network import child_lists, topological_order
+from pgmpy_latent.runtime.settings import one_of
 
 #: Distinct rows, per state of the largest hidden variable, whose memberships are drawn. With many more, the law
 #: of large numbers makes all starts alike; with fewer, they depend on single rows.
@@ -96,6 +100,113 @@ def random_memberships(
     shares = [_indicator(codes[:, node], int(cards[node])) for node in range(len(parents))]
     _draw_hidden_shares(shares, hidden, parents, cards, weights, rng)
     return _tables_from_shares(shares, parents, weights)
+
+
+class StartRows(NamedTuple):
+    """Distinct rows that a start may be made from; see :func:`random_memberships`."""
+
+    codes: np.ndarray
+    weights: np.ndarray
+    row_keys: np.ndarray
+    hidden: Sequence[int] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class StartInputs:
+    """What the tables of a start may depend on, besides the seed.
+
+    Attributes
+    ----------
+    layout : Layout
+        Shapes of the tables.
+    parents : sequence of sequences of int
+        The graph.
+    cards : int array, shape (n_nodes,)
+        Numbers of states.
+    load_rows : callable
+        Returns the :class:`StartRows`; called once, and only if a strategy uses rows.
+    """
+
+    layout: Layout
+    parents: Sequence[Sequence[int]]
+    cards: np.ndarray
+    load_rows: Callable[[], StartRows]
+
+    @cached_property
+    def rows(self) -> StartRows:
+        """Rows of the table."""
+        return self.load_rows()
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to begin EM.
+
+    Attributes
+    ----------
+    description : str
+        What the starts are, for documentation.
+    make : callable
+        :class:`StartInputs` and a seed -> flat tables.
+    is_random : bool
+        Whether another seed gives another start; if not, EM begins once.
+    """
+
+    description: str
+    make: Callable[[StartInputs, np.random.SeedSequence], np.ndarray]
+    is_random: bool = True
+
+
+#: The ways to begin EM, by the names that users give; the first is the default.
+STRATEGIES = {
+    "memberships": Strategy(
+        "random class memberships of some rows",
+        lambda inputs, seed: random_memberships(
+            inputs.parents, inputs.cards, inputs.rows.codes, inputs.rows.weights, inputs.rows.row_keys, seed,
+            inputs.rows.hidden,
+        ),
+    ),
+    "random": Strategy("random tables", lambda inputs, seed: random_tables(inputs.layout, np.random.default_rng(seed))),
+    "uniform": Strategy(
+        "uniform tables (with hidden variables a saddle point that EM cannot leave)",
+        lambda inputs, seed: uniform_tables(inputs.layout),
+        is_random=False,
+    ),
+}  # fmt: skip
+
+
+def random_strategies() -> list[str]:
+    """Return the names of the strategies whose starts differ.
+
+    Examples
+    --------
+    >>> random_strategies()
+    ['memberships', 'random']
+    """
+    return [name for name, strategy in STRATEGIES.items() if strategy.is_random]
+
+
+def make_start(kind: str, inputs: StartInputs, seed: np.random.SeedSequence) -> np.ndarray:
+    """Return the flat tables of a start.
+
+    Parameters
+    ----------
+    kind : str
+        Name of a strategy in ``STRATEGIES``.
+    inputs : StartInputs
+        The model and the rows.
+    seed : SeedSequence
+        Of this start.
+
+    Examples
+    --------
+    >>> rows = StartRows(np.array([[0], [1]]), np.ones(2), np.array([1, 2], dtype=np.uint64))
+    >>> inputs = StartInputs(Layout([(1, 2)]), [()], np.array([2]), lambda: rows)
+    >>> make_start("uniform", inputs, np.random.SeedSequence(0)).tolist()
+    [0.5, 0.5]
+    """
+    one_of(*STRATEGIES)("kind", kind)
+    return STRATEGIES[kind].make(inputs, seed)
 
 
 def n_rows_of_start(cards: np.ndarray, hidden: Sequence[int]) -> int:

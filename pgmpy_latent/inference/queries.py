@@ -17,9 +17,10 @@ from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.settings import word_list
 from pgmpy_latent.tables.columns import as_pandas, in_dtype_of, plain
 from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode, open_source
-from pgmpy_latent.tables.missing import CombinedCodes, without_codes
+from pgmpy_latent.tables.missing_codes import CombinedCodes, without_codes
 from pgmpy_latent.tables.survey import Survey, belongs_to, names_column
 from pgmpy_latent.tables.unseen import Unseen, unknown_cells
 
@@ -206,19 +207,15 @@ def drawn_as_fitted(model, X, drawn: dict) -> dict:
         lost = [what for what in left if what not in known]
     if lost:
         them, are = ("it", "it is") if len(lost) == 1 else ("them", "they are")
-        again = _in_a_row([f"{what}=" for what in lost])
+        again = word_list([f"{what}=" for what in lost], "and")
         warnings.warn(
-            f"this {type(model).__name__} was fitted with {_in_a_row(lost)}, and nothing here says what {are}: rows "
-            f"are read as if there were none. Give {again} as in fit; to leave {them} out on purpose, ask the model "
-            "itself, tree_ or network_.",
+            f"this {type(model).__name__} was fitted with {word_list(lost, 'and')}, and nothing here says what {are}: "
+            f"rows are read as if there were none. Give {again} as in fit; to leave {them} out on purpose, ask the "
+            "model itself, tree_ or network_.",
             DesignWarning,
             stacklevel=4,  # the line that calls a function that calls model_and_data
         )
     return drawn | known
-
-
-def _in_a_row(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _readable_columns(model, X, aside: list) -> set:

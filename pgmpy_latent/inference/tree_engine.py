@@ -324,7 +324,7 @@ class TreeEngine(RowEngine):
         return wanted
 
     def _workspace(self) -> tuple[np.ndarray, ...]:
-        """Return new arrays for messages, their mass, exponents, and whether sites have any."""
+        """Return new arrays for messages, their masses and exponents, and whether each site uses exponents."""
         entries, slots = int(self.site_base[-1]), int(self.plan.site_slots[-1])
         scaled = np.empty(len(self.plan.sites), dtype=np.bool_)
         return _aligned(entries), _aligned(entries), np.empty(slots, dtype=np.int32), scaled

@@ -19,6 +19,7 @@ from pgmpy_latent.exceptions import DataError, DesignWarning, WeightError
 from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array, is_array
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.convert import to_pgmpy
+from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery, DiscreteBayesianNetwork
 from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.operators.canonical import presentable
@@ -29,7 +30,7 @@ from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import one_of, stopped_words
 from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
-from pgmpy_latent.tables.missing import CombinedCodes, settled_columns
+from pgmpy_latent.tables.missing_codes import CombinedCodes, settled_columns
 from pgmpy_latent.tables.sparse import SparseRows
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
@@ -66,6 +67,8 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         "allow_many_states": "fit(..., allow_many_states=...)",
     }
     _renamed: ClassVar[Mapping[str, str]] = {"n_init": "n_starts"}
+    #: ``scoring_method`` -> what the search maximises, in words.
+    _criteria: ClassVar[Mapping[str, scores.Criterion]] = scores.SCORERS
 
     model_: DiscreteBayesianNetwork
     causal_graph_: DiscreteBayesianNetwork
@@ -119,7 +122,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         sample_weight : array, shape (n_rows,), or column name, optional
             Weights of the rows, by position, or the name of the column that holds them; of a table in pieces, the name.
         weight_kind : {"frequency", "sampling"}, optional
-            What the weights are: numbers of rows, or survey weights. Whole numbers are frequencies by default, others
+            What the weights are: numbers of rows, or sampling weights. Whole numbers are frequencies by default, others
             sampling weights. See :func:`pgmpy_latent.encode`; ``weight_kind_`` says which was assumed.
         strata, cluster : array, shape (n_rows,), or column name, optional
             The stratum and the primary sampling unit of every row. The model does not depend on them; standard errors
@@ -181,8 +184,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
             data = encode(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
         if data.n_rows < 2:
             raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
-        if None in data.columns:
-            raise DataError("a column is called None, which pgmpy does not allow; rename it")
+        check_names(data.columns, "column", DataError, "X", allow_none=False)
         self._check_columns(data, known or {}, missing, allow_many_states)
         return data
 

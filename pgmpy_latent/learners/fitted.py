@@ -1,4 +1,4 @@
-"""What can be asked of a learned model: likelihoods, posteriors, features, gaps filled, new rows, how it looks."""
+"""Methods of fitted learners: likelihoods, posteriors, imputation, new rows, summaries and reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pgmpy_latent.tables.unseen import Unseen
 
 
 class FittedModel(TransformerMixin):
-    """The methods of a learner once it has a model; each puts a question to :mod:`pgmpy_latent.inference.queries`.
+    """Methods of a fitted learner; each calls a function of :mod:`pgmpy_latent.inference.queries` with its model.
 
     Needs a model under the name that ``_holder`` gives, ``n_features_in_`` and ``_columns``, the columns of ``fit``,
     and a next class that has pgmpy's ``score``. New frames are read by the names of their columns, and further columns
@@ -30,7 +30,7 @@ class FittedModel(TransformerMixin):
     """
 
     _holder = "tree_"
-    #: What becomes of categories in new rows that the model does not know, as ``fit`` was told.
+    #: How new rows with categories that the model does not know are treated: the ``unseen`` of ``fit``.
     _unseen: Unseen = "missing"
 
     @property
@@ -38,7 +38,7 @@ class FittedModel(TransformerMixin):
         return getattr(self, self._holder)
 
     def _repr_html_inner(self) -> str:
-        """Return the learner as notebooks show it: scikit-learn's picture of its settings, and what it found."""
+        """Return the learner as notebooks show it: scikit-learn's picture of its settings, and the fitted model."""
         from pgmpy_latent.report.notebook import learner_html
 
         return learner_html(self, super()._repr_html_inner())
@@ -69,13 +69,13 @@ class FittedModel(TransformerMixin):
         return pd.DataFrame(X, columns=pd.Index(self._columns, tupleize_cols=False))
 
     def _table_and_design(self, X, drawn: dict) -> tuple[object, dict]:
-        """Return a table as :meth:`_table` does; columns of an array that are named are set apart, by their values."""
+        """Return a table as :meth:`_table` does, and the design, with values in place of the columns of an array."""
         if is_array(X):
             X, drawn = set_apart(checked_array(X), drawn)
         return self._table(X), drawn
 
     def _ask(self, query, X, **options):
-        """Put one of :mod:`pgmpy_latent.inference.queries` to the learned model."""
+        """Call a function of :mod:`pgmpy_latent.inference.queries` with the learned model."""
         X = self._table(X)
         return query(self._learned, X, unseen=self._unseen, **options)
 
@@ -87,7 +87,7 @@ class FittedModel(TransformerMixin):
         X : DataFrame, array or CategoricalData
             The rows; missing cells are summed out.
         absent : {"error", "sum_out"}
-            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+            If a frame lacks columns of ``fit``: raise an error, or sum them out as missing cells.
 
         Returns
         -------
@@ -133,14 +133,14 @@ class FittedModel(TransformerMixin):
             Weights of the rows of ``X``, or the name of the column that holds them. Rows count alike by default,
             whatever ``fit`` was given.
         absent : {"error", "sum_out"}
-            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+            If a frame lacks columns of ``fit``: raise an error, or sum them out as missing cells.
         weight_kind, strata, cluster
             As in :meth:`fit`. A weighted mean depends on none of them; columns that they name are not read as data.
 
         Returns
         -------
         float
-            Natural logarithm, larger is better; or what the metric says.
+            Natural logarithm, larger is better; or the value of the metric.
 
         Examples
         --------
@@ -175,7 +175,7 @@ class FittedModel(TransformerMixin):
         X : DataFrame, array or CategoricalData
             The rows.
         absent : {"error", "sum_out"}
-            What becomes of columns of ``fit`` that a frame lacks: an error, or summed out as missing cells are.
+            If a frame lacks columns of ``fit``: raise an error, or sum them out as missing cells.
 
         Returns
         -------
@@ -269,7 +269,7 @@ class FittedModel(TransformerMixin):
         return np.array(names, dtype=object)
 
     def impute(self, X, method: str = "most_likely", random_state=None, *, absent: Absent = "error") -> pd.DataFrame:
-        """Return the table with its gaps filled. See :func:`pgmpy_latent.impute`.
+        """Return the table with its missing cells filled. See :func:`pgmpy_latent.impute`.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class FittedModel(TransformerMixin):
         random_state : int or Generator, optional
             For draws.
         absent : {"error", "sum_out"}
-            What becomes of columns of ``fit`` that a frame lacks: an error, or filled as if all cells were missing.
+            If a frame lacks columns of ``fit``: raise an error, or fill them as if all their cells were missing.
 
         Returns
         -------
@@ -351,24 +351,24 @@ class FittedModel(TransformerMixin):
         ...     os.listdir(folder)
         ['report.html']
         """
-        from pgmpy_latent.report import write_report  # a reader of fitted models, which stands above them
+        from pgmpy_latent.report import write_report  # a later layer
 
         check_is_fitted(self)
         write_report(self, path, X, sample_weight=sample_weight, **survey)
 
 
 class FittedTree(FittedModel):
-    """What can be asked of trees only."""
+    """Methods that only learners of trees have."""
 
     def profiles(self) -> pd.DataFrame:
-        """Return what the hidden states look like: their shares, and the observed variables given each of them.
+        """Return the shares of the hidden states, and the probabilities of the categories given each of them.
 
         Returns
         -------
         DataFrame
             Columns are pairs (latent, state). The first row, ``("share", "")``, holds P(state). The others are pairs
-            (variable, category) of all observed variables, with P(variable = category | state): also of variables that
-            hang on other hidden variables, through the tree. Where truth values and numbers meet among the categories,
+            (variable, category) of all observed variables, with P(variable = category | state), also of variables
+            below other hidden variables. Where truth values and numbers meet among the categories,
             truth values are written as text, as pandas cannot tell True from 1 in an index.
 
         Examples
@@ -418,8 +418,8 @@ class FittedTree(FittedModel):
     def summary(self, n: int | None = None) -> None:
         """Print how well the model fits, its tree, and which columns say most about each hidden variable.
 
-        In the tree, numbers in brackets are numbers of states, and columns stand behind the node they hang on;
-        :meth:`profiles` says what the states look like. A last line says so if the search was stopped.
+        In the tree, numbers in brackets are numbers of states, and columns are listed behind their parent;
+        :meth:`profiles` describes the states. If the search was stopped, a last line says so.
 
         Parameters
         ----------
@@ -449,7 +449,7 @@ class FittedTree(FittedModel):
 
 
 def weighting_words(learner) -> str:
-    """Say what the weights of the table were taken for, and how its rows were drawn, if that was said.
+    """Return a sentence about the kind of the weights, and about strata and clusters; empty if there are none.
 
     Examples
     --------
@@ -473,7 +473,7 @@ def _weight_words(learner) -> str:
 
 
 def _unit_words(learner) -> str:
-    """Say in which strata and clusters rows were drawn, if in any."""
+    """Return words that name the strata and clusters; empty if there are none."""
     given = getattr(learner, "design_", {})
     units = [
         f"{words} ({what}={given[what]!r})" if given[what] is not None else words
@@ -488,7 +488,7 @@ def _unit_words(learner) -> str:
 
 
 def unfinished_words(learner) -> str:
-    """Say what stopped a learner's search, if anything did."""
+    """Return a sentence about why a search was stopped; empty if it was not."""
     stopped = {"time_limit": "the time limit", "interrupted": "Ctrl-C"}.get(getattr(learner, "stopped_", None) or "")
     if not stopped:
         return ""
@@ -501,7 +501,7 @@ def unfinished_words(learner) -> str:
 
 
 def is_array(X) -> bool:
-    """Tell whether the columns of a table have positions only."""
+    """Tell whether a table is an array or a list, whose columns have positions but no names."""
     return isinstance(X, (np.ndarray, list, tuple)) or (hasattr(X, "__array__") and not hasattr(X, "columns"))
 
 

@@ -114,8 +114,8 @@ def one_state_tree(skeleton, data: CategoricalData, called: str = "the skeleton"
     ('H', 'x', 'y')
     >>> one_state_tree(nx.Graph([("K", "x"), ("K", "z")]), data)
     Traceback (most recent call last):
-    pgmpy_latent.exceptions.SkeletonError: the skeleton lacks the columns ['y'], and its node 'z' is a leaf that is \
-no column; a hidden variable needs neighbours. Every leaf must be a column, and every column a node.
+    pgmpy_latent.exceptions.SkeletonError: the skeleton lacks the columns ['y'], and its node 'z' is a leaf but not \
+a column; a hidden variable needs neighbours. Every leaf must be a column, and every column a node.
     """
     if skeleton is None:
         hidden = fresh_latent_name(data.columns)
@@ -259,7 +259,7 @@ def _check_columns(parents: dict, latents: list, columns: Sequence[Hashable], ca
                 degree[node] += 1
                 degree[above] += 1
         problems += [
-            f"its node {node!r} is a leaf that is no column; a hidden variable needs neighbours"
+            f"its node {node!r} is a leaf but not a column; a hidden variable needs neighbours"
             for node in latents
             if degree[node] < 2
         ]

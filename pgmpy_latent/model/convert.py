@@ -20,6 +20,7 @@ from pgmpy_latent.model.json_format import (
     parents_first,
     to_text,
 )
+from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.model.network import LatentNetwork, check_one_parent
 from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork, TabularCPD
 from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE as EXACT
@@ -223,8 +224,7 @@ def _build_cpds(nodes: Sequence[Node]) -> list[TabularCPD]:
 
 def build_network(nodes: Sequence[Node], title: str = "") -> DiscreteBayesianNetwork:
     """Return the nodes as a pgmpy network."""
-    if any(node.name is None for node in nodes):
-        raise InvalidTreeError("a node is called None, which pgmpy does not allow; rename it")
+    check_names([node.name for node in nodes], "node", InvalidTreeError, allow_none=False)
     network = DiscreteBayesianNetwork()
     network.add_nodes_from([node.name for node in nodes])
     # pgmpy looks for a cycle at every edge; parents first, the search ends at once.
@@ -250,7 +250,7 @@ def _nodes_of_network(network: DiscreteBayesianNetwork) -> list[Node]:
     cpds: dict[Hashable, TabularCPD] = {}
     for cpd in network.cpds:
         if cpd.variable not in position:
-            raise InvalidTreeError(f"there is a CPD of {cpd.variable!r}, which is no node; remove it")
+            raise InvalidTreeError(f"there is a CPD of {cpd.variable!r}, which is not a node; remove it")
         cpds.setdefault(cpd.variable, cpd)  # the first is the one that get_cpds returns
     for name in names:
         if name not in cpds:

@@ -1,4 +1,8 @@
-"""Check what a model loses in pgmpy's file formats, and read networks from them."""
+"""Formats of model files: which there are, how models are written and read, and what each format loses.
+
+A new format is a :class:`ModelFormat` in :data:`MODEL_FORMATS`, whether pgmpy has it or not; the command line and
+:func:`check_export` then know it.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,134 @@ import re
 import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from pgmpy_latent.exceptions import FileFormatError
-from pgmpy_latent.model.convert import build_network, nodes_of
+from pgmpy_latent.model.convert import build_network, load, nodes_of, save, to_pgmpy
 from pgmpy_latent.model.json_format import LATENT, Node
+from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.files import check_readable
 
-#: The formats of pgmpy that :func:`check_export` knows.
-EXPORT_FORMATS = ("bif", "xmlbif", "net", "uai")
-#: Above this many nodes pgmpy's readers take seconds, growing faster than linearly.
-_SMALL = {"bif": 100, "xmlbif": 1_000, "net": 25, "uai": 20}
 #: Words of the formats' grammars: a name or state that contains one may be read as something else.
 _KEYWORDS = re.compile("data|default|discrete|name|net|node|potential|probability|property|states|table|type|variable")
+
+#: What is written to files.
+AnyModel: TypeAlias = LatentTree | LatentNetwork | DiscreteBayesianNetwork
+
+
+@dataclass(frozen=True)
+class ModelFormat:
+    """A format of model files.
+
+    Attributes
+    ----------
+    name : str
+        Its name in lower case.
+    endings : tuple of str
+        How its files end, in lower case.
+    write : callable
+        Writes a model, given the model and the path.
+    read : callable
+        Returns the model in a file, given the path; it may raise anything if the file is damaged.
+    may_lose : bool
+        Whether :func:`check_export` must look at what comes back.
+    program : str
+        Who writes and reads it, for messages.
+    n_nodes_checked : int
+        :func:`check_export` writes larger models in part only, as their readers take seconds, growing faster than
+        linearly.
+    order_in_file : callable
+        The key by which its writer sorts the nodes.
+    shuffles_parents : bool
+        Whether its reader takes the parents of a node in no fixed order.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    write: Callable[[AnyModel, str | os.PathLike], None]
+    read: Callable[[str | os.PathLike], AnyModel]
+    may_lose: bool = True
+    program: str = "pgmpy"
+    n_nodes_checked: int = 100
+    order_in_file: Callable[[Node], tuple] = lambda node: (node.name,)
+    shuffles_parents: bool = False
+
+
+def _of_pgmpy(name: str, *endings: str, **options) -> ModelFormat:
+    """Return a format that pgmpy writes and reads."""
+
+    def write(model: AnyModel, path: str | os.PathLike) -> None:
+        network = model if isinstance(model, DiscreteBayesianNetwork) else to_pgmpy(model)
+        network.save(str(path), name)
+
+    def read(path: str | os.PathLike) -> DiscreteBayesianNetwork:
+        return DiscreteBayesianNetwork.load(str(path), name)
+
+    return ModelFormat(name, endings, write, read, **options)
+
+
+#: Name -> format.
+MODEL_FORMATS = {
+    known.name: known
+    for known in (
+        ModelFormat("json", (".json",), save, load, may_lose=False, program="pgmpy_latent"),
+        _of_pgmpy("bif", ".bif"),
+        _of_pgmpy("xmlbif", ".xmlbif", ".xml", n_nodes_checked=1_000),
+        _of_pgmpy("net", ".net", n_nodes_checked=25),
+        _of_pgmpy(
+            "uai",
+            ".uai",
+            n_nodes_checked=20,
+            order_in_file=lambda node: (str(len(node.states)), node.name),
+            shuffles_parents=True,
+        ),
+    )
+}
+#: The formats in which something may be lost, which :func:`check_export` knows.
+EXPORT_FORMATS = tuple(name for name, known in MODEL_FORMATS.items() if known.may_lose)
+
+
+def format_of(path: str | os.PathLike) -> ModelFormat:
+    """Return the format of a model file by its ending.
+
+    Examples
+    --------
+    >>> format_of("camps.XML").name
+    'xmlbif'
+    >>> format_of("camps.txt")
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.FileFormatError: camps.txt: a model file ends in .json, .bif, .xmlbif, .xml, .net, .uai
+    """
+    by_ending = {ending: known for known in MODEL_FORMATS.values() for ending in known.endings}
+    ending = Path(path).suffix.lower()
+    if ending not in by_ending:
+        raise FileFormatError(f"{path}: a model file ends in {', '.join(by_ending)}")
+    return by_ending[ending]
+
+
+def write_model(model: AnyModel, path: str | os.PathLike) -> None:
+    """Write a model to a file whose ending says the format, whatever that loses."""
+    format_of(path).write(model, path)
+
+
+def read_model(path: str | os.PathLike) -> AnyModel:
+    """Read a model from a file whose ending says the format; a damaged file is a :class:`FileFormatError`."""
+    known = format_of(path)
+    return read_export(path, known.name) if known.may_lose else known.read(path)
+
+
+def _export_format(name: str) -> ModelFormat:
+    """Return one of the formats in which something may be lost, by its name in any case."""
+    known = MODEL_FORMATS.get(str(name).lower())
+    if known is None or not known.may_lose:
+        raise ValueError(f"unknown format {name!r}; known are {', '.join(EXPORT_FORMATS)}")
+    return known
 
 
 def check_export(model: LatentTree | DiscreteBayesianNetwork, format: str) -> list[str]:
@@ -53,25 +167,24 @@ def check_export(model: LatentTree | DiscreteBayesianNetwork, format: str) -> li
     >>> check_export(tree, "bif")
     ["hidden nodes come back as observed: 'H'"]
     """
-    kind = str(format).lower()
-    if kind not in EXPORT_FORMATS:
-        raise ValueError(f"unknown format {format!r}; known are {', '.join(EXPORT_FORMATS)}")
+    known = _export_format(format)
     nodes = nodes_of(model)
-    if len(nodes) > _SMALL[kind]:
-        nodes = _representatives(nodes, kind)
+    if len(nodes) > known.n_nodes_checked:
+        nodes = _representatives(nodes, known)
     with tempfile.TemporaryDirectory() as folder, _quiet_pgmpy():
-        path = str(Path(folder, f"model.{kind}"))
+        path = Path(folder, f"model{known.endings[0]}")
         network = build_network(nodes)
         try:
-            network.save(path, kind)
-        except Exception as error:  # any error of pgmpy's is the result
-            return [f"pgmpy cannot write this model as {kind.upper()}: {_first_line(error)}"]
+            known.write(network, path)
+        except Exception as error:  # any error of the writer is the result
+            return [f"{known.program} cannot write this model as {known.name.upper()}: {_first_line(error)}"]
         try:
-            back = DiscreteBayesianNetwork.load(path, kind)
-            returned = nodes_of(back)
+            returned = nodes_of(known.read(path))
         except Exception as error:
-            return [f"pgmpy cannot read its own {kind.upper()} file of this model: {_first_line(error)}"]
-    return _differences(nodes, returned, kind)
+            return [
+                f"{known.program} cannot read its own {known.name.upper()} file of this model: {_first_line(error)}"
+            ]
+    return _differences(nodes, returned, known)
 
 
 def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork:
@@ -102,21 +215,21 @@ def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork
     ...     read_export(f"{folder}/model.bif", "bif").nodes()
     NodeView(('x',))
     """
-    kind = str(format).lower()
-    if kind not in EXPORT_FORMATS:
-        raise ValueError(f"unknown format {format!r}; known are {', '.join(EXPORT_FORMATS)}")
+    known = _export_format(format)
     check_readable(path)
     try:
         with _quiet_pgmpy():
-            network = DiscreteBayesianNetwork.load(str(path), kind)
+            network = known.read(path)
     except OSError:
         raise
     except Exception as error:  # pgmpy's readers raise many kinds
-        raise FileFormatError(f"{path}: pgmpy cannot read it as {kind.upper()}: {_first_line(error)}") from None
+        raise FileFormatError(
+            f"{path}: {known.program} cannot read it as {known.name.upper()}: {_first_line(error)}"
+        ) from None
     if (
         not isinstance(network, DiscreteBayesianNetwork) or not network.nodes()
     ):  # UAI files may hold another kind of model
-        raise FileFormatError(f"{path}: pgmpy finds no nodes in it; is it {kind.upper()}?")
+        raise FileFormatError(f"{path}: {known.program} finds no nodes in it; is it {known.name.upper()}?")
     return network
 
 
@@ -136,22 +249,15 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip() or 'no message'}".splitlines()[0]
 
 
-def _file_order(kind: str) -> Callable[[Node], tuple]:
-    """Return the key by which pgmpy's writer sorts the nodes."""
-    if kind == "uai":
-        return lambda node: (str(len(node.states)), node.name)
-    return lambda node: (node.name,)
-
-
-def _differences(sent: list[Node], returned: list[Node], kind: str) -> list[str]:
+def _differences(sent: list[Node], returned: list[Node], known: ModelFormat) -> list[str]:
     if len(sent) != len(returned):
         lost = [repr(node.name) for node in sent if node.name not in {other.name for other in returned}]
         return [f"{len(sent)} nodes come back as {len(returned)}; lost or merged: {_some(lost)}"]
     # Readers keep the order of the file, so that even a renamed node is recognised by its place.
-    arrived = dict(zip((node.name for node in sorted(sent, key=_file_order(kind))), returned, strict=True))
+    arrived = dict(zip((node.name for node in sorted(sent, key=known.order_in_file)), returned, strict=True))
     pairs = [(node, arrived[node.name]) for node in sent]
     order = [arrived[node.name] for node in sent]
-    inside = frozenset if kind == "uai" else tuple  # the UAI reader shuffles parents, which is reported below
+    inside = frozenset if known.shuffles_parents else tuple  # the UAI reader shuffles parents, which is reported below
     same_edges = [inside(_parents(a, order)) == inside(_parents(b, returned)) for a, b in pairs]
     findings = {
         "nodes are renamed": [_change(a.name, b.name) for a, b in pairs if not _same(a.name, b.name)],
@@ -164,7 +270,7 @@ def _differences(sent: list[Node], returned: list[Node], kind: str) -> list[str]
         "values that count as missing are forgotten": [repr(a.name) for a, b in pairs if a.missing and not b.missing],
         "states change": [f"{_change(*pair)} in {a.name!r}" for a, b in pairs for pair in _state_changes(a, b)],
         "tables may be scrambled (pgmpy's UAI reader takes several parents in no fixed order)": [
-            repr(a.name) for a, _ in pairs if kind == "uai" and len(a.parents) > 1
+            repr(a.name) for a, _ in pairs if known.shuffles_parents and len(a.parents) > 1
         ],
         "probabilities change": [
             f"{a.name!r} by up to {error:.1g}"
@@ -205,11 +311,11 @@ def _table_error(a: Node, b: Node, order: Sequence[Node], returned: Sequence[Nod
     return float(np.abs(a.table - b.table).max())
 
 
-def _representatives(nodes: Sequence[Node], kind: str) -> list[Node]:
+def _representatives(nodes: Sequence[Node], known: ModelFormat) -> list[Node]:
     """Return one node of every kind and their parents, the latter as roots: enough to show every problem."""
     seen: dict[tuple, int] = {}
     keep = {seen.setdefault(_traits(node, nodes), index) for index, node in enumerate(nodes)}
-    keep |= _first_disorder(nodes, _file_order(kind)) | _alike_but_for_case(nodes)
+    keep |= _first_disorder(nodes, known.order_in_file) | _alike_but_for_case(nodes)
     extra = {above for index in keep for above in nodes[index].parents} - keep
     position = {index: new for new, index in enumerate(sorted(keep | extra))}
     chosen = []

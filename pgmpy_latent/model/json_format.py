@@ -20,6 +20,7 @@ from reprlib import repr as shorten
 import numpy as np
 
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError
+from pgmpy_latent.model.labels import check_names
 
 FORMAT = "pgmpy_latent"
 VERSION = 1
@@ -164,10 +165,8 @@ def from_document(document) -> tuple[str, list[Node], str]:
 
 def _read_nodes(entries: list) -> list[Node]:
     names = [_read_name(entry, f"node number {number}") for number, entry in enumerate(entries)]
+    check_names(names, "node", FileFormatError)
     position = {name: index for index, name in enumerate(names)}
-    for index, name in enumerate(names):
-        if position[name] != index:
-            raise FileFormatError(f"two nodes are called {name!r}")
     states = [_read_states(name, entry) for name, entry in zip(names, entries, strict=True)]
     nodes = [_read_node(name, entry, states, position) for name, entry in zip(names, entries, strict=True)]
     try:
@@ -232,7 +231,7 @@ def _read_parents(what: str, entry, position: dict[Hashable, int]) -> tuple[int,
     names = [_decode(parent, f"a parent of {what}") for parent in _list(entry, f"{what}: parents")]
     for name in names:
         if name not in position:
-            raise FileFormatError(f"{what} has the parent {name!r}, which is no node of the file")
+            raise FileFormatError(f"{what} has the parent {name!r}, which is not a node of the file")
     if len(set(names)) < len(names):
         raise FileFormatError(f"{what} names a parent twice")
     if len(names) > MOST_PARENTS:
@@ -250,7 +249,7 @@ def _read_table(what: str, entry, shape: tuple[int, int]) -> np.ndarray:
             raise FileFormatError(f"{what}: row {number} of the table has {len(row)} entries for {shape[1]} states")
         for value in row:
             if type(value) not in (int, float) or not 0 <= value <= 2:  # NaN and 10**400 end here too
-                raise FileFormatError(f"{what}: {shorten(value)} in row {number} of the table is no probability")
+                raise FileFormatError(f"{what}: {shorten(value)} in row {number} of the table is not a probability")
     table = np.array(rows, dtype=np.float64)
     problem = table_problem(table)
     if problem:
@@ -277,7 +276,7 @@ def _decode_float(text: str, what: str) -> float:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise FileFormatError(f"{what}: {shorten(text)} is no float")
+        raise FileFormatError(f"{what}: {shorten(text)} is not a float")
     return value
 
 

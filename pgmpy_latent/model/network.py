@@ -16,7 +16,7 @@ from pgmpy_latent.model.tree import (
     DiscreteModel,
     LatentTree,
     MissingCodesLike,
-    check_names,
+    check_nodes,
     check_table,
     same_codes,
     same_types,
@@ -185,7 +185,7 @@ def check(network: LatentNetwork) -> None:
     Traceback (most recent call last):
     pgmpy_latent.exceptions.InvalidTreeError: the edges 'x' -> 'y' -> 'x' form a cycle; remove one of them
     """
-    check_names(network, "parents")
+    check_nodes(network, "parents")
     for node, above in enumerate(network.parents):
         if len(set(above)) < len(above) or not all(0 <= parent < len(network.names) for parent in above):
             raise InvalidTreeError(f"node {network.names[node]!r} has the parents {list(above)}; give each node once")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
-from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits
+from pgmpy_latent.model.labels import MOST_DIGITS, check_names, has_too_many_digits
 from pgmpy_latent.runtime.arrays import read_only
 
 #: How far from one the sum of a row of probabilities may be.
@@ -308,7 +308,7 @@ def check(tree: LatentTree) -> None:
     Traceback (most recent call last):
     pgmpy_latent.exceptions.InvalidTreeError: table of 'x': row 0 sums to 1.1, not to 1
     """
-    check_names(tree, "parent")
+    check_nodes(tree, "parent")
     _check_parents(tree)
     cards = [len(states) for states in tree.state_names]
     for node, table in enumerate(tree.tables):
@@ -318,16 +318,12 @@ def check(tree: LatentTree) -> None:
         raise InvalidTreeError("the arrays of a tree must be read-only")
 
 
-def check_names(tree: DiscreteModel, parents_field: str) -> None:
+def check_nodes(tree: DiscreteModel, parents_field: str) -> None:
     """Raise unless names and states are well-formed; ``parents_field`` is the field that holds the parents."""
     n_nodes = len(tree.names)
     if n_nodes == 0:
         raise InvalidTreeError("a tree needs at least one node")
-    if any(map(has_too_many_digits, tree.names)):
-        raise InvalidTreeError(f"the name of a node is a number of more than {MOST_DIGITS:,} digits; rename it")
-    if len(set(tree.names)) < n_nodes:
-        twice = next(name for name in tree.names if tree.names.count(name) > 1)
-        raise InvalidTreeError(f"two nodes are called {twice!r}; names must differ")
+    check_names(tree.names, "node", InvalidTreeError)
     for field in ("state_names", parents_field, "latent", "tables"):
         if len(getattr(tree, field)) != n_nodes:
             raise InvalidTreeError(
@@ -349,7 +345,7 @@ def _check_codes(tree: DiscreteModel) -> None:
     """Raise unless the values that count as missing are those of observed nodes, and none of their states."""
     for name, values in tree.missing:
         if name not in tree.observed_names:
-            raise InvalidTreeError(f"missing names {name!r}, which is no observed node; name columns only")
+            raise InvalidTreeError(f"missing names {name!r}, which is not an observed node; name columns only")
         states = {(isinstance(state, bool), state) for state in tree.state_names[tree.index(name)]}
         for value in values:
             if not isinstance(value, Hashable):

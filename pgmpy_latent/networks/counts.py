@@ -21,7 +21,7 @@ class Completion:
     tables : array, shape (size,)
         Its parameters.
     known : dict, optional
-        Counts of nodes, by name, that no row leaves open: they are the same for all networks over a table. Is added to.
+        Counts of families without open variables, by names; the same for all networks over a table. New ones are added.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Completion:
         return counts
 
     def _kinds_of_rows(self, nodes: Sequence[int]) -> list[tuple[np.ndarray, tuple[int, ...]]]:
-        """Return sets of rows that leave the same of these nodes open, in the same components."""
+        """Return sets of rows in which the same of these nodes are open, in the same components."""
         if not nodes:
             return [(np.arange(len(self.engine.codes)), ())]
         columns = [(self._home(node) + 1, len(self.engine.components) + 1) for node in nodes]

@@ -1,17 +1,16 @@
-"""The surface of the learners of networks, and how they fit one."""
+"""The base class of learners of networks, and how they fit networks."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pgmpy_latent import scores
 from pgmpy_latent.diagnostics import explain
 from pgmpy_latent.em.network_em import state_shares
 from pgmpy_latent.em.starts import random_memberships
@@ -25,14 +24,14 @@ from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.network import LatentNetwork, reordered
 from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.networks.counts import Completion
-from pgmpy_latent.networks.family_scores import PSEUDO_COUNTS, family_score
 from pgmpy_latent.networks.graph import Graph, nodes_in_order, rearranged, tables_in_order
+from pgmpy_latent.networks.scoring import SCORERS, check_scoring_method, family_score, network_score
 from pgmpy_latent.runtime.checkpoint import State
-from pgmpy_latent.runtime.settings import one_of
+from pgmpy_latent.scores import Criterion
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
-#: Share of a table row that is spread over its states where EM begins: nothing that is hidden is ruled out.
+#: Share of a table row that is spread over its states where EM begins, so that no hidden state is ruled out.
 SMOOTHING = 1e-3
 
 
@@ -73,6 +72,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
 
     _holder = "network_"
     network_: LatentNetwork
+    _criteria: ClassVar[Mapping[str, Criterion]] = SCORERS
     scoring_method: str
     prior: float | None
 
@@ -94,7 +94,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
     @property
     def _pseudo_count(self) -> float:
         """Dirichlet pseudo-count of every table entry: ``prior``, or the one that goes with the score."""
-        return PSEUDO_COUNTS[self.scoring_method] if self.prior is None else float(self.prior)
+        return SCORERS[self.scoring_method].pseudo_count if self.prior is None else float(self.prior)
 
     def _search(self, data: CategoricalData | SparseRows) -> Search:
         search = super()._search(data)
@@ -103,9 +103,11 @@ class NetworkLearner(SearchSettings, StructureLearner):
 
     def _check_scoring(self) -> None:
         """Raise for scores that there are not, before any work."""
-        one_of(*sorted(PSEUDO_COUNTS))("scoring_method", self.scoring_method)
-        if self.scoring_method == "bde" and self._pseudo_count == 0:
-            raise ValueError("prior is 0, with which 'bde' is not defined; give a pseudo-count above 0, as 0.5")
+        check_scoring_method("scoring_method", self.scoring_method)
+        if SCORERS[self.scoring_method].needs_prior and self._pseudo_count == 0:
+            raise ValueError(
+                f"prior is 0, with which {self.scoring_method!r} is not defined; give a pseudo-count above 0, as 0.5"
+            )
 
     def _keep_model(self, model: LatentNetwork, missing: MissingCodes) -> LatentNetwork:
         known = tuple((name, values) for name, values in missing if name in model.observed_names)
@@ -115,7 +117,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
     def summary(self) -> None:
         """Print how well the model fits, its hidden variables with their neighbours, and all other edges.
 
-        Numbers in brackets are numbers of states. A last line says so if the search was stopped.
+        Numbers in brackets are numbers of states. If the search was stopped, a last line says so.
 
         Examples
         --------
@@ -173,15 +175,6 @@ def _summary_lines(learner: NetworkLearner) -> list[str]:
     return lines
 
 
-def network_score(
-    network: LatentNetwork, data: CategoricalData, log_likelihood: float, scoring_method: str, prior: float
-) -> float:
-    """Return the score of a fitted network: Cheeseman-Stutz with a pseudo-count if it is "bde", else the BIC."""
-    if scoring_method == "bde":
-        return scores.cheeseman_stutz(network, data, prior=prior)
-    return log_likelihood - network.n_parameters / 2 * float(np.log(data.total_weight))
-
-
 class Fitter:
     """Fits networks over one table, and scores them.
 
@@ -191,7 +184,7 @@ class Fitter:
         The table.
     search : Search
         Runs EM.
-    scoring_method : {"bic", "bde"}
+    scoring_method : str
         What networks are compared by. With ``"bde"``, what is hidden is scored by the Cheeseman-Stutz approximation,
         with the pseudo-count of the search.
     """
@@ -259,7 +252,7 @@ class Fitter:
     def with_parents(
         self, network: LatentNetwork, parents: Sequence[Sequence[int]], completion: Completion
     ) -> LatentNetwork:
-        """Return the network with other edges, and the tables that the completed table says."""
+        """Return the network with other edges, and probability tables estimated from the completed table."""
         tables = [self._table(completion, node, above, network) for node, above in enumerate(parents)]
         return LatentNetwork(network.names, network.state_names, parents, network.latent, tables)
 

@@ -109,7 +109,7 @@ def nodes_in_order(graph: Graph, data: CategoricalData) -> tuple[list[Hashable],
 
 
 def latent_cards(graph: Graph, n_states: Mapping | int | None) -> dict[Hashable, int]:
-    """Return the number of states of every hidden node: what is said, what the tables have, or 2.
+    """Return the number of states of every hidden node: that of ``n_states``, that of its table, or 2.
 
     Examples
     --------

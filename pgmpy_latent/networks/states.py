@@ -33,7 +33,7 @@ def marginal(network: LatentNetwork, nodes: Sequence[int]) -> np.ndarray:
     tables = engine.layout.pack([network.tables[node] for node in above])
     product = np.ones(1)
     order: list[int] = []
-    for component in engine.components:  # those that do not hang together are independent
+    for component in engine.components:  # those in different components are independent
         inside = [node for node in nodes if place[node] in component.variables]
         if inside:
             joint = engine.joint(component, tables, [place[node] for node in inside])[0]
@@ -58,10 +58,11 @@ def split_state(
     """Split a state of a hidden variable into two halves that differ a little, in opposite directions.
 
     Each half is as likely as the other. The tables of the children move by ``+δ`` for one half and ``-δ`` for the
-    other. So does what the halves say about the parents: ``P(half | a)`` is ``P(state | a) / 2 + ε_a`` and ``-ε_a``,
-    with ``ε_a = P(state) δ_a / (2 P(a))``, where the ``δ_a`` of all parent states add up to nothing. That is what
-    turning an edge round would make of a child's ``δ``, so that equivalent networks split alike. Merging the halves
-    gives the network back; with ``size=0`` the distribution is the same.
+    other. The probabilities of the halves given the parents move likewise: ``P(half | a)`` is
+    ``P(state | a) / 2 + ε_a`` for one half and ``P(state | a) / 2 - ε_a`` for the other, with
+    ``ε_a = P(state) δ_a / (2 P(a))``, where the ``δ_a`` of all parent states sum to zero. Reversing an edge would turn
+    a child's ``δ`` into these, so equivalent networks split alike. Merging the halves gives the network back; with
+    ``size=0`` the distribution is the same.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def split_state(
     node : hashable
         Name of the hidden variable.
     state : int
-        Position of the state; the halves stand there and at the end.
+        Position of the state; the halves are there and at the end.
     rng : numpy.random.Generator
         Draws the directions.
     size : float
@@ -137,7 +138,7 @@ def merge_states(network: LatentNetwork, node: Hashable, states: tuple[int, int]
     node : hashable
         Name of the hidden variable.
     states : pair of int
-        Positions of the states; the merged one stands at the lower.
+        Positions of the states; the merged one is at the lower.
 
     Returns
     -------
@@ -167,7 +168,7 @@ def merge_states(network: LatentNetwork, node: Hashable, states: tuple[int, int]
 
 
 def distance(network: LatentNetwork, node: int, left: int, right: int) -> float:
-    """Return how differently two states of a node behave: how far the tables of its children are apart, on average.
+    """Return the mean distance of the probability tables of a node's children between two of its states.
 
     Examples
     --------

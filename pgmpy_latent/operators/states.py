@@ -221,7 +221,7 @@ def thesis_direction(
     Each vector is drawn uniformly, centred to sum to zero, and scaled so that its largest entry is ``size``. It is
     scaled down where a half would leave ``[edge, 1 - edge]``. A neighbour whose row leaves that interval already gets
     zeros; near the boundary all vectors can be zero, and the split then yields two equal halves, which EM cannot tell
-    apart. :func:`random_direction` has no such gap.
+    apart. :func:`random_direction` splits such states too.
 
     Parameters
     ----------

@@ -213,8 +213,8 @@ def plot_anomalies(model, X, *, sample_weight=None, ax=None, **survey: Unpack[Su
     """Draw the log-likelihoods of rows beside those of rows drawn from the model.
 
     If the model is right, both look alike. Rows of the table that lie further left than nearly all that the model
-    draws are unusual; :func:`pgmpy_latent.unusual_rows` lists them. Rows that are drawn have gaps where those of the
-    table have some, as a row with gaps is more likely than one without.
+    draws are unusual; :func:`pgmpy_latent.unusual_rows` lists them. Rows that are drawn have missing cells where
+    those of the table do, as a row with missing cells is more likely than one without.
 
     Parameters
     ----------

@@ -185,12 +185,11 @@ class Places:
     n_rows: float
 
 
-def placed(entries: list[Entry], measure: Callable[[Entry], float], gap: float) -> Places:
+def placed(entries: list[Entry], measure: Callable[[Entry], float], space: float) -> Places:
     """Return the place of every entry.
 
-    Entries on which nothing hangs have a row of their own. The others stand in the middle of what hangs on them, which
-    begins a gap to the right of their text. So right of an entry, in the rows of what hangs on it, there is nothing
-    else, and neither texts nor edges overlap.
+    Leaves get one line each; a parent is centred on its children. Children begin to the right of their parent's text,
+    so that neither texts nor edges overlap.
 
     Parameters
     ----------
@@ -198,8 +197,8 @@ def placed(entries: list[Entry], measure: Callable[[Entry], float], gap: float) 
         As :func:`outlined` returns them.
     measure : callable
         The width of an entry's text, in inches.
-    gap : float
-        Inches between an entry and what hangs on it.
+    space : float
+        Inches between an entry's text and its children.
 
     Examples
     --------
@@ -214,7 +213,7 @@ def placed(entries: list[Entry], measure: Callable[[Entry], float], gap: float) 
     row = 0.0
     for at, entry in enumerate(entries):
         if entry.above >= 0:
-            x[at] = x[entry.above] + width[entry.above] + gap
+            x[at] = x[entry.above] + width[entry.above] + space
         elif at and entry.kind != COLUMN:  # columns that stand alone follow each other
             row += BETWEEN_TREES
         if at not in has_below:

@@ -10,12 +10,12 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent.plotting.axes import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, as_label, lighten, new_axes
-from pgmpy_latent.runtime.configured import settings_in_force
+from pgmpy_latent.runtime.configured import fill_docstring, settings_in_force
+from pgmpy_latent.runtime.settings import word_list
+from pgmpy_latent.scores import SCORES, drawn_scores
 
 #: Colours and marks of lines, in their order; both differ.
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (BLACK, "P"))
-#: Columns of a comparison that are drawn, and what they are called.
-CRITERIA = {"bic": "BIC", "adjusted_bic": "adjusted BIC", "caic": "CAIC", "aic": "AIC", "icl": "ICL"}
 #: Characters of a line of explanation.
 WRAP = 80
 
@@ -74,7 +74,12 @@ def _score_words(learners: Sequence) -> str:
     kind = kinds.pop()
     if kinds or not isinstance(kind, str):
         return "score"
-    return f"score ({CRITERIA.get(kind, kind.replace('_', ' '))})"
+    return f"score ({_title(kind)})"
+
+
+def _title(name: str) -> str:
+    """Return what a score, or another column of a comparison, is called."""
+    return SCORES[name].title if name in SCORES else name.replace("_", " ")
 
 
 def _class_names(learners: Sequence) -> list[str]:
@@ -89,6 +94,7 @@ def _class_names(learners: Sequence) -> list[str]:
     return names
 
 
+@fill_docstring(scores=word_list([f"``{name}``" for name in drawn_scores()], "and"))
 def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, *, ax=None):
     """Draw the scores of models against their numbers of classes.
 
@@ -99,7 +105,7 @@ def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, 
     table : DataFrame
         As :func:`pgmpy_latent.compare_classes` returns it.
     criteria : sequence of str, optional
-        Which of its columns to draw; by default ``bic``, ``adjusted_bic``, ``caic``, ``aic`` and ``icl``.
+        Which of its columns to draw; by default {scores}.
     ax : matplotlib axes, optional
         Where to draw.
 
@@ -117,10 +123,11 @@ def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, 
     2 classes are recommended
     It has the best BIC.
     """
-    drawn = [name for name in CRITERIA if name in table.columns] if criteria is None else list(criteria)
+    drawn = [name for name in drawn_scores() if name in table.columns] if criteria is None else list(criteria)
     unknown = [name for name in drawn if name not in table.columns]
     if unknown or not drawn:
-        what = f"no column {unknown[0]!r}" if unknown else "none of the columns " + ", ".join(map(repr, CRITERIA))
+        usual = ", ".join(map(repr, drawn_scores()))
+        what = f"no column {unknown[0]!r}" if unknown else f"none of the columns {usual}"
         raise ValueError(f"the table has {what}; give a table of compare_classes, and criteria that are columns of it")
     ax = new_axes(ax, 7.0, 4.6)
     recommended = _recommended(table)
@@ -129,8 +136,7 @@ def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, 
     sizes = table.index.to_numpy()
     for at, name in enumerate(drawn):
         color, marker = LINES[at % len(LINES)]
-        words = CRITERIA.get(name, name.replace("_", " "))
-        ax.plot(sizes, table[name], color=color, marker=marker, mfc="white", lw=1.2, label=words)
+        ax.plot(sizes, table[name], color=color, marker=marker, mfc="white", lw=1.2, label=_title(name))
         if table[name].notna().any():
             best = table[name].idxmax()
             ax.plot(best, table.loc[best, name], color=color, marker=marker, ms=8)

@@ -23,13 +23,6 @@ REFERENCE = (
     "doi:10.1080/10705511.2023.2250920. Points marked “here” are answered by this page; those marked “yours” are for "
     "the text around it."
 )
-#: Score -> its name in a sentence.
-CRITERIA = {
-    "bic": "the Bayesian information criterion (BIC)",
-    "aic": "Akaike's information criterion (AIC)",
-    "cs": "the Cheeseman–Stutz approximation of the marginal likelihood",
-    "bde": "the marginal likelihood with a Dirichlet prior (BDe), where something is hidden by Cheeseman–Stutz",
-}
 #: A point of the checklist: whether the report answers it, and its text.
 Point = tuple[bool, str]
 
@@ -129,7 +122,7 @@ def _specification(facts: Facts) -> str:
 def _number_of_classes(facts: Facts) -> list[tuple[bool, str]]:
     points = []
     if facts.learner is not None and facts.hidden:
-        points.append((True, f"Number of states of the hidden variables: {_how_many(facts.settings)}."))
+        points.append((True, f"Number of states of the hidden variables: {_how_many(facts)}."))
     if len(facts.candidates) > 1:
         tried = f"{count(len(facts.candidates))} numbers of classes that were considered"
         points.append((True, safe(f"A table of all {tried}: ", _link("search", "see the search"), ".")))
@@ -148,15 +141,18 @@ def _number_of_classes(facts: Facts) -> list[tuple[bool, str]]:
     return points
 
 
-def _how_many(settings: dict) -> str:
+def _how_many(facts: Facts) -> str:
     """Return how the numbers of states were chosen."""
+    settings = facts.settings
     fixed, most = settings.get("n_states"), settings.get("max_states")
     if fixed is not None:
         return f"fixed beforehand ({label(fixed)})"
-    scoring = settings.get("scoring_method", "bic")
-    criterion = CRITERIA.get(scoring) if isinstance(scoring, str) else getattr(scoring, "__name__", None)
+    if facts.criterion is not None:
+        criterion = facts.criterion.sentence
+    else:
+        criterion = getattr(settings["scoring_method"], "__name__", "a score of the user")
     limit = "" if most is None else f"; at most {most}"
-    return f"chosen by the search, by {criterion or 'a score of the user'}{limit}"
+    return f"chosen by the search, by {criterion}{limit}"
 
 
 def _identification(facts: Facts) -> str:

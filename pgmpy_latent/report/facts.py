@@ -86,6 +86,13 @@ class Facts:
         return {} if self.learner is None else settings_in_force(self.learner)
 
     @property
+    def criterion(self) -> scores.Criterion | None:
+        """What the search maximised, by default BIC; None if that has no name here, such as a function of the user."""
+        criteria = scores.SCORERS if self.learner is None else self.learner._criteria
+        name = self.settings.get("scoring_method", "bic")
+        return criteria.get(name) if isinstance(name, str) else None
+
+    @property
     def is_tree(self) -> bool:
         """Whether no node has several parents."""
         return isinstance(self.model, LatentTree)
@@ -133,13 +140,10 @@ class Facts:
     @cached_property
     def scores(self) -> dict[str, float]:
         """The scores of the model by name; those that are not defined for it are left out."""
-        model, data = self.model, self.data
-        if self.is_tree:
-            effective = model.n_parameters < MANY_PARAMETERS
-            return _defined(scores.summary(self.tree, data, effective=effective))
-        names = ("log_likelihood", "bic", "aic", "caic", "adjusted_bic", "cheeseman_stutz")
-        values = {name: getattr(scores, name)(model, data) for name in names}
-        return {"total_weight": data.total_weight, "n_parameters": model.n_parameters, **values}
+        if not self.is_tree:
+            return scores.network_summary(self.network, self.data)
+        effective = self.tree.n_parameters < MANY_PARAMETERS
+        return _defined(scores.summary(self.tree, self.data, effective=effective))
 
     @cached_property
     def independence(self) -> dict[str, float]:

@@ -25,21 +25,12 @@ from pgmpy_latent.report.html import (
     section,
     table,
 )
+from pgmpy_latent.scores import SCORES
 
 #: Maximum number of pairs of columns that are listed.
 MOST_PAIRS = 12
 #: Maximum number of columns whose pairs are compared: a thousand take half a minute.
 MANY_COLUMNS = 1000
-#: Score -> its name, and its definition.
-SCORES = {
-    "bic": ("BIC", "LL − d/2 · ln N"),
-    "aic": ("AIC", "LL − d"),
-    "caic": ("CAIC", "LL − d/2 · (ln N + 1)"),
-    "adjusted_bic": ("Adjusted BIC", "LL − d/2 · ln((N + 2)/24)"),
-    "icl": ("ICL", "BIC minus the entropy of the hidden states"),
-    "effective_bic": ("Effective BIC", "BIC with the effective number of parameters"),
-    "cheeseman_stutz": ("Cheeseman–Stutz", "approximates the log marginal likelihood"),
-}
 #: Relative entropy from which assignments count as good, and up to which as bad.
 GOOD_ENTROPY, POOR_ENTROPY = 0.8, 0.6
 
@@ -62,10 +53,12 @@ def _scores(facts: Facts) -> Html:
     effective = values.get("effective_dimension")
     if effective is not None:
         rows.append(["Effective parameters", "how many the data can tell apart", count(effective), "", ""])
-    for name, (title, meaning) in SCORES.items():
+    for name, score in SCORES.items():
         if name in values:
-            twice = decimal(-2 * values[name]) if name != "cheeseman_stutz" else ""
-            rows.append([title, meaning, decimal(values[name]), twice, decimal(alone[name]) if name in alone else ""])
+            title = score.title[0].upper() + score.title[1:]
+            twice = decimal(-2 * values[name]) if score.times_minus_two else ""
+            beside = decimal(alone[name]) if name in alone else ""
+            rows.append([title, score.formula, decimal(values[name]), twice, beside])
     data = facts.data
     n = f"N is the sum of the weights, {count(data.total_weight)}."
     if data.weight_kind == "sampling":

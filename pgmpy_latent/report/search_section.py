@@ -27,10 +27,7 @@ def search_section(facts: Facts) -> Html | None:
         return _classes_section(facts, learner, facts.choice)
     history = learner.history_
     seconds = float(history["seconds"].max()) if len(history) else 0.0
-    scoring = facts.settings.get("scoring_method", "bic")
-    score = {"bic": "BIC", "aic": "AIC", "cs": "the Cheeseman–Stutz score", "bde": "the marginal likelihood"}.get(
-        scoring if isinstance(scoring, str) else "", "the score"
-    )
+    score = "the score" if facts.criterion is None else facts.criterion.title
     words = [f"{type(learner).__name__} accepted {count(len(history), 'step')} in {decimal(seconds, 1)} seconds"]
     words.append(f" and reached {decimal(learner.score_)} ({score}; larger is better).")
     parts = [paragraph(*words)]

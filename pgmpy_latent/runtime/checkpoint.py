@@ -251,6 +251,7 @@ class Checkpoint:
                 )
             self._failed = True
             return
+        self._failed = False
         while self._superseded:
             self._superseded.pop().unlink(missing_ok=True)
 
@@ -318,7 +319,7 @@ class Checkpoint:
             raise CheckpointError(f"{where} {words} (version {version!r}, this is {VERSION}). {REMEDY}")
         if version < VERSION:
             words = f"was written by an older pgmpy_latent (version {version}, this is {VERSION})"
-            raise CheckpointError(f"{where} {words}, whose searches cannot be gone on with. {REMEDY}")
+            raise CheckpointError(f"{where} {words} and cannot be resumed. {REMEDY}")
         digest = document.get("digest")
         if not isinstance(digest, str) or digest != digest_of(content, digest):
             raise self.damage("its digest is not that of its content")

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from dataclasses import replace as replaced
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar
 
 from pgmpy_latent.runtime.settings import Constraint, check_n_jobs, check_time_limit
 
 #: Keywords that several estimators have, as their docstrings describe them.
 SHARED = {
-    "scoring_method": (
-        'scoring_method : {"bic", "aic", "cs"} or callable, optional',
-        "What the search maximises: a score of :mod:`pgmpy_latent.scores` (``'cs'`` is Cheeseman-Stutz), or a function "
-        "of tree and data, such as :func:`pgmpy_latent.scores.icl`; larger is better. None: as ``tuning`` says, by "
-        "default ``'bic'``.",
-    ),
     "prior": (
         "prior : float, optional",
         "Dirichlet pseudo-count of every table entry (MAP); None is maximum likelihood.",
@@ -64,6 +58,9 @@ ORDER_DOES_NOT_MATTER = (
 )
 #: Line of a docstring that is replaced by the shared keywords.
 PLACE = "{shared}"
+
+
+Documented = TypeVar("Documented", bound=Callable)
 
 
 def setting(default: Any, check: Constraint) -> Any:
@@ -120,6 +117,33 @@ class Tuning:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({_arguments(self.changes())})"
+
+
+class MovedPreset:
+    """Class attribute of an earlier version, whose settings are now in :mod:`pgmpy_latent.presets`.
+
+    Parameters
+    ----------
+    instead : str
+        The presets to use now.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import EAST
+    >>> EAST.PAPER
+    Traceback (most recent call last):
+    ...
+    AttributeError: EAST has no PAPER any more; give tuning=presets.CHEN_2008 or presets.CHEN_2008_DC
+    """
+
+    def __init__(self, instead: str):
+        self.instead = instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        raise AttributeError(f"{owner.__name__} has no {self.name} any more; give tuning={self.instead}")
 
 
 class HasParameters:
@@ -188,7 +212,7 @@ class Configured(HasParameters):
         """The tuning in force: that of the constructor, or the default, with the keywords that override its fields."""
         default = self._default_tuning
         if default is None:
-            raise TypeError(f"{type(self).__name__} has no tuning: declare _default_tuning")
+            raise AttributeError(f"{type(self).__name__} has no tuning: declare _default_tuning")
         tuning = default if self.tuning is None else self.tuning
         if not isinstance(tuning, type(default)):
             raise ValueError(f"tuning is {tuning!r}; give None, or as presets.{default.preset}.replace(...)")
@@ -252,6 +276,36 @@ def with_shared_keywords(text: str, keywords: Iterable[str], shared: Mapping = S
                 head, description = shared[name]
                 lines += [indent + head, *_wrapped(description, indent + "    ")]
     return "\n".join(lines)
+
+
+def choices(names: Iterable[str], default: str | None = None) -> str:
+    """Return the values of a keyword as docstrings list them, with the default first.
+
+    Examples
+    --------
+    >>> choices(["aic", "bic"], "bic")
+    '{"bic", "aic"}'
+    """
+    return "{" + ", ".join(f'"{name}"' for name in sorted(names, key=lambda name: name != default)) + "}"
+
+
+def fill_docstring(**texts: str) -> Callable[[Documented], Documented]:
+    """Return a decorator that puts texts in place of their names in braces in a docstring.
+
+    Examples
+    --------
+    >>> def shout():
+    ...     "Return one of {words}."
+    >>> fill_docstring(words="'hey' and 'ho'")(shout).__doc__
+    "Return one of 'hey' and 'ho'."
+    """
+
+    def fill(documented: Documented) -> Documented:
+        for name, text in texts.items():
+            documented.__doc__ = (documented.__doc__ or "").replace(f"{{{name}}}", text)
+        return documented
+
+    return fill
 
 
 def refuse_renamed(function: str, keywords: Iterable[str], renamed: Mapping[str, str]) -> None:

@@ -107,6 +107,17 @@ def number(
     return check
 
 
+def word_list(words: Sequence[str], conjunction: str) -> str:
+    """Return words with commas, and a conjunction before the last.
+
+    Examples
+    --------
+    >>> word_list(["'auto'", "'rl'", "'dc'"], "or")
+    "'auto', 'rl' or 'dc'"
+    """
+    return f" {conjunction} ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
 def one_of(*allowed, optional: bool = False) -> Constraint:
     """Declare a choice among a few values.
 
@@ -117,14 +128,13 @@ def one_of(*allowed, optional: bool = False) -> Constraint:
     ...
     ValueError: evaluation is 'x'; give 'auto', 'rl' or 'dc'
     """
-    words = [*map(repr, allowed), *(["None"] if optional else [])]
-    listed = f"{', '.join(words[:-1])} or {words[-1]}"
+    words = word_list([*map(repr, allowed), *(["None"] if optional else [])], "or")
 
     def check(name: str, value: Any) -> None:
         if value is None and optional:
             return
         if not isinstance(value, Hashable) or value not in allowed:
-            raise ValueError(f"{name} is {value!r}; give {listed}")
+            raise ValueError(f"{name} is {value!r}; give {words}")
 
     return check
 

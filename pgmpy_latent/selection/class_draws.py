@@ -12,7 +12,7 @@ from pgmpy_latent.diagnostics.resampling import Draws, drawn_from_model
 from pgmpy_latent.em.fit import fit_groups
 from pgmpy_latent.inference.queries import tree_evidence
 from pgmpy_latent.learners.local.directions import data_directions, random_star
-from pgmpy_latent.learners.local.tree_fitter import star_model
+from pgmpy_latent.learners.local.neighbourhood import star_model
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.star import Star, split, star_of
 from pgmpy_latent.runtime.arrays import one_blas_thread

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Never
+from typing import Any, Never
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ from pgmpy_latent.operators.canonical import presentable
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
-from pgmpy_latent.runtime.configured import refuse_renamed
+from pgmpy_latent.runtime.configured import fill_docstring, refuse_renamed
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number, entropy_of
 from pgmpy_latent.selection.class_choice import caveats, recommended
 from pgmpy_latent.selection.class_draws import DRAW_TOL, Refit, refitted
@@ -41,13 +41,12 @@ from pgmpy_latent.tables.survey import Survey, WeightKind
 
 #: Beyond this many parameters, whether they can be told apart is not found out: it would take longer than the fit.
 MOST_PARAMETERS = 500
-#: Columns of the table and their types.
-COLUMNS = {
-    "log_likelihood": "float64", "n_parameters": "int64", "bic": "float64", "aic": "float64", "caic": "float64",
-    "adjusted_bic": "float64", "icl": "float64", "cheeseman_stutz": "float64", "relative_entropy": "float64",
-    "smallest_share": "float64", "n_best": "int64", "n_starts": "int64", "effective_dimension": "Int64",
-    "identified": "boolean", "g2": "float64", "x2": "float64", "df": "Int64", "g2_p": "float64", "x2_p": "float64",
-    "blrt": "float64", "blrt_p": "float64", "found_by": object, "seconds": "float64",
+#: Columns of the table behind those of the scores, and their types.
+FURTHER_COLUMNS = {
+    "relative_entropy": "float64", "smallest_share": "float64", "n_best": "int64", "n_starts": "int64",
+    "effective_dimension": "Int64", "identified": "boolean", "g2": "float64", "x2": "float64", "df": "Int64",
+    "g2_p": "float64", "x2_p": "float64", "blrt": "float64", "blrt_p": "float64", "found_by": object,
+    "seconds": "float64",
 }  # fmt: skip
 
 
@@ -81,6 +80,7 @@ class _ClassFit:
     interrupted: bool
 
 
+@fill_docstring(scores=", ".join(f"``{name}``" for name in scores.compared_scores()))
 def compare_classes(
     X,
     n_classes: Iterable[int] = range(1, 9),
@@ -145,8 +145,8 @@ def compare_classes(
 
         - ``best``: marks the recommended row, the one with the best BIC. ``table.attrs["recommended"]`` is its number
           of classes, and ``table.attrs["reason"]`` says why, and what speaks against it.
-        - ``log_likelihood``, ``bic``, ``aic``, ``caic``, ``adjusted_bic``, ``icl``, ``cheeseman_stutz``: larger is
-          better (see :mod:`pgmpy_latent.scores`); ``n_parameters``.
+        - ``log_likelihood``, {scores}: larger is better (see
+          :mod:`pgmpy_latent.scores`); ``n_parameters``.
         - ``relative_entropy``: 1 where every row belongs to one class; ``smallest_share``: of the smallest class.
         - ``n_best`` of ``n_starts`` random starts reached the best value. Few are a hint that it may not be the
           global maximum; none, that splits found a better one.
@@ -167,10 +167,11 @@ def compare_classes(
     Notes
     -----
     The bootstrap is parametric. From each model ``n_bootstrap`` tables are drawn, with as many rows as the given one
-    and with its patterns of gaps. To each of them this model is fitted, and the next larger one of the comparison, from
-    several starts. With ``B`` tables, a p-value is ``(1 + #{drawn >= observed}) / (1 + B)``, where values that differ
-    by less than EM's tolerance count as equal. Where weights count rows, a table has as many rows as they sum to,
-    rounded; with sampling weights, each drawn row gets the weight and the gaps of a row of the table.
+    and with missing cells where it has them. To each of them this model is fitted, and the next larger one of the
+    comparison, from several starts. With ``B`` tables, a p-value is ``(1 + #{drawn >= observed}) / (1 + B)``, where
+    values that differ by less than EM's tolerance count as equal. Where weights count rows, a table has as many rows as
+    they sum to, rounded; with sampling weights, each drawn row gets the weight and the missing cells of a row of the
+    table.
 
     Ctrl-C returns what is there, with a warning: finished rows of the table, and p-values from the draws that were
     finished.
@@ -374,17 +375,18 @@ def _table(fits: dict[int, _ClassFit], data: CategoricalData, seconds: dict[int,
     table = pd.DataFrame(rows).set_index("n_classes")
     table["blrt"] = 2 * table["log_likelihood"].diff()
     table["blrt_p"] = np.nan
-    return table[list(COLUMNS)].astype(COLUMNS)
+    columns: dict[str, Any] = {"log_likelihood": "float64", "n_parameters": "int64"}
+    columns |= dict.fromkeys(scores.compared_scores(), "float64") | FURTHER_COLUMNS
+    return table[list(columns)].astype(columns)
 
 
 def _row(fit: _ClassFit, data: CategoricalData) -> dict:
     tree = fit.tree
     summary = asdict(scores.summary(tree, data, effective=tree.n_parameters <= MOST_PARAMETERS))
     dimension = summary["effective_dimension"]
-    wanted = ("log_likelihood", "n_parameters", "bic", "aic", "caic", "adjusted_bic", "icl", "cheeseman_stutz")
     hidden = int(np.flatnonzero(tree.latent)[0])
     return {
-        **{name: summary[name] for name in wanted},
+        **{name: summary[name] for name in ("log_likelihood", "n_parameters", *scores.compared_scores())},
         "relative_entropy": summary["relative_entropy"],
         "smallest_share": float(marginals(tree)[hidden].min()),
         "n_best": fit.n_best,

@@ -12,8 +12,7 @@ from pgmpy_latent.runtime.settings import check_number
 from pgmpy_latent.tables.columns import plain
 from pgmpy_latent.tables.distinct_rows import Pool, Reading
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.missing import CodesByColumn, CombinedCodes, codes_by_column, joined, warn_of_absent_codes
-from pgmpy_latent.tables.sources import (
+from pgmpy_latent.tables.large_tables import (
     Part,
     active_client,
     batches,
@@ -25,6 +24,13 @@ from pgmpy_latent.tables.sources import (
     opened,
     parts_of,
     table_of,
+)
+from pgmpy_latent.tables.missing_codes import (
+    CodesByColumn,
+    CombinedCodes,
+    codes_by_column,
+    joined,
+    warn_of_absent_codes,
 )
 from pgmpy_latent.tables.survey import WeightKind, kind_of
 from pgmpy_latent.tables.unseen import Unseen

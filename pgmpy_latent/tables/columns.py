@@ -18,7 +18,15 @@ from pgmpy_latent.exceptions import (
     DataError,
     StateNameError,
 )
-from pgmpy_latent.model.labels import MOST_DIGITS, has_too_many_digits, identity, sort_key
+from pgmpy_latent.model.labels import (
+    MOST_DIGITS,
+    check_names,
+    has_too_many_digits,
+    identity,
+    refuse_long_names,
+    sort_key,
+)
+from pgmpy_latent.tables.missing import is_missing
 
 #: How many values, columns or rows a message lists at most.
 LISTED = 5
@@ -123,21 +131,8 @@ def without_columns(X, names: Collection[Hashable]):
     return X[:, [at for at in range(X.shape[1]) if at not in names]]
 
 
-def refuse_long_names(what: str, names: Iterable[Hashable]) -> None:
-    """Raise if the name of a column is a number with too many digits to print.
-
-    Examples
-    --------
-    >>> refuse_long_names("X", ["x", 10**2000])
-    Traceback (most recent call last):
-    pgmpy_latent.exceptions.DataError: X names a column by a number of more than 1,000 digits; rename the column
-    """
-    if any(map(has_too_many_digits, names)):
-        raise DataError(f"{what} names a column by a number of more than {MOST_DIGITS:,} digits; rename the column")
-
-
 def _open_columns(names: list, n_rows: int, values_of: Callable) -> Source:
-    refuse_long_names("X", names)
+    refuse_long_names(names, "column", DataError, "X")
 
     def read(positions: Sequence[int], rows: np.ndarray | None) -> Iterator[Column]:
         columns = values_of(positions) if rows is None else (values[rows] for values in values_of(positions))
@@ -172,17 +167,18 @@ def wanted_columns(source: Source, columns: Iterable[Hashable] | None, hidden: I
         if name in present:
             raise DataError(f"hidden variable {name!r} is named like a column; rename one")
     names = tuple(source.names) if columns is None else tuple(map(plain, columns))
-    refuse_long_names("columns", names)
+    refuse_long_names(names, "column", DataError, "columns")
     if not names:
         raise DataError("columns is empty; name at least one column")
     absent = [name for name in names if name not in present]
     if absent:
         columns = f"column{'s' * (len(absent) > 1)} {listing(absent)}"
         raise AbsentColumnError(f"X lacks the {columns}; it has {listing(source.names)}")
-    counts, asked = Counter(source.names), Counter(names)
-    twice = [name for name in asked if counts[name] > 1 or asked[name] > 1]
-    if twice:
-        raise DataError(f"duplicate column names: {listing(twice)}; give every column a name of its own")
+    asked = set(names)
+    check_names((name for name in source.names if name in asked), "column", DataError, "X")
+    if len(asked) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"columns names {twice!r} twice; name each once")
     return names
 
 
@@ -243,7 +239,7 @@ def _read(name: Hashable, values) -> Column:
     lookup = np.full(len(raw_levels) + 1, -1)  # code -1, a missing cell, finds the -1 at the end
     for i, raw in enumerate(raw_levels):
         value = plain(raw)
-        if not _is_missing(value):
+        if not is_missing(value):
             _refuse_odd(name, value)
             lookup[i] = position.setdefault(identity(value), len(position))
     levels = settled_levels(name, [value for _, value in position])
@@ -340,10 +336,6 @@ def in_dtype_of(column: pd.Series, dtype) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(lookup[codes], dtype=dtype))
 
 
-def _is_missing(value) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT or value != value  # NaN differs from itself
-
-
 def settled_levels(name: Hashable, levels: list) -> list:
     """Return the values of a whole column in their final types; raise if two of them look the same as text."""
     kinds = dict(map(identity, levels))
@@ -424,7 +416,7 @@ def checked_states(name: Hashable, states) -> list:
         raise StateNameError(f"state_names of column {name!r} is empty; name at least one state")
     if not all(isinstance(state, Hashable) for state in states):
         raise StateNameError(f"state_names of column {name!r} must hold strings, numbers or booleans, not lists")
-    if any(_is_missing(state) for state in states):
+    if any(is_missing(state) for state in states):
         raise StateNameError(f"state_names of column {name!r} has a missing value; missing cells need no state")
     if any(map(has_too_many_digits, states)):
         raise StateNameError(

@@ -11,8 +11,8 @@ from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.model.labels import identity
 from pgmpy_latent.tables.columns import Column, Source, given_states, open_table, settled_levels, wanted_columns
 from pgmpy_latent.tables.encode import CategoricalData, code_columns, code_dtype, distinct_rows
-from pgmpy_latent.tables.missing import SeenCodes, codes_by_column, without_codes
-from pgmpy_latent.tables.sources import table_of
+from pgmpy_latent.tables.large_tables import table_of
+from pgmpy_latent.tables.missing_codes import SeenCodes, codes_by_column, without_codes
 from pgmpy_latent.tables.survey import (
     Design,
     WeightKind,

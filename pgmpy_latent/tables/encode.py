@@ -25,7 +25,7 @@ from pgmpy_latent.tables.columns import (
     plain,
     wanted_columns,
 )
-from pgmpy_latent.tables.missing import (
+from pgmpy_latent.tables.missing_codes import (
     CodesByColumn,
     SeenCodes,
     codes_by_column,
@@ -322,7 +322,7 @@ def encode(
         Finite weights of at least zero. A row of weight zero counts as absent. A column that is named here, or as
         ``strata`` or ``cluster``, is not read as data unless ``columns`` asks for it.
     weight_kind : {"frequency", "sampling"}, optional
-        What the weights are. A row of frequency weight 3 stands for three rows. Sampling weights (survey weights) say
+        What the weights are. A row of frequency weight 3 stands for three rows. Sampling weights say
         how many of a population a row stands for: their scale says nothing, and they are scaled to sum to Kish's
         effective number of rows, ``(Σw)² / Σw²``. By default whole numbers are frequencies and anything else sampling
         weights, with a warning where that is doubtful.

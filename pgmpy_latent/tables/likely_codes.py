@@ -76,7 +76,7 @@ def _apart(states: Sequence[Hashable]) -> list[Hashable]:
 
 
 def _above(scale: list[float]) -> list[float]:
-    """Return the numbers at the end of a sorted list that are usual codes, after a gap wider than any before it."""
+    """Return the numbers at the end of a sorted list that are usual codes, after a step larger than any before it."""
     steps = [after - before for before, after in pairwise(scale)]
     for at in range(2, len(scale)):  # a scale has at least two values
         rest, gap = scale[at:], steps[at - 1]

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.model.labels import sort_key
+from pgmpy_latent.model.labels import check_names, sort_key
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import (
     WeightKind,
@@ -221,9 +221,7 @@ def _of_frame(X: pd.DataFrame) -> tuple[list, sparse.coo_array]:
                 "columns of zeros and ones, or a dense table where cells may be missing"
             )
     names = list(X.columns)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"two columns are called {twice!r}; rename one")
+    check_names(names, "column", DataError, "X")
     if len({dtype.subtype.kind for dtype in X.dtypes}) > 1:
         raise DataError("some columns of the sparse frame are booleans and some are numbers; make them all of one kind")
     return names, X.sparse.to_coo()

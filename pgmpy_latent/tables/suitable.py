@@ -194,7 +194,7 @@ def _meant(data: CategoricalData, allowed) -> set:
         raise ValueError(f"allow_many_states is {allowed!r}; give True, False or a list of columns")
     absent = [name for name in allowed if name not in data.columns]
     if absent:
-        raise DataError(f"allow_many_states names {absent[0]!r}, which is no column; name columns of the table")
+        raise DataError(f"allow_many_states names {absent[0]!r}, which is not a column; name columns of the table")
     return set(allowed)
 
 

@@ -14,8 +14,9 @@ import pandas as pd
 from scipy import sparse
 
 from pgmpy_latent.exceptions import DataError, WeightError, WeightKindWarning
+from pgmpy_latent.model.labels import check_names, refuse_long_names
 from pgmpy_latent.runtime.arrays import read_only
-from pgmpy_latent.tables.columns import LISTED, Source, listing, open_table, plain, refuse_long_names, without_columns
+from pgmpy_latent.tables.columns import LISTED, Source, listing, open_table, plain, without_columns
 
 #: The keywords that take one value per row, or the name of a column.
 DRAWN = ("sample_weight", "strata", "cluster")
@@ -159,11 +160,10 @@ def _values(source: Source, value, what: str, used: list[Hashable]):
     if not names_column(value, source.names):
         return value
     name, error = plain(value), WeightError if what == "sample_weight" else DataError
-    refuse_long_names(what, [name])
+    refuse_long_names([name], "column", DataError, what)
     if name not in source.names:
         raise error(f"the table has no column {name!r}, which {what} names; it has {listing(source.names)}")
-    if source.names.count(name) > 1:
-        raise error(f"several columns are called {name!r}, which {what} names; give every column a name of its own")
+    check_names((other for other in source.names if other == name), "column", error, what)
     used.append(name)
     return source.values(source.names.index(name))
 
@@ -243,7 +243,7 @@ def numbered(labels, what: str, n_rows: int) -> np.ndarray | None:
     try:
         numbers = pd.factorize(values)[0]
     except TypeError as error:
-        raise DataError(f"{what} holds a value that is no label ({error}); give text or numbers") from None
+        raise DataError(f"{what} holds a value that is not a label ({error}); give text or numbers") from None
     missing = np.flatnonzero(numbers < 0)
     if len(missing):
         raise DataError(f"{what} is missing in row {missing[0]}; give every row one, or leave the row out")

@@ -905,13 +905,13 @@ def test_groups_hold_every_row_once_and_what_it_misses(drawn):
     for groups in (rows.groups, list(chain(*rows.by_class))):
         assert sorted(np.concatenate([group.at for group in groups])) == list(range(len(rows.table)))
         for group in (one for one in groups if isinstance(one, RaggedRows)):
-            np.testing.assert_array_equal(np.where(group.there, group.values, np.nan), rows.table[group.at])
+            np.testing.assert_array_equal(np.where(group.is_known, group.values, np.nan), rows.table[group.at])
             assert sorted(np.concatenate([part.at for part in group.groups])) == group.at.tolist()
         for group in chain(*(one.groups if isinstance(one, RaggedRows) else [one] for one in groups)):
             np.testing.assert_array_equal(group.values, rows.table[np.ix_(group.at, group.seen)])
             np.testing.assert_array_equal(group.squares, group.values**2)
-            assert np.isnan(rows.table[np.ix_(group.at, group.gaps)]).all()
-            assert sorted([*group.seen, *group.gaps]) == list(range(table.shape[1]))
+            assert np.isnan(rows.table[np.ix_(group.at, group.unseen)]).all()
+            assert sorted([*group.seen, *group.unseen]) == list(range(table.shape[1]))
     for label, groups in enumerate(rows.by_class):
         assert all((rows.labels[group.at] == label).all() for group in groups)
 

@@ -18,7 +18,7 @@ from pgmpy_latent import LatentTree, load, log_likelihood, sample, scores
 from pgmpy_latent.cli import main
 from pgmpy_latent.cli.text import WIDTH, needs_compiling
 from pgmpy_latent.em import ascent as climb
-from pgmpy_latent.tables.csv import read_table
+from pgmpy_latent.tables.files import read_table
 
 QUICK = ["--starts", "2", "--max-classes", "3"]
 
@@ -306,7 +306,7 @@ def test_a_folder_in_place_of_a_file(capsys):
         (b"a,b\n1,2\n1,2,3\n", "t.csv: line 3 has 3 cells, the line of column names has 2"),
         (b"a,b\n1\n", "t.csv: line 2 has 1 cells, the line of column names has 2"),
         (b"a,b,a\n1,2,3\n", "t.csv: two columns are called 'a'; give every column a name of its own"),
-        (b"a,,c\n1,2,3\n", "t.csv: column 2 has no name; name every column in the first line"),
+        (b"a,,c\n1,2,3\n", "t.csv: column 2 has no name; name every column"),
         (b"a;b\n1;2\n", "t.csv: one column, called 'a;b'; separated by semicolons? Say --separator"),
         (b'a,b\n"x"y,1\n', "t.csv: line 2 cannot be read"),
         (b'a,b\n"x,1\n', "t.csv: line 2 cannot be read (unexpected end of data); mind the quotes"),

@@ -23,7 +23,7 @@ from pgmpy_latent.em import shards
 from pgmpy_latent.em.starts import n_rows_of_start, random_memberships
 from pgmpy_latent.exceptions import ClusterError, DataError, MemoryLimitError, UnseenCategoryError, WeightError
 from pgmpy_latent.inference.sharded_engine import ShardedEngine
-from pgmpy_latent.tables import chunks, sources
+from pgmpy_latent.tables import chunks, large_tables
 from pgmpy_latent.testing import codes_for, latent_trees, weights_for
 from tests.inference.test_tree_engine import TOLERANCE, engine_for
 from tests.support.samples import assert_same_tree
@@ -153,7 +153,7 @@ def in_memory(survey, model):
 def folder(tmp_path, survey, monkeypatch):
     """The survey as four files, in row groups of 70 rows; a shard has no more than 150 rows that count."""
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(sources, "PART_CELLS", 150 * 6)
+    monkeypatch.setattr(large_tables, "PART_CELLS", 150 * 6)
     path = tmp_path / "survey"
     path.mkdir()
     for at in range(4):
@@ -281,13 +281,13 @@ def disturbed(monkeypatch, disturb):
 
 def test_a_lost_worker_changes_no_bit(folder, model, monkeypatch):
     alone = on_shards().fit(model, folder, sample_weight="w")
-    reads, read = [], sources.RowGroups.table
+    reads, read = [], large_tables.RowGroups.table
 
     def counted(groups):
         reads.append(groups)
         return read(groups)
 
-    monkeypatch.setattr(sources.RowGroups, "table", counted)
+    monkeypatch.setattr(large_tables.RowGroups, "table", counted)
     with cluster_of(3) as client:
         lost = []
 

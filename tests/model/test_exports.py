@@ -1,6 +1,8 @@
 """What pgmpy's file formats lose, against pgmpy's own writers and readers."""
 
 import functools
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyparsing
@@ -10,9 +12,10 @@ from hypothesis import strategies as st
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
+from pgmpy_latent.cli import main
 from pgmpy_latent.exceptions import FileFormatError
 from pgmpy_latent.model import exports
-from pgmpy_latent.model.convert import from_pgmpy, to_pgmpy
+from pgmpy_latent.model.convert import build_network, from_pgmpy, load, nodes_of, save, to_pgmpy
 from pgmpy_latent.model.exports import EXPORT_FORMATS, check_export, read_export
 from pgmpy_latent.model.tree import LatentTree
 from tests.support import samples
@@ -178,9 +181,10 @@ def forest_of(n_nodes, names=None, states=("u", "v"), latent=False, odd=None):
     ],
 )
 def test_representatives_stand_for_a_larger_model(model, form, monkeypatch):
-    monkeypatch.setattr(exports, "_SMALL", {"bif": 1000, "net": 1000})
+    known = exports.MODEL_FORMATS[form]
+    monkeypatch.setitem(exports.MODEL_FORMATS, form, replace(known, n_nodes_checked=1000))
     whole = check_export(model, form)
-    monkeypatch.setattr(exports, "_SMALL", {"bif": 5, "net": 5})
+    monkeypatch.setitem(exports.MODEL_FORMATS, form, replace(known, n_nodes_checked=5))
     part = check_export(model, form)
     assert [sentence.split(":")[0] for sentence in part] == [sentence.split(":")[0] for sentence in whole]
 
@@ -205,3 +209,37 @@ def test_networks_are_read_in_known_formats_only(tmp_path):
         read_export(path, "bif")
     with pytest.raises(FileNotFoundError):
         read_export(tmp_path / "nowhere.bif", "bif")
+
+
+# A new format
+
+
+def test_a_format_that_pgmpy_lacks_is_one_record(monkeypatch, tmp_path, capsys):
+    """It writes JSON and forgets which nodes are hidden."""
+
+    def write(model, path):
+        network = model if isinstance(model, DiscreteBayesianNetwork) else to_pgmpy(model)
+        save(build_network([replace(node, roles=frozenset()) for node in nodes_of(network)]), path)
+
+    forgetful = exports.ModelFormat("forgetful", (".forgetful",), write, load, program="a test")
+    monkeypatch.setitem(exports.MODEL_FORMATS, "forgetful", forgetful)
+    monkeypatch.chdir(tmp_path)
+    tree = forest_of(3, latent=True)
+    save(tree, "model.json")
+    assert [loss.partition(":")[0] for loss in check_export(tree, "forgetful")] == [
+        "hidden nodes come back as observed"
+    ]
+    assert main(["convert", "model.json", "model.forgetful"]) != 0
+    assert "FORGETFUL would lose something" in capsys.readouterr().err
+    assert main(["convert", "model.json", "model.forgetful", "--force"]) == 0
+    assert exports.read_model("model.forgetful").latents == set()
+    Path("model.forgetful").write_text("{")
+    with pytest.raises(FileFormatError, match="a test cannot read it as FORGETFUL"):
+        exports.read_model("model.forgetful")
+
+
+def test_the_help_of_convert_names_every_ending(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["convert", "--help"])
+    words = capsys.readouterr().out.partition("Endings:")[2].replace(",", " ").replace(". ", " ").split()
+    assert {ending for known in exports.MODEL_FORMATS.values() for ending in known.endings} <= set(words)

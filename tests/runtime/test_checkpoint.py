@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ from pgmpy_latent import (
     scores,
 )
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
-from pgmpy_latent.learners.forests import forest
+from pgmpy_latent.learners.forests import forest_search
 from pgmpy_latent.learners.hlta import levels
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.runtime import checkpoint as _checkpoint
@@ -375,7 +376,7 @@ def test_a_search_with_more_to_try_is_not_taken_for_finished(monkeypatch, tmp_pa
     path = tmp_path / "search.json"
     learner = clone(learner).set_params(checkpoint=path)
     with monkeypatch.context() as patched:
-        for module in (forest, levels):
+        for module in (forest_search, levels):
             patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
         killed_after(patched, n_writes)
         with pytest.raises(Killed):
@@ -424,7 +425,7 @@ def test_counts_below_zero_are_refused_before_em_goes_on(monkeypatch, tmp_path, 
     path = tmp_path / "search.json"
     learner = HLTA(top=1, tuning=presets.HLTA.replace(batch_size=40, n_epochs=3), **QUIET, checkpoint=path)
     with monkeypatch.context() as patched:
-        for module in (forest, levels):
+        for module in (forest_search, levels):
             patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
         killed_after(patched, 9)
         with pytest.raises(Killed):
@@ -477,6 +478,26 @@ def test_a_full_disk_leaves_the_old_file_and_the_search_goes_on(monkeypatch, tmp
     assert learner.stopped_ is None
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["search.json"]
+
+
+def test_a_disk_that_is_full_again_is_reported_again(monkeypatch, tmp_path):
+    full = []
+
+    def write(path, content):
+        if full[-1]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_checkpoint, "write_whole", write)
+    checkpoint = Checkpoint(tmp_path / "a.json", fingerprint(BinG(), encode(pd.DataFrame({"x": [0, 1]}))))
+    checkpoint.resume(0)
+    warned = []
+    for is_full in (True, True, False, True, True):
+        full.append(is_full)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            checkpoint.keep(State(small_tree(), -1.0, -1.0), [], last=True)
+        warned.append(len(caught))
+    assert warned == [1, 0, 0, 1, 0]
 
 
 # when states are written
@@ -610,7 +631,7 @@ def test_every_part_of_a_memory_is_checked(monkeypatch, tmp_path, table, learner
     path = tmp_path / "search.json"
     learner = clone(learner).set_params(checkpoint=path)
     with monkeypatch.context() as patched:
-        for module in (forest, levels):
+        for module in (forest_search, levels):
             patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
         killed_after(patched, 2)
         with pytest.raises(Killed):

@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 
 from pgmpy_latent import EAST, HLTA, BinG, FindHidden, LatentClassificationModel, StructuralEM, presets, sample
 from pgmpy_latent.em.estimators import EMEstimator
-from pgmpy_latent.learners.forests import forest
+from pgmpy_latent.learners.forests import forest_search
 from pgmpy_latent.learners.hlta import levels
 from pgmpy_latent.networks.find_hidden.proposals import ProposalPolicy
 from pgmpy_latent.runtime import checkpoint as _checkpoint
@@ -104,7 +104,7 @@ def unfinished(path):
 def serve():
     """Answer requests, one a line: how a fork that fitted ended, and after how many seconds."""
     _checkpoint.SHARE = np.inf  # every state is written
-    forest.CHUNK_SECONDS = levels.CHUNK_SECONDS = 0.0  # after every pair, island or batch
+    forest_search.CHUNK_SECONDS = levels.CHUNK_SECONDS = 0.0  # after every pair, island or batch
     tqdm.set_lock(threading.RLock())  # its own is shared with forks, and held for ever by one that dies with it
     for line in sys.stdin:
         print(json.dumps(_in_a_fork(**json.loads(line))), flush=True)

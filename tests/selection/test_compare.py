@@ -365,5 +365,5 @@ def test_a_model_that_describes_every_cell_is_never_rejected():
 
 @pytest.mark.parametrize("weight", [1e300, 1e12])
 def test_weights_that_stand_for_too_many_rows_to_draw_are_refused_before_work(weight):
-    with pytest.raises(WeightError, match="as many rows as no bootstrap can draw; scale them"):
+    with pytest.raises(WeightError, match="more rows than a bootstrap can draw; scale them"):
         compare_classes(np.eye(3, dtype=int), [1], sample_weight=np.full(3, weight), n_bootstrap=3)

@@ -23,7 +23,7 @@ from pgmpy_latent import (
     row_log_likelihoods,
 )
 from pgmpy_latent.exceptions import CheckpointError
-from pgmpy_latent.learners.forests import forest
+from pgmpy_latent.learners.forests import forest_search
 from pgmpy_latent.learners.hlta import levels
 from tests.classification import test_resume as classifier
 from tests.em import test_resume as kept_em
@@ -78,7 +78,7 @@ class Original:
 
 def originals(name, table, path, monkeypatch):
     """Return files of an estimator: of a fit that has come to its end, and of some that were killed on the way."""
-    for module in (forest, levels):
+    for module in (forest_search, levels):
         # a state after every pair, island or batch: tables on which these take seconds would take the tests hours
         monkeypatch.setattr(module, "CHUNK_SECONDS", 0.0)
     learner = estimators()[name]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pgmpy_latent import RandomStarts, encode, encode_chunks
 from pgmpy_latent.exceptions import DataError, UnseenCategoryError, WeightError
 from pgmpy_latent.tables import distinct_rows as _pool
-from pgmpy_latent.tables import sources
+from pgmpy_latent.tables import large_tables
 from tests.support.samples import assert_same_tree
 
 
@@ -103,7 +103,7 @@ def test_parquet_files_folders_and_datasets(monkeypatch, tmp_path, survey):
     pytest.importorskip("pyarrow")
     import pyarrow.dataset as ds
 
-    monkeypatch.setattr(sources, "PART_CELLS", 280)
+    monkeypatch.setattr(large_tables, "PART_CELLS", 280)
     folder = tmp_path / "parts"
     folder.mkdir()
     survey.to_parquet(tmp_path / "one.parquet")

@@ -283,7 +283,10 @@ def test_dates_are_refused_in_any_frame(frame):
         (np.zeros((0, 2)), r"0 sample\(s\) \(shape=\(0, 2\)\).*no rows"),
         (np.zeros((3, 0)), r"0 feature\(s\) \(shape=\(3, 0\)\) while a minimum of 1 is required.*no columns"),
         (pd.DataFrame({"x": []}), "no rows"),
-        (pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]), "duplicate column names: 'a'"),
+        (
+            pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]),
+            "X: two columns are called 'a'; give every column a name of",
+        ),
     ],
 )
 def test_tables_that_are_refused(table, message):
@@ -313,9 +316,9 @@ def test_columns_are_picked_in_the_order_asked():
     assert data.state_names == ((2,), (1,))
     with pytest.raises(DataError, match="X lacks the columns 'd', 'e'; it has 'a', 'b'"):
         encode(table, columns=["a", "d", "e"])
-    with pytest.raises(DataError, match="duplicate column names: 'a'"):
+    with pytest.raises(DataError, match="columns names 'a' twice; name each once"):
         encode(table, columns=["a", "a"])
-    with pytest.raises(DataError, match="duplicate column names: 'c'"):
+    with pytest.raises(DataError, match="X: two columns are called 'c'; give every column a name of its own"):
         encode(table, columns=["c"])
     with pytest.raises(DataError, match="columns is empty"):
         encode(table, columns=[])
@@ -813,7 +816,7 @@ def test_numbers_of_thousands_of_digits_are_refused_at_once(value):
 
 @pytest.mark.parametrize("name", [10**5000, ("x", 10**5000)], ids=["number", "in a tuple"])
 def test_names_of_thousands_of_digits_are_refused(name):
-    words = "names a column by a number of more than 1,000 digits; rename the column"
+    words = "(X|columns|missing): the name of a column is a number of more than 1,000 digits; rename it"
     table = pd.DataFrame({"x": [1, 2]})
     odd = table.set_axis(pd.Index([name], tupleize_cols=False), axis=1)
     for read in (
@@ -829,7 +832,7 @@ def test_names_of_thousands_of_digits_are_refused(name):
 
 
 def test_weights_are_not_named_by_thousands_of_digits():
-    with pytest.raises(DataError, match="sample_weight names a column by a number of more than 1,000 digits"):
+    with pytest.raises(DataError, match="sample_weight: the name of a column is a number of more than 1,000 digits"):
         encode(pd.DataFrame({"x": [1, 2]}), sample_weight=10**5000)
 
 

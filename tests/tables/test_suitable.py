@@ -224,7 +224,7 @@ def test_what_may_be_allowed(answers):
     table = answers.assign(odd=np.arange(N), other=np.arange(N) / 7)
     with pytest.raises(DataError, match="column 'other'"):
         RandomStarts(n_states=2).fit(table, allow_many_states=["odd"])
-    with pytest.raises(DataError, match="allow_many_states names 'od', which is no column"):
+    with pytest.raises(DataError, match="allow_many_states names 'od', which is not a column"):
         RandomStarts(n_states=2).fit(table, allow_many_states=["od"])
     with pytest.raises(ValueError, match="allow_many_states is 'odd'; give True, False or a list of columns"):
         RandomStarts(n_states=2).fit(table, allow_many_states="odd")
@@ -539,7 +539,7 @@ def test_models_check_their_codes():
     assert tree.with_tables(tree.tables) == tree
     for missing, words in [
         ({"x": [1]}, "1 is a state of 'x'"),
-        ({"H": [9]}, "missing names 'H', which is no observed"),
+        ({"H": [9]}, "missing names 'H', which is not an observed"),
     ]:
         with pytest.raises(InvalidTreeError, match=words):
             LatentTree(*fields, missing=missing)
@@ -649,7 +649,7 @@ def test_the_command_line_points_out_codes_that_do_not_occur(capsys, coded):
 
 def test_codes_that_cannot_be_meant(answers):
     for missing, words in [
-        ({"z": 9}, "missing names 'z', which is no column of the table"),
+        ({"z": 9}, "missing names 'z', which is not a column of the table"),
         ({"a": "1"}, "missing='1' is str, and column 'a' holds 1, which is int; name 1 among its missing values"),
         ({"a": [[1]]}, "missing of 'a' holds a list"),
         ({"a": [1, 2]}, "column 'a' is all missing"),

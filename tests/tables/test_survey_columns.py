@@ -139,7 +139,7 @@ def test_names_may_be_tuples(frame, fitted):
 
 def test_a_name_that_two_columns_have_is_refused(frame):
     twice = pd.concat([frame, frame[["w"]]], axis=1)
-    with pytest.raises(WeightError, match="several columns are called 'w', which sample_weight names"):
+    with pytest.raises(WeightError, match="sample_weight: two columns are called 'w'; give every column"):
         encode(twice, sample_weight="w")
 
 

@@ -89,7 +89,7 @@ def eliminate(
     maps : int64
         For every entry of a clique, its place in a factor or a message.
     bases : int64 (n_patterns, n_tables)
-        Where the part of each table begins that goes with what is observed.
+        Offset of the table slice that the observed values select.
     weights : float64 (n_patterns,)
         Weight of every pattern.
     theta : float64 (size,)

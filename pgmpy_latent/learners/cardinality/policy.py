@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
-
-import numpy as np
+from typing import ClassVar, Literal, NamedTuple
 
 from pgmpy_latent import scores
 from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
@@ -22,6 +20,7 @@ from pgmpy_latent.operators.edges import neighbours_of
 from pgmpy_latent.operators.regularity import bound_from_cards
 from pgmpy_latent.presets import RandomStartsTuning, SplitMergeTuning
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.configured import choices
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: A score must rise by more than rounding to count as risen.
@@ -207,6 +206,14 @@ Scoring = Literal["bic", "aic", "cs"] | Callable[[LatentTree, CategoricalData], 
 class CardinalityLearner(SearchingLearner):
     """Base of :class:`SplitMerge` and :class:`RandomStarts`: skeletons, starts, scores, and the run."""
 
+    _shared: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "scoring_method": (
+            f"scoring_method : {choices(scores.SCORERS)} or callable, optional",
+            "What the search maximises: a score of :mod:`pgmpy_latent.scores` (``'cs'`` is Cheeseman-Stutz), or a "
+            "function of tree and data, such as :func:`pgmpy_latent.scores.icl`; larger is better. None: as ``tuning`` "
+            "says, by default ``'bic'``.",
+        ),
+    }
     _tuning: SplitMergeTuning | RandomStartsTuning
     skeleton: object
 
@@ -216,21 +223,7 @@ class CardinalityLearner(SearchingLearner):
             raise ValueError(f"{name}=None goes on until the time is up; give a time_limit as well")
 
     def _scorer(self, data: CategoricalData) -> Callable[[LatentTree, float], float]:
-        scoring_method = self._tuning.scoring_method
-        if scoring_method == "bic":
-            penalty = np.log(data.total_weight) / 2
-            return lambda tree, log_likelihood: log_likelihood - penalty * tree.n_parameters
-        if scoring_method == "aic":
-            return lambda tree, log_likelihood: log_likelihood - tree.n_parameters
-        function = scoring_method if callable(scoring_method) else scores.cheeseman_stutz
-
-        def score(tree: LatentTree, log_likelihood: float) -> float:
-            value = float(function(tree, data))
-            if np.isnan(value):
-                raise ValueError("scoring_method returned NaN; it must return a number, larger for better models")
-            return value
-
-        return score
+        return scores.tree_scorer(self._tuning.scoring_method, data)
 
     def _given_start(self) -> LatentTree | None:
         return model_given(getattr(self, "start", None))

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 
 from pgmpy_latent import presets
-from pgmpy_latent.em.starts import random_memberships, random_tables
+from pgmpy_latent.em.starts import StartInputs, StartRows, make_start
 from pgmpy_latent.exceptions import StateNameError
 from pgmpy_latent.learners.cardinality.policy import (
     CardinalityLearner,
@@ -27,6 +27,7 @@ from pgmpy_latent.learners.resumed import check_again, check_over
 from pgmpy_latent.learners.search import Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.configured import MovedPreset
 from pgmpy_latent.runtime.settings import RandomState
 
 #: More rounds than there is ever time for: each has twice as many starts as the one before.
@@ -67,16 +68,13 @@ class RandomStartsPolicy(Policy):
         shape = with_cards(tree, cards)
         engine = self.fitter.engine(shape)
         data = self.fitter.data
-        codes = data.codes_of(shape.names)
+        rows = StartRows(data.codes_of(shape.names), data.weights, data.row_keys)
+        inputs = StartInputs(engine.layout, shape.parents, shape.cards, lambda: rows)
         flat = np.empty((n, engine.layout.size))
         for number in range(n):
             if not options.get("first"):
                 self.search.tick()
-            seed = self.search.seed(*key, number)
-            if self.starts == "random":
-                flat[number] = random_tables(engine.layout, np.random.default_rng(seed))
-            else:
-                flat[number] = random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, seed)
+            flat[number] = make_start(self.starts, inputs, self.search.seed(*key, number))
         options = {"narrowing": self.narrowing, "n_jobs": self.search.n_jobs, **options}
         fit = self.search.fit(engine, flat, **options)
         return self.model(shape.with_tables(engine.layout.unpack(fit.tables)), fit.log_likelihood, key)
@@ -186,6 +184,7 @@ class RandomStarts(CardinalityLearner):
     """
 
     _default_tuning = presets.RANDOM_STARTS
+    THESIS = MovedPreset("presets.KARCIAUSKAS_2005_STANDARD3, or presets.KARCIAUSKAS_2005_STANDARD_FIXED with n_states")
     _tuning: presets.RandomStartsTuning
 
     def __init__(

@@ -22,6 +22,7 @@ from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search_learner import Start
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of
+from pgmpy_latent.runtime.configured import MovedPreset
 from pgmpy_latent.runtime.settings import RandomState
 
 #: How many nodes' changes are fitted as whole models before one is chosen.
@@ -201,6 +202,8 @@ class SplitMerge(CardinalityLearner):
     """
 
     _default_tuning = presets.SPLIT_MERGE
+    THESIS = MovedPreset("presets.KARCIAUSKAS_2005_CHAPTER_6, or presets.KARCIAUSKAS_2005_CHAPTER_7 with a skeleton")
+    SPLITTING = MovedPreset("presets.KARCIAUSKAS_2005_CHAPTER_4")
     _tuning: presets.SplitMergeTuning
 
     def __init__(

@@ -21,7 +21,7 @@ class ChangedTables:
     Attributes
     ----------
     root : hashable
-        The node from which the tables are seen.
+        The node at which the tree is rooted for these tables.
     tables : dict
         P(node | its predecessor on the path from the root), by the node's name; the new node of an introduction is
         called None.

@@ -23,7 +23,7 @@ def expected_log_likelihood(counts: np.ndarray) -> float:
 
 
 class CompletedCounts:
-    """Expected counts of the completed table, and what they say about nodes; section 4 of the EAST paper.
+    """Expected counts of the completed table, and statistics of nodes from them; section 4 of the EAST paper.
 
     Nodes are given by index; ``around(node)`` in the messages has the order of neighbours.
 
@@ -51,7 +51,7 @@ class CompletedCounts:
         return self.messages.weights @ self.messages.posterior(node)
 
     def pair(self, above: int | None, below: int) -> np.ndarray:
-        """Return the expected joint counts of two nodes, adjacent or not; ``above=None`` stands for a single state."""
+        """Return the expected joint counts of two nodes, adjacent or not; None is a parent with one state."""
         if above is None:
             return self.messages.weights[None] @ self.messages.posterior(below)
         if (above, below) not in self._pairs:

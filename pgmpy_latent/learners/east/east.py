@@ -20,25 +20,25 @@ from pgmpy_latent.learners.search_learner import SearchingLearner, Start, learne
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
-from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
+from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Random starts of the latent class model that the search begins with.
 N_INIT = 16
-#: What parameters cost on excursions, as a share; and from how many columns on there are any, if nobody says.
+#: Shares of the penalty on excursions, and from how many columns on there are excursions by default.
 EXCURSIONS, MANY_COLUMNS = (0.5, 0.25), 25
-#: Iterations of local EM, where none are asked for.
+#: Iterations of local EM by default.
 STEPS = {"rl": 40, "dc": 40, "auto": 6}
 #: Most categories of a column: counts of their pairs take seconds, and 64 MB for every state of a hidden variable.
 MOST_CATEGORIES = 2_000
 
 
 class EAST(SearchingLearner):
-    """Learn a latent tree: which hidden variables there are, how many states they have, and what is linked to what.
+    """Learn a latent tree: its hidden variables, their numbers of states, and its edges.
 
     The search begins with a latent class model and repeats three phases until nothing raises BIC: *expansion*
-    introduces hidden variables between one that is there and two of its neighbours, and states; *adjustment* moves
+    introduces hidden variables between an existing one and two of its neighbours, and adds states; *adjustment* moves
     neighbours of one hidden variable to another; *simplification* deletes states, and then hidden variables. The result
     is a tree in which columns are leaves, or several trees where parts of the table are independent of each other.
 
@@ -71,7 +71,7 @@ class EAST(SearchingLearner):
 
     See Also
     --------
-    BinG : Less good trees, much faster where columns are many.
+    BinG : Much faster for many columns; its trees have a lower BIC.
     SplitMerge : Numbers of states for a given tree.
 
     References
@@ -90,6 +90,7 @@ class EAST(SearchingLearner):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {"max_states": number(2, whole=True, optional=True)}
     _default_tuning = presets.EAST
+    PAPER = MovedPreset("presets.CHEN_2008 or presets.CHEN_2008_DC")
     _tuning: presets.EASTTuning
     _has_standard_form: ClassVar[bool] = True
     _shared: ClassVar[Mapping[str, tuple[str, str]]] = {"random_state": ORDER_DOES_NOT_MATTER}
@@ -198,7 +199,7 @@ class EAST(SearchingLearner):
 
 
 def _excursions(shares: Sequence[float] | None, n_columns: int) -> tuple[float, ...]:
-    """Return what parameters cost on excursions; by default there are some if columns are many."""
+    """Return the shares of the penalty that excursions use; by default, none in tables with few columns."""
     if shares is None:
         return EXCURSIONS if n_columns >= MANY_COLUMNS else ()
     return tuple(shares)
@@ -207,7 +208,7 @@ def _excursions(shares: Sequence[float] | None, n_columns: int) -> tuple[float, 
 def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
     """Return the latent class model with two classes, after a few iterations of EM from random memberships.
 
-    Columns with a single category, which say nothing, stand alone.
+    Columns with a single category carry no information and get no neighbours.
     """
     shape = one_state_tree(None, data)
     shape = LatentTree(

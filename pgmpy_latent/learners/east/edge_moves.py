@@ -92,7 +92,7 @@ class Relocate(Move):
 
     @property
     def shared_work(self) -> Hashable:
-        """Moves away from the same node share what its neighbours say; cuts and links share nothing."""
+        """Moves away from the same node share the messages of its neighbours; cuts and links share nothing."""
         return None if self.new is None else self.old
 
     def is_possible(self, tree: LatentTree, rules: Rules) -> bool:
@@ -165,10 +165,10 @@ class Relocate(Move):
                     rest = messages.rest(old, moved)
                     without[move.moved] = rest, messages.log_likelihood(old, rest, moved)
                 rest, base = without[move.moved]
-                there = np.matmul(rest[:, None, :], shares)[:, 0]
+                rest_at_target = np.matmul(rest[:, None, :], shares)[:, 0]
                 starts = [start_table(messages, between, old, other) for other in moved]
                 evidence = [messages.message(other, old) for other in moved]
-                model = leaf_model(move.new, there, move.moved, evidence, starts, messages.weights)
+                model = leaf_model(move.new, rest_at_target, move.moved, evidence, starts, messages.weights)
                 fit = evaluation.search.fit(model.engine, model.start, free=model.free, **evaluation.em_options)
                 n_more = int((tree.cards[target] - tree.cards[old]) * (tree.cards[moved] - 1).sum())
                 evaluated[move] = evaluation.scored(move, fit.log_likelihood - base, n_more, model.changed(fit.tables))

@@ -1,6 +1,6 @@
 """How moves are evaluated: by local EM, on completed counts, or by both.
 
-Nothing here knows the kinds of moves: what each needs is in its class.
+This module knows no kind of move: each has its own class.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LocalOptions(TypedDict):
 class Evaluation:
     """Evaluates moves by local EM: EM on the tables that a move changes (section 3 of the paper).
 
-    What the rest of the tree says about the rows is computed once and shared by all moves. Every move is evaluated at
+    The messages of the rest of the tree are computed once and shared by all moves. Every move is evaluated at
     most once.
 
     Parameters

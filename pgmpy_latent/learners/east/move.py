@@ -1,4 +1,4 @@
-"""What a move of the search is: the base class of all kinds.
+"""Moves of the search: the base class of all kinds.
 
 A move knows which moves of its kind a tree has (:meth:`Move.in_tree`), whether it is still possible in a later tree
 (:meth:`Move.is_possible`), how good it is (:meth:`Move.evaluate`) and what tree it leads to (:meth:`Move.apply`).
@@ -81,7 +81,7 @@ class Move(ABC):
 
     @property
     def place(self) -> Hashable:
-        """Where the move is made, if its places shall take turns in the look-ahead."""
+        """Place of the move; in the look-ahead, moves of different places take turns."""
         return None
 
     @property
@@ -131,7 +131,7 @@ class Move(ABC):
         return frozenset(name for name in self.nodes if name in tree.latent_names)
 
     def is_within(self, nodes: Collection[Hashable]) -> bool:
-        """Tell whether the move concerns none but some hidden nodes."""
+        """Tell whether the move concerns no hidden nodes other than these."""
         return all(name in nodes for name in self.nodes)
 
     @property

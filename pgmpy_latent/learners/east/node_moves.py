@@ -84,7 +84,7 @@ class Introduce(Move):
         return self.node
 
     def is_possible(self, tree: LatentTree, rules: Rules) -> bool:
-        """Whatever the number of states, which may be another one by now."""
+        """The number of states does not matter: it is adapted to the tree."""
         return self.names <= set(tree.names) and any(
             (self.node, self.moved) == (other.node, other.moved) for other in self.in_tree(tree, rules)
         )
@@ -261,7 +261,7 @@ class Delete(Move):
         return evaluation.scored(self, fit.log_likelihood - base, n_more, model.changed(fit.tables))
 
     def evaluate_on_counts(self, evaluation: Evaluation) -> EvaluatedMove:
-        """The deleted node's own part of the log-likelihood goes with it."""
+        """Without the deleted node, its own term of the log-likelihood is missing too."""
         tree, counts = evaluation.tree, evaluation.counts
         gone, into = (tree.index(name) for name in self.nodes)
         moved = self._moved(evaluation)

@@ -9,6 +9,7 @@ from typing import Unpack
 
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.east.candidates import EvaluatedMove, by_ratio, by_score, in_turn
 from pgmpy_latent.learners.east.evaluation import EVALUATIONS, Evaluation
@@ -58,7 +59,7 @@ class EastPolicy:
         self.data = data
         self.search = search
         self.settings = settings
-        self.penalty = float(np.log(data.total_weight) / 2) if penalty is None else penalty
+        self.penalty = scores.penalty_per_parameter(data.total_weight) if penalty is None else penalty
         self._current: tuple[State, Evaluation] | None = None
         self._attempted: dict[Move, tuple[EvaluatedMove, State | None]] = {}  # with the current evaluation
 
@@ -202,7 +203,7 @@ class EastPolicy:
         return Step(replace(new, memory=replace(state.memory, **changes)), move.operator, str(move))
 
     def _next_phase(self, state: State) -> Step:
-        """Go on with the next phase that was not gone through since the tree changed last."""
+        """Continue with the next phase that has not been tried since the tree last changed."""
         phase = state.memory.phase
         exhausted = {**state.memory.exhausted, phase: state.step}
         at = PHASES.index(phase)
@@ -287,9 +288,9 @@ class EastPolicy:
     # With a lower penalty
 
     def _excursion(self, state: State) -> Step:
-        """Go on as if parameters cost less, until nothing helps, and come back; accepted if BIC is then higher.
+        """Search with a lower penalty, then with the full one; accept the result if its BIC is higher.
 
-        Trees that are too large show which dependences there are; what they do not need can then be left out.
+        A tree that is too large shows dependences that a smaller one misses; superfluous parts are then removed.
         """
         left = state.memory.excursions
         if not left:

@@ -1,4 +1,4 @@
-"""What a search of EAST is asked to do: its settings, and the rules that every tree must keep."""
+"""Settings of a search of EAST, and the rules that every tree must keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""BinA: binary latent forests whose shape comes from clustering the columns."""
+"""BinA: binary latent forests whose shape comes from clustering the columns.
+
+Only the order in which roots are joined is here; the search and the fits are in ``forests/forest_search.py``.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 
 from pgmpy_latent import presets
-from pgmpy_latent.learners.forests.forest import ForestLearner
+from pgmpy_latent.learners.forests.forest_search import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
+from pgmpy_latent.runtime.configured import MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, RandomState, one_of
 from pgmpy_latent.tables.dependence import DECIMALS
 
@@ -114,6 +118,7 @@ class BinA(ForestLearner):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {"linkage": one_of(*LINKAGES)}
     _default_tuning = presets.BIN_A
+    PAPER = MovedPreset("presets.HARMELING_WILLIAMS_2011_BIN_A")
 
     def __init__(
         self,

@@ -1,12 +1,16 @@
-"""BinG: binary latent forests, the two most informative roots first."""
+"""BinG: binary latent forests, the two most informative roots first.
+
+Only the order in which roots are joined is here; the search and the fits are in ``forests/forest_search.py``.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pgmpy_latent import presets
-from pgmpy_latent.learners.forests.forest import ForestLearner
+from pgmpy_latent.learners.forests.forest_search import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
+from pgmpy_latent.runtime.configured import MovedPreset
 
 
 class ClosestFirst:
@@ -98,6 +102,7 @@ class BinG(ForestLearner):
     """
 
     _default_tuning = presets.BIN_G
+    PAPER = MovedPreset("presets.HARMELING_WILLIAMS_2011_BIN_G")
     _tuning: presets.BinGTuning
 
     def _order(self, information: np.ndarray, penalty: float) -> ClosestFirst:

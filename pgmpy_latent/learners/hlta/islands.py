@@ -1,7 +1,7 @@
 """Islands: groups of variables that a single hidden variable explains, grown one by one.
 
 An island begins with the two variables that say most about each other. The variable outside that says most about one
-inside is tried next: if a model with two hidden variables, of which one stands above the newcomer and its closest
+inside is tried next: if a model with two hidden variables, of which one is the parent of the newcomer and its closest
 relative, is clearly better than one with a single hidden variable, the island ends without these two. A newcomer about
 which the hidden variable says too little, although one of the members may seem to say something, stays outside.
 """
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.inference.patterns import distinct_pairs
 from pgmpy_latent.inference.plan import compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
@@ -23,7 +24,7 @@ from pgmpy_latent.tables.neighbours import Neighbours
 
 #: States of a hidden variable.
 STATES = 2
-#: How far a second hidden variable follows the first, to begin with.
+#: Probability with which a second hidden variable begins in the same state as the first.
 FOLLOWS = 0.9
 #: Pseudo-count that takes the tables which EM begins with away from zero.
 SMOOTHING = 0.5
@@ -101,7 +102,7 @@ class Islands:
         self.search = search
         self.max_size = max_size
         self.threshold = threshold
-        self.penalty = float(np.log(weights.sum()) / 2)
+        self.penalty = scores.penalty_per_parameter(weights.sum())
         self.free = np.ones(len(variables), bool)
         self.tied = self._tied()
         pairs, _ = neighbours.pairs
@@ -206,7 +207,7 @@ class Islands:
     def _given(
         self, group: Group, memberships: np.ndarray, parts: Sequence[tuple[int, np.ndarray]]
     ) -> list[np.ndarray]:
-        """Return the tables of members, given who is in which state of the hidden variable."""
+        """Return the tables of members, given the state of the hidden variable for each pattern."""
         weighted = (memberships * group.masses[:, None]).T
         tables = []
         for at, codes in parts:

@@ -10,6 +10,7 @@ from typing import Literal
 import networkx as nx
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.em.step import m_step
 from pgmpy_latent.em.stepwise import Running
 from pgmpy_latent.inference.layout import Layout
@@ -38,7 +39,7 @@ from pgmpy_latent.tables.sparse import SparseRows
 
 #: How many neighbours of a variable may join its island.
 NEAREST = 64
-#: Seconds of work before a tree is built of the result, which does not depend on it.
+#: Seconds of work per step of the search; the result does not depend on it.
 CHUNK_SECONDS = 3.0
 #: A level that leaves more than this share of its variables to the next is the last.
 TOO_MANY = 0.95
@@ -82,9 +83,9 @@ class LevelsMemory:
     sizes : tuple of int
         Numbers of islands of the levels.
     epoch, batch : int
-        Where stepwise EM stands.
+        The next epoch and batch of stepwise EM.
     running : Running, optional
-        What it has counted so far.
+        Expected counts of stepwise EM so far.
     """
 
     phase: Literal["islands", "link", "fit"] = "islands"
@@ -135,7 +136,7 @@ class Forest:
 
 
 class LevelsPolicy:
-    """Find islands level by level, link what is left at the top, and fit the whole.
+    """Find islands level by level, link the variables of the top level, and fit the whole tree.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ class LevelsPolicy:
         self.top = top
         self.batch_size = _batch_size(data) if batch_size is None else batch_size
         self.n_epochs = n_epochs
-        self.penalty = float(np.log(data.total_weight) / 2)
+        self.penalty = scores.penalty_per_parameter(data.total_weight)
         self._latest: tuple[State, _LevelState] | None = None
 
     def start(self) -> State:
@@ -212,12 +213,12 @@ class LevelsPolicy:
             self._check_batches(state)
 
     def _epochs_are_over(self, state: State) -> bool:
-        """Tell whether all batches have been gone through, if there are any."""
+        """Tell whether EM has used all batches, or needs none."""
         at_once = self.batch_size >= self.data.n_distinct or not state.tree.latent.any()
         return at_once or (state.memory.epoch, state.memory.batch) == (self.n_epochs, 0)
 
     def _check_batches(self, state: State) -> None:
-        """Raise if the tables in the middle of EM are not what it has counted so far."""
+        """Raise if the tables in the middle of stepwise EM do not follow from its counts."""
         memory: LevelsMemory = state.memory
         check_value("epoch", memory.epoch, memory.epoch < self.n_epochs)
         running = memory.running
@@ -226,7 +227,7 @@ class LevelsPolicy:
             prior = max(self.search.settings.prior, LEAST_PRIOR)
             counts = running.counts * self.data.total_weight
             if counts.shape != (layout.size,) or not (counts >= 0).all():
-                raise ValueError("its memory of 'counts' holds what nobody counts")
+                raise ValueError("its memory of 'counts' is not one count of at least 0 per table entry")
             tables = m_step(counts, layout, prior, layout.pack(state.tree.tables), None)
             again = replace(state, tree=state.tree.with_tables(layout.unpack(tables)))
             check_same_state(state, again)
@@ -444,12 +445,12 @@ class _LevelState:
 
     @property
     def _left(self) -> list[Variable]:
-        """Variables of the next level: hidden ones, and those that have relatives but found no island."""
+        """Variables of the next level: hidden ones, and those that are related to others but belong to no island."""
         free = np.flatnonzero(self.islands.free & self.islands.tied.any(axis=1))
         return [*self.hidden, *(self.variables[at] for at in free.tolist())]
 
     def is_last(self, top: int) -> bool:
-        """Tell whether there is no use for a further level."""
+        """Tell whether this level is the last."""
         left = len(self._left)
         return not self.hidden or left <= top or left > TOO_MANY * len(self.variables)
 

@@ -1,4 +1,4 @@
-"""Variables, seen or found: what the rows say about each of them, in few codes."""
+"""Columns and hidden variables of a level: the evidence of the rows about each, as few distinct codes."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Variable:
     node : int
         Its number in the growing forest: columns first, then hidden nodes as they came.
     read : callable
-        Returns the code of each row: what it shows of the variable. Of a column these are the states, and the number
-        of states where a cell is missing.
+        Returns the code of each row. For a column this is the state, and the number of states where a cell is
+        missing.
     beliefs : array or sparse array, shape (n_codes, n_states)
-        P(state | code); zeros where nothing is seen. Sparse for a column of many states.
+        P(state | code); zeros where a cell is missing. Sparse for a column of many states.
     messages : array, shape (n_codes, n_states), or None
-        Likelihood of what is seen, given each state, up to a factor; None: the states themselves are seen.
+        Likelihood of the cells below given each state, up to a factor; None for a column.
     """
 
     node: int
@@ -61,7 +61,7 @@ class Variable:
         return self.n_states > WIDE
 
     def evidence(self, codes: np.ndarray) -> Evidence:
-        """Return what rows with these codes say."""
+        """Return the evidence of rows with these codes."""
         if self.messages is not None:
             return Evidence(codes, self.n_states, self.messages)
         return Evidence(np.where(codes == self.n_states, -1, codes), self.n_states)
@@ -102,7 +102,7 @@ def _filled(data: CategoricalData, card: int) -> Callable[[int], np.ndarray]:
 
 
 def hidden_variable(node: int, patterns: np.ndarray, posterior: np.ndarray, weights: np.ndarray) -> Variable:
-    """Return a binary hidden variable as the rows show it: the log-odds of its states, in bins.
+    """Return a binary hidden variable; its codes are bins of the log-odds of its states.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def share_of(variable: Variable, weights: np.ndarray) -> np.ndarray:
 
 
 def log_likelihood_alone(variable: Variable, weights: np.ndarray) -> float:
-    """Return the log-likelihood of what the rows show of a variable by itself.
+    """Return the log-likelihood of the cells below a variable if it is independent of all others.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def _masses(variable: Variable, weights: np.ndarray) -> np.ndarray:
 def nearest_variables(
     variables: Sequence[Variable], weights: np.ndarray, k: int, clock: Clock | None = None
 ) -> Neighbours:
-    """Return, for every variable, the ``k`` that say most about it, by what the rows make believe of them.
+    """Return, for every variable, the ``k`` with the highest mutual information, by the posteriors of the rows.
 
     For columns this is :func:`~pgmpy_latent.tables.neighbours.nearest_columns`, which is faster.
 
@@ -202,7 +202,7 @@ def _soft_pairs(
         ours, our_starts = _stacked_beliefs([variables[at] for at in left])
         for right in blocks[number:]:
             if right is left and is_wide[left[0]]:
-                continue  # nothing to compare, and the square of its states
+                continue  # no use comparing it with itself, at the cost of its states squared
             theirs, starts = (ours, our_starts) if right is left else _stacked_beliefs([variables[at] for at in right])
             yield left, right, block_information(_products(ours, theirs, weights), our_starts, starts)
 

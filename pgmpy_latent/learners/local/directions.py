@@ -40,7 +40,7 @@ def data_directions(
     the state beyond what independent neighbours would give. So the best small splits are, nearly, leading eigenvectors
     of the covariance of the neighbours' standardised indicators: direction 3 of section 4.4.2 for variables of any
     cardinality, and what EM itself converges to from a tiny random split. The greedy search is direction 2: neighbours
-    from the least to the most certain, each shifted the way in which it goes together with those before it.
+    from the least to the most certain, each shifted in the direction in which it is associated with those before it.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def data_directions(
 def _deviations(
     star: Star, state: int, messages: RowMessages, weights: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for the rows that belong to a state, what they say of the neighbours' states beyond what it says."""
+    """Return, for rows of a state, the deviations of the neighbours' states from its probabilities."""
     chosen = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
     weights = weights[chosen]
     if len(chosen) > MOST_ROWS:
@@ -107,7 +107,7 @@ def _leading(signals: np.ndarray, weights: np.ndarray, n: int, rng: np.random.Ge
 
 
 def _greedy(star: Star, state: int, signals: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return positions of the rows along a direction in which each neighbour goes with those decided before it."""
+    """Return positions of the rows along a direction in which each neighbour is associated with those before it."""
     row = star.rows[state]
     uncertain = np.add.reduceat(-row * np.log(np.maximum(row, 1e-300)), star.starts)
     along = np.zeros(len(signals))
@@ -157,7 +157,7 @@ def random_star(
 ) -> Star:
     """Return a star made from random memberships of some rows, as a fresh start for EM.
 
-    The memberships are drawn, and corrected twice by what the neighbours say: :func:`random_memberships` for a star.
+    The memberships are drawn, and updated twice by neighbours' messages: :func:`random_memberships` for a star.
 
     Examples
     --------

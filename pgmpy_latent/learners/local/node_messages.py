@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmpy_latent.inference.plan import Evidence
 from pgmpy_latent.inference.queries import engine_for
-from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, star_model
+from pgmpy_latent.learners.local.neighbourhood import Neighbourhood, star_model
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of, normalised
 from pgmpy_latent.operators.star import Star, star_of
@@ -34,8 +34,8 @@ def dense(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
 class NodeMessages:
     """A fitted tree and the rows of a table, seen from its nodes.
 
-    Every neighbour of a node tells it something about each row. A candidate that changes some of the edges of a node
-    leaves what the other neighbours say as it is; that is ``rest``. Nodes are given by index.
+    Every neighbour of a node sends it a message about each row. A candidate that changes some of the edges of a node
+    leaves the messages of the other neighbours as they are; their product is ``rest``. Nodes are given by index.
 
     Parameters
     ----------
@@ -98,10 +98,10 @@ class NodeMessages:
         return self._messages[neighbour, node]
 
     def factor(self, neighbour: int, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return what a neighbour tells a node: pattern of each row, logarithms of messages, and where these are 0.
+        """Return the message from a neighbour to a node: the pattern of each row, logarithms, and where a message is 0.
 
-        Where a message is zero, its logarithm is given as 0: zeros are counted apart, so that what one neighbour says
-        can be taken out of a product again. Most neighbours rule nothing out, and have None instead of them.
+        Where a message is zero, its logarithm is given as 0: zeros are counted apart, so that the message of one
+        neighbour can be taken out of a product again. Most messages have no zeros, and None instead of their places.
         """
         if (neighbour, node) not in self._factors:
             evidence = self._messages.get((neighbour, node))
@@ -112,7 +112,7 @@ class NodeMessages:
         return self._factors[neighbour, node]
 
     def rest(self, node: int, without: Collection[int] = ()) -> np.ndarray:
-        """Return P(node) times what all neighbours but some say: (rows, states), the largest of a row being 1."""
+        """Return P(node) times the messages of all but some neighbours: (rows, states); the largest of a row is 1."""
         if node not in self._products:  # of all factors: sums of logarithms, and numbers of zeros
             factors = [self._own_factor(node)]
             for other in self.around[node]:
@@ -127,7 +127,7 @@ class NodeMessages:
         return np.exp(logs - largest_in_rows(logs))
 
     def _own_factor(self, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return the distribution of a node, times what the rows show of it, as a factor."""
+        """Return the distribution of a node times the evidence on it, as a factor."""
         index = np.zeros(self.data.n_distinct, dtype=np.int64)
         values = self.star(node).share[None]
         if not self.tree.latent[node]:
@@ -156,7 +156,7 @@ class NodeMessages:
         neighbours : sequence of int
             All its neighbours but one.
         before : array, shape (rows, states)
-            What the remaining one tells the node; it fixes the factor that is left out.
+            The message of the remaining one; it fixes the factor that is left out.
         """
         factors = [self.factor(other, node) for other in neighbours]
         logs, zeros = times(np.zeros(before.shape), None, factors)
@@ -190,7 +190,7 @@ class NodeMessages:
     def _counted(self, node: int) -> np.ndarray:
         around, star = self.around[node], self.star(node)
         shares = np.empty((self.data.n_distinct, star.rows.shape[1]))
-        found = np.empty((star.n_states, shares.shape[1], shares.shape[1]))
+        counts = np.empty((star.n_states, shares.shape[1], shares.shape[1]))
         messages, known = [], []
         for other in around:
             evidence = self.message(other, node)
@@ -201,10 +201,10 @@ class NodeMessages:
         for state in range(star.n_states):
             for (index, message), column, sure in zip(messages, columns, known, strict=True):
                 if not sure or state == 0:  # a known state is the same for all states of the node
-                    own = message if sure else normalised(message * star.rows[state, column])
-                    shares[:, column] = own[index]
-            found[state] = (shares * weights[:, [state]]).T @ shares
-        return found
+                    share = message if sure else normalised(message * star.rows[state, column])
+                    shares[:, column] = share[index]
+            counts[state] = (shares * weights[:, [state]]).T @ shares
+        return counts
 
     def neighbourhood(self, node: int) -> Neighbourhood:
         """Return the latent class model around a node."""
@@ -216,7 +216,7 @@ class NodeMessages:
     def transitions(self, node: int, targets: Collection[int]) -> Iterator[tuple[int, np.ndarray]]:
         """Yield, for some nodes of the same component, P(that node | node, row): (rows, states, states of the target).
 
-        One after the other, so that only those on the way to the next one are kept.
+        They come one by one, so that only those on the way to the next one are stored.
         """
         wanted = set(targets)
         ahead = [(node, other, None) for other in self.around[node]]
@@ -253,7 +253,7 @@ class NodeMessages:
 
 
 def _logarithms(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return logarithms, 0 where a number is zero, and where that is: 1 or 0, or None if it is nowhere."""
+    """Return logarithms, with 0 for zeros, and an array that is 1 at zeros; None if there are none."""
     zero = values <= 0
     return (np.log(np.where(zero, 1.0, values)), zero.astype(np.int64)) if zero.any() else (np.log(values), None)
 

@@ -1,4 +1,4 @@
-"""One hidden node of a model: which splits and merges of its states promise most, and what EM makes of them."""
+"""One hidden node of a model: the most promising splits and merges of its states, and EM from there."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Unpack
 
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.em.fit import narrowed_in_groups
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.local.directions import NEGLIGIBLE, data_directions, random_directions, random_star
-from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, TreeFitter
+from pgmpy_latent.learners.local.neighbourhood import Neighbourhood
+from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search import FitOptions
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import star as stars
@@ -26,7 +28,7 @@ BATCH = 256
 PARTIAL_STAGES = [(4, 3), (8, 2), (16, 1)]
 #: Most weights (rows times states) of partial EM at once.
 MOST_WEIGHTS = 4_000_000
-#: Random starts of a restart, and how often what they found is improved at most.
+#: Random starts of a restart, and most rounds of splits and merges that improve their result.
 RESTARTS, IMPROVEMENTS = 64, 3
 #: How near to 0 and 1 the random splits of the thesis go.
 EDGE = 1e-6
@@ -81,7 +83,7 @@ class NodeStates:
     log_likelihood : float
         Of the model.
     key : tuple of int
-        Where the seeds of its candidates begin.
+        First numbers of the seeds of its candidates.
     tree : LatentTree, optional
         The model; or
     around : (LatentTree, Neighbourhood, Star), optional
@@ -189,7 +191,7 @@ class NodeStates:
         return sorted(splits, key=lambda split: -split.gain)
 
     def _states_to_split(self) -> list[int]:
-        """Return the states whose data differ most from what the state says (chapter 8 of the thesis)."""
+        """Return the states whose data differ most from their probabilities (chapter 8 of the thesis)."""
         states = np.array([state for state in range(self.n_states) if self._can_split(state)], dtype=np.int64)
         limit = self.options.n_screened
         if limit is None or len(states) <= limit:
@@ -198,14 +200,14 @@ class NodeStates:
         return np.sort(states[np.argsort(-surprise, kind="stable")[:limit]]).tolist()
 
     def _can_split(self, state: int) -> bool:
-        """Tell whether a state allows different rows, and different rows belong to it."""
+        """Tell whether a state gives different rows positive probability, and different rows belong to it."""
         weights = self.neighbourhood.weights * self.posterior[:, state]
         if (weights > NEGLIGIBLE * weights.max()).sum() < 2:
             return False
         return bool(stars.several_possible(self.star, state).any())
 
     def _surprise(self) -> np.ndarray:
-        """Return, for each state, weight times KL(data of the state, the state): what any split of it can gain."""
+        """Return, for each state, weight times KL(data of the state, the state), the most that a split can gain."""
         engine = self.neighbourhood.engine(1)
         alone = [Star(np.ones(1), self.star.rows[[state]], self.star.cards) for state in range(self.n_states)]
         with np.errstate(invalid="ignore"):
@@ -357,7 +359,7 @@ class NodeStates:
             candidates += [stars.remove(self.star, state) for state in range(self.n_states)]
         return self.fitted(candidates, 2, narrowing=self.options.merge_narrowing) if candidates else None
 
-    # As many states, otherwise
+    # The same number of states
 
     def there_and_back(self, depth: int) -> Iterator[tuple[str, NodeStates]]:
         """Yield models on the way back from ``depth`` states more, and from as many less (Definition 6.1 has one)."""
@@ -409,9 +411,9 @@ class NodeStates:
 
     @property
     def worth(self) -> float:
-        """What a state of this node costs, as BIC counts: half the logarithm of the number of rows per parameter."""
+        """What a state of this node costs, by the penalty of its parameters."""
         per_state = self.star.rows.shape[1] - len(self.star.cards) + 1
-        return float(np.log(self.neighbourhood.weights.sum()) / 2 * per_state)
+        return per_state * scores.penalty_per_parameter(self.neighbourhood.weights.sum())
 
     @staticmethod
     def _from_now_on(node_states: NodeStates) -> NodeStates:

@@ -18,12 +18,11 @@ from pgmpy_latent.operators.edges import normalised
 
 #: How often one state more may lower the score before no further state is tried.
 PATIENCE = 2
-#: Share of the usual distribution in tables that EM begins with.
+#: Share of the marginal distribution in tables that EM begins with.
 SMOOTHING = 0.05
 #: Most states that are grouped; the cost grows with their cube.
 MOST_GROUPED = 100
-#: How far EM goes with the related roots, which are only there to show the way: it ends when so little is left to gain,
-#: or after so many iterations.
+#: Tolerance and most iterations of EM with the related roots, which only serve to find a start for the pair.
 ROUGH_TOLERANCE, ROUGH_ITERATIONS = 1.0, 100
 
 
@@ -38,13 +37,13 @@ class Options:
     n_starts : int
         Random starts for each number of states.
     narrowing : float or None
-        How these are thinned out; see :func:`pgmpy_latent.em.fit.fit`.
+        How they are narrowed down; see :func:`pgmpy_latent.em.fit.fit`.
     context : tuple of int
         How many related roots help to tell equally good models of a pair apart; several numbers are tried in turn.
     penalty : float
         What a parameter costs.
     debias : bool
-        Whether roots are compared without what their mutual information owes to chance.
+        Whether roots are compared by mutual information less its expectation under independence.
     grouped_starts : bool
         Whether groupings of the states of either root are starts as well.
     """
@@ -101,7 +100,7 @@ def losses(counts: np.ndarray) -> np.ndarray:
 
 
 def _content(rows: np.ndarray) -> np.ndarray:
-    """Return what rows of counts add to the mutual information with their columns, up to what all rows share."""
+    """Return what each row of counts adds to the mutual information with the columns, up to common terms."""
     return xlogy(rows, rows).sum(axis=-1) - xlogy(rows.sum(axis=-1), rows.sum(axis=-1))
 
 
@@ -173,8 +172,8 @@ class Pair:
     def fitted(self, n_states: int) -> PairModel:
         """Return the model with a number of states.
 
-        Of the models found in company, the most promising one; but where these explain the pair worse than a model
-        found without company does, by more than a parameter is worth, that one.
+        This is the most promising of the models found with related roots, unless the model found without them has a
+        log-likelihood that is higher by more than the penalty of a parameter.
         """
         sizes = {min(size, len(self.related)) for size in self.options.context} - {0}
         beside = [self._fitted_beside(n_states, size) for size in sorted(sizes)]
@@ -202,7 +201,7 @@ class Pair:
         return PairModel(share[0].copy(), left.copy(), right.copy(), fit.log_likelihood - self._apart)
 
     def _promise(self, model: PairModel) -> float:
-        """Return what the model gains, and what a link to the root that it says most about would gain."""
+        """Return the gain of the model plus that of an edge to the root that it says most about."""
         posterior = root_above(-1, self.roots, model, self._engine(self.roots, len(model.share))).posterior()
         shared = self._related_posteriors.information(posterior * self.weights)
         return model.gain + float(self.weights.sum() * max(shared.values()))
@@ -233,7 +232,7 @@ class Pair:
         np.add.at(tables[0], labels, np.diag(joint.sum(axis=1)))
         np.add.at(tables[1], labels, joint)
         share = tables[0].sum(axis=1)
-        # a little of everything, so that nothing is ruled out
+        # a small share of the marginal, so that no state is ruled out
         near, far = ((1 - SMOOTHING) * normalised(counts) + SMOOTHING / counts.shape[1] for counts in tables)
         return [normalised(share[None]), *((near, far) if side == 0 else (far, near))]
 
@@ -276,7 +275,7 @@ class Pair:
             above, below, joint = below, above, joint.T
         plan = compile_plan([-1, 0], {0: above.evidence, 1: below.evidence})
         engine = TreeEngine(plan, [above.n_states, below.n_states], self.weights)
-        counts = joint + max(joint.sum(), 1.0) / joint.size  # begin where nothing is ruled out
+        counts = joint + max(joint.sum(), 1.0) / joint.size  # no zeros in the start
         table = counts / counts.sum(axis=1, keepdims=True)
         share = counts.sum(axis=1, keepdims=True).T / counts.sum()
         fit = self.search.fit(engine, engine.layout.pack([share, table]), prior=0.0)

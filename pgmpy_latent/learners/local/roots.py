@@ -1,4 +1,4 @@
-"""The roots of a growing forest: what the rows say about each of them, and how much they say about each other."""
+"""The roots of a growing forest: the evidence about each, and their mutual information."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Posteriors:
         self.narrow = np.concatenate(list(narrow.values())) if narrow else np.empty((0, 0))
 
     def information(self, weighted: np.ndarray) -> dict[int, float]:
-        """Return, for each slot, what it says about a node: its posterior times the weights is (states, rows)."""
+        """Return each slot's mutual information with a node, given its posterior times the weights: (states, rows)."""
         alone = np.zeros(1, np.int64)
         information = {}
         if self.first:
@@ -148,7 +148,7 @@ class Posteriors:
         return information
 
     def write(self, slot: int, posterior: np.ndarray) -> None:
-        """Replace a posterior by one with as many states or fewer; places that are left over say nothing."""
+        """Replace a posterior by one with as many states or fewer; the remaining places become zero."""
         begin = self.first[slot]
         after = [other for other in self.first.values() if other > begin]
         end = min(after, default=len(self.narrow))
@@ -156,7 +156,7 @@ class Posteriors:
         self.narrow[begin + len(posterior) : end] = 0.0
 
     def drop(self, slot: int) -> None:
-        """Let a slot say nothing."""
+        """Set the posterior of a slot to zero, so that it shares no information with any node."""
         if self.wide.pop(slot, None) is None:
             self.write(slot, self.narrow[:0])
 
@@ -206,7 +206,7 @@ class Roots:
     prior : float
         Dirichlet pseudo-count of every state of a column.
     debias : bool
-        Whether to take from mutual information what independent variables show by chance.
+        Whether to subtract the mutual information that independent variables show by chance.
     """
 
     def __init__(self, data: CategoricalData, information: np.ndarray, prior: float = 0.0, debias: bool = False):
@@ -261,7 +261,7 @@ class Roots:
         return np.array([0 if root is None else root.n_states for root in self.roots])
 
     def adjusted(self, information: np.ndarray, n_left, n_right) -> np.ndarray:
-        """Return mutual information as roots are compared by it: without what is due to chance, or to rounding."""
+        """Return the mutual information by which roots are compared: less its part due to chance, and rounded."""
         if self.debias:
             information = information - chance_information(n_left, n_right, self.data.total_weight)
         return information.round(DECIMALS)
@@ -274,13 +274,13 @@ class Roots:
         return left, int(np.argmax(self.information[left]))
 
     def rule_out(self, left: int, right: int) -> None:
-        """Forget what two roots say about each other: they shall not be joined."""
+        """Never join these two roots."""
         self.information[left, right] = self.information[right, left] = -np.inf
         for slot in (left, right):
             self.most[slot] = self.information[slot].max()
 
     def rule_out_weak(self, penalty: float) -> None:
-        """From now on, rule out pairs that say too little about each other to be worth the parameters of a parent."""
+        """From now on, never join pairs whose mutual information is not worth the parameters of a parent."""
         self.penalty = penalty
         for slot, root in enumerate(self.roots):
             if root is not None:
@@ -288,12 +288,12 @@ class Roots:
         self.most = self.information.max(axis=1, initial=-np.inf)
 
     def _strong(self, information: np.ndarray, slot: int) -> np.ndarray:
-        """Return what a root says about the others, without what is too weak."""
+        """Return the mutual information of a root with the others; minus infinity where it is too weak."""
         cost = self.penalty * (self._n_states + self.root(slot).n_states - 1)
         return np.where(self.data.total_weight * information > cost, information, -np.inf)
 
     def related(self, left: int, right: int, n: int) -> list[Root]:
-        """Return the roots that say most about two others, best first; none that say nothing."""
+        """Return the roots with the highest mutual information with two others, best first; none with zero."""
         together = self.information[left] + self.information[right]
         together[[left, right]] = -np.inf
         order = np.argsort(-together, kind="stable")[:n]
@@ -316,7 +316,7 @@ class Roots:
         self._compare(slot, gone)
 
     def _compare(self, slot: int, gone: int) -> None:
-        """Find the information that a new root shares with all others; nothing else is computed again."""
+        """Compute the mutual information of a new root with all others; that of other pairs stays."""
         posterior = self.root(slot).posterior()
         if slot in self.posteriors.wide:
             self._lay_out()
@@ -342,5 +342,5 @@ class Roots:
             self._lay_out()
 
     def tree(self, names: Sequence[Hashable]) -> LatentTree:
-        """Return the forest; hidden nodes, called so in the order in which they came, before the columns."""
+        """Return the forest: hidden nodes in the order in which they were added, then the columns."""
         return grown_tree(self.data, self.parents, self.tables, names)

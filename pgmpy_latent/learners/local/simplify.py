@@ -10,8 +10,8 @@ import numpy as np
 
 from pgmpy_latent.inference.plan import Evidence
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.local.neighbourhood import Neighbourhood, star_model
 from pgmpy_latent.learners.local.pairs import groupings, losses
-from pgmpy_latent.learners.local.tree_fitter import Neighbourhood, star_model
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import contract_edge
@@ -22,7 +22,7 @@ from pgmpy_latent.tables.encode import CategoricalData
 #: How many merges of two states are looked at for each number of states, those of the most similar states; and how many
 #: of these, the most likely ones, EM tries.
 SCREENED, CANDIDATES = 12, 2
-#: How many states more than the larger of two nodes the joint node has before EM begins to tell.
+#: States that a joint node has beyond those of the larger of two nodes when EM first compares merges.
 EXTRA = 2
 #: How often one state less may be worse before no fewer are tried.
 PATIENCE = 2
@@ -32,7 +32,7 @@ TOLERANCE, ITERATIONS = 2.0, 16
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A hidden node with other tables around it, which may have swallowed a neighbour.
+    """A change of a hidden node: new tables around it; it may also absorb a neighbour.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def compatible(changes: Sequence[Change]) -> list[Change]:
 
 
 def unaffected(tree: LatentTree, tasks: Collection[tuple], chosen: Sequence[Change]) -> list[tuple]:
-    """Return the changes that would be the same, as far as names tell, after some others were made."""
+    """Return the tasks whose nodes, and their neighbours, are not altered by the chosen changes."""
     changed = frozenset().union(*(change.changed for change in chosen))
 
     def around(name: Hashable) -> set:
@@ -166,7 +166,7 @@ class Simplifier:
         evidence : mapping
             (neighbour, node) -> evidence from beyond the neighbour, for all neighbours of the two.
         node, swallowed : int
-            The nodes; None if states alone shall become fewer.
+            The nodes; ``swallowed`` is None if only states are merged.
         """
         around = self._around(tree, node, swallowed)
         if not around:  # nothing depends on it

@@ -16,14 +16,17 @@ from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.labels import sort_key
 from pgmpy_latent.model.network import LatentNetwork, blanket
+from pgmpy_latent.networks.agglomeration.merging import SCORERS
 from pgmpy_latent.networks.agglomeration.round_robin import Agglomeration, Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
 from pgmpy_latent.networks.fitter import NetworkLearner, NetworkSource
 from pgmpy_latent.networks.graph import Graph, check_columns, graph_of, nodes_in_order
+from pgmpy_latent.runtime.configured import choices, fill_docstring
 from pgmpy_latent.runtime.settings import RandomState, number, one_of
 from pgmpy_latent.tables.encode import CategoricalData
 
 
+@fill_docstring(scorers=choices(SCORERS, "bde"))
 class AgglomerativeCardinality(NetworkLearner):
     """Find out how many states the hidden variables of a network need, and fit it.
 
@@ -40,7 +43,7 @@ class AgglomerativeCardinality(NetworkLearner):
     hidden : sequence of names, optional
         Hidden variables whose number of states is wanted; all by default. The others keep the number of states of
         their tables, and begin with the states that these find most likely.
-    scoring_method : {"bde", "mdl"}
+    scoring_method : {scorers}
         Score of the completed table: the marginal likelihood with a pseudo-count for every table entry, or the
         description length. EM's score is then the Cheeseman-Stutz approximation with the same pseudo-count, or the
         BIC. See Notes.
@@ -48,7 +51,7 @@ class AgglomerativeCardinality(NetworkLearner):
         The pseudo-count of ``"bde"``; EM maximises the posterior with it. With ``"mdl"`` EM maximises the likelihood.
     decide : {"em", "agglomeration"}
         Whether EM may change the number of states by which the agglomeration scores highest. It is slower, and
-        usually right where the two differ: hard assignments see order in what is random.
+        usually right where the two differ: hard assignments take randomness for structure.
     n_jobs, random_state
         Not used, as nothing is drawn; for uniformity.
     {shared}
@@ -98,10 +101,11 @@ stopped_
     """
 
     _constraints: ClassVar[dict] = {
-        "scoring_method": one_of("bde", "mdl"),
+        "scoring_method": lambda name, value: one_of(*SCORERS)(name, value),
         "prior": number(above=0, below=np.inf, example="1"),
         "decide": one_of("em", "agglomeration"),
     }
+    _criteria = SCORERS
     _default_tuning = presets.AGGLOMERATIVE_CARDINALITY
     _tuning: presets.AgglomerativeCardinalityTuning
     prior: float
@@ -154,7 +158,7 @@ stopped_
         hidden = self._wanted(graph)
         strangers = [name for name in hidden if name not in graph.parents]
         if strangers:
-            raise DataError(f"hidden names {strangers}, which the network does not have; it has {list(graph.parents)}")
+            raise DataError(f"hidden names {strangers}, which are not in the network; it has {list(graph.parents)}")
         if not hidden and self.hidden is not None:
             raise DataError("hidden is empty; name hidden variables of the network, or leave it out for all of them")
         if not hidden:
@@ -237,7 +241,7 @@ stopped_
             A row per merge, in their order: the two states (``left``, ``right``), the ``gain`` of the score and the
             ``score`` after it, and ``n_states``, the number of states then. The first states are numbered from 0;
             each merge makes a new one, with the next number. ``attrs["hidden"]`` is the name of the variable, and
-            ``attrs["blanket"]`` says which assignment of the Markov blanket each first state stands for.
+            ``attrs["blanket"]`` has the assignment of the Markov blanket of each first state.
 
         Examples
         --------

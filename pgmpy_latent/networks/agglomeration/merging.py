@@ -1,7 +1,7 @@
 """Agglomeration: states of a hidden variable are merged one by one, scored on the table that they complete.
 
-The hidden variable begins with a state for every distinct assignment of its Markov blanket. A state is then nothing but
-counts: in the variable's own family, of every combination of its parents; in the family of a child, of every
+The hidden variable begins with a state for every distinct assignment of its Markov blanket. A state is then a set
+of counts: in the variable's own family, of every combination of its parents; in the family of a child, of every
 combination of the child and its other parents. Merging states adds their counts up.
 
 The score of the completed table is a sum over states, plus a term that depends on their number alone. So the
@@ -19,10 +19,13 @@ from math import prod
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from pgmpy_latent import scores
 from pgmpy_latent.inference.patterns import distinct_combinations
 from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.model.network import blanket, child_lists
+from pgmpy_latent.networks import scoring as networks
 from pgmpy_latent.runtime.checkpoint import check_number_again
+from pgmpy_latent.runtime.settings import one_of
 
 #: Counts up to this are looked up rather than computed.
 LARGEST_KNOWN = 2**20
@@ -102,7 +105,7 @@ def statistics(
     Parameters
     ----------
     codes : int array, shape (n_rows, n_nodes)
-        States of all nodes, -1 where a cell is missing; what stands at ``node`` is not looked at.
+        States of all nodes, -1 where a cell is missing; the column of ``node`` is not read.
     weights : array, shape (n_rows,)
         Weights of the rows.
     cards, parents : sequences
@@ -157,41 +160,90 @@ def _block(codes, weights, cards, nodes: Sequence[int], states: np.ndarray, n_st
     return counts.reshape(n_states, n_kinds)
 
 
+@dataclass(frozen=True)
+class MergeScorer(scores.Criterion):
+    """A score of the completed table by which states are merged; larger is better.
+
+    Attributes
+    ----------
+    of_counts : callable
+        Counts and their pseudo-counts -> what each adds to the score; nothing, if the count is zero.
+    of_number : callable
+        Statistics, numbers of states and the pseudo-count of an entry -> what depends on the number of states alone.
+    network : str
+        Name, in :mod:`pgmpy_latent.networks.scoring`, of the score of networks after EM.
+    uses_prior : bool
+        Whether EM uses the pseudo-count.
+    """
+
+    of_counts: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    of_number: Callable[[Statistics, np.ndarray, float], np.ndarray]
+    network: str
+    uses_prior: bool
+
+
+def _bde_of_number(statistics: Statistics, n_states: np.ndarray, prior: float) -> np.ndarray:
+    pseudo = prior * n_states[..., None]
+    return (gammaln(pseudo) - gammaln(statistics.own_totals + pseudo)).sum(axis=-1)
+
+
+def _mdl_of_number(statistics: Statistics, n_states: np.ndarray, prior: float) -> np.ndarray:
+    parameters = n_states * statistics.n_child_parameters + (n_states - 1) * statistics.n_own_rows
+    penalty = scores.penalty_per_parameter(statistics.total)
+    return -xlogy(statistics.own_totals, statistics.own_totals).sum() - parameters * penalty
+
+
+#: ``scoring_method`` of :class:`~pgmpy_latent.AgglomerativeCardinality` -> what it stands for.
+SCORERS = {
+    "bde": MergeScorer(
+        networks.SCORERS["bde"].title,
+        networks.SCORERS["bde"].sentence,
+        lambda counts, pseudo: gammaln(counts + pseudo) - gammaln(pseudo),
+        _bde_of_number,
+        network="bde",
+        uses_prior=True,
+    ),
+    "mdl": MergeScorer(
+        networks.SCORERS["bic"].title,
+        "the description length of the completed table (MDL) and the BIC of the fitted network",
+        lambda counts, pseudo: xlogy(counts, counts),
+        _mdl_of_number,
+        network="bic",
+        uses_prior=False,
+    ),
+}
+
+
 class Scoring:
-    """The score of a completed table, as far as a variable has a part in it.
+    """The score of the families of a completed table that contain a variable.
 
     Parameters
     ----------
     statistics : Statistics
         Counts of its states.
-    method : {"bde", "mdl"}
-        Marginal likelihood with a pseudo-count for every table entry; or log-likelihood minus half the logarithm of
-        the number of rows for every parameter.
+    method : str
+        A name in ``SCORERS``. "bde" is the marginal likelihood with a pseudo-count for every table entry, "mdl" the
+        log-likelihood minus a penalty for every parameter.
     prior : float
         The pseudo-count.
     """
 
     def __init__(self, statistics: Statistics, method: str, prior: float):
         self.statistics = statistics
-        self.method = method
+        one_of(*SCORERS)("method", method)
+        self.scorer = SCORERS[method]
         self.prior = prior
         self._kinds, self._kind_of_column = np.unique(statistics.pseudo, return_inverse=True)
-        whole = not (statistics.counts % 1).any()
+        are_integers = not (statistics.counts % 1).any()
         self._known = None
-        if whole and len(self._kinds) and statistics.total <= LARGEST_KNOWN:
+        if are_integers and len(self._kinds) and statistics.total <= LARGEST_KNOWN:
             numbers = np.arange(2 * int(statistics.total) + 1, dtype=np.float64)  # a state may meet itself
-            self._known = np.stack([self._function(numbers, kind) for kind in self._kinds])
-
-    def _function(self, counts: np.ndarray, pseudo: np.ndarray | int) -> np.ndarray:
-        """Return what a count adds to the score; nothing, if it is zero."""
-        if self.method == "mdl":
-            return xlogy(counts, counts)
-        return gammaln(counts + self.prior * pseudo) - gammaln(self.prior * pseudo)
+            self._known = np.stack([self.scorer.of_counts(numbers, prior * kind) for kind in self._kinds])
 
     def values(self, counts: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return what counts in the given columns add to the score, by state and column."""
         if self._known is None:
-            terms = self._function(counts, self.statistics.pseudo[columns])
+            terms = self.scorer.of_counts(counts, self.prior * self.statistics.pseudo[columns])
         else:
             terms = self._known[self._kind_of_column[columns], counts.astype(np.int64)]
         return terms * self.statistics.signs[columns]
@@ -202,13 +254,7 @@ class Scoring:
 
     def of_number(self, n_states: int | np.ndarray) -> np.ndarray:
         """Return what depends on the number of states alone."""
-        known = self.statistics
-        n_states = np.asarray(n_states, dtype=np.float64)
-        if self.method == "mdl":
-            parameters = n_states * known.n_child_parameters + (n_states - 1) * known.n_own_rows
-            return -xlogy(known.own_totals, known.own_totals).sum() - parameters / 2 * np.log(known.total)
-        pseudo = self.prior * n_states[..., None]
-        return (gammaln(pseudo) - gammaln(known.own_totals + pseudo)).sum(axis=-1)
+        return self.scorer.of_number(self.statistics, np.asarray(n_states, dtype=np.float64), self.prior)
 
     def total(self, counts: np.ndarray) -> float:
         """Return the score of a set of states."""

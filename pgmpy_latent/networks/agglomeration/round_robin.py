@@ -27,7 +27,7 @@ class Agglomeration:
     first_states : int array, shape (n_rows,)
         The state that it began with in every row: the number of the assignment of the Markov blanket there.
     assignments : int array, shape (n_first_states, size of the blanket)
-        Which assignment of the blanket each of the first states stands for.
+        The assignment of the blanket of each of the first states.
     """
 
     trace: Trace
@@ -100,8 +100,8 @@ def round_robin(
     """Agglomerate hidden variables in turn, each given the states of all others, until nothing changes.
 
     A variable is looked at again only after one in its Markov blanket has changed; new states that score lower than the
-    old ones are not taken. So the score of the completed table never falls, but where a variable gets the states that
-    it must have at least.
+    old ones are not taken. So the score of the completed table never falls, unless a variable must have more states
+    (``fewest``).
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def round_robin(
     tick : callable
         Called before every agglomeration; may raise.
     agglomerated : callable, optional
-        Agglomerates, or knows what that gives.
+        Agglomerates a variable, or returns a stored result.
     """
     waiting = [assignment.names.index(name) for name in hidden]
     inside = set(waiting)

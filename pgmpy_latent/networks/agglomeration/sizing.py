@@ -17,9 +17,10 @@ from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.learners.resumed import check_model_again
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.networks.agglomeration.merging import Scoring, Trace, agglomerate, check_trace
+from pgmpy_latent.networks.agglomeration.merging import SCORERS, Scoring, Trace, agglomerate, check_trace
 from pgmpy_latent.networks.agglomeration.round_robin import Assignment, round_robin
-from pgmpy_latent.networks.fitter import FittedNetwork, ScoredNetwork, network_score
+from pgmpy_latent.networks.fitter import FittedNetwork, ScoredNetwork
+from pgmpy_latent.networks.scoring import network_score
 from pgmpy_latent.networks.states import distance, merge_states
 from pgmpy_latent.runtime.checkpoint import HistoryEntry, check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
@@ -28,7 +29,7 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 Result = TypeVar("Result", FittedNetwork, Trace)
 
-#: Pseudo-count of every entry where EM begins, if there is no prior: nothing is ruled out.
+#: Pseudo-count of every entry where EM begins, if there is no prior, so that no state is ruled out.
 SMOOTHING = 0.1
 #: Further numbers of states are tried until so many in turn were no better.
 PATIENCE = 2
@@ -47,7 +48,7 @@ class SizingOptions:
     @property
     def em_prior(self) -> float:
         """Pseudo-count of EM."""
-        return self.prior if self.scoring_method == "bde" else 0.0
+        return self.prior if SCORERS[self.scoring_method].uses_prior else 0.0
 
 
 class Sizing:
@@ -78,7 +79,7 @@ class Sizing:
     agglomerated : dict
         Numbers of states by the agglomeration alone.
     em_scores : dict
-        (Name, number of states) -> what EM said last.
+        (Name, number of states) -> the latest score of EM.
     history : list of HistoryEntry
         What was accepted.
     """
@@ -185,7 +186,7 @@ class Sizing:
         )  # fmt: skip
 
     def network(self) -> LatentNetwork:
-        """Return the network whose tables are the shares in the completed table."""
+        """Return the network with probability tables estimated from the completed table."""
         completed = self.assignment
         names, cards = completed.names, completed.cards
         engine = NetworkEngine(completed.parents, cards, completed.codes, completed.weights, names)
@@ -196,7 +197,7 @@ class Sizing:
         return LatentNetwork(names, states, completed.parents, [name in self.hidden for name in names], tables)
 
     def with_states(self, name: Hashable, n_states: int) -> LatentNetwork:
-        """Return the network with the states of an agglomeration when there were so many."""
+        """Return the network whose hidden variable has the states that agglomeration had merged down to this number."""
         self._assign(name, n_states)
         return self.network()
 
@@ -248,7 +249,8 @@ class Sizing:
     def score(self, fit: FittedNetwork) -> float:
         """Return EM's score: Cheeseman-Stutz, or the BIC."""
         options = self.options
-        return network_score(fit.network, self.data, fit.log_likelihood, options.scoring_method, options.prior)
+        method = SCORERS[options.scoring_method].network
+        return network_score(fit.network, self.data, fit.log_likelihood, method, options.prior)
 
     def _scored(self, network: LatentNetwork) -> ScoredNetwork:
         fit = self._fitted(network)
@@ -276,7 +278,7 @@ class Sizing:
         return int(self.assignment.cards[self.assignment.names.index(name)])
 
     def _assign(self, name: Hashable, n_states: int) -> None:
-        """Give a hidden variable the states of its agglomeration when there were so many."""
+        """Give a hidden variable the states that its agglomeration had when it was down to this number."""
         last = self.assignment.traces[name]
         states = last.trace.labels(n_states)[last.first_states]
         self.assignment.assign(self.assignment.names.index(name), states, n_states)
@@ -329,7 +331,7 @@ class Sizing:
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
     def score_frame(self) -> pd.DataFrame:
-        """Return what EM said about numbers of states."""
+        """Return the scores of EM for all numbers of states that were tried."""
         places = {name: at for at, name in enumerate(self.wanted)}
         rows = [(name, n_states, score) for (name, n_states), score in self.em_scores.items()]
         rows.sort(key=lambda row: (places[row[0]], row[1]))

@@ -24,8 +24,10 @@ from pgmpy_latent.networks.find_hidden.memory import Candidate, FinalNetworks, F
 from pgmpy_latent.networks.find_hidden.proposals import Options, ProposalPolicy
 from pgmpy_latent.networks.fitter import SMOOTHING, FittedNetwork, Fitter, NetworkLearner, NetworkSource
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
+from pgmpy_latent.networks.scoring import SCORERS
 from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
+from pgmpy_latent.runtime.configured import choices, fill_docstring
 from pgmpy_latent.runtime.settings import RandomState, number, one_of
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -38,8 +40,9 @@ CANDIDATES = {
 }  # fmt: skip
 
 
+@fill_docstring(scorers=choices(SCORERS, "bde"))
 class FindHidden(NetworkLearner):
-    """Learn a network in which hidden variables stand where they explain the data best.
+    """Learn a network, and where hidden variables in it explain the data best.
 
     A variable that is left out of a network leaves a trace: its children become linked among each other. So a network
     over the columns is learned first, densely linked sets of columns are found in it (semi-cliques: each member is
@@ -59,7 +62,7 @@ class FindHidden(NetworkLearner):
         learned from until the network is found.
     n_states : int, optional
         Number of states of every new hidden variable; found by agglomeration by default.
-    scoring_method : {"bde", "bic"}
+    scoring_method : {scorers}
         Score of families, for the hill climb and structural EM: the marginal likelihood with a pseudo-count for every
         table entry, or the BIC.
     max_latents : int, optional
@@ -289,7 +292,7 @@ def _frame_of_candidates(candidates: Sequence[Candidate]) -> pd.DataFrame:
 
 
 def _frame(data: CategoricalData) -> pd.DataFrame:
-    """Return the table that encoded data stand for; weights must be whole numbers."""
+    """Return encoded data as a table, each row repeated by its weight, which must be a whole number."""
     if (data.weights % 1).any():
         raise DataError(
             "base is a learner that takes no weights, and the weights are not whole numbers; fit it yourself"
@@ -302,7 +305,7 @@ def _frame(data: CategoricalData) -> pd.DataFrame:
 
 
 def _divided(data: CategoricalData, search: Search) -> tuple[CategoricalData, CategoricalData]:
-    """Return rows to learn from and rows to judge by; the copies of a row are shared out among both."""
+    """Divide the table at random into training rows and held-out rows; equal rows are divided one by one."""
     rng = np.random.default_rng(search.seed(1))
     copies = np.ceil(data.row_counts)
     held_out = data.weights * rng.binomial(copies.astype(int), HELD_OUT) / copies

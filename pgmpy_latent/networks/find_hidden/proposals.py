@@ -76,7 +76,7 @@ class ProposalPolicy:
         return self.judged(fit).as_state(0, memory)
 
     def check(self, state: State) -> None:
-        """Raise if a state of a checkpoint is not what the table says, or what this policy remembers."""
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search."""
         check_memory_is(state, FindHiddenMemory, "FindHidden")
         data, memory = self.fitter.data, state.memory
         check_again(state, data, self.judge)
@@ -177,7 +177,7 @@ class ProposalPolicy:
         return proposals[: self.options.max_candidates]
 
     def _evaluated(self, state: State, members: Sequence[int]) -> tuple[ScoredNetwork, Candidate]:
-        """Return the network with a hidden parent of some nodes, and what is recorded about it."""
+        """Return the network with a hidden parent of some nodes, and the record of the proposal."""
         network: LatentNetwork = state.tree
         names = tuple(network.names[node] for node in members)
         hidden = fresh_latent_name(network.names)

@@ -12,11 +12,14 @@ from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.fitter import Fitter, NetworkLearner, NetworkSource
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
+from pgmpy_latent.networks.scoring import SCORERS
 from pgmpy_latent.networks.structural.policy import StructuralPolicy
+from pgmpy_latent.runtime.configured import choices, fill_docstring
 from pgmpy_latent.runtime.settings import RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
 
 
+@fill_docstring(scorers=choices(SCORERS, "bic"))
 class StructuralEM(NetworkLearner):
     """Learn the edges of a network, of which some variables may be hidden and some cells missing.
 
@@ -31,7 +34,7 @@ class StructuralEM(NetworkLearner):
         has tables, EM begins with them.
     n_states : dict or int, optional
         Hidden variable -> number of states; otherwise as the tables of ``start`` say, or 2.
-    scoring_method : {"bic", "bde"}
+    scoring_method : {scorers}
         What is maximised: the BIC, or the marginal likelihood with a pseudo-count for every table entry; the latter by
         the Cheeseman-Stutz approximation where something is hidden or missing.
     max_parents : int

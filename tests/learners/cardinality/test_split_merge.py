@@ -409,7 +409,7 @@ def test_hidden_variables_that_carry_nothing_are_reported(two_levels):
             SkeletonError,
             r"its nodes \['w'\] are neither columns nor declared as latents",
         ),
-        (nx.Graph([("K", "x"), ("K", "y"), ("K", "z"), ("K", "w")]), SkeletonError, "'w' is a leaf that is no column"),
+        (nx.Graph([("K", "x"), ("K", "y"), ("K", "z"), ("K", "w")]), SkeletonError, "'w' is a leaf but not a column"),
         (DAG([("x", "y"), ("x", "z")], latents={"x"}), SkeletonError, r"the skeleton hides \['x'\], which are columns"),
         (nx.Graph([("K", "x"), ("K", "y"), ("K", "z"), ("x", "y")]), NotATreeError, "edges run in a circle"),
         (nx.DiGraph([("K", "x"), ("x", "y"), ("y", "K"), ("K", "z")]), NotATreeError, "circle"),

@@ -607,7 +607,7 @@ def states_of(learner, table, monkeypatch):
     """Fit with a state after every pair, and return all states with the history up to them."""
     notes = Notes()
     with monkeypatch.context() as patched:
-        patched.setattr(forests.forest, "CHUNK_SECONDS", 1e-4)
+        patched.setattr(forests.forest_search, "CHUNK_SECONDS", 1e-4)
         notes.watch(patched)
         learner.set_params(checkpoint="notes").fit(table)
     return notes.saved

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pgmpy_latent import BinA, BinG, LatentTree, encode, sample, scores
-from pgmpy_latent.learners.forests.forest import ForestPolicy
+from pgmpy_latent.learners.forests.forest_search import ForestPolicy
 from pgmpy_latent.learners.local.pairs import Options
 from pgmpy_latent.learners.local.simplify import Change, Simplifier, compatible, n_star_parameters, unaffected
 from pgmpy_latent.learners.search import Search, Settings

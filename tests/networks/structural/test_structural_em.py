@@ -32,8 +32,8 @@ from pgmpy_latent import (
 )
 from pgmpy_latent.exceptions import DataError, StateNameError
 from pgmpy_latent.model.network import as_network, topological_order
-from pgmpy_latent.networks.family_scores import bde_score, bic_score
 from pgmpy_latent.networks.hill_climb import RISE, Climber
+from pgmpy_latent.networks.scoring import bde_score, bic_score
 from tests.support.samples import HISTORY, latent_class, press_ctrl_c, two_classes_of_columns
 
 # Scores of families -----------------------------------------------------------------------------------------------

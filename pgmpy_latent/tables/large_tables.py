@@ -1,4 +1,9 @@
-"""The sources of large tables and their parts, read by this process or by the workers of a Dask cluster."""
+"""Large tables, read part by part: Parquet files and folders, pyarrow data sets and Dask DataFrames.
+
+Parts are read by this process or by the workers of a Dask cluster. ``tables/chunks.py`` encodes them one after the
+other, and ``em/shards.py`` keeps each as a shard. The formats of files are those of ``tables/files.py`` that pyarrow
+reads in parts.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,7 @@ from typing import NamedTuple
 
 from pgmpy_latent.exceptions import ClusterError, DataError
 from pgmpy_latent.runtime.files import kind_of
+from pgmpy_latent.tables.files import format_of
 
 #: Most cells of a part of a Parquet file, and of a shard, when smaller neighbours are joined.
 PART_CELLS = 2**25
@@ -89,11 +95,13 @@ def opened(X):
         raise DataError(f"{str(X)!r} is {kind}; give a file, or a folder of files")
     if not Path(X).exists():
         raise FileNotFoundError(f"there is no file or folder {str(X)!r}")
+    known = format_of(X)
+    known_in_parts = None if known is None else known.in_parts
     try:
-        dataset = ds.dataset(str(X), format="parquet", partitioning="hive")
+        dataset = ds.dataset(str(X), format=known_in_parts or "parquet", partitioning="hive")
     except Exception as error:  # Arrow raises many kinds, and Python for damaged names
-        text = Path(X).suffix.lower() in (".csv", ".tsv", ".txt", ".gz")
-        remedy = f". If it is text, read it first: pd.read_csv({str(X)!r})" if text else ""
+        is_other_file = Path(X).is_file() and known_in_parts is None
+        remedy = f". If it is text, read it first: pd.read_csv({str(X)!r})" if is_other_file else ""
         raise DataError(f"{str(X)!r} cannot be read as Parquet: {error}{remedy}") from None
     if not dataset.schema.names:
         raise DataError(f"{str(X)!r} holds no Parquet file with columns; give a file, or a folder of files")

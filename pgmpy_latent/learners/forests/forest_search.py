@@ -11,6 +11,7 @@ from typing import ClassVar, Literal, Protocol, Unpack
 
 import numpy as np
 
+from pgmpy_latent import scores
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.local.pairs import Options, Pair
 from pgmpy_latent.learners.local.roots import PairModel, Roots
@@ -318,7 +319,7 @@ class ForestLearner(SearchingLearner):
         ordered = data.in_order_of_names()
         information, apart = pairwise_information(ordered)
         warn_of_no_overlap(ordered.columns, apart, stacklevel=4)  # the line that calls fit
-        penalty = float(np.log(data.total_weight) / 2)
+        penalty = scores.penalty_per_parameter(data.total_weight)
         tuning = self._tuning
         options = Options(
             max_states=self.max_states,

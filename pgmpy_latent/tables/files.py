@@ -1,0 +1,322 @@
+"""Table files: the formats that are known, and how the command line reads them.
+
+Nothing is guessed, and errors name the line or the column. A new format is a :class:`TableFormat` in
+:data:`TABLE_FORMATS`; endings, help and messages follow. Tables that are read part by part are opened in
+``tables/large_tables.py``, which looks up the formats here.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from pgmpy_latent.exceptions import PgmpyLatentError
+from pgmpy_latent.model.labels import check_names
+from pgmpy_latent.runtime.files import kind_of
+from pgmpy_latent.tables.missing import MISSING_TEXTS, MissingTexts
+from pgmpy_latent.tables.whole_numbers import whole_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class BadInputError(PgmpyLatentError):
+    """Something on the command line or in a file cannot be used; the message says what to correct."""
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text that takes no more than ``width`` characters.
+
+    Examples
+    --------
+    >>> shortened("Independent-Republican", 12), shortened("Moderate", 12)
+    ('Independen..', 'Moderate')
+    """
+    return text if len(text) <= width else text[: width - 2] + ".."
+
+
+# Formats ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A format of table files.
+
+    Attributes
+    ----------
+    endings : tuple of str
+        How its files end, in lower case.
+    read : callable
+        Reads a whole file: given the path and the texts that mean a missing cell, returns a DataFrame.
+    missing_texts : tuple of str
+        Texts that mean a missing cell unless others are named; none in formats that know missing cells.
+    may_be_packed : bool
+        Whether files may also be packed with gzip and end in .gz.
+    in_parts : str, optional
+        What pyarrow calls the format, if large tables in it are read part by part.
+    """
+
+    endings: tuple[str, ...]
+    read: Callable[[str, MissingTexts], pd.DataFrame]
+    missing_texts: tuple[str, ...] = ()
+    may_be_packed: bool = False
+    in_parts: str | None = None
+
+
+def text_format(separator: str, *endings: str) -> TableFormat:
+    """Return the format of text files with a separator between cells."""
+    return TableFormat(endings, partial(_read_text, separator=separator), MISSING_TEXTS, may_be_packed=True)
+
+
+def format_of(path: str | os.PathLike) -> TableFormat | None:
+    """Return the format of a file by its ending; None if the ending is unknown.
+
+    Examples
+    --------
+    >>> format_of("answers.TSV.gz") is format_of("answers.tab"), format_of("answers.xlsx") is None
+    (True, True)
+    """
+    name = os.fspath(path).lower()
+    if not name.endswith(".gz"):
+        return BY_ENDING.get(Path(name).suffix)
+    packed = BY_ENDING.get(Path(name).with_suffix("").suffix)
+    return packed if packed is not None and packed.may_be_packed else None
+
+
+def known_endings() -> str:
+    """Return the endings of all formats for messages and help.
+
+    Examples
+    --------
+    >>> known_endings()
+    '.csv, .tsv, .tab (also with .gz), .parquet, .pq'
+    """
+    packed = [ending for ending, known in BY_ENDING.items() if known.may_be_packed]
+    others = [ending for ending, known in BY_ENDING.items() if not known.may_be_packed]
+    return ", ".join([f"{', '.join(packed)} (also with .gz)", *others])
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its title, and with the weights, strata and clusters of its rows."""
+
+    title: str
+    frame: pd.DataFrame
+    weights: pd.Series | None = None
+    strata: pd.Series | None = None
+    cluster: pd.Series | None = None
+
+
+def read_table(
+    path: str,
+    separator: str | None = None,
+    missing: Sequence[str] | None = None,
+    missing_in: Mapping[str, Sequence[str]] | None = None,
+    aside: Collection[str | None] = (),
+) -> Table:
+    """Read a table from a file in one of :data:`TABLE_FORMATS`.
+
+    Parameters
+    ----------
+    path : str
+        Its ending decides the format, unless there is a separator.
+    separator : str, optional
+        The character between cells.
+    missing : sequence of str, optional
+        Texts that mean a missing cell in all columns but those set aside. None: the usual ones in text, none in
+        Parquet, which knows missing cells.
+    missing_in : dict of column to texts, optional
+        Further texts that mean a missing cell in some columns.
+    aside : collection of column names
+        Columns that are not categories, such as weights, clusters and identifiers; ``missing`` does not apply to them.
+
+    Returns
+    -------
+    Table
+        In text files, columns of whole numbers become integers, also if they are written as 1.0; other columns stay
+        text. Parquet keeps its types.
+    """
+    _refuse_pipes(path)
+    if separator is not None and len(separator) != 1:
+        raise BadInputError(f"--separator is {separator!r}; give one character (a tab is $'\\t' in most shells)")
+    known = format_of(path) if separator is None else text_format(separator)
+    if known is None:
+        raise BadInputError(f"{path}: the ending is none of {known_endings()}; say --separator ',' or export as CSV")
+    return Table(path, known.read(path, MissingTexts(known.missing_texts, missing, missing_in or {}, aside)))
+
+
+def _refuse_pipes(path: str) -> None:
+    """Raise if reading a path could block, as a pipe does; opening it reports any other problem."""
+    try:
+        kind = kind_of(path)
+    except (OSError, ValueError) as error:
+        raise BadInputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    if kind not in (None, "a folder"):
+        raise BadInputError(f"{path}: is {kind}; give the name of a file")
+
+
+def _read_text(path: str, texts: MissingTexts, separator: str) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        with _open_text(path) as file:
+            names, columns = _read_columns(file, path, separator)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise BadInputError(f"{path}: cannot be unpacked ({error}); compress the file anew") from None
+    except UnicodeDecodeError as error:
+        raise BadInputError(
+            f"{path}: not text in UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from None
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror or error}") from None
+    if not columns[0]:
+        raise BadInputError(f"{path}: has a line of column names but no rows")
+    _check_any(names, texts.by_column, "--missing")
+    if texts.everywhere or texts.by_column:
+        texts.warn_of_absent_texts({name: set(cells) for name, cells in zip(names, columns, strict=True)})
+    return pd.DataFrame({name: _typed(cells, texts.of(name)) for name, cells in zip(names, columns, strict=True)})
+
+
+def _read_parquet(path: str, texts: MissingTexts) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise BadInputError(
+            f"{path}: Parquet is read by pyarrow, which is not installed: pip install pyarrow; or export the table as "
+            "CSV"
+        ) from None
+    try:
+        if Path(path).is_file() and not Path(path).stat().st_size:
+            raise BadInputError(f"{path}: is empty; export the table anew")
+        with open(path, "rb") as file:
+            frame = parquet.read_table(file).to_pandas(ignore_metadata=True)
+    except BadInputError:
+        raise
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror or error}") from None
+    except Exception as error:  # Arrow raises many kinds, and Python for damaged names and types
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise BadInputError(f"{path}: cannot be read as Parquet ({lines[0]}); export the table anew") from None
+    frame.columns = [str(name) for name in frame.columns]
+    _check_column_names(list(frame.columns), path, None)
+    if not len(frame):
+        raise BadInputError(f"{path}: has columns but no rows")
+    _check_any(list(frame.columns), texts.by_column, "--missing")
+    if not (texts.everywhere or texts.by_column):
+        return frame
+    texts.warn_of_absent_texts({name: set(frame[name].dropna().map(str)) for name in frame.columns})
+    return pd.DataFrame({name: _without(frame[name], texts.of(name) - {""}) for name in frame.columns})
+
+
+def _without(column: pd.Series, markers: set[str]) -> pd.Series:
+    """Return the column with the cells missing whose text is a marker; the number 99.0 matches 99."""
+    wholes = {whole_number(marker) for marker in markers} - {None}
+
+    def is_marked(value) -> bool:
+        return str(value) in markers or (not isinstance(value, str) and whole_number(str(value)) in wholes)
+
+    if hasattr(column, "cat"):
+        return column.cat.remove_categories([level for level in column.cat.categories if is_marked(level)])
+    return column.mask(column.map(is_marked, na_action="ignore").eq(True))
+
+
+def _open_text(path: str) -> TextIO:
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rb") as file:
+        head = file.read(8192)
+    if not head.strip():
+        raise BadInputError(f"{path}: is empty; the first line should name the columns")
+    if b"\0" in head:
+        raise BadInputError(f"{path}: is a binary file, not text; export the table as CSV in UTF-8")
+    return opener(path, "rt", encoding="utf-8-sig", newline="")
+
+
+def _read_columns(file: TextIO, path: str, separator: str) -> tuple[list[str], list[list[str]]]:
+    reader = csv.reader(file, delimiter=separator, strict=True)
+    try:
+        names = next(row for row in reader if row)
+        _check_column_names(names, path, separator)
+        columns: list[list[str]] = [[] for _ in names]
+        for row in reader:
+            if len(row) != len(names):
+                if not row:
+                    continue  # an empty line
+                raise BadInputError(
+                    f"{path}: line {reader.line_num} has {len(row)} cells, the line of column names has {len(names)}; "
+                    "quote cells that hold the separator, and mend the line"
+                )
+            for column, text in zip(columns, row, strict=True):
+                column.append(sys.intern(text))
+    except csv.Error as error:
+        raise BadInputError(f"{path}: line {reader.line_num} cannot be read ({error}); mind the quotes") from None
+    return names, columns
+
+
+def _check_column_names(names: list[str], path: str, separator: str | None) -> None:
+    check_names(names, "column", BadInputError, path, allow_empty=False)
+    if separator is None:
+        return
+    for other, word in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
+        if len(names) == 1 and other in names[0] and other != separator:
+            raise BadInputError(f"{path}: one column, called {names[0]!r}; separated by {word}? Say --separator")
+
+
+def _typed(cells: list[str], markers: set[str]):
+    """Return the cells of a column with None for missing ones; as integers if all cells are whole numbers."""
+    import pandas as pd
+
+    numbers = {level: whole_number(level) for level in set(cells) - markers}
+    if not numbers or None in numbers.values():
+        return [None if cell in markers else cell for cell in cells]
+    gone = {whole_number(marker) for marker in markers}  # 99 also matches 99.0
+    numbers = {level: number for level, number in numbers.items() if number not in gone}
+    return pd.array([numbers.get(cell) for cell in cells], dtype="Int64")
+
+
+TABLE_FORMATS = (
+    text_format(",", ".csv"),
+    text_format("\t", ".tsv", ".tab"),
+    TableFormat((".parquet", ".pq"), _read_parquet, in_parts="parquet"),
+)
+BY_ENDING = {ending: known for known in TABLE_FORMATS for ending in known.endings}
+
+
+# Names of columns ---------------------------------------------------------------------------------
+
+
+def check_known(frame: pd.DataFrame, names: Sequence[str], option: str) -> None:
+    """Raise for a name that is not a column, suggesting a similar one; ``option`` is the option that names it."""
+    _check_any(list(frame.columns), names, option)
+
+
+def _check_any(known: Sequence[str], names: Iterable[str], option: str) -> None:
+    for name in names:
+        if name not in known:
+            raise BadInputError(f"{option}: there is no column {name!r}; {did_you_mean(name, known)}")
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """Return a suggestion: the most similar name, or all of them if none is similar.
+
+    Examples
+    --------
+    >>> did_you_mean("VOTE", ["age", "vote"]), did_you_mean("x", ["age", "vote"])
+    ("did you mean 'vote'?", 'there are age, vote')
+    """
+    lower_case = {known.casefold(): known for known in reversed(names)}
+    close = difflib.get_close_matches(name.casefold(), list(lower_case), 1)
+    return f"did you mean {lower_case[close[0]]!r}?" if close else f"there are {shortened(', '.join(names), 300)}"
