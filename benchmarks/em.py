@@ -164,11 +164,11 @@ def leaps(run: runner.Runner) -> None:
         engine = TreeEngine(compile_plan([-1] + [0] * len(data.cards), evidence), cards, data.weights)
         start = random_tables(engine.layout, np.random.default_rng(0))
 
-        def climb(accelerate: bool, engine=engine, start=start) -> dict:
+        def ascend(accelerate: bool, engine=engine, start=start) -> dict:
             found = em.fit(engine, start, accelerate=accelerate, max_iter=100_000)
             return {"iterations": found.n_iter, "log_likelihood": found.log_likelihood}
 
-        methods = {"plain": lambda climb=climb: climb(False), "leaps": lambda climb=climb: climb(True)}
+        methods = {"plain": lambda ascend=ascend: ascend(False), "leaps": lambda ascend=ascend: ascend(True)}
         run.compare(f"{LEAPS}: {name.split('.')[0]}, {n_classes} classes", methods, repeats=3)
 
 

@@ -140,7 +140,7 @@ def finish(model: LatentTree, target: np.ndarray) -> LatentTree:
     return latent_class(shares / shares.sum(), [v / s for v, s in zip(vectors, sums, strict=True)])
 
 
-def climb(engine: TreeEngine, target: np.ndarray, rng: np.random.Generator) -> tuple[LatentTree, float]:
+def ascend(engine: TreeEngine, target: np.ndarray, rng: np.random.Generator) -> tuple[LatentTree, float]:
     """Fit from one random start; return the model and the precision that EM alone reached."""
     start = random_tables(engine.layout, rng)
     tables = engine.layout.unpack(fit(engine, start, max_iter=EM_ITERATIONS, atol=1e-15).tables)
@@ -159,7 +159,7 @@ def perfect_models(case: tuple, extra: int) -> tuple[list[list[tuple[LatentTree,
         engine = engine_for(n_components + extra, cards, target)
         mine = []
         for _ in range(N_STARTS):
-            model, by_em = climb(engine, target, rng)
+            model, by_em = ascend(engine, target, rng)
             reached = precision(target, distribution(model))
             n_starts += 1
             n_by_em += by_em <= EM_PRECISION
@@ -347,7 +347,7 @@ def main() -> None:
     options = runner.arguments(__doc__)
     run = runner.Runner("merging", again=options.again, only=options.only)
     if not options.render:
-        climb(engine_for(2, (2, 2), np.full(4, 0.25)), np.full(4, 0.25), np.random.default_rng(0))  # loads the kernels
+        ascend(engine_for(2, (2, 2), np.full(4, 0.25)), np.full(4, 0.25), np.random.default_rng(0))  # loads the kernels
         work = {case_of(*case): lambda case=case: one_too_many(case) for *case, _ in [*TABLE, (*COUNTER, None)]}
         work[case_of(*TWO_TOO_MANY, 2)] = lambda: two_too_many(TWO_TOO_MANY)
         work |= {closed_case(n): lambda n=n: closed_form(n) for n in CLOSED}

@@ -20,7 +20,7 @@ from pgmpy_latent.classification.model import (
     transposed,
 )
 from pgmpy_latent.em.step import best_of_groups, race
-from pgmpy_latent.runtime.clock import STOP_SIGNALS
+from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 
 #: Weight of the old value of a coefficient, relative to the rows; it stays where no row depends on it.
 INERTIA = 1e-9
@@ -263,17 +263,19 @@ class _Batch:
         )
 
 
-class _Climb:
-    """EM on a batch of models, one iteration at a time for all; see :func:`climb`."""
+class _RunningModels:
+    """EM on a batch of models, one iteration at a time for all; see :func:`run_em`."""
 
-    def __init__(self, problem: Problem, starts: Parameters, numbers: np.ndarray, edges, max_iter: int, report):
+    def __init__(
+        self, problem: Problem, starts: Parameters, numbers: np.ndarray, edges, max_iter: int, clock: Clock | None
+    ):
         self.problem = problem
         low, high = np.full(len(numbers), -np.inf), np.full(len(numbers), np.inf)
         # always replaced as a whole, so that an interrupt finds it in order
         self.batch = _Batch(starts, starts, low, high, numbers, np.arange(len(numbers)), edges)
         self.traces: list[list[float]] = [[] for _ in numbers]
         self.max_iter = max_iter
-        self.report = report
+        self.clock = clock
         self.n_iter = 0
 
     @property
@@ -300,8 +302,13 @@ class _Climb:
             self.traces[position].append(float(value))
         if interrupt is not None:
             raise interrupt
-        self.report()
+        self._check_time()
         return values
+
+    def _check_time(self) -> None:
+        """Raise if the time is up."""
+        if self.clock is not None:
+            self.clock.check()
 
     def _interrupt(self, old: _Batch, n_done: int) -> BaseException | None:
         """Return what ends the first iteration after some of the models; in later ones it is raised.
@@ -309,7 +316,7 @@ class _Climb:
         Models that have taken no step are worth nothing, so that every weighting gets one that has.
         """
         try:
-            self.report()
+            self._check_time()
         except STOP_SIGNALS as reason:
             if self.n_iter:
                 raise
@@ -327,7 +334,7 @@ class _Climb:
         """
         if fewest:
             self.keep(np.sort(best_of_groups(self.batch.values, self.batch.numbers, 1)))
-        self.report = lambda: None
+        self.clock = None
         if not self.n_iter:
             self.advance()
         batch, logs = self.batch, []
@@ -353,7 +360,7 @@ class _Climb:
         return Ended(ended.before, ended.values, ended.numbers, ended.edges, traces)
 
 
-def climb(
+def run_em(
     problem: Problem,
     starts: Parameters,
     numbers: np.ndarray,
@@ -363,7 +370,7 @@ def climb(
     max_iter: int = 100,
     tol: float = 3e-3,
     relative: bool = False,
-    report: Callable[[], None] = lambda: None,
+    clock: Clock | None = None,
     judge: Callable[[Parameters, np.ndarray, np.ndarray], np.ndarray] = lambda models, numbers, logs: logs,
 ) -> Ended:
     """Run EM from many starts, thin them out on the way, and take the rest to their ends.
@@ -383,13 +390,13 @@ def climb(
         Gain of an iteration, per row, below which a model ends.
     relative : bool
         Whether the tolerance is a share of the log-likelihood, and not per row.
-    report : callable
-        Called after every iteration. Ctrl-C and TimeLimitReached, if it raises them, end EM where it is.
+    clock : Clock, optional
+        Ends EM where it is when its time is up, as Ctrl-C does; checked after every iteration.
     judge : callable
         Returns values, of which the largest are kept, given models, their weightings and their log-likelihoods; by
         default the latter.
     """
-    runner = _Climb(problem, starts, numbers, edges, max_iter, report)
+    runner = _RunningModels(problem, starts, numbers, edges, max_iter, clock)
     enough = tol * problem.weights.sum(axis=1)
     ended, interrupted = [], False
     try:

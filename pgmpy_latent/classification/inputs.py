@@ -17,6 +17,7 @@ from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import as_pandas, plain, without_columns
 from pgmpy_latent.tables.survey import (
+    WeightKind,
     are_whole,
     check_kind,
     kind_of,
@@ -71,7 +72,7 @@ class TrainingRows:
         )
 
 
-def training_rows(estimator, X, y, drawn: dict, weight_kind: str | None) -> TrainingRows:
+def training_rows(estimator, X, y, drawn: dict, weight_kind: WeightKind | None) -> TrainingRows:
     """Return the rows of positive weight.
 
     Sets ``classes_``, ``weight_kind_``, ``design_``, ``n_rows_`` and ``total_weight_`` of the estimator. ``drawn``

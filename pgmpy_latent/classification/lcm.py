@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Hashable
 from functools import partial
 from numbers import Integral
-from typing import ClassVar
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -25,10 +27,19 @@ from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.configured import Configured
-from pgmpy_latent.runtime.settings import check_number, entropy_of, flag, number, one_of, stopped_words, whole_seed
+from pgmpy_latent.runtime.settings import (
+    RandomState,
+    check_number,
+    entropy_of,
+    flag,
+    number,
+    one_of,
+    stopped_words,
+    whole_seed,
+)
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import as_pandas
-from pgmpy_latent.tables.survey import check_kind, checked_weights, numbered, set_apart
+from pgmpy_latent.tables.survey import WeightKind, check_kind, checked_weights, numbered, set_apart
 
 #: What ``learn_edges`` may be, and what it means.
 EDGES = {False: None, True: "shared", "shared": "shared", "separate": "separate"}
@@ -136,6 +147,26 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
     }
     _default_tuning = presets.LATENT_CLASSIFICATION
     _tuning: presets.LatentClassificationTuning
+    classes_: np.ndarray
+    class_prior_: np.ndarray
+    n_latents_: int
+    n_components_: int
+    component_weights_: np.ndarray
+    latent_means_: np.ndarray
+    latent_variances_: np.ndarray
+    loadings_: np.ndarray
+    offsets_: np.ndarray
+    noise_: np.ndarray
+    edges_: np.ndarray
+    log_likelihood_: float
+    log_likelihoods_: list[float]
+    n_iter_: int
+    weight_kind_: WeightKind | None
+    design_: dict[str, Hashable]
+    n_rows_: int
+    total_weight_: float
+    cv_results_: pd.DataFrame | None
+    stopped_: str | None
     _renamed: ClassVar[dict] = {"n_init": "n_starts"}
     _shared: ClassVar[dict] = {
         "n_jobs": (
@@ -150,23 +181,23 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
 
     def __init__(
         self,
-        n_latents=None,
-        n_components=None,
+        n_latents: int | None = None,
+        n_components: int | None = None,
         *,
-        tied=True,
-        offset=None,
-        learn_edges=False,
-        n_starts=None,
-        cv=5,
-        max_iter=None,
-        tol=None,
-        time_limit=None,
-        n_jobs=None,
-        random_state=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        tied: bool = True,
+        offset: bool | None = None,
+        learn_edges: bool | Literal["shared", "separate"] = False,
+        n_starts: int | None = None,
+        cv: object = 5,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: presets.LatentClassificationTuning | None = None,
+    ) -> None:
         self.n_latents = n_latents
         self.n_components = n_components
         self.tied = tied
@@ -183,7 +214,9 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         self.show_progress = show_progress
         self.tuning = tuning
 
-    def fit(self, X, y, sample_weight=None, *, weight_kind: str | None = None, strata=None, cluster=None):
+    def fit(
+        self, X, y, sample_weight=None, *, weight_kind: WeightKind | None = None, strata=None, cluster=None
+    ) -> Self:
         """Learn the model.
 
         Parameters
@@ -219,9 +252,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         with one_blas_thread(), memo.going_on:
             shape, self.cv_results_ = self._sizes(table, rows, seed, clock, memo)
             clock.use_reserve()
-            work = partial(
-                learn, rows, rows.weights[None], shape, self._recipe(), self._tuning.n_starts, seed, clock.check
-            )
+            work = partial(learn, rows, rows.weights[None], shape, self._recipe(), self._tuning.n_starts, seed, clock)
             learned = recalled_model(memo, clock, rows, shape, work)
         if learned.interrupted:
             clock.note_stop()
@@ -349,7 +380,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         joint = self._log_joint(X)
         return self.classes_[joint.argmax(axis=1)]
 
-    def score(self, X, y, sample_weight=None, *, weight_kind: str | None = None, strata=None, cluster=None):
+    def score(self, X, y, sample_weight=None, *, weight_kind: WeightKind | None = None, strata=None, cluster=None):
         """Return the share of rows whose class is predicted well (accuracy), by weight.
 
         Parameters
@@ -556,7 +587,7 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         check_is_fitted(self)
         if component is not None:
             self._check_component(component)
-        edges = self.edges_.any(axis=0) if component is None else self.edges_[component]
+        edges = np.logical_or.reduce(self.edges_) if component is None else self.edges_[component]
         attributes, latents = _input.attribute_names(self), _input.latent_names(self)
         taken = {*attributes, *latents}
         mixture = None if self.n_components_ == 1 else _input.free_name("component", taken)

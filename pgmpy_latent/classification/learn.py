@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
 
 from pgmpy_latent.classification.edges import learned_edges
-from pgmpy_latent.classification.em import Ended, Problem, climb, expected, log_penalty, parts_of, sum_of
+from pgmpy_latent.classification.em import Ended, Problem, expected, log_penalty, parts_of, run_em, sum_of
 from pgmpy_latent.classification.model import Parameters, log_densities
 from pgmpy_latent.classification.rows import Training
 from pgmpy_latent.classification.starts import draw_starts
 from pgmpy_latent.em.step import best_of_groups
 from pgmpy_latent.learners.memory import held_by_checkpoints
-from pgmpy_latent.runtime.clock import STOP_SIGNALS
+from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 
 #: Most times that edges are learned anew after EM.
 EDGE_ROUNDS = 4
@@ -40,7 +39,7 @@ class Recipe:
     select : {"accuracy", "likelihood"}
         What decides among restarts, on the rows they were learned from.
     max_iter, tol, relative
-        Where EM ends; see :func:`~pgmpy_latent.classification.em.climb`.
+        Where EM ends; see :func:`~pgmpy_latent.classification.em.run_em`.
     thinning : bool
         Whether most restarts are given up early.
     trial_starts : int or None
@@ -68,12 +67,12 @@ class Recipe:
 
 
 class _Limits(TypedDict):
-    """Where EM ends: options of :func:`~pgmpy_latent.classification.em.climb`."""
+    """Where EM ends: options of :func:`~pgmpy_latent.classification.em.run_em`."""
 
     max_iter: int
     tol: float
     relative: bool
-    report: Callable[[], None]
+    clock: Clock | None
 
 
 @held_by_checkpoints("classifiers")
@@ -112,7 +111,7 @@ def learn(
     recipe: Recipe,
     n_starts: int,
     seed: int,
-    report: Callable[[], None] = lambda: None,
+    clock: Clock | None = None,
 ) -> Learned:
     """Learn a model for each of several weightings of the rows.
 
@@ -126,19 +125,18 @@ def learn(
     n_starts : int
         Starts for each weighting.
     seed : int
-    report : callable
-        Called after every iteration of EM. Ctrl-C and TimeLimitReached, if it raises them,
-        end learning where it is.
+    clock : Clock, optional
+        Ends learning where it is when its time is up, as Ctrl-C does.
     """
     shrinkage = recipe.shrinkage_of(shape[1])
     problem = Problem(rows.by_class, weightings, recipe.tied, recipe.offset, recipe.noise_floor, shrinkage)
     starts, numbers = draw_starts(rows, weightings, shape, n_starts, seed, offset=recipe.offset)
     limits: _Limits = {
-        "max_iter": recipe.max_iter, "tol": recipe.tol, "relative": recipe.relative, "report": report
+        "max_iter": recipe.max_iter, "tol": recipe.tol, "relative": recipe.relative, "clock": clock
     }  # fmt: skip
     choice = _Choice(rows, weightings, recipe.select)
     stages = thinning(n_starts) if recipe.thinning else []
-    ended = climb(problem, starts, numbers, stages=stages, judge=choice.worth, **limits)
+    ended = run_em(problem, starts, numbers, stages=stages, judge=choice.worth, **limits)
     if recipe.edges is not None:
         ended = _with_edges(problem, ended, recipe.edges == "shared", limits)
     learned = choice.best(ended)
@@ -175,7 +173,7 @@ def _with_edges(problem: Problem, ended: Ended, shared: bool, limits: _Limits) -
             return replace(ended, interrupted=True)
         if ended.edges is not None and (new == edges).all():
             break
-        ended = climb(problem, without(ended.models, new), ended.numbers, edges=new, **limits)
+        ended = run_em(problem, without(ended.models, new), ended.numbers, edges=new, **limits)
         if ended.edges is not None:  # models come in another order
             edges = ended.edges
     return ended

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -82,17 +82,18 @@ def try_size(
     shape: tuple[int, int],
     recipe: Recipe,
     seed: int,
-    report: Callable[[], None],
+    clock: Clock,
 ) -> Trial:
-    """Learn from all folds but one, and test on that one."""
+    """Learn from all folds but one, and test on that one; raise what stopped the learning early."""
     began = time.perf_counter()
     learning, testing = fold_weightings(rows, folds)
     n_starts = TRIAL_STARTS if recipe.trial_starts is None else recipe.trial_starts
     if recipe.trial_starts is None:
         recipe = replace(recipe, tol=max(recipe.tol, TRIAL_TOL))
-    learned = learn(rows, learning, shape, recipe, n_starts, seed, report)
+    learned = learn(rows, learning, shape, recipe, n_starts, seed, clock)
     if learned.interrupted:
-        raise KeyboardInterrupt
+        clock.note_stop()
+        raise clock.stop_signal()
     masses = testing.sum(axis=1)
     right = learned.log_joint.argmax(axis=-1) == rows.labels
     log_chances = learned.log_joint - np.logaddexp.reduce(learned.log_joint, axis=-1, keepdims=True)
@@ -105,16 +106,6 @@ def try_size(
         work=work_of(rows, shape, recipe) * len(folds) * n_starts,
         seconds=time.perf_counter() - began,
     )
-
-
-def _trial(
-    rows: Training, folds: Sequence[Fold], recipe: Recipe, seed: int, clock: Clock, shape: tuple[int, int]
-) -> Trial:
-    try:
-        return try_size(rows, folds, shape, recipe, seed, clock.check)
-    except KeyboardInterrupt:
-        clock.note_stop()
-        raise clock.stop_signal() from None
 
 
 def work_of(rows: Training, shape: tuple[int, int], recipe: Recipe) -> float:
@@ -326,8 +317,8 @@ class Wrapper:
         known = self.memo.entries
         done = {shape: self._recalled(known[name], folds) for shape, name in names.items() if name in known}
         left = [shape for shape in names if shape not in done]
-        work: Callable[[tuple[int, int]], Trial]
-        work = partial(_trial, self.rows, folds, self.recipe, self.seed + repeat, self.clock)
+        seed = self.seed + repeat
+        work = partial(try_size, self.rows, folds, recipe=self.recipe, seed=seed, clock=self.clock)
         try:
             for at, trial in parallel.as_completed(work, left, self.n_jobs, self.clock):
                 done[left[at]] = trial

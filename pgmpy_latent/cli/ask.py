@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from pgmpy_latent.inference.queries import Absent
+
 SCORE_EXAMPLES = """\
 examples:
   pgmpy-latent score model.json answers.csv
@@ -179,9 +181,9 @@ def _output(args: argparse.Namespace) -> Path | None:
     return path
 
 
-def _word(args: argparse.Namespace) -> str:
+def _word(args: argparse.Namespace) -> Absent:
     """Return the value of the Python keyword ``absent`` for the option."""
-    return args.absent.replace("-", "_")
+    return "sum_out" if args.absent == "sum-out" else "error"
 
 
 def _variables(model, wanted: list[str] | None) -> list:

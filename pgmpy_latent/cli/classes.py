@@ -19,6 +19,7 @@ from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import SearchingLearner
 from pgmpy_latent.learners.skeletons import one_state_tree
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.checkpoint import HistoryEntry
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, number
 from pgmpy_latent.tables.encode import CategoricalData
@@ -110,7 +111,7 @@ class LatentClasses(SearchingLearner):
         search.clock.use_reserve()  # every size is fitted to its end
         wanted = range(1, (self.max_states or 8) + 1) if self.n_states is None else [self.n_states]
         self.candidates_: list[Candidate] = []
-        history: list[dict] = []
+        history: list[HistoryEntry] = []
         with tqdm(
             total=len(wanted), desc="classes", disable=not self.show_progress, delay=PROGRESS_DELAY, leave=False
         ) as bar:
@@ -145,8 +146,6 @@ class LatentClasses(SearchingLearner):
         def report(iteration: int, value: float) -> None:
             bar.set_postfix_str(f"{counted(n_classes, 'class', 'es')}, log-likelihood {value:.1f}", refresh=False)
             bar.update(0)
-            if n_classes > 1:  # one class takes a step or two, which no time limit stops
-                search.tick()
 
         starts = [
             random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(start))
@@ -160,6 +159,7 @@ class LatentClasses(SearchingLearner):
             atol=search.settings.tol,
             retry=True,
             n_jobs=self.n_jobs,
+            clock=search.clock if n_classes > 1 else None,  # one class takes a step or two
             report=report,
         )
         if fit.interrupted:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pgmpy_latent.runtime.files import check_readable, check_writable, write_whole
 from pgmpy_latent.tables.files import BadInputError, Table, check_known, read_table
 from pgmpy_latent.tables.missing import MISSING_TEXTS
+from pgmpy_latent.tables.survey import WeightKind
 from pgmpy_latent.tables.whole_numbers import without_fraction
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def demonstration() -> Table:
     return Table("American National Election Study 1996 (demonstration)", load_anes96())
 
 
-def encoded(table: Table, weight_kind: str | None = None, allowed: Sequence[str] = ()) -> CategoricalData:
+def encoded(table: Table, weight_kind: WeightKind | None = None, allowed: Sequence[str] = ()) -> CategoricalData:
     """Return the chosen columns as categorical data; refuse unsuitable columns unless they are allowed."""
     from pgmpy_latent.exceptions import WeightKindWarning
     from pgmpy_latent.tables.encode import encode

@@ -14,7 +14,7 @@ from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.dependence import Block, joint_counts_in_blocks, named_pairs, sums_of_rows
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.survey import Survey
+from pgmpy_latent.tables.survey import Survey, WeightKind
 
 #: Pairs whose adjusted p-value is below this stand out.
 SIGNIFICANT = 0.05
@@ -23,7 +23,7 @@ NAMED = 5
 
 
 def residuals(
-    model, X, *, sample_weight=None, weight_kind: str | None = None, strata=None, cluster=None
+    model, X, *, sample_weight=None, weight_kind: WeightKind | None = None, strata=None, cluster=None
 ) -> pd.DataFrame:
     """Compare the joint counts of every two columns with those that a model predicts.
 

@@ -25,10 +25,11 @@ from pgmpy_latent.model.network import LatentNetwork, as_network, reordered_tabl
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, entropy_of
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.survey import Design, Survey
+from pgmpy_latent.tables.survey import Design, Survey, WeightKind
 
 #: Share of uniform tables in the start of EM for a bootstrap draw: EM cannot leave zeros.
 UNIFORM_SHARE = 0.01
@@ -49,7 +50,7 @@ def standard_errors(
     X,
     *,
     sample_weight=None,
-    weight_kind: str | None = None,
+    weight_kind: WeightKind | None = None,
     strata=None,
     cluster=None,
     method: str | None = None,
@@ -326,14 +327,15 @@ def _bootstrapped(
     lengths = engine.layout.row_lengths
     start = (1 - UNIFORM_SHARE) * tables + UNIFORM_SHARE / np.repeat(lengths, lengths)
     matching = Matching(as_network(tree), engine, tables)
-    work = _Draws(data, engine, start, entropy_of(random_state), matching).fitted
+    clock = Clock()
+    work = _Draws(data, engine, start, entropy_of(random_state), matching, clock).fitted
     bar = tqdm(
         total=n_bootstrap, desc="bootstrap", disable=not show_progress, delay=PROGRESS_DELAY, leave=False, unit=" fits"
     )
     with bar:
-        draws, interrupted = parallel.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update())
+        draws, interrupted = parallel.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update(), clock)
     if interrupted and len(draws) < FEWEST_DRAWS:
-        raise KeyboardInterrupt
+        raise clock.stop_signal()
     if interrupted:
         warn(
             f"Ctrl-C stopped the bootstrap; what is returned rests on {len(draws)} of {n_bootstrap} draws",
@@ -351,13 +353,15 @@ class _Draws:
     start: np.ndarray
     seed: int
     match: Matching
+    clock: Clock
 
     def fitted(self, draw: int) -> np.ndarray:
         """Return the tables that EM finds for a draw, with hidden states in the order of the model's."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(draw,)))
-        fit = em.fit(self.engine.reweighted(drawn_weights(self.data, rng)), self.start)
+        fit = em.fit(self.engine.reweighted(drawn_weights(self.data, rng)), self.start, clock=self.clock)
         if fit.interrupted:  # an unfinished fit must not count as a draw
-            raise KeyboardInterrupt
+            self.clock.note_stop()
+            raise self.clock.stop_signal()
         return self.match(fit.tables)
 
 

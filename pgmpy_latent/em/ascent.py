@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from typing import Annotated, Any, NamedTuple, TypeAlias, get_type_hints
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from pgmpy_latent.em.curvature import gain_left, uphill
 from pgmpy_latent.em.maximum import higher, promised_gains
 from pgmpy_latent.em.step import Point, Problem, log_prior, step
 from pgmpy_latent.exceptions import ImpossibleRowError
+from pgmpy_latent.runtime.clock import Clock
 
 #: Iterations of plain EM before anything is extrapolated: early steps point anywhere.
 WARM_UP = 15
@@ -108,21 +109,8 @@ class BestStart(NamedTuple):
     remaining: float
 
 
-class History(TypedDict):
-    """The fields of a position that depend on the steps so far; see :class:`Position`."""
-
-    longest: np.ndarray
-    limit: np.ndarray
-    step_gain: np.ndarray
-    remaining: np.ndarray
-    look_value: np.ndarray
-    look_gain: np.ndarray
-    lifted_at: np.ndarray
-    trigger: np.ndarray
-
-
-def no_history(value: np.ndarray, atol: float) -> History:
-    """Return the history of starts of which only the objectives are known."""
+def no_history(value: np.ndarray, atol: float) -> dict[str, Any]:
+    """Return the fields of a :class:`Position` that depend on its steps, for starts that have made none."""
     n = len(value)
     return {
         "longest": np.ones(n),
@@ -136,11 +124,8 @@ def no_history(value: np.ndarray, atol: float) -> History:
     }
 
 
-#: The fields of a position that have one entry for every running start.
-PER_START = (
-    "numbers", "before", "at", "value", "logs", "longest", "limit", "step_gain", "remaining", "look_value",
-    "look_gain", "lifted_at", "trigger",
-)  # fmt: skip
+#: An array with one entry for every running start.
+PerStart: TypeAlias = Annotated[np.ndarray, "per start"]
 
 
 @dataclass
@@ -189,19 +174,19 @@ class Position:
         Objective of the best start before it was polished, and whether it had converged.
     """
 
-    numbers: np.ndarray
-    before: np.ndarray
-    at: np.ndarray
-    value: np.ndarray
-    logs: np.ndarray
-    longest: np.ndarray
-    limit: np.ndarray
-    step_gain: np.ndarray
-    remaining: np.ndarray
-    look_value: np.ndarray
-    look_gain: np.ndarray
-    lifted_at: np.ndarray
-    trigger: np.ndarray
+    numbers: PerStart
+    before: PerStart
+    at: PerStart
+    value: PerStart
+    logs: PerStart
+    longest: PerStart
+    limit: PerStart
+    step_gain: PerStart
+    remaining: PerStart
+    look_value: PerStart
+    look_gain: PerStart
+    lifted_at: PerStart
+    trigger: PerStart
     final: np.ndarray
     trace: list[tuple[np.ndarray, np.ndarray]]
     best: dict[int, BestStart]
@@ -221,10 +206,6 @@ class Position:
         if self.trace:
             snapshot.trace = [self.whole_trace()]
         return snapshot
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the fields of a snapshot, to be written to a file."""
-        return vars(self.snapshot())
 
     @classmethod
     def from_dict(cls, written: Mapping) -> Position:
@@ -282,6 +263,13 @@ class Position:
         self.n_iter = max(self.n_iter, self.most_iter)
 
 
+_TYPES = get_type_hints(Position, include_extras=True)
+#: The fields of a position that have one entry for every running start.
+PER_START = tuple(name for name, kind in _TYPES.items() if kind == PerStart)
+#: Its fields that are single numbers, and their types.
+NUMBERS = {name: kind for name, kind in _TYPES.items() if kind in (int, float, bool)}
+
+
 class Ascent:
     """Several starts that rise side by side: plain EM first, then cycles of an EM step and a leap (SQUAREM).
 
@@ -297,7 +285,9 @@ class Ascent:
     position : Position
         Where the starts are.
     report : callable
-        Called with iteration and best objective after every iteration; may raise to stop.
+        Called with iteration and best objective after every iteration.
+    clock : Clock, optional
+        Stops the ascent after any iteration. Without one it stops only between cycles, where it is paused.
     groups : int array, shape (n_starts,), optional
         The group of every start; all belong to one by default.
     """
@@ -309,11 +299,13 @@ class Ascent:
         position: Position,
         report: Callable[[int, float], None] | None = None,
         groups: np.ndarray | None = None,
+        clock: Clock | None = None,
     ):
         self.problem = problem
         self.rule = rule
         self.position = position
         self.report = report or _no_report
+        self.clock = clock
         self._groups = groups
         self._consistent = (position.numbers, position.before)  # an interrupt may come in the middle of an update
 
@@ -325,6 +317,7 @@ class Ascent:
         rule: StopRule,
         report: Callable[[int, float], None] | None = None,
         groups: np.ndarray | None = None,
+        clock: Clock | None = None,
     ) -> Ascent:
         """Evaluate the starts, and leave out those that are impossible; raise if all of them are."""
         _ = problem.engine.is_large  # decides how threads would share rows, once for all steps
@@ -342,7 +335,7 @@ class Ascent:
         )  # fmt: skip
         if not np.isfinite(value).all():
             position.keep(np.flatnonzero(np.isfinite(value)))
-        return cls(problem, rule, position, report, groups)
+        return cls(problem, rule, position, report, groups, clock)
 
     @property
     def groups(self) -> np.ndarray | None:
@@ -448,7 +441,13 @@ class Ascent:
         position.final[position.numbers] = position.value
         position.highest = max(position.highest, float(position.value.max()))
         self._consistent = (position.numbers, position.before)
-        self.report(position.n_iter, position.highest)
+        self.tell()
+
+    def tell(self) -> None:
+        """Report how far the starts are, and raise if the time is up."""
+        self.report(self.position.n_iter, self.position.highest)
+        if self.clock is not None:
+            self.clock.check()
 
     def keep(self, which: np.ndarray) -> None:
         """Run on with some of the starts only, given by index."""
@@ -530,7 +529,7 @@ class Ascent:
             if self.out_of_iterations:
                 outcome[at] = -1
                 continue
-            self.report(position.n_iter, position.highest)  # may raise, as time passes
+            self.tell()
             group = None if self.groups is None else int(self.groups[at])
             point = higher(self.problem, position.before[at], float(position.value[at]), lifts, group)
             if point is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -56,7 +56,7 @@ from pgmpy_latent.tables.columns import checked_states
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.missing_codes import settled_columns
 from pgmpy_latent.tables.suitable import warn_of_codes, warn_of_many_states
-from pgmpy_latent.tables.survey import Survey, design_of_fit
+from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
 
 #: A hidden state with a smaller share of the rows than this is empty.
 EMPTY = 1e-6
@@ -157,6 +157,21 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
     _tags = {"supports_latent_variables": True, "supports_weighted_data": True}  # noqa: RUF012 - skbase merges these
     _shared = KEYWORDS
     _called_here: ClassVar[Mapping[str, str]] = {"n_starts": "n_init, as pgmpy does", "random_state": "seed"}
+    parameters_: list[TabularCPD]
+    state_names_: dict[Hashable, list]
+    log_likelihood_: float
+    log_likelihoods_: np.ndarray
+    n_iter_: int
+    converged_: bool
+    n_best_: int
+    interrupted_: bool
+    start_objectives_: np.ndarray
+    weight_kind_: WeightKind | None
+    design_: dict[str, Hashable]
+    n_rows_: int
+    total_weight_: float
+    stopped_: str | None
+    degenerate_states_: list[str]
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "n_init": number(1, whole=True),
         "max_iter": number(1, whole=True),
@@ -182,7 +197,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         show_progress: bool = True,
         memory_limit: float | None = MEMORY_LIMIT,
         time_limit: float | None = None,
-        checkpoint=None,
+        checkpoint: str | os.PathLike | None = None,
     ) -> None:
         self.latent_card = latent_card
         self.n_init = n_init
@@ -205,11 +220,11 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         data,
         sample_weight=None,
         *,
-        weight_kind: str | None = None,
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
         missing=None,
-    ):
+    ) -> Self:
         """Fit the tables of a network to a table of data.
 
         Parameters
@@ -316,6 +331,8 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         with tqdm(disable=not self.show_progress, delay=PROGRESS_DELAY, unit="it", desc="EM", leave=False) as bar:
 
             def report(iteration: int, value: float) -> None:
+                if bar.disable:
+                    return
                 bar.update(iteration - bar.n)
                 bar.set_postfix_str(f"log-likelihood {value:.4f}{time_left(clock.seconds_left)}", refresh=False)
 
@@ -502,6 +519,8 @@ class TreeEM(EMEstimator):
     >>> round(estimator.log_likelihood_, 3)
     -6.068
     """
+
+    tree_: LatentTree
 
     def _structure(self, model) -> Structure:
         structure = super()._structure(model)

@@ -114,10 +114,10 @@ def fit(
     checkpoint : callable
         Called between cycles with the position of all starts, and with whether the time is up.
     clock : Clock, optional
-        Stops EM at its time limit.
+        Stops EM at its time limit, after any iteration; if there is a checkpoint, only where EM can resume. EM then
+        returns its best tables, as it does after Ctrl-C.
     report : callable
-        Called with iteration and best objective after every iteration. May raise
-        KeyboardInterrupt or TimeLimitReached to stop: EM then returns its best tables.
+        Called with iteration and best objective after every iteration.
 
     Returns
     -------
@@ -139,16 +139,17 @@ def fit(
     problem, starts, widen = _reduced(Problem(engine, prior, free, parallel.n_threads(n_jobs)), starts)
     retrying = Retry(problem, rule, polish) if retry and stop == "remaining" else None
     with problem.threads() as problem:
+        anywhere = clock if checkpoint is None else None  # a position can be resumed from between cycles only
         if position is None:
-            ascent = Ascent.begin(problem, starts, rule, report)
+            ascent = Ascent.begin(problem, starts, rule, report, clock=anywhere)
             stages = [] if narrowing is None else narrowing_stages(len(ascent.position.numbers), narrowing)
         else:
-            ascent, stages = Ascent(problem, rule, position, report), []
+            ascent, stages = Ascent(problem, rule, position, report, clock=anywhere), []
         sharing = Sharing(ascent, n_jobs, clock, checkpoint)
         while True:  # one ascent, and one more for every retry
             interrupted = False
             try:
-                report(ascent.position.n_iter, ascent.position.highest)
+                ascent.tell()
                 race(ascent, stages)
                 while not ascent.run(sharing.pause):
                     sharing.run()
@@ -162,7 +163,8 @@ def fit(
                 best, again = retrying.next(best)
             if again is None:
                 return widen(best)
-            ascent, stages, polish = Ascent.begin(problem, again.start[None], again.rule, report), [], again.polish
+            ascent = Ascent.begin(problem, again.start[None], again.rule, report, clock=anywhere)
+            stages, polish = [], again.polish
             sharing = Sharing(ascent, 1, clock)  # a checkpoint stays at the end of the first ascent
 
 

@@ -55,6 +55,8 @@ class NetworkEM(EMEstimator):
     -6.068
     """
 
+    network_: LatentNetwork
+
     def _build_model(
         self,
         structure: Structure,

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
 
 import numpy as np
 
-from pgmpy_latent.em.ascent import PER_START, Fit, Position
+from pgmpy_latent.em.ascent import NUMBERS, PER_START, Fit, Position
 from pgmpy_latent.em.step import Problem, log_prior, step
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.runtime.arrays import ROUNDING
 from pgmpy_latent.runtime.checkpoint import Checkpoint, State, check_number_again
 from pgmpy_latent.runtime.fingerprint import Fingerprint
+from pgmpy_latent.runtime.lossless_json import back, plain, register
 
-#: The fields of a position that are single numbers, and their types.
-NUMBERS = {"n_iter": int, "most_iter": int, "cycles": int, "highest": float, "atol": float, "polished": bool,
-           "best_value": float, "reached": bool}  # fmt: skip
+
+def _document_of(value: Position | Fit) -> dict:
+    """Return the fields of a position or a result, as JSON."""
+    return {name: plain(field) for name, field in vars(value).items()}
+
+
+register("EM position", (Position,), _document_of, lambda fields: Position.from_dict(back(fields)))
+register("EM result", (Fit,), _document_of, lambda fields: Fit(**back(fields)))
 
 
 class EMCheckpoint:
@@ -65,10 +70,13 @@ class EMCheckpoint:
             return
         self.entropy, self._state = saved.entropy, saved.state
         with self._file.checking():
-            if saved.state.finished:
-                self.fit = Fit(**saved.state.memory["fit"])
+            memory = saved.state.memory
+            if not isinstance(memory, Fit if saved.state.finished else Position):
+                raise ValueError("its memory is not that of EM")
+            if isinstance(memory, Fit):
+                self.fit = memory
             else:
-                self.position = Position.from_dict(saved.state.memory["em"])
+                self.position = memory
                 for name in ("score", "log_likelihood"):
                     check_number_again(name, getattr(saved.state, name), self.position.highest)
 
@@ -99,14 +107,13 @@ class EMCheckpoint:
         """Write the position of EM if enough time has passed since the last time; the last position in any case."""
         if self._file is None or not (last or self._file.due):
             return
-        memory = {"em": position.as_dict()}
+        memory = position.snapshot()
         self._file.keep(State(None, position.highest, position.highest, position.n_iter, memory), [], last=last)
 
     def finish(self, fit: Fit) -> None:
         """Write the result, unless EM was stopped."""
         if self._file is not None and self.fit is None and not fit.interrupted:
-            memory = {"fit": asdict(fit)}
-            self._file.keep(State(None, fit.objective, fit.log_likelihood, fit.n_iter, memory, True), [], True)
+            self._file.keep(State(None, fit.objective, fit.log_likelihood, fit.n_iter, fit, True), [], True)
 
 
 # Checks -------------------------------------------------------------------------------------------

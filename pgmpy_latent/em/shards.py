@@ -8,7 +8,6 @@ import pickle
 import tempfile
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
@@ -24,6 +23,7 @@ from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.queries import network_engine
 from pgmpy_latent.inference.sharded_engine import ShardedEngine
+from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.tables.chunks import ShardedTable, read_shard
 from pgmpy_latent.tables.encode import CategoricalData
@@ -165,7 +165,7 @@ class _InFiles:
 
     def each(self, function: Callable, *args) -> Iterator:
         """Yield the result of a function for every shard."""
-        with ThreadPoolExecutor(self.n_jobs) as pool:
+        with parallel.pool_of_threads(self.n_jobs) as pool:
             waiting: deque = deque()
             for path in self.paths:
                 waiting.append(pool.submit(_from_file, path, function, args))

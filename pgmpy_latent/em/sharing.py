@@ -39,7 +39,7 @@ class PartRunner:
 
     def is_over(self) -> bool:
         """Tell whether the time is up."""
-        return self.clock is not None and self.clock.seconds_left <= 0
+        return self.clock is not None and self.clock.is_up
 
 
 class Sharing:

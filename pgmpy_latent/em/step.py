@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -12,6 +12,8 @@ import numpy as np
 
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import Engine
+from pgmpy_latent.runtime import parallel
+from pgmpy_latent.runtime.clock import Clock
 
 
 class Point(NamedTuple):
@@ -118,7 +120,7 @@ class Problem:
         if self.n_threads <= 1:
             yield self
             return
-        with ThreadPoolExecutor(self.n_threads) as pool:
+        with parallel.pool_of_threads(self.n_threads) as pool:
             yield replace(self, pool=pool)
 
     def for_one_thread(self) -> Problem:
@@ -212,7 +214,7 @@ def narrowed_in_groups(
     groups: np.ndarray,
     stages: Sequence[tuple[int, int]],
     prior: float = 0.0,
-    report: Callable[[], None] = lambda: None,
+    clock: Clock | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Take many starts of several problems that differ in their weights through a few iterations of plain EM.
 
@@ -228,8 +230,8 @@ def narrowed_in_groups(
         See :func:`narrowing_stages`.
     prior : float
         Dirichlet pseudo-count.
-    report : callable
-        Called after every iteration.
+    clock : Clock, optional
+        Checked after every iteration; raises when its time is up.
 
     Returns
     -------
@@ -253,7 +255,8 @@ def narrowed_in_groups(
         for _ in range(iterations):
             values, counts = engine.expected_counts(starts, None, groups)
             starts = m_step(counts, engine.layout, prior, starts, None)
-            report()
+            if clock is not None:
+                clock.check()
         if not iterations:
             values = engine.log_likelihood(starts, groups)
         chosen = best_of_groups(values, groups, n_left)

@@ -457,7 +457,9 @@ class _Compiler:
                 continue
             patterns, left, right = merged
             members += 1
-            current = self._store_product(site, [current, one], patterns, [left, right])
+            slot = self._take_slots(site, len(left))
+            self._add_product(PRODUCT, site, slot, [current, one], [left, right])
+            current = slot, len(left), patterns
         return [*groups, current]
 
     def _multiply(self, site: int, groups: list) -> tuple[int, int, np.ndarray]:
@@ -465,13 +467,9 @@ class _Compiler:
         if len(groups) == 1:
             return groups[0]
         patterns, columns = distinct_combinations([(group[2], group[1]) for group in groups])
-        return self._store_product(site, groups, patterns, columns)
-
-    def _store_product(self, site: int, groups: list, patterns: np.ndarray, columns: list) -> tuple:
-        count = len(columns[0])
-        slot = self._take_slots(site, count)
+        slot = self._take_slots(site, len(columns[0]))
         self._add_product(PRODUCT, site, slot, groups, columns)
-        return slot, count, patterns
+        return slot, len(columns[0]), patterns
 
     def _finish(self, site: int, groups: list) -> None:
         """Multiply the groups of the pivot, row pattern by row pattern."""

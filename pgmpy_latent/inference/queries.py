@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Unpack, overload
+from typing import Literal, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -22,10 +22,13 @@ from pgmpy_latent.tables.columns import as_pandas, in_dtype_of, plain
 from pgmpy_latent.tables.encode import CategoricalData, column_names, decode, encode, open_source
 from pgmpy_latent.tables.missing_codes import CombinedCodes, without_codes
 from pgmpy_latent.tables.survey import Survey, belongs_to, names_column
-from pgmpy_latent.tables.unseen import FIT_AGAIN, unknown_cells, unseen_remedy
+from pgmpy_latent.tables.unseen import FIT_AGAIN, Unseen, unknown_cells, unseen_remedy
 
 #: How many impossible rows a warning names.
 MOST_NAMED = 10
+
+#: What becomes of columns of a model that a table lacks.
+Absent = Literal["error", "sum_out"]
 
 
 def encode_for(
@@ -33,8 +36,8 @@ def encode_for(
     X,
     *,
     sample_weight=None,
-    unseen: str = "missing",
-    absent: str = "error",
+    unseen: Unseen = "missing",
+    absent: Absent = "error",
     can_sum_out: bool = True,
     **survey: Unpack[Survey],
 ) -> CategoricalData:
@@ -70,7 +73,7 @@ def encode_for(
         raise UnknownColumnError(f"{error}{left_out}.") from None
 
 
-def _columns_to_read(tree: LatentTree | LatentNetwork, X, absent: str) -> list[Hashable]:
+def _columns_to_read(tree: LatentTree | LatentNetwork, X, absent: Absent) -> list[Hashable]:
     if absent not in ("error", "sum_out"):
         raise ValueError(f"absent is {absent!r}; give 'error' or 'sum_out'")
     columns = list(tree.observed_names)
@@ -167,7 +170,7 @@ def model_and_data(
     weight_kind = survey.get("weight_kind")
     if weight_kind is None and design["sample_weight"] is not None:
         weight_kind = getattr(model, "weight_kind_", None)
-    unseen = getattr(model, "_unseen", "missing")
+    unseen: Unseen = getattr(model, "_unseen", "missing")
     with unseen_remedy(FIT_AGAIN):
         return tree, encode_for(tree, table, unseen=unseen, can_sum_out=False, weight_kind=weight_kind, **design)
 
@@ -290,8 +293,8 @@ def log_likelihood(
     X,
     *,
     sample_weight=None,
-    unseen: str = "missing",
-    absent: str = "error",
+    unseen: Unseen = "missing",
+    absent: Absent = "error",
     **survey: Unpack[Survey],
 ) -> float:
     """Return the log-likelihood (natural logarithm) of a table, summed over its rows.
@@ -327,7 +330,7 @@ def log_likelihood(
 
 
 def row_log_likelihoods(
-    tree: LatentTree | LatentNetwork, X, *, unseen: str = "missing", absent: str = "error"
+    tree: LatentTree | LatentNetwork, X, *, unseen: Unseen = "missing", absent: Absent = "error"
 ) -> pd.Series:
     """Return the log-likelihood of each row, under the table's index. See :func:`log_likelihood`.
 
@@ -347,8 +350,8 @@ def posterior(
     X,
     nodes: Sequence[Hashable] | None = None,
     *,
-    unseen: str = "missing",
-    absent: str = "error",
+    unseen: Unseen = "missing",
+    absent: Absent = "error",
 ) -> pd.DataFrame:
     """Return the posterior distribution of nodes given each row.
 
@@ -399,8 +402,8 @@ def most_likely(
     X,
     nodes: Sequence[Hashable] | None = None,
     *,
-    unseen: str = "missing",
-    absent: str = "error",
+    unseen: Unseen = "missing",
+    absent: Absent = "error",
 ) -> pd.DataFrame:
     """Return the most likely state of each node given each row, each node by itself. See :func:`posterior`.
 
@@ -423,7 +426,7 @@ def most_likely(
 
 
 def _likeliest(
-    tree: LatentTree | LatentNetwork, X, names: list[Hashable], unseen: str, absent: str
+    tree: LatentTree | LatentNetwork, X, names: list[Hashable], unseen: Unseen, absent: Absent
 ) -> tuple[list[np.ndarray], np.ndarray, CategoricalData]:
     """Return the codes of the most likely states, an array per node, which rows are impossible, and the data."""
     engine, tables, data = _ask(tree, X, None, unseen, absent)
@@ -442,8 +445,8 @@ def impute(
     *,
     method: str = "most_likely",
     random_state=None,
-    unseen: str = "missing",
-    absent: str = "error",
+    unseen: Unseen = "missing",
+    absent: Absent = "error",
 ) -> pd.DataFrame:
     """Return the table with its missing cells filled.
 
@@ -492,7 +495,7 @@ def impute(
 
 
 def _drawn(
-    tree: LatentTree | LatentNetwork, X, rng: np.random.Generator, unseen: str, absent: str
+    tree: LatentTree | LatentNetwork, X, rng: np.random.Generator, unseen: Unseen, absent: Absent
 ) -> tuple[list[np.ndarray], np.ndarray, CategoricalData]:
     """Return the codes of the observed nodes with missing cells drawn, which rows are impossible, and the data."""
     data = encode_for(tree, X, unseen=unseen, absent=absent)
@@ -581,7 +584,7 @@ def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Genera
 
 
 def _ask(
-    tree: LatentTree | LatentNetwork, X, sample_weight, unseen: str, absent: str, **survey: Unpack[Survey]
+    tree: LatentTree | LatentNetwork, X, sample_weight, unseen: Unseen, absent: Absent, **survey: Unpack[Survey]
 ) -> tuple[RowEngine, np.ndarray, CategoricalData]:
     """Return an engine for a model and a table, the flat tables of the model, and the encoded table."""
     data = encode_for(tree, X, sample_weight=sample_weight, unseen=unseen, absent=absent, **survey)

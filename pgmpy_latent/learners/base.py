@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from typing import ClassVar, Unpack
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import ClassVar, Self, Unpack, get_type_hints
 
 import networkx as nx
 import numpy as np
@@ -19,10 +19,11 @@ from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array,
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.labels import check_names
-from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery
+from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery, DiscreteBayesianNetwork
 from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.operators.canonical import presentable
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.checkpoint import HistoryEntry
 from pgmpy_latent.runtime.configured import Configured, naming_class, settings_in_force
 from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import kind_in_words, one_of, stopped_words
@@ -32,19 +33,24 @@ from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing_codes import CombinedCodes, settled_columns
 from pgmpy_latent.tables.sparse import SparseRows
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
-from pgmpy_latent.tables.survey import Survey, design_of_fit
-from pgmpy_latent.tables.unseen import FIT_AGAIN, unseen_remedy
+from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
+from pgmpy_latent.tables.unseen import FIT_AGAIN, Unseen, unseen_remedy
 
-#: Columns of ``history_`` and their types; operators and targets are whatever the search calls them.
-HISTORY = {
-    "step": "int64",
-    "operator": object,
-    "target": object,
-    "score": "float64",
-    "log_likelihood": "float64",
-    "n_parameters": "int64",
-    "seconds": "float64",
-}
+#: Types of the columns of ``history_``, by those of the fields of an entry; all others are objects.
+COLUMN_TYPES = {int: "int64", float: "float64"}
+
+
+def frame_of(history: Sequence[HistoryEntry]) -> pd.DataFrame:
+    """Return a history as a table, with a row for every entry.
+
+    Examples
+    --------
+    >>> frame_of([HistoryEntry(0, "start", None, -2.0, -1.4, 1, 0.1)])
+       step operator target  score  log_likelihood  n_parameters  seconds
+    0     0    start   None   -2.0            -1.4             1      0.1
+    """
+    types = {name: COLUMN_TYPES.get(kind, object) for name, kind in get_type_hints(HistoryEntry).items()}
+    return pd.DataFrame([vars(entry) for entry in history], columns=list(types), dtype=object).astype(types)
 
 
 class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
@@ -64,6 +70,26 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     #: ``scoring_method`` -> what the search maximises, in words.
     _criteria: ClassVar[Mapping[str, scores.Criterion]] = scores.SCORERS
 
+    model_: DiscreteBayesianNetwork
+    causal_graph_: DiscreteBayesianNetwork
+    latents_: list[Hashable]
+    n_states_: dict[Hashable, int]
+    not_needed_: list[Hashable]
+    log_likelihood_: float
+    n_parameters_: int
+    bic_: float
+    score_: float
+    history_: pd.DataFrame
+    n_iter_: int
+    stopped_: str | None
+    remaining_gain_: float
+    weight_kind_: WeightKind | None
+    design_: dict[str, Hashable]
+    n_rows_: int
+    total_weight_: float
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
@@ -78,13 +104,13 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         y=None,
         sample_weight=None,
         *,
-        weight_kind: str | None = None,
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
         missing=None,
         allow_many_states=None,
-        unseen: str = "missing",
-    ):
+        unseen: Unseen = "missing",
+    ) -> Self:
         """Learn a model.
 
         Parameters
@@ -217,7 +243,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         self.n_parameters_ = model.n_parameters
         self.bic_ = scores.bic_from_parts(self.log_likelihood_, self.n_parameters_, self.total_weight_)
         self.score_ = float(outcome.score)
-        self.history_ = pd.DataFrame(outcome.history, columns=list(HISTORY), dtype=object).astype(HISTORY)
+        self.history_ = frame_of(outcome.history)
         self.n_iter_ = max(1, len(outcome.history))
         self.stopped_ = outcome.stopped
         self.remaining_gain_ = float(outcome.remaining_gain)
@@ -314,10 +340,10 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         sample_weight=None,
         *,
         decay: float = 0.9,
-        weight_kind: str | None = None,
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
-    ):
+    ) -> Self:
         """Let the tables follow new rows: one step of stepwise EM. Hidden variables, states and edges stay.
 
         Rows that came earlier are not looked at again: a running mean of expected counts stands for them, in which the
@@ -367,7 +393,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)
         return self
 
-    def _new_rows(self, X, design: dict[str, object], weight_kind: str | None) -> CategoricalData:
+    def _new_rows(self, X, design: dict[str, object], weight_kind: WeightKind | None) -> CategoricalData:
         """Read new rows, with the columns and states of the tree."""
         read: Callable[..., CategoricalData] = encode_chunks
         if not comes_in_pieces(X):
@@ -385,7 +411,7 @@ class LatentTreeLearner(FittedTree, StructureLearner):
                 missing=CombinedCodes(None, dict(tree.missing)) if tree.missing else None,
             )
 
-    def _kind_of_update(self, X, sample_weight, weight_kind: str | None) -> str | None:
+    def _kind_of_update(self, X, sample_weight, weight_kind: WeightKind | None) -> WeightKind | None:
         """Return what the weights of new rows are: those of ``fit``, with which the rows are weighed up."""
         if weight_kind is not None and self.weight_kind_ not in (None, weight_kind):
             raise WeightError(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import os
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from pgmpy_latent.learners.search import Outcome, Search, Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import normalised
 from pgmpy_latent.runtime.checkpoint import State
-from pgmpy_latent.runtime.settings import one_of
+from pgmpy_latent.runtime.settings import RandomState, one_of
 from pgmpy_latent.tables.dependence import DECIMALS, pairwise_information, warn_of_no_overlap
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -85,16 +86,16 @@ class Baseline(LatentTreeLearner):
 
     def __init__(
         self,
-        model="chow_liu",
+        model: Literal["independence", "chow_liu", "latent_class"] = "chow_liu",
         *,
-        prior=None,
-        max_states=None,
-        n_jobs=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-    ):
+        prior: float | None = None,
+        max_states: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+    ) -> None:
         self.model = model
         self.prior = prior
         self.max_states = max_states

@@ -14,10 +14,11 @@ from pgmpy_latent import scores
 from pgmpy_latent.diagnostics import explain
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference import queries
+from pgmpy_latent.inference.queries import Absent
 from pgmpy_latent.learners.profiles import profiles
 from pgmpy_latent.tables.columns import without_columns
-from pgmpy_latent.tables.survey import Survey, check_kind, rows_in_words, set_apart
-from pgmpy_latent.tables.unseen import FIT_AGAIN, unseen_remedy
+from pgmpy_latent.tables.survey import Survey, WeightKind, check_kind, rows_in_words, set_apart
+from pgmpy_latent.tables.unseen import FIT_AGAIN, Unseen, unseen_remedy
 
 #: A score that differs from BIC by less is BIC: figures are printed with two decimals.
 LEAST_DIFFERENCE = 0.005
@@ -33,7 +34,7 @@ class FittedModel(TransformerMixin):
 
     _holder = "tree_"
     #: How new rows with categories that the model does not know are treated: the ``unseen`` of ``fit``.
-    _unseen = "missing"
+    _unseen: Unseen = "missing"
 
     @property
     def _learned(self):
@@ -82,7 +83,7 @@ class FittedModel(TransformerMixin):
         with unseen_remedy(FIT_AGAIN):
             return query(self._learned, X, unseen=self._unseen, **options)
 
-    def score_samples(self, X, *, absent: str = "error") -> np.ndarray:
+    def score_samples(self, X, *, absent: Absent = "error") -> np.ndarray:
         """Return the log-likelihood of each row (natural logarithm); larger is better.
 
         Parameters
@@ -114,8 +115,8 @@ class FittedModel(TransformerMixin):
         true_graph=None,
         metric=None,
         sample_weight=None,
-        absent: str = "error",
-        weight_kind: str | None = None,
+        absent: Absent = "error",
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
     ):
@@ -166,12 +167,12 @@ class FittedModel(TransformerMixin):
                 return metric.evaluate(X, self.causal_graph_)  # pgmpy's own way would refuse missing cells first
             return super().score(X, true_graph, metric)
         X, drawn = self._table_and_design(X, drawn)
-        kind = None if sample_weight is None else "sampling"  # the mean does not depend on the scale
+        kind: WeightKind | None = None if sample_weight is None else "sampling"  # the mean does not depend on the scale
         with unseen_remedy(FIT_AGAIN):
             data = queries.encode_for(self._learned, X, unseen=self._unseen, absent=absent, weight_kind=kind, **drawn)
         return scores.log_likelihood(self._learned, data, absent=absent) / data.total_weight
 
-    def predict_proba(self, X, *, absent: str = "error") -> pd.DataFrame:
+    def predict_proba(self, X, *, absent: Absent = "error") -> pd.DataFrame:
         """Return the posterior distribution of each hidden variable given each row.
 
         Parameters
@@ -198,7 +199,7 @@ class FittedModel(TransformerMixin):
         """
         return self._ask(queries.posterior, X, absent=absent)
 
-    def predict(self, X, *, absent: str = "error") -> pd.DataFrame:
+    def predict(self, X, *, absent: Absent = "error") -> pd.DataFrame:
         """Return the most likely state of each hidden variable given each row, each variable by itself.
 
         Parameters
@@ -220,7 +221,7 @@ class FittedModel(TransformerMixin):
         """
         return self._ask(queries.most_likely, X, absent=absent)
 
-    def transform(self, X, *, absent: str = "error"):
+    def transform(self, X, *, absent: Absent = "error"):
         """Return the posteriors of the hidden variables as features. See :meth:`predict_proba`.
 
         Parameters
@@ -272,7 +273,7 @@ class FittedModel(TransformerMixin):
         names = [f"{name}={state}" for name in tree.latent_names for state in tree.state_names[tree.index(name)]]
         return np.array(names, dtype=object)
 
-    def impute(self, X, method: str = "most_likely", random_state=None, *, absent: str = "error") -> pd.DataFrame:
+    def impute(self, X, method: str = "most_likely", random_state=None, *, absent: Absent = "error") -> pd.DataFrame:
         """Return the table with its missing cells filled. See :func:`pgmpy_latent.impute`.
 
         Parameters

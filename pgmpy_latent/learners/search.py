@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import numpy as np
@@ -23,7 +23,7 @@ from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime import parallel
-from pgmpy_latent.runtime.checkpoint import Checkpoint, Saved, State, check_number_again
+from pgmpy_latent.runtime.checkpoint import Checkpoint, HistoryEntry, Saved, State, check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
 
@@ -44,8 +44,8 @@ class Outcome(Generic[Model]):
         The best model.
     score, log_likelihood : float
         Of the best model; larger is better.
-    history : list of dict
-        One entry per accepted step: step, operator, target, score, log_likelihood, n_parameters, seconds.
+    history : list of HistoryEntry
+        One per accepted step.
     stopped : str or None
         ``"time_limit"``, ``"interrupted"``, or None if the search ended by itself.
     not_needed : tuple
@@ -66,7 +66,7 @@ class Outcome(Generic[Model]):
     tree: Model
     score: float
     log_likelihood: float
-    history: list[dict]
+    history: list[HistoryEntry]
     stopped: str | None = None
     not_needed: tuple[Hashable, ...] = ()
     memory: Any = None
@@ -141,7 +141,7 @@ class Step:
         The operator that led to the new model; None if no model was accepted.
     target : hashable
         The variable or variables that changed.
-    entries : tuple of dict
+    entries : tuple of HistoryEntry
         Entries of the history, one for each model, from a policy that accepts many models at once because building
         a tree for each would take longer than finding them.
 
@@ -156,7 +156,7 @@ class Step:
     state: State
     operator: str | None = None
     target: Hashable = None
-    entries: tuple[dict, ...] = ()
+    entries: tuple[HistoryEntry, ...] = ()
 
 
 class Search:
@@ -189,7 +189,7 @@ class Search:
     >>> def advance(state):
     ...     return Step(replace(state, finished=True, score=-1.0), "toss", "x")
     >>> outcome = Search(Settings()).run(lambda: State(tree, -2.0, -2.0), advance)
-    >>> outcome.score, [entry["operator"] for entry in outcome.history]
+    >>> outcome.score, [entry.operator for entry in outcome.history]
     (-1.0, ['start', 'toss'])
     """
 
@@ -245,8 +245,8 @@ class Search:
         """Return the seed of a step, a candidate, and whatever else tells draws apart."""
         return np.random.SeedSequence(self.entropy, spawn_key=key)
 
-    def tick(self, iteration: int = 0, value: float = 0.0) -> None:
-        """Raise TimeLimitReached when the time is up; EM calls this after every iteration."""
+    def tick(self) -> None:
+        """Raise TimeLimitReached when the time is up."""
         self.clock.check()
 
     def _between_checks(self) -> None:
@@ -274,7 +274,7 @@ class Search:
             retry=options.get("retry", False),
             target=options.get("target", -np.inf),
             n_jobs=options.get("n_jobs", 1),
-            report=self.tick,
+            clock=self.clock,
         )
         if is_first or polish:
             self.remaining_gain = 0.0 if result.converged else result.remaining_gain
@@ -339,7 +339,7 @@ class Search:
                     if step.operator is not None:
                         history.append(self._entry(state, step.operator, step.target))
                     n_accepted = len(step.entries) + (step.operator is not None)
-                    last, phase = history[-1]["operator"], getattr(state.memory, "phase", None)
+                    last, phase = history[-1].operator, getattr(state.memory, "phase", None)
                     self.show(last if phase is None else f"{phase} (last: {last})", state, n_accepted)
             except STOP_SIGNALS as stop:
                 self.note_interrupt(stop)
@@ -361,16 +361,18 @@ class Search:
             remaining_gain=self.remaining_gain,
         )
 
-    def _resumed(self, saved: Saved, check: Callable[[State], None]) -> tuple[State, list[dict]]:
+    def _resumed(self, saved: Saved, check: Callable[[State], None]) -> tuple[State, list[HistoryEntry]]:
         """Return the state and the history of a checkpoint, after they were checked."""
         state, history = saved.state, list(saved.history)
         with nullcontext() if self.checkpoint is None else self.checkpoint.checking():
             _check_end(state, history)
             check(state)
-        self.clock.earlier = history[-1]["seconds"]  # the time limit is that of this run
+        self.clock.earlier = history[-1].seconds  # the time limit is that of this run
         return state, history
 
-    def _finished(self, state: State, finish: Callable[[State], Step], history: list) -> tuple[State, list[dict]]:
+    def _finished(
+        self, state: State, finish: Callable[[State], Step], history: list[HistoryEntry]
+    ) -> tuple[State, list[HistoryEntry]]:
         """Fit the last model in the time that is reserved for it, and update its entry of the history.
 
         The checkpoint stays as it was, so that the search can be resumed from there.
@@ -380,8 +382,8 @@ class Search:
             new = finish(state).state
         except STOP_SIGNALS:
             return state, history
-        now = self.entry(new.step, "", None, new.score, new.log_likelihood, new.tree.n_parameters)
-        return new, [*history[:-1], {**now, **{name: history[-1][name] for name in ("step", "operator", "target")}}]
+        last = history[-1]
+        return new, [*history[:-1], replace(self._entry(new, last.operator, last.target), step=last.step)]
 
     def checking(self) -> AbstractContextManager:
         """Return a context in which any error is reported as damage of the checkpoint."""
@@ -390,7 +392,7 @@ class Search:
     def keep_result(self, outcome: Outcome, memory: object) -> None:
         """Write what was made of the model after the search, as part of its memory, into the checkpoint."""
         if self.checkpoint is not None and self.stopped is None:
-            step = outcome.history[-1]["step"]
+            step = outcome.history[-1].step
             state = State(outcome.tree, outcome.score, outcome.log_likelihood, step, memory, True)
             self.checkpoint.keep(state, outcome.history, last=True)
 
@@ -398,25 +400,19 @@ class Search:
         """End the search after this step; see :meth:`~pgmpy_latent.runtime.clock.Clock.note_stop`."""
         self.clock.note_stop(stop)
 
-    def _save(self, state: State, history: list[dict], last: bool = False) -> None:
+    def _save(self, state: State, history: list[HistoryEntry], last: bool = False) -> None:
         known = self.saved is not None and state is self.saved.state  # the file holds it, and stays as it is
         if self.checkpoint is not None and not known:
             self.checkpoint.keep(state, history, last)
 
-    def _entry(self, state: State, operator: str, target: Hashable) -> dict:
+    def _entry(self, state: State, operator: str, target: Hashable) -> HistoryEntry:
         return self.entry(state.step, operator, target, state.score, state.log_likelihood, state.tree.n_parameters)
 
-    def entry(self, step: int, operator: str, target: Hashable, score: float, log_likelihood: float, n: int) -> dict:
-        """Return an entry of the history, for a model with ``n`` parameters that was accepted now."""
-        return {
-            "step": step,
-            "operator": operator,
-            "target": target,
-            "score": score,
-            "log_likelihood": log_likelihood,
-            "n_parameters": n,
-            "seconds": self.clock.elapsed,
-        }
+    def entry(
+        self, step: int, operator: str, target: Hashable, score: float, log_likelihood: float, n_parameters: int
+    ) -> HistoryEntry:
+        """Return the entry of the history for a model that was accepted now."""
+        return HistoryEntry(step, operator, target, score, log_likelihood, n_parameters, self.clock.elapsed)
 
     def show(self, words: str, state: State, n_accepted: int = 0) -> None:
         """Write where the search is behind the bar, and move the bar on by the steps that were accepted."""
@@ -436,11 +432,11 @@ class Search:
             bar.refresh()
 
 
-def _check_end(state: State, history: list[dict]) -> None:
+def _check_end(state: State, history: list[HistoryEntry]) -> None:
     """Raise if a history does not end with the step and the model of a state."""
     last = history[-1]
-    if state.step != last["step"]:
-        raise ValueError(f"it counts {state.step} steps, and its history {last['step']}")
-    check_number_again("score", state.score, last["score"])
-    check_number_again("log-likelihood", state.log_likelihood, last["log_likelihood"])
-    check_number_again("number of parameters", last["n_parameters"], state.tree.n_parameters)
+    if state.step != last.step:
+        raise ValueError(f"it counts {state.step} steps, and its history {last.step}")
+    check_number_again("score", state.score, last.score)
+    check_number_again("log-likelihood", state.log_likelihood, last.log_likelihood)
+    check_number_again("number of parameters", last.n_parameters, state.tree.n_parameters)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
+import networkx as nx
 from sklearn.base import clone
 
 from pgmpy_latent.learners.base import LatentTreeLearner
@@ -18,9 +19,12 @@ from pgmpy_latent.runtime.checkpoint import Checkpoint, check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.configured import Configured, Tuning, settings_in_force
 from pgmpy_latent.runtime.fingerprint import fingerprint
-from pgmpy_latent.runtime.settings import Constraint, evaluations, number, whole_seed
+from pgmpy_latent.runtime.settings import Constraint, RandomState, evaluations, number, whole_seed
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
+
+#: What a search may begin with: a model of ours or of pgmpy, or a learner.
+Start: TypeAlias = LatentTree | nx.DiGraph | LatentTreeLearner | None
 
 
 class SearchSettings(Configured):
@@ -39,7 +43,7 @@ class SearchSettings(Configured):
     }
     _default_tuning: ClassVar[Tuning | None] = SearchTuning()
     _tuning: SearchTuning
-    random_state: Any
+    random_state: RandomState
     time_limit: float | None
     n_jobs: int | None
     show_progress: bool
@@ -131,7 +135,8 @@ def made_regular(outcome: Outcome[LatentTree], score: Callable[[LatentTree, floa
     if value < outcome.score:
         return outcome
     last = outcome.history[-1]
-    entry = {**last, "step": last["step"] + 1, "operator": "make regular", "target": None, "score": value}
-    entry["n_parameters"] = tree.n_parameters
+    entry = replace(
+        last, step=last.step + 1, operator="make regular", target=None, score=value, n_parameters=tree.n_parameters
+    )
     gone = tuple(name for name in outcome.tree.latent_names if name not in tree.latent_names)
     return replace(outcome, tree=tree, score=value, history=[*outcome.history, entry], not_needed=gone)

@@ -7,16 +7,16 @@ A learner that never writes its table out derives from :class:`SparseLearner`, b
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.inference.queries import log_likelihood
+from pgmpy_latent.inference.queries import Absent, log_likelihood
 from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.tables.sparse import SparseRows, is_sparse, read_sparse
-from pgmpy_latent.tables.survey import Survey, check_kind, set_apart
+from pgmpy_latent.tables.survey import Survey, WeightKind, check_kind, set_apart
 
 
 class SparseLearner(LatentTreeLearner):
@@ -78,8 +78,8 @@ class SparseLearner(LatentTreeLearner):
         true_graph=None,
         metric=None,
         sample_weight=None,
-        absent: str = "error",
-        weight_kind: str | None = None,
+        absent: Absent = "error",
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
     ):
@@ -108,10 +108,10 @@ class SparseLearner(LatentTreeLearner):
         sample_weight=None,
         *,
         decay: float = 0.9,
-        weight_kind: str | None = None,
+        weight_kind: WeightKind | None = None,
         strata=None,
         cluster=None,
-    ):
+    ) -> Self:
         """Let the tables follow new rows. See :meth:`BinG.partial_fit`.
 
         A sparse table is taken in steps of some thousand rows.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
+import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +22,7 @@ from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.network import LatentNetwork, reordered
-from pgmpy_latent.model.tree import MissingCodes
+from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.networks.counts import Completion
 from pgmpy_latent.networks.graph import Graph, nodes_in_order, rearranged, tables_in_order
 from pgmpy_latent.networks.scoring import SCORERS, check_scoring_method, family_score, network_score
@@ -59,13 +60,18 @@ class ScoredNetwork:
 
     def as_state(self, step: int, memory: object = None) -> State:
         """Return the state of a search that has accepted the network."""
-        return State(self.network, self.score, self.log_likelihood, step, {} if memory is None else memory)
+        return State(self.network, self.score, self.log_likelihood, step, memory)
+
+
+#: What a network may come from: a model of ours or of pgmpy, a graph, or a learner.
+NetworkSource: TypeAlias = LatentTree | LatentNetwork | nx.DiGraph | StructureLearner | None
 
 
 class NetworkLearner(SearchSettings, StructureLearner):
     """Base of the learners of networks; what :class:`~pgmpy_latent.learners.base.LatentTreeLearner` is for trees."""
 
     _holder = "network_"
+    network_: LatentNetwork
     _criteria: ClassVar[Mapping[str, Criterion]] = SCORERS
     scoring_method: str
     prior: float | None

@@ -14,11 +14,11 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar, get_type_hints
 
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
 from pgmpy_latent.runtime.arrays import ROUNDING
@@ -27,7 +27,7 @@ from pgmpy_latent.runtime.fingerprint import Fingerprint
 from pgmpy_latent.runtime.lossless_json import back, is_registered, plain
 from pgmpy_latent.runtime.warn import warn
 
-FORMAT, VERSION = "pgmpy_latent search", 3
+FORMAT, VERSION = "pgmpy_latent search", 4
 #: Placeholder for the digest while it is computed.
 NO_DIGEST = "0" * 64
 #: What to do about a file that no search can resume from.
@@ -46,11 +46,6 @@ Model = TypeVar("Model")
 Memory = TypeVar("Memory")
 
 
-def _no_memory() -> Any:
-    """Return the memory of a policy that remembers nothing, whatever its type."""
-    return {}
-
-
 @dataclass(frozen=True)
 class State(Generic[Model, Memory]):
     """A search state: the current model, and everything else that the next step depends on.
@@ -63,15 +58,15 @@ class State(Generic[Model, Memory]):
         Of the current model; larger is better.
     step : int
         Number of models accepted so far; seeds depend on it.
-    memory : dict, or a type registered with ``lossless_json``
-        What the policy remembers between steps; a dict holds numbers, text, lists and dicts.
+    memory : value of a type registered with ``lossless_json``, or None
+        What the policy remembers between steps; None if it remembers nothing.
     finished : bool
         Whether the search has come to its end.
 
     Examples
     --------
     >>> from dataclasses import replace
-    >>> state = State(None, score=-2.0, log_likelihood=-1.4, memory={"n_failures": 0})
+    >>> state = State(None, score=-2.0, log_likelihood=-1.4)
     >>> replace(state, finished=True).finished
     True
     """
@@ -80,8 +75,42 @@ class State(Generic[Model, Memory]):
     score: float
     log_likelihood: float
     step: int = 0
-    memory: Memory = field(default_factory=_no_memory)
+    memory: Memory = None  # type: ignore[assignment]  # mypy: a type variable has no default of its own
     finished: bool = False
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One accepted step of a search: what led to a model, how good that is, and when it was found.
+
+    Attributes
+    ----------
+    step : int
+        Number of models accepted so far.
+    operator : str
+        What led to the model.
+    target : hashable
+        The variable or variables that changed; None if there are none in particular.
+    score, log_likelihood : float
+        Of the model; larger is better.
+    n_parameters : int
+        Of the model.
+    seconds : float
+        Since the search began.
+
+    Examples
+    --------
+    >>> HistoryEntry(0, "start", None, score=-2.0, log_likelihood=-1.4, n_parameters=1, seconds=0.1).operator
+    'start'
+    """
+
+    step: int
+    operator: str
+    target: Hashable
+    score: float
+    log_likelihood: float
+    n_parameters: int
+    seconds: float
 
 
 # The file -----------------------------------------------------------------------------------------
@@ -92,7 +121,7 @@ class Saved:
     """The content of a checkpoint: the state of a search, its history, and the entropy of its seeds."""
 
     state: State
-    history: list[dict]
+    history: list[HistoryEntry]
     entropy: int
 
 
@@ -115,7 +144,7 @@ class Checkpoint:
         self.mark = mark
         self.entropy = 0
         self._clock = clock
-        self._waiting: tuple[State, list[dict]] | None = None
+        self._waiting: tuple[State, list[HistoryEntry]] | None = None
         self._due, self._latest = -math.inf, -math.inf
         self._lock = threading.Lock()
         self._failed = False
@@ -181,8 +210,11 @@ class Checkpoint:
         self._superseded.append(path)
         return path
 
-    def keep(self, state: State, history: list[dict], last: bool = False) -> None:
+    def keep(self, state: State, history: list[HistoryEntry], last: bool = False) -> None:
         """Write a state: the last one at once, others when writing is due."""
+        if not _is_memory(state.memory):
+            kind = type(state.memory).__name__
+            raise TypeError(f"the memory of a policy is a {kind}; make it a dataclass with held_by_checkpoints")
         self._waiting = (state, list(history))
         self.tend(last)
 
@@ -206,7 +238,7 @@ class Checkpoint:
         finally:
             self._lock.release()
 
-    def _write(self, state: State, history: list[dict]) -> None:
+    def _write(self, state: State, history: list[HistoryEntry]) -> None:
         try:
             write_whole(self.path, self._content(state, history))
         except OSError as error:
@@ -222,7 +254,7 @@ class Checkpoint:
         while self._superseded:
             self._superseded.pop().unlink(missing_ok=True)
 
-    def _content(self, state: State, history: list[dict]) -> bytes:
+    def _content(self, state: State, history: list[HistoryEntry]) -> bytes:
         document = {
             "format": FORMAT,
             "version": VERSION,
@@ -236,7 +268,7 @@ class Checkpoint:
             "score": plain(state.score),
             "log_likelihood": plain(state.log_likelihood),
             "memory": plain(state.memory),
-            "history": [plain(entry) for entry in history],
+            "history": [plain(vars(entry)) for entry in history],
             "model": plain(state.tree),
         }
         lines = [f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in document.items()]
@@ -260,7 +292,7 @@ class Checkpoint:
                 back(document["memory"]),
                 document["finished"],
             )
-            history = [back(entry) for entry in document["history"]]
+            history = [_entry_of(back(entry)) for entry in document["history"]]
             saved = Saved(state, history, document["entropy"])
             _check_kinds(saved)
             return saved
@@ -328,8 +360,20 @@ def check_checkpoint(path: object) -> None:
 
 # Checks of the content ----------------------------------------------------------------------------
 
-#: The type of each field of a history entry.
-ENTRY = {"step": int, "operator": str, "score": float, "log_likelihood": float, "n_parameters": int, "seconds": float}
+#: The type of each field of a history entry that has a certain type.
+ENTRY = {name: kind for name, kind in get_type_hints(HistoryEntry).items() if name != "target"}
+
+
+def _entry_of(written: object) -> HistoryEntry:
+    """Return an entry of the history from its fields."""
+    if not isinstance(written, dict) or {*written} != {*ENTRY, "target"}:
+        raise ValueError("its history is not what a search writes")
+    return HistoryEntry(**written)
+
+
+def _is_memory(memory: object) -> bool:
+    """Tell whether a value can be the memory of a policy."""
+    return memory is None or is_registered(memory)
 
 
 def _check_kinds(saved: Saved) -> None:
@@ -338,21 +382,20 @@ def _check_kinds(saved: Saved) -> None:
     for name, value in {"step": state.step, "entropy": saved.entropy}.items():
         if type(value) is not int or value < 0:
             raise ValueError(f"its {name} is {value!r}")
-    if type(state.finished) is not bool or not (isinstance(state.memory, dict) or is_registered(state.memory)):
+    if type(state.finished) is not bool or not _is_memory(state.memory):
         raise ValueError("its memory is not what a search writes")
     for name in ("score", "log_likelihood"):
         if type(getattr(state, name)) is not float:
             raise ValueError(f"its {name} is {getattr(state, name)!r}")
     before = 0.0
     for entry in saved.history:
-        good = isinstance(entry, dict) and {*entry} == {*ENTRY, "target"}
-        if not good or not all(type(entry[name]) is kind for name, kind in ENTRY.items()):
+        if not all(type(getattr(entry, name)) is kind for name, kind in ENTRY.items()):
             raise ValueError("its history is not what a search writes")
-        if not all(0 <= entry[name] < 2**63 for name in ("step", "n_parameters")):
+        if not all(0 <= number < 2**63 for number in (entry.step, entry.n_parameters)):
             raise ValueError("its history counts what cannot be counted")
-        if not before <= entry["seconds"] < math.inf:
+        if not before <= entry.seconds < math.inf:
             raise ValueError("the clock of its history does not go on")
-        before = entry["seconds"]
+        before = entry.seconds
     if (state.tree is None) != (not saved.history):
         raise ValueError("it has a model without a history, or a history without a model")
 

@@ -10,6 +10,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -181,6 +182,20 @@ def _n_useful(items: Sequence, n_jobs: int | None, clock: Clock | None) -> int:
     if len(items) <= 1 or (clock is not None and clock.was_interrupted):
         return 1
     return min(n_workers(n_jobs), len(items))
+
+
+def pool_of_threads(n: int) -> ThreadPoolExecutor:
+    """Return threads of this process for work within a step, which other workers could not share in time.
+
+    To be used in a ``with`` statement, which waits for what is under way.
+
+    Examples
+    --------
+    >>> with pool_of_threads(2) as pool:
+    ...     list(pool.map(abs, [-3, 2]))
+    [3, 2]
+    """
+    return ThreadPoolExecutor(n)
 
 
 # Tasks -------------------------------------------------------------------------------------------

@@ -66,6 +66,8 @@ def check_number(name: str, value: object, least: float, *, none: bool = False, 
 # Declared constraints: each returns a check of one setting, given its name and value.
 
 Constraint = Callable[[str, object], None]
+#: What ``random_state`` may be.
+RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
 def number(
@@ -239,7 +241,7 @@ def entropy_of(random_state) -> int:
     return secrets.randbits(128) if seed is None else seed
 
 
-def whole_seed(random_state) -> int | None:
+def whole_seed(random_state: RandomState) -> int | None:
     """Return a seed for a SeedSequence from any ``random_state`` that scikit-learn accepts."""
     if random_state is None:
         return None

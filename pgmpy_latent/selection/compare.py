@@ -38,7 +38,7 @@ from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.selection.class_choice import caveats, recommended
 from pgmpy_latent.selection.class_draws import DRAW_TOL, Refit, refitted
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.survey import Survey
+from pgmpy_latent.tables.survey import Survey, WeightKind
 
 #: Beyond this many parameters, whether they can be told apart is not found out: it would take longer than the fit.
 MOST_PARAMETERS = 500
@@ -87,7 +87,7 @@ def compare_classes(
     n_classes: Iterable[int] = range(1, 9),
     *,
     sample_weight=None,
-    weight_kind: str | None = None,
+    weight_kind: WeightKind | None = None,
     strata=None,
     cluster=None,
     method: str = "both",

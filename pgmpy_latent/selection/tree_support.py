@@ -22,7 +22,7 @@ from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_n_jobs, check_number, entropy_of
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.survey import Survey
+from pgmpy_latent.tables.survey import Survey, WeightKind
 
 #: What a learner is set to for a drawn table, where it has such a setting: threads share the tables, and a checkpoint
 #: is that of the given table.
@@ -35,7 +35,7 @@ def support(
     *,
     n_bootstrap: int = 100,
     sample_weight=None,
-    weight_kind: str | None = None,
+    weight_kind: WeightKind | None = None,
     strata=None,
     cluster=None,
     random_state: int | None = 0,

@@ -32,7 +32,8 @@ from pgmpy_latent.tables.missing_codes import (
     joined,
     warn_of_absent_codes,
 )
-from pgmpy_latent.tables.survey import kind_of
+from pgmpy_latent.tables.survey import WeightKind, kind_of
+from pgmpy_latent.tables.unseen import Unseen
 
 #: Default limit of the memory of distinct rows, in bytes.
 MEMORY_LIMIT = 4e9
@@ -42,12 +43,12 @@ def encode_chunks(
     chunks,
     *,
     sample_weight: Hashable | None = None,
-    weight_kind: str | None = None,
+    weight_kind: WeightKind | None = None,
     strata: Hashable | None = None,
     cluster: Hashable | None = None,
     state_names: Mapping[Hashable, Sequence[Hashable]] | None = None,
     columns: Iterable[Hashable] | None = None,
-    unseen: str = "error",
+    unseen: Unseen = "error",
     memory_limit: float | None = MEMORY_LIMIT,
     missing=None,
 ) -> CategoricalData:
@@ -109,7 +110,7 @@ def encode_or_shard(
     state_names: Mapping[Hashable, Sequence[Hashable]] | None,
     columns: Iterable[Hashable],
     memory_limit: float | None,
-    weight_kind: str | None = None,
+    weight_kind: WeightKind | None = None,
     strata: Hashable | None = None,
     cluster: Hashable | None = None,
     missing=None,
@@ -226,7 +227,7 @@ class ShardedTable:
     lazy: bool
     seen: tuple[bool, ...]
     n_rows: int
-    weight_kind: str | None = None
+    weight_kind: WeightKind | None = None
     scale: float = 1.0
     missing: MissingCodes = ()
 

@@ -136,8 +136,8 @@ def _open_columns(names: list, n_rows: int, values_of: Callable) -> Source:
     refuse_long_names(names, "column", DataError, "X")
 
     def read(positions: Sequence[int], rows: np.ndarray | None) -> Iterator[Column]:
-        for i, values in zip(positions, values_of(positions), strict=True):
-            yield _read(names[i], values if rows is None else values[rows])
+        columns = values_of(positions) if rows is None else (values[rows] for values in values_of(positions))
+        return map(_read, [names[position] for position in positions], columns)
 
     return Source(names, n_rows, read, values=lambda position: next(iter(values_of([position]))))
 
@@ -339,14 +339,20 @@ def in_dtype_of(column: pd.Series, dtype) -> pd.Series:
 
 def settled_levels(name: Hashable, levels: list) -> list:
     """Return the values of a whole column in their final types; raise if two of them look the same as text."""
-    levels = _whole_or_float(levels)
-    _refuse_lookalikes(name, levels)
+    kinds = dict(map(identity, levels))
+    if "int" in kinds:
+        levels = _whole_or_float(levels)
+    if len(kinds) > 1:
+        _refuse_lookalikes(name, levels)
     return levels
 
 
 def _whole_or_float(levels: list) -> list:
     """Make all numbers floats if one of them has a fraction."""
-    if not any(isinstance(value, float) for value in levels):
+    for value in levels:
+        if isinstance(value, float):
+            break
+    else:
         return levels
     numbers = [isinstance(value, (int, float)) and not isinstance(value, bool) for value in levels]
     return [
@@ -376,8 +382,6 @@ def _refuse_time(name: Hashable, kind) -> None:
 
 def _refuse_lookalikes(name: Hashable, levels: list) -> None:
     """Raise if two states look the same in files and reports, as 1, "1", 1.0 and True do."""
-    if len({identity(value)[0] for value in levels}) < 2:
-        return
     seen: dict = {}  # True and 1 collide as keys, 1 and "1" by their text
     for value in levels:
         forms = {value, str(value)}

@@ -16,6 +16,7 @@ from pgmpy_latent.tables.large_tables import table_of
 from pgmpy_latent.tables.missing_codes import SeenCodes, codes_by_column, without_codes
 from pgmpy_latent.tables.survey import (
     Design,
+    WeightKind,
     are_whole,
     check_kind,
     check_kind_has_weights,
@@ -25,6 +26,7 @@ from pgmpy_latent.tables.survey import (
     refuse_one_column_twice,
     warn_if_doubtful,
 )
+from pgmpy_latent.tables.unseen import Unseen
 
 #: Rows that the pool collects before it merges equal ones; at least twice as many as were left the last time.
 POOL_ROWS = 1_000_000
@@ -119,7 +121,7 @@ class Reading:
 
     weights: Hashable | None
     columns: tuple[Hashable, ...] | None
-    weight_kind: str | None = None
+    weight_kind: WeightKind | None = None
     strata: Hashable | None = None
     cluster: Hashable | None = None
     missing: object = None
@@ -365,7 +367,7 @@ class Pool:
         """Memory of a single weight, as a share of that of a distinct row."""
         return BYTES_PER_ENTRY / (BYTES_PER_CELL * len(self.names) + BYTES_PER_ROW)
 
-    def finish(self, state_names, unseen: str, reading: Reading) -> CategoricalData:
+    def finish(self, state_names, unseen: Unseen, reading: Reading) -> CategoricalData:
         """Return the table, with the states in order."""
         if not self.part_rows:
             raise DataError("there are no chunks; give at least one table")
@@ -420,7 +422,7 @@ class Pool:
         states, _ = self._coded(codes, state_names, "error")
         return tuple(map(tuple, states))
 
-    def _coded(self, codes: np.ndarray, state_names, unseen: str) -> tuple[list, np.ndarray]:
+    def _coded(self, codes: np.ndarray, state_names, unseen: Unseen) -> tuple[list, np.ndarray]:
         names, categories = self.names[: len(codes)], self.categories[: len(codes)]
         levels = [settled_levels(name, values.levels) for name, values in zip(names, categories, strict=True)]
 

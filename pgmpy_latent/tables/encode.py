@@ -36,6 +36,7 @@ from pgmpy_latent.tables.missing_codes import (
 from pgmpy_latent.tables.survey import (
     Design,
     RowDesign,
+    WeightKind,
     are_whole,
     check_kind,
     check_kind_has_weights,
@@ -46,7 +47,7 @@ from pgmpy_latent.tables.survey import (
     rows_in_words,
     warn_if_doubtful,
 )
-from pgmpy_latent.tables.unseen import find_unseen, report_unseen
+from pgmpy_latent.tables.unseen import Unseen, find_unseen, report_unseen
 
 #: Keys of packed rows stay below this, so that one more digit cannot overflow a signed 64-bit integer.
 _LARGEST_KEY = 2**62
@@ -108,7 +109,7 @@ class CategoricalData:
     codes: np.ndarray
     weights: np.ndarray
     row_index: np.ndarray | None
-    weight_kind: str | None
+    weight_kind: WeightKind | None
     design: Design | None
     row_count: int | None
     missing: MissingCodes
@@ -120,7 +121,7 @@ class CategoricalData:
         codes: ArrayLike,
         weights: ArrayLike,
         row_index: ArrayLike | None = None,
-        weight_kind: str | None = None,
+        weight_kind: WeightKind | None = None,
         design: Design | None = None,
         row_count: int | None = None,
         missing: MissingCodesLike = (),
@@ -297,12 +298,12 @@ def encode(
     X,
     *,
     sample_weight=None,
-    weight_kind: str | None = None,
+    weight_kind: WeightKind | None = None,
     strata=None,
     cluster=None,
     state_names: Mapping[Hashable, Sequence[Hashable]] | None = None,
     columns: Iterable[Hashable] | None = None,
-    unseen: str = "error",
+    unseen: Unseen = "error",
     hidden: Iterable[Hashable] = (),
     missing=None,
 ) -> CategoricalData:
@@ -506,7 +507,7 @@ def code_columns(
     names: tuple[Hashable, ...],
     known_states: Mapping[Hashable, list],
     rows: np.ndarray | None,
-    unseen: str,
+    unseen: Unseen,
     missing: CodesByColumn | None = None,
     seen_codes: SeenCodes | None = None,
 ) -> tuple[list, np.ndarray]:
@@ -570,7 +571,7 @@ def _design_of_encoded(data: CategoricalData, sample_weight, strata, cluster) ->
     return design
 
 
-def _check_same_kind(data: CategoricalData, weight_kind: str | None) -> None:
+def _check_same_kind(data: CategoricalData, weight_kind: WeightKind | None) -> None:
     if weight_kind is not None and data.weight_kind not in (None, weight_kind):
         raise WeightError(
             f"weight_kind is {weight_kind!r}, but this table was encoded with {data.weight_kind} weights; encode the "
@@ -586,7 +587,9 @@ def _weights_of_distinct_rows(data: CategoricalData, design: RowDesign) -> np.nd
     return np.bincount(data.row_index[here], design.weights[here], minlength=data.n_distinct)
 
 
-def _merged(design: RowDesign, weight_kind: str | None, groups: np.ndarray, cards: list[int], n_distinct: int) -> tuple:
+def _merged(
+    design: RowDesign, weight_kind: WeightKind | None, groups: np.ndarray, cards: list[int], n_distinct: int
+) -> tuple:
     """Return the kind of the weights, the weights of the distinct rows, and the design if single rows matter.
 
     Sampling weights are scaled to sum to Kish's effective number of rows, over rows before equal rows are merged.

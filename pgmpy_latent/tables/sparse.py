@@ -14,6 +14,7 @@ from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.model.labels import check_names, sort_key
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import (
+    WeightKind,
     are_whole,
     check_kind,
     checked_weights,
@@ -70,7 +71,7 @@ class SparseRows:
     ones: sparse.csr_array
     weights: np.ndarray
     states: tuple = (0, 1)
-    weight_kind: str | None = None
+    weight_kind: WeightKind | None = None
 
     @property
     def n_rows(self) -> int:
@@ -140,7 +141,9 @@ class SparseRows:
         return f"SparseRows({self.n_rows} rows, {len(self.columns)} columns, {self.ones.nnz} ones)"
 
 
-def read_sparse(X, sample_weight=None, *, weight_kind: str | None = None, strata=None, cluster=None) -> SparseRows:
+def read_sparse(
+    X, sample_weight=None, *, weight_kind: WeightKind | None = None, strata=None, cluster=None
+) -> SparseRows:
     """Read a sparse table of zeros and ones.
 
     Parameters
@@ -199,7 +202,7 @@ def read_sparse(X, sample_weight=None, *, weight_kind: str | None = None, strata
     return rows if sample_weight is None else _weighted(rows, sample_weight, weight_kind)
 
 
-def _weighted(rows: SparseRows, sample_weight, weight_kind: str | None) -> SparseRows:
+def _weighted(rows: SparseRows, sample_weight, weight_kind: WeightKind | None) -> SparseRows:
     """Return the rows with weights on top of those they have."""
     weights = rows.weights * checked_weights(sample_weight, rows.n_rows)
     kept = weights > 0

@@ -274,9 +274,12 @@ def suspected_codes(data: HasStates, settled: Collection[Hashable] = ()) -> dict
     >>> suspected_codes(encode([[1, "yes"], [2, "no"], [3, "?"], [4, "no"], [99, "no"]]))
     {0: [99], 1: ['?']}
     """
-    columns = zip(data.columns, data.state_names, strict=True)
-    suspected = {name: likely_codes(states) for name, states in columns if name not in settled}
-    return {name: codes for name, codes in suspected.items() if codes}
+    suspected = {}
+    for name, states in zip(data.columns, data.state_names, strict=True):
+        codes = [] if name in settled else likely_codes(states)
+        if codes:
+            suspected[name] = codes
+    return suspected
 
 
 def warn_of_codes(data: HasStates, settled: Collection[Hashable] = (), call: str = "") -> None:

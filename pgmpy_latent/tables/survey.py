@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -37,10 +37,14 @@ SMALLEST_TOTAL = 1e-290
 _BLOCK = 4096
 
 
+#: What weights are: numbers of rows, or survey weights.
+WeightKind = Literal["frequency", "sampling"]
+
+
 class Survey(TypedDict, total=False):
     """The keywords for the sampling design, besides ``sample_weight``; see :func:`pgmpy_latent.encode`."""
 
-    weight_kind: str | None
+    weight_kind: WeightKind | None
     strata: object
     cluster: object
 
@@ -297,7 +301,7 @@ def are_whole(weights: np.ndarray) -> bool:
     return bool((weights == np.floor(weights)).all())
 
 
-def kind_of(weight_kind: str | None, whole: bool) -> str:
+def kind_of(weight_kind: WeightKind | None, whole: bool) -> WeightKind:
     """Return the kind of weights: as stated, or by default frequencies if all are whole, else sampling weights.
 
     Examples

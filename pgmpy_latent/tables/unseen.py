@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -65,7 +65,11 @@ def unknown_cells(column: Column, states: Sequence[Hashable]) -> tuple[np.ndarra
     return lookup[column.codes], [level for level, out in zip(column.levels, unknown, strict=False) if out]
 
 
-def report_unseen(columns: Sequence[UnseenValues], unseen: str) -> None:
+#: What becomes of categories that are not among the known states.
+Unseen = Literal["missing", "error"]
+
+
+def report_unseen(columns: Sequence[UnseenValues], unseen: Unseen) -> None:
     """Raise, or warn once for the whole table, about unseen values."""
     if not columns:
         return

@@ -19,10 +19,10 @@ from pgmpy_latent.classification.em import (
     FEW,
     SMALLEST_VARIANCE,
     Problem,
-    climb,
     expected,
     log_penalty,
     m_step,
+    run_em,
     step,
     sum_of,
 )
@@ -43,6 +43,7 @@ from pgmpy_latent.classification.model import (
 )
 from pgmpy_latent.classification.rows import fold_weightings, training
 from pgmpy_latent.classification.starts import draw_starts
+from pgmpy_latent.runtime.clock import Clock
 from tests.support import reference_classification as reference
 
 #: Numbers of attributes and latents on both sides of the choice between two systems of equations.
@@ -607,7 +608,7 @@ def test_what_was_learned_does_not_depend_on_the_order_of_classes_or_attributes(
         model.log_weights[:, classes], model.means[:, classes], model.variances[:, classes],
         model.loadings[:, :, columns], model.offsets[:, :, columns], model.noise[:, :, columns],
     )  # fmt: skip
-    one, two = (climb(p, m, ONE, max_iter=15, tol=0.0) for p, m in ((problem, model), (other, moved)))
+    one, two = (run_em(p, m, ONE, max_iter=15, tol=0.0) for p, m in ((problem, model), (other, moved)))
     np.testing.assert_allclose(one.traces, two.traces, rtol=1e-10)
     np.testing.assert_allclose(one.models.loadings[:, :, columns], two.models.loadings, atol=1e-7)
     first = log_densities(one.models, grouped(table), 60)[0][:, classes]
@@ -961,18 +962,18 @@ def test_starts_depend_on_the_proportions_of_weights_only(blocks, components):
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-def test_climbing_together_is_climbing_alone(blocks, sparse):
+def test_models_that_run_together_end_as_they_do_alone(blocks, sparse):
     rows, weightings = blocks
     problem = Problem(rows.by_class, weightings)
     starts, numbers = draw_starts(rows, weightings, (2, 2), 3, seed=0)
     edges = np.random.default_rng(0).random(starts.loadings.shape) < 0.7 if sparse else None
     starts = without(starts, edges) if sparse else starts
-    together = climb(problem, starts, numbers, edges=edges, max_iter=30, tol=1e-3)
+    together = run_em(problem, starts, numbers, edges=edges, max_iter=30, tol=1e-3)
     assert sorted(together.numbers) == sorted(numbers)
     found = {round(value, 6): at for at, value in enumerate(together.log_likelihoods)}
     for at in range(len(numbers)):
         mine = edges[[at]] if sparse else None
-        alone = climb(problem, starts.take([at]), numbers[[at]], edges=mine, max_iter=30, tol=1e-3)
+        alone = run_em(problem, starts.take([at]), numbers[[at]], edges=mine, max_iter=30, tol=1e-3)
         match = found[round(alone.log_likelihoods[0], 6)]
         assert together.numbers[match] == numbers[at]
         np.testing.assert_allclose(together.traces[match], alone.traces[0], rtol=1e-10)
@@ -1000,7 +1001,7 @@ def test_batches_in_pieces_are_batches_as_a_whole(blocks, monkeypatch):
     found = []
     for chunk in (1, 10**9):
         monkeypatch.setattr("pgmpy_latent.classification.em.CHUNK", chunk)
-        found.append(climb(Problem(rows.by_class, weightings), starts, numbers, max_iter=10, tol=0.0))
+        found.append(run_em(Problem(rows.by_class, weightings), starts, numbers, max_iter=10, tol=0.0))
     np.testing.assert_allclose(found[0].traces, found[1].traces, rtol=1e-12)
     assert_same(found[0].models, found[1].models, atol=1e-9)
 
@@ -1010,7 +1011,7 @@ def test_the_likelihood_that_is_returned_is_that_of_the_models_that_are(blocks, 
     rows, weightings = blocks
     problem = Problem(rows.by_class, weightings)
     starts, numbers = draw_starts(rows, weightings, (2, 2), 3, seed=0)
-    ended = climb(problem, starts, numbers, stages=[(5, 2)], max_iter=max_iter, tol=1e-3)
+    ended = run_em(problem, starts, numbers, stages=[(5, 2)], max_iter=max_iter, tol=1e-3)
     values, _ = expected(problem, ended.models, ended.numbers)
     np.testing.assert_allclose(values, ended.log_likelihoods, rtol=1e-12)
     assert [trace[-1] for trace in ended.traces] == ended.log_likelihoods.tolist()
@@ -1023,8 +1024,8 @@ def test_races_keep_the_best_of_every_weighting(blocks, kept):
     rows, weightings = blocks
     problem = Problem(rows.by_class, weightings)
     starts, numbers = draw_starts(rows, weightings, (2, 2), 5, seed=0)
-    all_of_them = climb(problem, starts, numbers, max_iter=4, tol=0.0)
-    ended = climb(problem, starts, numbers, stages=[(4, kept)], max_iter=4, tol=0.0)
+    all_of_them = run_em(problem, starts, numbers, max_iter=4, tol=0.0)
+    ended = run_em(problem, starts, numbers, stages=[(4, kept)], max_iter=4, tol=0.0)
     assert np.bincount(ended.numbers).tolist() == [kept] * 3
     for number in range(3):
         best = np.sort(all_of_them.log_likelihoods[all_of_them.numbers == number])[-kept:]
@@ -1043,7 +1044,7 @@ def test_an_interrupt_ends_em_where_it_is(blocks, stages):
         if len(calls) == 3:
             raise KeyboardInterrupt
 
-    ended = climb(problem, starts, numbers, stages=stages, tol=0.0, report=report)
+    ended = run_em(problem, starts, numbers, stages=stages, tol=0.0, clock=Clock(on_check=report))
     assert ended.interrupted
     assert sorted(ended.numbers) == sorted(numbers)
     assert {len(trace) for trace in ended.traces} == {3}
@@ -1064,7 +1065,7 @@ def test_whatever_ends_the_first_iteration_every_weighting_has_a_model_that_took
         if len(calls) >= n_reports:
             raise KeyboardInterrupt
 
-    ended = climb(problem, starts, numbers, stages=[(5, 2)], report=report)
+    ended = run_em(problem, starts, numbers, stages=[(5, 2)], clock=Clock(on_check=report))
     assert ended.interrupted
     assert sorted(ended.numbers) == [0, 1, 2]
     assert len(calls) < len(numbers)
@@ -1087,7 +1088,7 @@ def test_an_interrupt_in_the_very_first_step_leaves_a_model(blocks, monkeypatch)
         return step(*arguments)
 
     monkeypatch.setattr(_em, "step", press)
-    ended = climb(problem, starts, numbers)
+    ended = run_em(problem, starts, numbers)
     assert ended.interrupted
     assert np.isfinite(ended.log_likelihoods).all()
     assert all(len(trace) == 2 for trace in ended.traces)
@@ -1118,7 +1119,7 @@ def test_learning_returns_the_best_model_of_every_weighting(blocks, select, edge
     right = (joint.argmax(axis=2) == rows.labels) * weightings
     np.testing.assert_allclose(found.accuracies, right.sum(axis=1) / weightings.sum(axis=1), rtol=1e-12)
     if edges is None:
-        ended = climb(problem, *draw_starts(rows, weightings, (2, 2), 2, seed=0), max_iter=20)
+        ended = run_em(problem, *draw_starts(rows, weightings, (2, 2), 2, seed=0), max_iter=20)
         every = log_densities(ended.models, rows.groups, len(rows.table)) + np.log(shares)[ended.numbers][:, None]
         weights = weightings[ended.numbers]
         accuracies = ((every.argmax(axis=2) == rows.labels) * weights).sum(axis=1) / weights.sum(axis=1)

@@ -549,7 +549,7 @@ def test_sizes_of_large_tables_are_compared_on_some_of_the_rows(monkeypatch):
 
     seen = []
 
-    def counted(rows, folds, shape, recipe, seed, report):
+    def counted(rows, folds, shape, recipe, seed, clock):
         seen.append(len(rows.place))
         return _wrapper.Trial(np.ones(5), np.ones(5), 0.1, 1.0, 0.0)
 

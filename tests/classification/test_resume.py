@@ -51,7 +51,9 @@ def test_a_killed_fit_goes_on_as_if_never_stopped(monkeypatch, tmp_path, whole, 
             except Killed:
                 kills += 1
     tried, try_size = [], _wrapper.try_size
-    monkeypatch.setattr(_wrapper, "try_size", lambda *given: tried.append(given[2]) or try_size(*given))
+    monkeypatch.setattr(
+        _wrapper, "try_size", lambda *given, **options: tried.append(given[2]) or try_size(*given, **options)
+    )
     assert_same(learner.fit(X, Y), whole)
     assert kills >= 2
     assert len(tried) < whole.cv_results_["n_trials"].sum()

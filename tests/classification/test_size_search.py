@@ -12,7 +12,7 @@ from pgmpy_latent.classification import learn as _learn
 from pgmpy_latent.classification import size_search as _wrapper
 from pgmpy_latent.classification.canonical import canonical
 from pgmpy_latent.classification.edges import learned_edges
-from pgmpy_latent.classification.em import Ended, Problem, climb, expected, sum_of
+from pgmpy_latent.classification.em import Ended, Problem, expected, run_em, sum_of
 from pgmpy_latent.classification.inputs import Folds, TrainingRows
 from pgmpy_latent.classification.learn import Recipe, _Choice, learn
 from pgmpy_latent.classification.model import Parameters, grouped, log_densities
@@ -56,7 +56,7 @@ class Search:
         self.tried = []
         monkeypatch.setattr(_wrapper, "try_size", self.try_size)
 
-    def try_size(self, rows, folds, shape, recipe, seed, report):
+    def try_size(self, rows, folds, shape, recipe, seed, clock):
         draw = next(at for at in range(20) if same_folds(folds, self.folds.draw(at)))
         said = self.says(shape, draw)
         self.tried.append((shape, draw))
@@ -270,7 +270,7 @@ def weighted_rows():
 
 def test_a_trial_is_a_cross_validation_by_hand(weighted_rows):
     rows, folds = weighted_rows
-    trial = _wrapper.try_size(rows, folds, (2, 2), Recipe(), 5, lambda: None)
+    trial = _wrapper.try_size(rows, folds, (2, 2), Recipe(), 5, Clock())
     learning, _ = fold_weightings(rows, folds)
     models = learn(rows, learning, (2, 2), Recipe(tol=TRIAL_TOL), TRIAL_STARTS, 5).models
     accuracies, losses = [], []
@@ -381,7 +381,7 @@ def test_the_most_accurate_restart_survives_a_race_that_it_would_lose_by_likelih
     rows = training(attributes, labels, np.ones(60))
     weights = rows.weights[None]
     starts, numbers = draw_starts(rows, weights, (1, 3), 8, seed=0)
-    every = climb(Problem(rows.by_class, weights), starts, numbers, max_iter=10, tol=0.0)
+    every = run_em(Problem(rows.by_class, weights), starts, numbers, max_iter=10, tol=0.0)
     joint = log_densities(every.models, rows.groups, 60) + np.log(0.5)
     accuracies = (joint.argmax(axis=2) == rows.labels).mean(axis=1)
     likeliest = np.argsort(-every.log_likelihoods)[:4]

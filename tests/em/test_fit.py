@@ -12,6 +12,7 @@ from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.runtime.clock import Clock, TimeLimitReached
 from pgmpy_latent.testing import codes_for, latent_trees
 from tests.inference.test_tree_engine import engine_for, problems
 from tests.support import reference
@@ -531,6 +532,24 @@ def test_several_weightings_equal_separate_engines(problem, n_weightings, seed):
         log, count = alone.expected_counts(starts[at])
         assert logs[at] == pytest.approx(log, rel=1e-12, abs=1e-12)
         np.testing.assert_allclose(counts[at], count, rtol=1e-12, atol=1e-15)
+
+
+def test_a_clock_stops_em_after_any_iteration_or_where_it_can_be_resumed():
+    engine, _ = latent_class()
+    starts = many_starts(engine, 3)
+    ends = []
+    for checkpoint in (None, lambda position, last: None):
+        checks = []
+
+        def count(checks=checks):
+            checks.append(None)
+            if len(checks) == 20:
+                raise TimeLimitReached
+
+        found = em.fit(engine, starts, clock=Clock(on_check=count), checkpoint=checkpoint)
+        assert found.interrupted
+        ends.append(found.n_iter)
+    assert ends[0] < 20 < ends[1]  # cycles are checked, too, which take more than one iteration
 
 
 def test_an_interrupt_after_the_first_iteration_leaves_a_model():

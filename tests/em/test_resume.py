@@ -67,14 +67,14 @@ class Diary:
         self.positions = []
 
     def keep(self, position, last):
-        self.positions.append(json.dumps(plain(position.as_dict()), allow_nan=False))
+        self.positions.append(json.dumps(plain(position.snapshot()), allow_nan=False))
 
     def some(self, n):
         return [read(text) for text in self.positions[:: max(1, len(self.positions) // n)]]
 
 
 def read(text):
-    return em.Position.from_dict(back(json.loads(text)))
+    return back(json.loads(text))
 
 
 @pytest.mark.parametrize("options", RULES, ids=str)
@@ -345,7 +345,7 @@ def test_a_file_whose_way_so_far_cannot_be_is_refused_before_it_is_written(tmp_p
     with pytest.warns(ConvergenceWarning, match="time_limit was reached"):
         fitted(which, table, time_limit=1e-9, checkpoint=path)
     document = json.loads(path.read_text())
-    position = document["memory"]["em"]
+    position = document["memory"]["of"]
     position["trace"] = plain([tuple(change(*back(position["trace"])[0]))])
     path.write_bytes(sealed(json.dumps(document).encode()))
     before = path.read_bytes()

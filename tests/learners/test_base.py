@@ -34,7 +34,7 @@ from pgmpy_latent.exceptions import (
 from pgmpy_latent.inference import queries
 from pgmpy_latent.inference.plan import compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
-from pgmpy_latent.learners.base import HISTORY, LatentTreeLearner
+from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.profiles import conditionals, profiles
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.skeletons import fresh_latent_name
@@ -42,7 +42,7 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
 from pgmpy_latent.testing import check_learner
 from tests.support import reference
-from tests.support.samples import pgmpys_base
+from tests.support.samples import HISTORY, pgmpys_base
 
 
 class LatentClass(LatentTreeLearner):
@@ -245,7 +245,7 @@ def test_the_model_is_a_pgmpy_network(learner):
 @every_learner
 def test_history_has_its_columns(learner):
     history = clone(learner).fit(survey()).history_
-    assert history.columns.tolist() == list(HISTORY)
+    assert history.columns.tolist() == HISTORY
     assert history[["score", "log_likelihood", "seconds"]].dtypes.eq("float64").all()
     assert history["score"].is_monotonic_increasing
 
@@ -597,7 +597,7 @@ def test_without_latents():
     assert learner.set_output(transform="pandas").transform(frame).index.tolist() == [0, 1, 2, 3]
     assert learner.model_.latents == set()
     assert learner.history_.empty
-    assert learner.history_.columns.tolist() == list(HISTORY)
+    assert learner.history_.columns.tolist() == HISTORY
     assert learner.history_["step"].dtype == "int64"
 
 

@@ -1,6 +1,7 @@
 """The search driver: seeds by key, clocks, interrupts, and searches that go on from any state as if never stopped."""
 
 import time
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
@@ -13,12 +14,11 @@ from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search import Outcome, Search, Settings, Step
 from pgmpy_latent.runtime.checkpoint import State
-from pgmpy_latent.runtime.clock import TimeLimitReached
-from tests.support.samples import Notes, assert_same_tree, latent_class, tuned, two_classes_of_columns
+from pgmpy_latent.runtime.clock import Clock, TimeLimitReached
+from tests.support.samples import HISTORY, Notes, assert_same_tree, latent_class, tuned, two_classes_of_columns
 
 TOSS = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.5, 0.5]]])
 FIRST = State(TOSS, -10.0, -10.0)
-ENTRY = ["step", "operator", "target", "score", "log_likelihood", "n_parameters", "seconds"]
 
 
 def rising(last):
@@ -89,26 +89,26 @@ def test_a_run_keeps_what_was_accepted():
     outcome = Search(Settings()).run(lambda: FIRST, rising(3))
     assert isinstance(outcome, Outcome)
     assert (outcome.score, outcome.log_likelihood, outcome.stopped) == (-7.0, -10.0, None)
-    assert all(list(entry) == ENTRY for entry in outcome.history)
-    assert [entry["step"] for entry in outcome.history] == [0, 1, 2, 3]
-    assert [entry["operator"] for entry in outcome.history] == ["start", "rise", "rise", "rise"]
-    assert [entry["target"] for entry in outcome.history] == [None, "x", "x", "x"]
-    assert [entry["score"] for entry in outcome.history] == [-10, -9, -8, -7]
-    assert {entry["n_parameters"] for entry in outcome.history} == {1}
-    seconds = [entry["seconds"] for entry in outcome.history]
+    assert all(list(vars(entry)) == HISTORY for entry in outcome.history)
+    assert [entry.step for entry in outcome.history] == [0, 1, 2, 3]
+    assert [entry.operator for entry in outcome.history] == ["start", "rise", "rise", "rise"]
+    assert [entry.target for entry in outcome.history] == [None, "x", "x", "x"]
+    assert [entry.score for entry in outcome.history] == [-10, -9, -8, -7]
+    assert {entry.n_parameters for entry in outcome.history} == {1}
+    seconds = [entry.seconds for entry in outcome.history]
     assert seconds == sorted(seconds)
     assert seconds[0] >= 0
 
 
 def test_steps_without_an_operator_are_no_history():
     def advance(state):
-        failed = state.memory.get("failed", 0) + 1
-        return Step(replace(state, memory={"failed": failed}, finished=failed == 4))
+        failed = (state.memory or 0) + 1
+        return Step(replace(state, memory=failed, finished=failed == 4))
 
     notes = Notes()
     outcome = Search(Settings(), checkpoint=notes).run(lambda: FIRST, advance)
-    assert [entry["operator"] for entry in outcome.history] == ["start"]
-    assert [state.memory.get("failed", 0) for state, _ in notes.saved] == [0, 1, 2, 3, 4]
+    assert [entry.operator for entry in outcome.history] == ["start"]
+    assert [state.memory for state, _ in notes.saved] == [None, 1, 2, 3, 4]
 
 
 def test_a_finished_state_is_returned_as_it_is():
@@ -124,12 +124,12 @@ def test_a_finished_state_is_returned_as_it_is():
 
 def test_the_clock_goes_on_where_a_saved_search_was():
     history = Search(Settings()).run(lambda: FIRST, rising(1)).history
-    history[-1]["seconds"] = 50.0
-    known = {name: history[-1][name] for name in ("score", "log_likelihood")}
+    history[-1] = replace(history[-1], seconds=50.0)
+    known = {name: getattr(history[-1], name) for name in ("score", "log_likelihood")}
     notes = Notes((replace(FIRST, step=1, **known), history))
     further = Search(Settings(), time_limit=30, checkpoint=notes).run(no_start, rising(3))
     assert further.stopped is None  # the limit is for this run
-    seconds = [entry["seconds"] for entry in further.history]
+    seconds = [entry.seconds for entry in further.history]
     assert seconds == sorted(seconds)
     assert 50 <= seconds[-1] < 55
 
@@ -194,16 +194,16 @@ def test_other_errors_are_not_swallowed():
 def test_the_time_limit_holds_for_a_policy_that_never_looks_at_the_clock():
     def advance(state):
         time.sleep(0.001)
-        failed = state.memory.get("failed", 0) + 1
+        failed = (state.memory or 0) + 1
         assert failed < 5000  # or this would never end
-        return Step(replace(state, memory={"failed": failed}))
+        return Step(replace(state, memory=failed))
 
     assert Search(Settings(), time_limit=0.05).run(lambda: FIRST, advance).stopped == "time_limit"
 
 
 def test_ticks_are_silent_until_the_time_is_up():
     Search(Settings()).tick()
-    Search(Settings(), time_limit=100).tick(3, -1.0)
+    Search(Settings(), time_limit=100).tick()
     search = Search(Settings(), time_limit=1e-9)
     with pytest.raises(TimeLimitReached):
         search.tick()
@@ -238,11 +238,13 @@ def test_candidates_and_final_models_have_tolerances_of_their_own():
 def test_only_the_first_fit_returns_what_an_interrupt_leaves(monkeypatch, moment):
     engine, starts = toy_engine()
 
-    def tick(self, iteration=0, value=0.0):
-        if iteration == moment:
+    def check(clock):
+        n_checks[clock] += 1
+        if n_checks[clock] == moment:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "tick", tick)
+    n_checks = Counter()
+    monkeypatch.setattr(Clock, "check", check)
     search = Search(Settings())
     found = search.fit(engine, starts, first=True)
     assert found.interrupted
@@ -281,7 +283,7 @@ def prepared(learner, data, notes=None):
 
 
 def without_seconds(history):
-    return [{name: value for name, value in entry.items() if name != "seconds"} for entry in history]
+    return [{name: value for name, value in vars(entry).items() if name != "seconds"} for entry in history]
 
 
 SMALL = {"depth": 1, "n_restarts": 1, "random_state": 3, "show_progress": False, "n_splits": 4}
@@ -319,7 +321,7 @@ def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(learner, dat
         assert_same_tree(again.tree, whole.tree)
         assert (again.score, again.log_likelihood) == (whole.score, whole.log_likelihood)
         assert without_seconds(again.history) == without_seconds(whole.history)
-        seconds = [entry["seconds"] for entry in again.history]
+        seconds = [entry.seconds for entry in again.history]
         assert seconds == sorted(seconds)
 
 
@@ -345,7 +347,7 @@ def test_a_search_cut_off_by_the_clock_can_be_taken_up(monkeypatch):
     whole = search.run(lambda: policy.start(tree), policy.advance)
     calls = 0
 
-    def tick(self, iteration=0, value=0.0):
+    def check(clock):
         nonlocal calls
         calls += 1
         if calls == 60:
@@ -354,7 +356,7 @@ def test_a_search_cut_off_by_the_clock_can_be_taken_up(monkeypatch):
     notes = Notes()
     search, policy, tree = prepared(learner, data, notes)
     with monkeypatch.context() as patched:
-        patched.setattr(Search, "tick", tick)
+        patched.setattr(Clock, "check", check)
         assert search.run(lambda: policy.start(tree), policy.advance).stopped == "interrupted"
     search, policy, _ = prepared(learner, data, Notes(notes.saved[-1]))
     again = search.run(no_start, policy.advance)

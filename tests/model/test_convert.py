@@ -511,17 +511,17 @@ def test_no_mutation_of_a_file_gets_past_the_checks(document, diamond, tmp_path,
         document = json.loads(path.read_text(encoding="utf-8"))
     mutated = json.loads(json.dumps(document))
     for _ in range(data.draw(st.integers(1, 3))):
-        spot = data.draw(st.sampled_from([place for place in places(mutated) if place]))
+        where = data.draw(st.sampled_from([place for place in places(mutated) if place]))
         inner = mutated
-        for step in spot[:-1]:
+        for step in where[:-1]:
             inner = inner[step]
         action = data.draw(st.sampled_from(["delete", "replace", "copy"]))
         if action == "delete":
-            del inner[spot[-1]]
+            del inner[where[-1]]
         elif action == "replace":
-            inner[spot[-1]] = data.draw(json_values)
+            inner[where[-1]] = data.draw(json_values)
         elif isinstance(inner, list):
-            inner.append(inner[spot[-1]])
+            inner.append(inner[where[-1]])
         if not any(place for place in places(mutated)):
             break
     path.write_text(json.dumps(mutated), encoding="utf-8")

@@ -309,11 +309,11 @@ def test_other_data_are_refused_with_both_fingerprints(finished, table):
         (lambda text: "", "is not JSON, or cut short"),
         (lambda text: "[]", "is not the file of a search"),
         (lambda text: '{"format": "pgmpy_latent"}', "is not the file of a search"),
-        (lambda text: text.replace('"version": 3', '"version": 4', 1), "was written by a newer pgmpy_latent; upgrade"),
-        (lambda text: text.replace('"version": 3', '"version": "x"', 1), "has an unknown version"),
+        (lambda text: text.replace('"version": 4', '"version": 5', 1), "was written by a newer pgmpy_latent; upgrade"),
+        (lambda text: text.replace('"version": 4', '"version": "x"', 1), "has an unknown version"),
         (
-            lambda text: text.replace('"version": 3', '"version": 2', 1),
-            r"was written by an older pgmpy_latent \(version 2, this is 3\).* Remove it, or name another file",
+            lambda text: text.replace('"version": 4', '"version": 2', 1),
+            r"was written by an older pgmpy_latent \(version 2, this is 4\).* Remove it, or name another file",
         ),
         (lambda text: text.replace(" ", "  ", 1), "is damaged .its digest is not that of its content.. Remove it"),
         (lambda text: text.replace('"digest"', '"digests"', 1), "is damaged .its digest is not that of its content"),
@@ -540,6 +540,14 @@ def test_states_wait_until_writing_is_cheap_but_never_longer_than_a_minute(monke
     assert written[-1] == 5
     at(now[0] + 61)
     assert written[-1] == 6
+
+
+def test_a_memory_that_no_file_could_be_read_with_is_refused_at_once(tmp_path):
+    mark = fingerprint(BinG(), encode(pd.DataFrame({"x": [0, 1]})))
+    checkpoint = Checkpoint(tmp_path / "a.json", mark)
+    with pytest.raises(TypeError, match="memory of a policy is a dict; make it a dataclass with held_by_checkpoints"):
+        checkpoint.keep(State(small_tree(), -1.0, -1.0, memory={"n_failures": 1}), [])
+    assert not os.listdir(tmp_path)
 
 
 # fingerprints and values

@@ -16,10 +16,10 @@ from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmpy_latent import presets
 from pgmpy_latent.learners import search_learner
-from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.convert import model_from_document, model_text
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.runtime.checkpoint import Saved
+from pgmpy_latent.runtime.checkpoint import HistoryEntry, Saved
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.lossless_json import back, plain
 from pgmpy_latent.tables.encode import encode
 from pgmpy_latent.testing import latent_trees
@@ -46,7 +46,9 @@ class Notes:
         if self.going_on is None:
             return None
         state, history = self.going_on
-        return Saved(through_a_file(state), json.loads(json.dumps(history)), entropy)
+        return Saved(
+            through_a_file(state), [HistoryEntry(**json.loads(json.dumps(vars(entry)))) for entry in history], entropy
+        )
 
     def keep(self, state, history, last=False):
         self.saved.append((state, list(history)))
@@ -67,6 +69,10 @@ class Notes:
             return self
 
         monkeypatch.setattr(search_learner, "Checkpoint", made)
+
+
+#: The columns of ``history_``.
+HISTORY = ["step", "operator", "target", "score", "log_likelihood", "n_parameters", "seconds"]
 
 
 def through_a_file(state):
@@ -258,13 +264,13 @@ def press_ctrl_c(monkeypatch, moment):
     """Let the given look at the clock of a search, counted from 1, be interrupted."""
     calls = 0
 
-    def tick(self, iteration=0, value=0.0):
+    def check(clock):
         nonlocal calls
         calls += 1
         if calls == moment:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "tick", tick)
+    monkeypatch.setattr(Clock, "check", check)
 
 
 #: Learner -> its defaults.

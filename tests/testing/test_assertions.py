@@ -31,13 +31,13 @@ class FallingHistory(RandomStarts):
     def _learn(self, data):
         outcome = super()._learn(data)
         last = outcome.history[-1]
-        return replace(outcome, history=[{**last, "score": last["score"] + 1}, last])
+        return replace(outcome, history=[replace(last, score=last.score + 1), last])
 
 
 class HistoryOfAnother(RandomStarts):
     def _learn(self, data):
         outcome = super()._learn(data)
-        return replace(outcome, history=[{**outcome.history[-1], "score": outcome.score - 1}])
+        return replace(outcome, history=[replace(outcome.history[-1], score=outcome.score - 1)])
 
 
 class AnotherState(RandomStarts):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from pgmpy_latent import scores
 from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
@@ -197,6 +197,10 @@ class Policy:
         model = change.model
         new = State(model.tree, model.score, model.log_likelihood, state.step + 1, memory)
         return Step(new, change.operator, change.node)
+
+
+#: What ``scoring_method`` may be.
+Scoring = Literal["bic", "aic", "cs"] | Callable[[LatentTree, CategoricalData], float]
 
 
 class CardinalityLearner(SearchingLearner):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import networkx as nx
 import numpy as np
 
 from pgmpy_latent import presets
@@ -15,6 +17,7 @@ from pgmpy_latent.learners.cardinality.policy import (
     Change,
     Model,
     Policy,
+    Scoring,
     most_useful_states,
     warn_of_irregular,
 )
@@ -25,6 +28,7 @@ from pgmpy_latent.learners.search import Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.configured import MovedPreset
+from pgmpy_latent.runtime.settings import RandomState
 
 #: More rounds than there is ever time for: each has twice as many starts as the one before.
 MOST_ROUNDS = 64
@@ -185,22 +189,22 @@ class RandomStarts(CardinalityLearner):
 
     def __init__(
         self,
-        skeleton=None,
+        skeleton: LatentTree | nx.Graph | None = None,
         *,
-        n_states=None,
-        n_starts=None,
-        scoring_method=None,
-        prior=None,
-        max_states=None,
-        tol=None,
-        max_iter=None,
-        n_jobs=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        n_states: dict | int | None = None,
+        n_starts: int | None = None,
+        scoring_method: Scoring | None = None,
+        prior: float | None = None,
+        max_states: int | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: presets.RandomStartsTuning | None = None,
+    ) -> None:
         self.skeleton = skeleton
         self.n_states = n_states
         self.n_starts = n_starts

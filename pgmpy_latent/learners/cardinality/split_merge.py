@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterator
 from dataclasses import fields
 
+import networkx as nx
+
 from pgmpy_latent import presets
-from pgmpy_latent.learners.cardinality.policy import CardinalityLearner, Change, Model, Policy, most_useful_states
+from pgmpy_latent.learners.cardinality.policy import (
+    CardinalityLearner,
+    Change,
+    Model,
+    Policy,
+    Scoring,
+    most_useful_states,
+)
 from pgmpy_latent.learners.local.node_states import NodeStates, Options
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
+from pgmpy_latent.learners.search_learner import Start
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of
 from pgmpy_latent.runtime.configured import MovedPreset
+from pgmpy_latent.runtime.settings import RandomState
 
 #: How many nodes' changes are fitted as whole models before one is chosen.
 FINALISTS = 2
@@ -38,16 +51,16 @@ class SplitMergePolicy(Policy):
         self.max_states = max_states
         self.regular = regular
 
-    def _spots(self, model: Model) -> list[NodeStates]:
+    def _states_of_nodes(self, model: Model) -> list[NodeStates]:
         """Return the hidden nodes of a model, with their changes of states; they are stored with the model."""
-        if "spots" not in model.notes:
-            model.notes["spots"] = [
+        if "states of nodes" not in model.notes:
+            model.notes["states of nodes"] = [
                 NodeStates(
                     self.fitter, self.options, name, model.log_likelihood, (*model.key, 0, number), tree=model.tree
                 )
                 for number, name in enumerate(model.tree.latent_names)
             ]
-        return model.notes["spots"]
+        return model.notes["states of nodes"]
 
     def _allowed(self, model: Model, node: Hashable, n_states: int) -> bool:
         at = model.tree.index(node)
@@ -62,27 +75,29 @@ class SplitMergePolicy(Policy):
 
     def grown(self, model: Model) -> Change | None:
         """Return the best model with one state split."""
-        spots = [spot for spot in self._spots(model) if self._may_grow(model, spot.node)]
-        return self._best([spot.grown for spot in spots], "split")
+        states_of_nodes = [
+            node_states for node_states in self._states_of_nodes(model) if self._may_grow(model, node_states.node)
+        ]
+        return self._best([node_states.grown for node_states in states_of_nodes], "split")
 
     def shrunk(self, model: Model) -> Change | None:
         """Return the best model with two states merged."""
-        return self._best([spot.shrunk for spot in self._spots(model)], "merge")
+        return self._best([node_states.shrunk for node_states in self._states_of_nodes(model)], "merge")
 
     def adjusted(self, model: Model) -> Iterator[Change]:
         """Yield models with as many states after splitting and merging."""
         for depth in range(1, self.depth + 1):
-            for spot in self._spots(model):
-                for operator, changed in spot.there_and_back(depth):
-                    if self._allowed(model, spot.node, changed.n_states):
+            for node_states in self._states_of_nodes(model):
+                for operator, changed in node_states.there_and_back(depth):
+                    if self._allowed(model, node_states.node, changed.n_states):
                         yield self._change(changed, operator)
                 if depth == 1:
-                    for operator, changed in spot.exchanged():
+                    for operator, changed in node_states.exchanged():
                         yield self._change(changed, operator)
         yield from self._grown_together(model)
         for number in range(self.n_restarts):
-            for spot in self._spots(model):
-                restarted = spot.restarted(number)
+            for node_states in self._states_of_nodes(model):
+                restarted = node_states.restarted(number)
                 if restarted is not None:
                     yield self._change(restarted, "restart")
 
@@ -93,35 +108,37 @@ class SplitMergePolicy(Policy):
         """
         if self.options.adjustments != "all":
             return
-        for number, spot in enumerate(self._spots(model)):
-            if spot.n_states > 1 or not self._may_grow(model, spot.node) or spot.grown is None:
+        for number, node_states in enumerate(self._states_of_nodes(model)):
+            if node_states.n_states > 1 or not self._may_grow(model, node_states.node) or node_states.grown is None:
                 continue
-            larger = self._whole(spot.grown)
+            larger = self._whole(node_states.grown)
             larger.key = (*model.key, 2, number)
-            around = {larger.tree.names[other] for other in neighbours_of(larger.tree, larger.tree.index(spot.node))}
-            for other in self._spots(larger):
+            around = {
+                larger.tree.names[other] for other in neighbours_of(larger.tree, larger.tree.index(node_states.node))
+            }
+            for other in self._states_of_nodes(larger):
                 if other.node in around and self._may_grow(larger, other.node) and other.grown is not None:
                     yield self._change(other.grown, "split two")
 
     def _best(self, changed: list[NodeStates | None], operator: str) -> Change | None:
         """Return the model with the best score among changes of different nodes, after EM on the whole."""
-        ranked = [spot for spot in changed if spot is not None]
-        ranked.sort(key=lambda spot: -self.score(spot.tree, spot.log_likelihood))
-        finalists = [self._whole(spot) for spot in ranked[:FINALISTS]]
+        ranked = [node_states for node_states in changed if node_states is not None]
+        ranked.sort(key=lambda node_states: -self.score(node_states.tree, node_states.log_likelihood))
+        finalists = [self._whole(node_states) for node_states in ranked[:FINALISTS]]
         if not finalists:
             return None
         best = max(range(len(finalists)), key=lambda at: finalists[at].score)
         return Change(operator, ranked[best].node, finalists[best])
 
-    def _change(self, spot: NodeStates, operator: str) -> Change:
+    def _change(self, node_states: NodeStates, operator: str) -> Change:
         """Return the change of a single node, after EM on the whole."""
-        return Change(operator, spot.node, self._whole(spot))
+        return Change(operator, node_states.node, self._whole(node_states))
 
-    def _whole(self, spot: NodeStates) -> Model:
+    def _whole(self, node_states: NodeStates) -> Model:
         if self.fitter.is_star or not self.options.local:
-            return self.model(spot.tree, spot.log_likelihood, spot.key)
-        tree, fit = self.fitter.fit([spot.tree])
-        return self.model(tree, fit.log_likelihood, spot.key)
+            return self.model(node_states.tree, node_states.log_likelihood, node_states.key)
+        tree, fit = self.fitter.fit([node_states.tree])
+        return self.model(tree, fit.log_likelihood, node_states.key)
 
 
 class SplitMerge(CardinalityLearner):
@@ -191,21 +208,21 @@ class SplitMerge(CardinalityLearner):
 
     def __init__(
         self,
-        skeleton=None,
+        skeleton: LatentTree | nx.Graph | None = None,
         *,
-        start=None,
-        scoring_method=None,
-        prior=None,
-        max_states=None,
-        tol=None,
-        max_iter=None,
-        n_jobs=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        start: Start = None,
+        scoring_method: Scoring | None = None,
+        prior: float | None = None,
+        max_states: int | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: presets.SplitMergeTuning | None = None,
+    ) -> None:
         self.skeleton = skeleton
         self.start = start
         self.scoring_method = scoring_method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
@@ -14,12 +15,12 @@ from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.east.policy import EastPolicy
 from pgmpy_latent.learners.east.settings import EastSettings, Rules
 from pgmpy_latent.learners.search import Outcome, Search
-from pgmpy_latent.learners.search_learner import SearchingLearner, learned_for
+from pgmpy_latent.learners.search_learner import SearchingLearner, Start, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
-from pgmpy_latent.runtime.settings import Constraint, number
+from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -97,20 +98,20 @@ class EAST(SearchingLearner):
     def __init__(
         self,
         *,
-        start=None,
-        max_latents=None,
-        max_states=None,
-        together=(),
-        prior=None,
-        tol=None,
-        max_iter=None,
-        n_jobs=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        start: Start = None,
+        max_latents: int | None = None,
+        max_states: int | None = None,
+        together: Sequence[Sequence[Hashable]] = (),
+        prior: float | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: presets.EASTTuning | None = None,
+    ) -> None:
         self.start = start
         self.max_latents = max_latents
         self.max_states = max_states

@@ -5,8 +5,9 @@ Only the order in which roots are joined is here; the search and the fits are in
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.cluster.hierarchy import linkage
@@ -15,7 +16,7 @@ from pgmpy_latent import presets
 from pgmpy_latent.learners.forests.forest_search import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
 from pgmpy_latent.runtime.configured import MovedPreset
-from pgmpy_latent.runtime.settings import Constraint, one_of
+from pgmpy_latent.runtime.settings import Constraint, RandomState, one_of
 from pgmpy_latent.tables.dependence import DECIMALS
 
 LINKAGES = ("average", "single", "complete")
@@ -43,7 +44,7 @@ class AsClustered:
         self.merges = merges
         self.slots: list[int | None] = list(range(len(merges) + 1))
 
-    def pair(self, frontier: Roots) -> tuple[int, int] | None:
+    def pair(self, roots: Roots) -> tuple[int, int] | None:
         """Return the next pair whose trees are whole."""
         while (at := len(self.slots) - len(self.merges) - 1) < len(self.merges):
             left, right = (self.slots[cluster] for cluster in self.merges[at])
@@ -122,20 +123,20 @@ class BinA(ForestLearner):
     def __init__(
         self,
         *,
-        linkage="average",
-        max_states=None,
-        simplify=False,
-        n_starts=None,
-        prior=None,
-        tol=None,
-        max_iter=None,
-        n_jobs=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        linkage: Literal["average", "single", "complete"] = "average",
+        max_states: int | None = None,
+        simplify: bool = False,
+        n_starts: int | None = None,
+        prior: float | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: presets.BinATuning | None = None,
+    ) -> None:
         self.linkage = linkage
         super().__init__(
             max_states=max_states,

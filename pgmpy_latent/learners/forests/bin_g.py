@@ -34,12 +34,12 @@ class ClosestFirst:
         self.n_refused = 0
         self._last: tuple[Roots, tuple[int, int]] | None = None
 
-    def pair(self, frontier: Roots) -> tuple[int, int] | None:
+    def pair(self, roots: Roots) -> tuple[int, int] | None:
         """Return the closest pair."""
         if self.n_refused == self.patience:
             return None
-        pair = frontier.closest()
-        self._last = None if pair is None else (frontier, pair)
+        pair = roots.closest()
+        self._last = None if pair is None else (roots, pair)
         return pair
 
     def joined(self, slot: int) -> None:
@@ -49,10 +49,10 @@ class ClosestFirst:
         """Go on with other pairs, if patience allows."""
         if self._last is None:
             raise ValueError("no pair was asked for")
-        frontier, pair = self._last
-        frontier.rule_out(*pair)
+        roots, pair = self._last
+        roots.rule_out(*pair)
         if self.n_refused == 0:
-            frontier.rule_out_weak(self.penalty)
+            roots.rule_out_weak(self.penalty)
         self.n_refused += 1
 
 

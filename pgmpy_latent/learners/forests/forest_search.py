@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,10 +23,10 @@ from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
 from pgmpy_latent.learners.skeletons import numbered_latent_names
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.presets import BinATuning
-from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.checkpoint import HistoryEntry, State
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
-from pgmpy_latent.runtime.settings import Constraint, flag, number
+from pgmpy_latent.runtime.settings import Constraint, RandomState, flag, number
 from pgmpy_latent.tables.dependence import pairwise_information, warn_of_no_overlap
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -56,8 +57,8 @@ class ForestMemory:
 class Order(Protocol):
     """Which roots are to be joined next."""
 
-    def pair(self, frontier: Roots) -> tuple[int, int] | None:
-        """Return two slots of the frontier, or None if there is nothing left to join."""
+    def pair(self, roots: Roots) -> tuple[int, int] | None:
+        """Return two slots of the roots, or None if there is nothing left to join."""
 
     def joined(self, slot: int) -> None:
         """Learn that the last pair has got a parent, which is at this slot."""
@@ -76,7 +77,7 @@ class ForestPolicy:
     information : array
         Mutual information of the columns.
     make_order : callable
-        Returns the :class:`Order` at its beginning, given the frontier of the columns alone.
+        Returns the :class:`Order` at its beginning, given the roots of the columns alone.
     options : Options
         How pairs are modelled.
     search : Search
@@ -104,9 +105,9 @@ class ForestPolicy:
 
     def start(self) -> State:
         """Return the state in which all columns are independent."""
-        frontier = self._columns_alone()
-        state = self._state(frontier, 0, ForestMemory())
-        self._latest = (state, frontier, self.make_order(frontier))
+        roots = self._columns_alone()
+        state = self._state(roots, 0, ForestMemory())
+        self._latest = (state, roots, self.make_order(roots))
         return state
 
     def check(self, state: State) -> None:
@@ -114,9 +115,9 @@ class ForestPolicy:
         check_memory_is(state, ForestMemory, "a binary forest")
         memory: ForestMemory = state.memory
         if memory.phase == "join":
-            frontier, order = self._where(state)
-            check_same_state(state, self._state(frontier, state.step, memory))
-            self._latest = (state, frontier, order)
+            roots, order = self._where(state)
+            check_same_state(state, self._state(roots, state.step, memory))
+            self._latest = (state, roots, order)
         check_over(state, memory.phase == "simplify" and not memory.hopeless)
         check_again(state, self.data, self.score)
 
@@ -135,57 +136,57 @@ class ForestPolicy:
     # Joining
 
     def _join(self, state: State) -> Step:
-        frontier, order = self._where(state)
+        roots, order = self._where(state)
         models: list[PairModel | None] = list(state.memory.pairs)
-        entries: list[dict] = []
+        entries: list[HistoryEntry] = []
         is_over = False
         ends = time.perf_counter() + CHUNK_SECONDS
         while True:
-            pair = order.pair(frontier)
+            pair = order.pair(roots)
             if pair is None:
                 is_over = True
                 break
             try:
-                model = self._pair(frontier, pair, len(models)).best()
+                model = self._pair(roots, pair, len(models)).best()
             except STOP_SIGNALS as stop:
                 self.search.note_interrupt(stop)  # the pairs joined so far are kept
                 break
-            self._tell(frontier, order, pair, model)
+            self._tell(roots, order, pair, model)
             models.append(model)
             if model is not None:
-                entries.append(self._entry(frontier, state.step + len(entries) + 1))
+                entries.append(self._entry(roots, state.step + len(entries) + 1))
             if time.perf_counter() > ends:
                 break
         memory = ForestMemory("fit") if is_over else ForestMemory("join", tuple(models))
-        new = self._state(frontier, state.step + len(entries), memory)
-        self._latest = (new, frontier, order)
+        new = self._state(roots, state.step + len(entries), memory)
+        self._latest = (new, roots, order)
         return Step(new, entries=tuple(entries))
 
-    def _pair(self, frontier: Roots, pair: tuple[int, int], attempt: int) -> Pair:
-        left, right = (frontier.root(slot) for slot in pair)
-        related = frontier.related(*pair, max(self.options.context, default=0))
+    def _pair(self, roots: Roots, pair: tuple[int, int], attempt: int) -> Pair:
+        left, right = (roots.root(slot) for slot in pair)
+        related = roots.related(*pair, max(self.options.context, default=0))
         return Pair(left, right, related, self.data.weights, self.search, (attempt,), self.options)
 
     @staticmethod
-    def _tell(frontier: Roots, order: Order, pair: tuple[int, int], model: PairModel | None) -> None:
+    def _tell(roots: Roots, order: Order, pair: tuple[int, int], model: PairModel | None) -> None:
         if model is None:
             order.refused()
             return
-        frontier.join(*pair, model)
+        roots.join(*pair, model)
         order.joined(min(pair))
 
     def _where(self, state: State) -> tuple[Roots, Order]:
-        """Return the frontier of a state; if it is not the latest, everything is joined again as it was."""
+        """Return the roots of a state; if it is not the latest, everything is joined again as it was."""
         if self._latest is not None and self._latest[0] is state:
             return self._latest[1:]
-        frontier = self._columns_alone()
-        order = self.make_order(frontier)
+        roots = self._columns_alone()
+        order = self.make_order(roots)
         for model in state.memory.pairs:
-            pair = order.pair(frontier)
+            pair = order.pair(roots)
             if pair is None:
                 raise ValueError("its memory of 'pairs' has more of them than there are")
-            self._tell(frontier, order, pair, model)
-        return frontier, order
+            self._tell(roots, order, pair, model)
+        return roots, order
 
     @cached_property
     def _names(self) -> list[str]:
@@ -196,13 +197,13 @@ class ForestPolicy:
         """Return the BIC."""
         return log_likelihood - self.options.penalty * tree.n_parameters
 
-    def _state(self, frontier: Roots, step: int, memory: ForestMemory) -> State:
-        tree = frontier.tree(self._names[: frontier.n_hidden])
-        return State(tree, self.score(tree, frontier.log_likelihood), frontier.log_likelihood, step, memory)
+    def _state(self, roots: Roots, step: int, memory: ForestMemory) -> State:
+        tree = roots.tree(self._names[: roots.n_hidden])
+        return State(tree, self.score(tree, roots.log_likelihood), roots.log_likelihood, step, memory)
 
-    def _entry(self, frontier: Roots, step: int) -> dict:
-        log_likelihood, parameters = frontier.log_likelihood, frontier.n_parameters
-        name = self._names[frontier.n_hidden - 1]
+    def _entry(self, roots: Roots, step: int) -> HistoryEntry:
+        log_likelihood, parameters = roots.log_likelihood, roots.n_parameters
+        name = self._names[roots.n_hidden - 1]
         score = log_likelihood - self.options.penalty * parameters
         return self.search.entry(step, "join", name, score, log_likelihood, parameters)
 
@@ -284,19 +285,19 @@ class ForestLearner(SearchingLearner):
     def __init__(
         self,
         *,
-        max_states=None,
-        simplify=False,
-        n_starts=None,
-        prior=None,
-        tol=None,
-        max_iter=None,
-        n_jobs=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        max_states: int | None = None,
+        simplify: bool = False,
+        n_starts: int | None = None,
+        prior: float | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: BinATuning | None = None,
+    ) -> None:
         self.max_states = max_states
         self.simplify = simplify
         self.n_starts = n_starts
@@ -332,7 +333,7 @@ class ForestLearner(SearchingLearner):
         policy = ForestPolicy(
             ordered,
             information,
-            lambda frontier: self._order(frontier.information, penalty),
+            lambda roots: self._order(roots.information, penalty),
             options,
             search,
             bool(self.simplify),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
 from pgmpy_latent.learners.sparse_learner import SparseLearner
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.runtime.settings import Constraint, number
+from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
@@ -85,6 +86,7 @@ class HLTA(SparseLearner, SearchingLearner):
     [1]
     """
 
+    levels_: dict[Hashable, int]
     n_jobs = None  # islands come one after the other
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -98,18 +100,18 @@ class HLTA(SparseLearner, SearchingLearner):
     def __init__(
         self,
         *,
-        max_island=60,
-        threshold=3.0,
-        top=15,
-        prior=0.01,
-        tol=None,
-        max_iter=None,
-        random_state=None,
-        time_limit=None,
-        checkpoint=None,
-        show_progress=True,
-        tuning=None,
-    ):
+        max_island: int = 60,
+        threshold: float = 3.0,
+        top: int = 15,
+        prior: float | None = 0.01,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        random_state: RandomState = None,
+        time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        show_progress: bool = True,
+        tuning: presets.HLTATuning | None = None,
+    ) -> None:
         self.max_island = max_island
         self.threshold = threshold
         self.top = top

@@ -31,7 +31,7 @@ from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.learners.skeletons import grown_tree, numbered_latent_names
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import normalised
-from pgmpy_latent.runtime.checkpoint import State, check_number_again
+from pgmpy_latent.runtime.checkpoint import HistoryEntry, State, check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.neighbours import nearest_columns
@@ -264,7 +264,7 @@ class LevelsPolicy:
     def _islands(self, state: State) -> Step:
         place = self._place(state)
         levels = [list(level) for level in state.memory.levels]
-        entries: list[dict] = []
+        entries: list[HistoryEntry] = []
         phase: Literal["islands", "link"] = "islands"
         ends = time.perf_counter() + CHUNK_SECONDS
         while True:
@@ -291,7 +291,7 @@ class LevelsPolicy:
         memory = LevelsMemory(phase, tuple(map(tuple, levels)), tuple(map(len, levels)))
         return Step(self._state(place, state.step + len(entries), memory), entries=tuple(entries))
 
-    def _entry(self, place: _LevelState, step: int, level: int) -> dict:
+    def _entry(self, place: _LevelState, step: int, level: int) -> HistoryEntry:
         forest = place.forest
         score = forest.log_likelihood - self.penalty * forest.n_parameters
         return self.search.entry(step, "island", f"level {level}", score, forest.log_likelihood, forest.n_parameters)
@@ -427,7 +427,7 @@ class _LevelState:
             if self._at_bottom:
                 near = nearest_columns(data, NEAREST, search.tick)
             else:
-                near = nearest_variables(self.variables, data.weights, NEAREST, search.tick)
+                near = nearest_variables(self.variables, data.weights, NEAREST, search.clock)
             options = (self.policy.max_size, self.policy.threshold)
             self._islands = Islands(self.variables, data.weights, near, search, *options)
         return self._islands

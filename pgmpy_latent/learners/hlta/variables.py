@@ -11,6 +11,7 @@ from scipy import sparse
 from pgmpy_latent.inference.plan import Evidence
 from pgmpy_latent.operators.edges import normalised
 from pgmpy_latent.runtime.arrays import WIDE, one_blas_thread
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.tables.dependence import block_information
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.neighbours import Nearest, Neighbours
@@ -165,7 +166,7 @@ def _masses(variable: Variable, weights: np.ndarray) -> np.ndarray:
 
 
 def nearest_variables(
-    variables: Sequence[Variable], weights: np.ndarray, k: int, report: Callable[[], None] = lambda: None
+    variables: Sequence[Variable], weights: np.ndarray, k: int, clock: Clock | None = None
 ) -> Neighbours:
     """Return, for every variable, the ``k`` with the highest mutual information, by the posteriors of the rows.
 
@@ -184,7 +185,8 @@ def nearest_variables(
             nearest.offer(left, right, values)
             if left is not right:
                 nearest.offer(right, left, values.T)
-            report()
+            if clock is not None:
+                clock.check()
     return nearest.found()
 
 

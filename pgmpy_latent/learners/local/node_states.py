@@ -268,7 +268,7 @@ class NodeStates:
         if not self.options.partial:
             return narrowed_in_groups(engine, flat, groups, [(0, 1)])
         if settings.stop == "remaining" and self.options.directions != "thesis":
-            return narrowed_in_groups(engine, flat, groups, PARTIAL_STAGES, settings.prior, self.search.tick)
+            return narrowed_in_groups(engine, flat, groups, PARTIAL_STAGES, settings.prior, self.search.clock)
         # to the end: the tiny perturbations of the thesis need long to leave the saddle point between two equal halves
         fits = [
             self.search.fit(
@@ -366,13 +366,13 @@ class NodeStates:
         names = {"grown": "split", "shrunk": "merge"}
         ways = (("shrunk", "grown"), ("grown", "shrunk"))
         for there, back in ways if self.options.adjustments == "all" else ways[:1]:
-            spot: NodeStates | None = self
+            node_states: NodeStates | None = self
             for number in range(2 * depth):
-                spot = getattr(spot, there if number < depth else back)
-                if spot is None:
+                node_states = getattr(node_states, there if number < depth else back)
+                if node_states is None:
                     break
                 if number >= depth:
-                    yield f"{names[there]} {depth}, {names[back]} {number - depth + 1}", spot
+                    yield f"{names[there]} {depth}, {names[back]} {number - depth + 1}", node_states
 
     def exchanged(self) -> Iterator[tuple[str, NodeStates]]:
         """Yield models in which one state is split and two are merged at the same time."""
@@ -393,19 +393,21 @@ class NodeStates:
         for _ in range(RESTARTS):
             self.search.tick()
             fresh.append(random_star(self.star, self.n_states, here.messages, here.weights, rng))
-        spot = self._from_now_on(self.fitted(fresh, 5 + number, narrowing=self.options.narrowing, target=-np.inf))
+        node_states = self._from_now_on(
+            self.fitted(fresh, 5 + number, narrowing=self.options.narrowing, target=-np.inf)
+        )
         for _ in range(IMPROVEMENTS):
-            if spot.log_likelihood < self.log_likelihood - self.worth:
+            if node_states.log_likelihood < self.log_likelihood - self.worth:
                 break  # too far below to catch up
             best = max(
-                (changed for _, changed in (*spot.there_and_back(1), *spot.exchanged())),
+                (changed for _, changed in (*node_states.there_and_back(1), *node_states.exchanged())),
                 key=lambda changed: changed.log_likelihood,
-                default=spot,
+                default=node_states,
             )
-            if best.log_likelihood <= spot.log_likelihood + self.search.settings.search_tol:
+            if best.log_likelihood <= node_states.log_likelihood + self.search.settings.search_tol:
                 break
-            spot = self._from_now_on(best)
-        return spot
+            node_states = self._from_now_on(best)
+        return node_states
 
     @property
     def worth(self) -> float:
@@ -414,10 +416,10 @@ class NodeStates:
         return per_state * scores.penalty_per_parameter(self.neighbourhood.weights.sum())
 
     @staticmethod
-    def _from_now_on(spot: NodeStates) -> NodeStates:
+    def _from_now_on(node_states: NodeStates) -> NodeStates:
         """Measure improvements against this model."""
-        spot.origin = spot
-        return spot
+        node_states.origin = node_states
+        return node_states
 
     def _swaps(self, n: int | None) -> list[Star]:
         """Return stars in which one state is split and two others are merged."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,10 @@ from pgmpy_latent.model.network import LatentNetwork, blanket
 from pgmpy_latent.networks.agglomeration.merging import SCORERS
 from pgmpy_latent.networks.agglomeration.round_robin import Agglomeration, Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
-from pgmpy_latent.networks.fitter import NetworkLearner
+from pgmpy_latent.networks.fitter import NetworkLearner, NetworkSource
 from pgmpy_latent.networks.graph import Graph, check_columns, graph_of, nodes_in_order
 from pgmpy_latent.runtime.configured import choices, fill_docstring
-from pgmpy_latent.runtime.settings import number, one_of
+from pgmpy_latent.runtime.settings import RandomState, number, one_of
 from pgmpy_latent.tables.encode import CategoricalData
 
 
@@ -108,24 +109,28 @@ stopped_
     _default_tuning = presets.AGGLOMERATIVE_CARDINALITY
     _tuning: presets.AgglomerativeCardinalityTuning
     prior: float
+    cardinality_: dict[Hashable, int]
+    agglomerated_: dict[Hashable, int]
+    trace_: pd.DataFrame
+    em_scores_: pd.DataFrame
 
     def __init__(
         self,
-        network=None,
+        network: NetworkSource = None,
         hidden: Sequence[Hashable] | None = None,
         *,
-        scoring_method: str = "bde",
+        scoring_method: Literal["bde", "mdl"] = "bde",
         prior: float = 1.0,
-        decide: str = "em",
+        decide: Literal["em", "agglomeration"] = "em",
         tol: float | None = None,
         max_iter: int | None = None,
         n_jobs: int | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         time_limit: float | None = None,
-        checkpoint=None,
+        checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
         tuning: presets.AgglomerativeCardinalityTuning | None = None,
-    ):
+    ) -> None:
         self.network = network
         self.hidden = hidden
         self.scoring_method = scoring_method

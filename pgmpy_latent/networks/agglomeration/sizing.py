@@ -22,7 +22,7 @@ from pgmpy_latent.networks.agglomeration.round_robin import Assignment, round_ro
 from pgmpy_latent.networks.fitter import FittedNetwork, ScoredNetwork
 from pgmpy_latent.networks.scoring import network_score
 from pgmpy_latent.networks.states import distance, merge_states
-from pgmpy_latent.runtime.checkpoint import check_number_again
+from pgmpy_latent.runtime.checkpoint import HistoryEntry, check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.lossless_json import plain
 from pgmpy_latent.tables.encode import CategoricalData
@@ -80,7 +80,7 @@ class Sizing:
         Numbers of states by the agglomeration alone.
     em_scores : dict
         (Name, number of states) -> the latest score of EM.
-    history : list of dict
+    history : list of HistoryEntry
         What was accepted.
     """
 
@@ -110,7 +110,7 @@ class Sizing:
             self._assign_most_likely(model, others)
         self.agglomerated: dict[Hashable, int] = {}
         self.em_scores: dict[tuple[Hashable, int], float] = {}
-        self.history: list[dict] = []
+        self.history: list[HistoryEntry] = []
         self._best: FittedNetwork | None = None
 
     def _assign_most_likely(self, model: LatentNetwork, names: Sequence[Hashable]) -> None:

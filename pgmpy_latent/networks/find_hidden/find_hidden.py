@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,13 +22,13 @@ from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.agglomeration.sizing import SizingOptions
 from pgmpy_latent.networks.find_hidden.memory import Candidate, FinalNetworks, FindHiddenMemory
 from pgmpy_latent.networks.find_hidden.proposals import Options, ProposalPolicy
-from pgmpy_latent.networks.fitter import SMOOTHING, FittedNetwork, Fitter, NetworkLearner
+from pgmpy_latent.networks.fitter import SMOOTHING, FittedNetwork, Fitter, NetworkLearner, NetworkSource
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
 from pgmpy_latent.networks.scoring import SCORERS
 from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.configured import choices, fill_docstring
-from pgmpy_latent.runtime.settings import number, one_of
+from pgmpy_latent.runtime.settings import RandomState, number, one_of
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Share of the rows that are held out, if networks are compared by them.
@@ -123,26 +123,27 @@ class FindHidden(NetworkLearner):
     }
     _default_tuning = presets.FIND_HIDDEN
     _tuning: presets.FindHiddenTuning
+    candidates_: pd.DataFrame
 
     def __init__(
         self,
-        base=None,
+        base: NetworkSource = None,
         *,
-        criterion: str = "cheeseman_stutz",
+        criterion: Literal["cheeseman_stutz", "held_out"] = "cheeseman_stutz",
         n_states: int | None = None,
-        scoring_method: str = "bde",
+        scoring_method: Literal["bde", "bic"] = "bde",
         max_latents: int | None = None,
         max_parents: int = 5,
         prior: float | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
         n_jobs: int | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         time_limit: float | None = None,
         checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
         tuning: presets.FindHiddenTuning | None = None,
-    ):
+    ) -> None:
         self.base = base
         self.criterion = criterion
         self.n_states = n_states

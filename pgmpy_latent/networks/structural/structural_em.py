@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pgmpy_latent import presets
 from pgmpy_latent.learners.resumed import check_again
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.networks.fitter import Fitter, NetworkLearner
+from pgmpy_latent.networks.fitter import Fitter, NetworkLearner, NetworkSource
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
 from pgmpy_latent.networks.scoring import SCORERS
 from pgmpy_latent.networks.structural.policy import StructuralPolicy
 from pgmpy_latent.runtime.configured import choices, fill_docstring
-from pgmpy_latent.runtime.settings import number
+from pgmpy_latent.runtime.settings import RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
 
 
@@ -75,22 +75,22 @@ class StructuralEM(NetworkLearner):
 
     def __init__(
         self,
-        start=None,
+        start: NetworkSource = None,
         *,
         n_states: dict | int | None = None,
-        scoring_method: str = "bic",
+        scoring_method: Literal["bic", "bde"] = "bic",
         max_parents: int = 5,
         prior: float | None = None,
         n_starts: int | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
         n_jobs: int | None = None,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         time_limit: float | None = None,
         checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
         tuning: presets.StructuralEMTuning | None = None,
-    ):
+    ) -> None:
         self.start = start
         self.n_states = n_states
         self.scoring_method = scoring_method

@@ -68,10 +68,10 @@ def test_joins_follow_the_clustering(monkeypatch, linkage):
     table = sample(leafy_tree(n_columns=8, card=3), 500, random_state=0)
     joined, join = [], Roots.join
 
-    def noted(frontier, left, right, model):
-        below = [reference.below(frontier.parents, frontier.roots[slot].node) for slot in (left, right)]
+    def noted(all_roots, left, right, model):
+        below = [reference.below(all_roots.parents, all_roots.roots[slot].node) for slot in (left, right)]
         joined.append({frozenset(node for node in nodes if node < 8) for nodes in below})  # the columns come first
-        join(frontier, left, right, model)
+        join(all_roots, left, right, model)
 
     monkeypatch.setattr(Roots, "join", noted)
     BinA(**QUIET, linkage=linkage).fit(table)

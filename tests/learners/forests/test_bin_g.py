@@ -27,7 +27,7 @@ from pgmpy_latent.exceptions import DataError, FewRowsWarning, NoOverlapWarning
 from pgmpy_latent.learners import forests
 from pgmpy_latent.learners.local.pairs import Pair
 from pgmpy_latent.learners.local.roots import Roots
-from pgmpy_latent.learners.search import Search
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.tables.dependence import pairwise_information
 from tests.support import reference
 from tests.support.samples import (
@@ -60,9 +60,9 @@ def watched(learner, table, monkeypatch):
         models.append(best(pair))
         return models[-1]
 
-    def noted_join(frontier, left, right, model):
-        forests.append(frontier.tree([f"H{number}" for number in range(1, frontier.n_hidden + 1)]))
-        join(frontier, left, right, model)
+    def noted_join(all_roots, left, right, model):
+        forests.append(all_roots.tree([f"H{number}" for number in range(1, all_roots.n_hidden + 1)]))
+        join(all_roots, left, right, model)
 
     monkeypatch.setattr(Pair, "best", noted_best)
     monkeypatch.setattr(Roots, "join", noted_join)
@@ -579,13 +579,13 @@ def test_ctrl_c_keeps_what_was_joined(monkeypatch, learner, forest, moment):
 def test_ctrl_c_at_any_moment_leaves_a_model(monkeypatch, learner, forest, n_jobs):
     calls, moment = 0, -1
 
-    def tick(self, iteration=0, value=0.0):
+    def check(clock):
         nonlocal calls
         calls += 1
         if calls == moment:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "tick", tick)
+    monkeypatch.setattr(Clock, "check", check)
     whole = fresh(learner, n_jobs=n_jobs).fit(forest)
     for chosen in (1, 2, *np.linspace(3, calls, 5).astype(int).tolist()):
         calls, moment, stopped = 0, chosen, fresh(learner, n_jobs=n_jobs)
@@ -632,7 +632,7 @@ def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch,
     table = gappy.head(300).iloc[:, ::-1]  # columns against the order of their names
     whole = fresh(learner, **options)
     saved = states_of(whole, table, monkeypatch)
-    joins = [sum(entry["operator"] == "join" for entry in history) for _, history in saved]
+    joins = [sum(entry.operator == "join" for entry in history) for _, history in saved]
     assert set(joins) == set(range(len(whole.latents_) + 1))  # a state after every join
     assert len(whole.latents_) >= (1 if refused and type(learner) is BinG else 2)
     assert ("x2 x3" in clusters(whole.tree_)) == (not refused)

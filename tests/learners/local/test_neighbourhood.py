@@ -39,7 +39,7 @@ class Situation:
     def with_star(self, star):
         return stars.with_star(self.tree, self.at, star, range(star.n_states))
 
-    def spot(self, **options):
+    def node_states(self, **options):
         return NodeStates(self.fitter, Options(**options), self.node, self.log_likelihood(), (0, 0), tree=self.tree)
 
 
@@ -192,11 +192,11 @@ def test_which_trees_are_stars():
 @given(situations(max_rows=20), st.sampled_from(["data", "random", "thesis"]), st.booleans())
 def test_gains_of_splits_are_lower_bounds(here, directions, partial):
     before = here.log_likelihood()
-    spot = here.spot(directions=directions, partial=partial)
-    gains = [split.gain for split in spot.splits]
+    node_states = here.node_states(directions=directions, partial=partial)
+    gains = [split.gain for split in node_states.splits]
     assert gains == sorted(gains, reverse=True)
-    assert len({split.state for split in spot.splits}) == len(spot.splits)
-    for split in spot.splits:
+    assert len({split.state for split in node_states.splits}) == len(node_states.splits)
+    for split in node_states.splits:
         after = here.log_likelihood(here.with_star(stars.substitute(here.star, split.state, split.halves)))
         assert after - before >= split.gain - 1e-8
         assert split.halves.n_states == 2
@@ -206,7 +206,7 @@ def test_gains_of_splits_are_lower_bounds(here, directions, partial):
 @given(situations(max_card=4))
 def test_losses_of_merges_are_exact(here):
     before = here.log_likelihood()
-    merges = here.spot().merges
+    merges = here.node_states().merges
     assert len(merges) == here.star.n_states * (here.star.n_states - 1) // 2
     losses = [merge.loss for merge in merges]
     assert losses == sorted(losses)
@@ -237,7 +237,7 @@ def test_surprise_is_the_divergence_of_the_data_of_a_state_from_the_state(here):
         expected.append(
             sum(w * (np.log(w / weights.sum()) - log) for w, log in zip(weights, logs, strict=True) if w > 0)
         )
-    np.testing.assert_allclose(here.spot()._surprise(), expected, **TOLERANCE)
+    np.testing.assert_allclose(here.node_states()._surprise(), expected, **TOLERANCE)
 
 
 @few
@@ -249,7 +249,7 @@ def test_distances_of_states_are_weighted_jensen_shannon_divergences(here):
     def divergence(p, q):
         return sum(a * np.log(a / b) for a, b in zip(p, q, strict=True) if a > 0)
 
-    found = here.spot()._data_distances()
+    found = here.node_states()._data_distances()
     for left in range(len(weights)):
         for right in range(len(weights)):
             mine, theirs = weights[left], weights[right]
@@ -265,12 +265,12 @@ def test_distances_of_states_are_weighted_jensen_shannon_divergences(here):
 @few
 @given(situations(max_nodes=5, max_rows=20), st.booleans(), st.booleans())
 def test_grown_and_shrunk_models_are_what_they_claim(here, local, introduce):
-    spot = here.spot(local=local, introduce=introduce, n_splits=3)
-    for found, change in ((spot.grown, 1), (spot.shrunk, -1)):
+    node_states = here.node_states(local=local, introduce=introduce, n_splits=3)
+    for found, change in ((node_states.grown, 1), (node_states.shrunk, -1)):
         if found is None:
             continue
-        assert found.n_states == spot.n_states + change
-        assert found.tree.cards[here.at] == spot.n_states + change
+        assert found.n_states == node_states.n_states + change
+        assert found.tree.cards[here.at] == node_states.n_states + change
         assert found.log_likelihood == pytest.approx(here.log_likelihood(found.tree), abs=1e-7)
         # a step further knows the model it stands on
         assert found.neighbourhood.log_likelihoods([found.star])[0] == pytest.approx(found.log_likelihood, abs=1e-7)
@@ -279,7 +279,7 @@ def test_grown_and_shrunk_models_are_what_they_claim(here, local, introduce):
 def test_screening_keeps_the_best_states_and_pairs():
     tree = latent_class(6, [3, 3, 3, 3], concentration=1.0)
     here = Situation(tree, encode(sample(tree, 200, random_state=0)), "C")
-    everything, some = here.spot(n_screened=None), here.spot(n_screened=2)
+    everything, some = here.node_states(n_screened=None), here.node_states(n_screened=2)
     assert len(everything.splits) == 6
     surprise = everything._surprise()
     assert {split.state for split in some.splits} == set(np.argsort(-surprise)[:2].tolist())
@@ -295,7 +295,7 @@ def test_screening_keeps_the_best_states_and_pairs():
 def test_threads_do_not_change_candidates():
     tree = latent_class(4, [3, 3, 3, 3], concentration=1.0)
     data = encode(sample(tree, 200, random_state=0))
-    one, two = Situation(tree, data, "C").spot(), Situation(tree, data, "C", n_threads=2).spot()
+    one, two = Situation(tree, data, "C").node_states(), Situation(tree, data, "C", n_threads=2).node_states()
     assert [(split.gain, split.state) for split in one.splits] == [(split.gain, split.state) for split in two.splits]
     assert [(merge.loss, merge.states) for merge in one.merges] == [(merge.loss, merge.states) for merge in two.merges]
     np.testing.assert_array_equal(one.grown.star.rows, two.grown.star.rows)
@@ -389,7 +389,7 @@ def test_a_good_split_is_found_where_there_is_one():
     data = encode(sample(tree, 500, random_state=0))
     merged = stars.with_star(tree, 0, stars.merge(stars.star_of(tree, 0), (0, 1)), [0])
     here = Situation(merged, data, "C")
-    best = here.spot().splits[0]
+    best = here.node_states().splits[0]
     two = Situation(tree, data, "C").log_likelihood()
     assert here.log_likelihood() + best.gain > two - 5
-    assert here.spot(partial=False).splits[0].gain < best.gain
+    assert here.node_states(partial=False).splits[0].gain < best.gain

@@ -20,14 +20,14 @@ from tests.support.samples import latent_class, leafy_tree, small_tables
 seeds = st.integers(0, 2**32 - 1)
 
 
-def pair_in(frontier, left=0, right=1, *, key=(0,), random_state=0, n_threads=1, **options):
+def pair_in(all_roots, left=0, right=1, *, key=(0,), random_state=0, n_threads=1, **options):
     """Return a pair of roots as a search would have it; without company unless options say otherwise."""
     settings = {"max_states": None, "n_starts": 4, "narrowing": None, "context": ()}
-    penalty = float(np.log(frontier.data.total_weight) / 2)
+    penalty = float(np.log(all_roots.data.total_weight) / 2)
     options = Options(**{**settings, "penalty": penalty, **options})
-    related = frontier.related(left, right, max(options.context, default=0))
+    related = all_roots.related(left, right, max(options.context, default=0))
     search = Search(Settings(), random_state=random_state, n_jobs=n_threads)
-    return Pair(frontier.roots[left], frontier.roots[right], related, frontier.data.weights, search, key, options)
+    return Pair(all_roots.roots[left], all_roots.roots[right], related, all_roots.data.weights, search, key, options)
 
 
 def begin(data):
@@ -35,17 +35,17 @@ def begin(data):
 
 
 def grown(data, rng, **options):
-    """Return a frontier in which random pairs were joined, and two slots of it."""
-    frontier = begin(data)
+    """Return a all_roots in which random pairs were joined, and two slots of it."""
+    all_roots = begin(data)
     for _ in range(int(rng.integers(0, len(data.columns) - 1))):
-        left, right = rng.choice(alive(frontier), size=2, replace=False).tolist()
-        pair = pair_in(frontier, left, right, **options)
-        frontier.join(left, right, pair.fitted(max(1, int(rng.integers(1, pair.most_states + 1)))))
-    return frontier, rng.choice(alive(frontier), size=2, replace=False).tolist()
+        left, right = rng.choice(alive(all_roots), size=2, replace=False).tolist()
+        pair = pair_in(all_roots, left, right, **options)
+        all_roots.join(left, right, pair.fitted(max(1, int(rng.integers(1, pair.most_states + 1)))))
+    return all_roots, rng.choice(alive(all_roots), size=2, replace=False).tolist()
 
 
-def alive(frontier):
-    return [slot for slot, root in enumerate(frontier.roots) if root is not None]
+def alive(all_roots):
+    return [slot for slot, root in enumerate(all_roots.roots) if root is not None]
 
 
 def table_of_counts(counts):
@@ -56,10 +56,10 @@ def table_of_counts(counts):
     return encode(pd.DataFrame(columns), sample_weight=counts.ravel(), weight_kind="frequency")
 
 
-def log_likelihood(frontier):
-    tree = frontier.tree([f"H{number}" for number in range(frontier.n_hidden)])
-    rows = reference.rows_of(frontier.data.codes, np.flatnonzero(~tree.latent))
-    return frontier.data.weights @ reference.log_likelihoods(tree.parent, tree.tables, rows)
+def log_likelihood(all_roots):
+    tree = all_roots.tree([f"H{number}" for number in range(all_roots.n_hidden)])
+    rows = reference.rows_of(all_roots.data.codes, np.flatnonzero(~tree.latent))
+    return all_roots.data.weights @ reference.log_likelihoods(tree.parent, tree.tables, rows)
 
 
 # what a pair gains
@@ -69,19 +69,19 @@ def log_likelihood(frontier):
 @given(small_tables(min_columns=3, max_columns=4, max_rows=6, max_card=3), seeds, st.sampled_from([(), (1, 2)]))
 def test_the_gain_is_a_difference_of_log_likelihoods(data, seed, context):
     rng = np.random.default_rng(seed)
-    frontier, (left, right) = grown(data, rng, context=context)
-    pair = pair_in(frontier, left, right, context=context)
-    before = log_likelihood(frontier)
+    all_roots, (left, right) = grown(data, rng, context=context)
+    pair = pair_in(all_roots, left, right, context=context)
+    before = log_likelihood(all_roots)
     model = pair.fitted(int(rng.integers(1, pair.most_states + 1)))
-    frontier.join(left, right, model)
-    assert model.gain == pytest.approx(log_likelihood(frontier) - before, abs=1e-8)
+    all_roots.join(left, right, model)
+    assert model.gain == pytest.approx(log_likelihood(all_roots) - before, abs=1e-8)
 
 
 @settings(max_examples=30)
 @given(small_tables(min_columns=3, max_rows=30), seeds, st.sampled_from([(), (2,)]))
 def test_no_number_of_states_gains_more_than_any_joint_distribution(data, seed, context):
-    frontier, (left, right) = grown(data, np.random.default_rng(seed), context=context)
-    pair = pair_in(frontier, left, right, context=context)
+    all_roots, (left, right) = grown(data, np.random.default_rng(seed), context=context)
+    pair = pair_in(all_roots, left, right, context=context)
     for n_states in range(1, pair.most_states + 1):
         assert (
             pair.fitted(n_states).gain <= pair._saturated + 0.01
@@ -106,9 +106,9 @@ def test_as_many_states_as_the_smaller_column_has_are_enough(data):
 @given(small_tables(min_columns=3, max_rows=40), seeds, st.sampled_from([None, 2, 3]))
 @settings(max_examples=30)
 def test_a_pair_has_no_more_states_than_its_smaller_root(data, seed, max_states):
-    frontier, (left, right) = grown(data, np.random.default_rng(seed))
-    pair = pair_in(frontier, left, right, max_states=max_states, penalty=0.0)  # more would cost nothing
-    smaller = min(frontier.roots[slot].n_states for slot in (left, right))
+    all_roots, (left, right) = grown(data, np.random.default_rng(seed))
+    pair = pair_in(all_roots, left, right, max_states=max_states, penalty=0.0)  # more would cost nothing
+    smaller = min(all_roots.roots[slot].n_states for slot in (left, right))
     assert pair.most_states == min(smaller, max_states or 99)
     model = pair.best()
     if model is None:
@@ -182,12 +182,12 @@ def test_company_shows_what_the_pair_alone_leaves_open():
     """Two binary columns fit two classes in many ways; six columns of the same classes fit them in one."""
     tree = latent_class(2, [2] * 6, seed=1, concentration=1.0)
     data = encode(sample(tree, 5000, random_state=0))
-    frontier = begin(data)
+    all_roots = begin(data)
     columns = [tree.table(name) for name in data.columns]
     true = np.hstack([tree.table("C").T, columns[0], columns[1]])
 
     def distance(context):
-        model = pair_in(frontier, context=context).fitted(2)
+        model = pair_in(all_roots, context=context).fitted(2)
         found = np.hstack([model.share[:, None], model.left, model.right])
         return min(np.abs(found[order] - true).max() for order in ([0, 1], [1, 0]))
 
@@ -198,8 +198,8 @@ def test_company_shows_what_the_pair_alone_leaves_open():
 @settings(max_examples=20)
 @given(small_tables(min_columns=3, max_columns=5, max_rows=40), st.sampled_from([(1,), (3,), (1, 3), (2, 50)]))
 def test_company_costs_the_pair_no_more_than_a_parameter(data, context):
-    frontier = begin(data)
-    pair, alone = pair_in(frontier, context=context, penalty=1.0), pair_in(frontier)
+    all_roots = begin(data)
+    pair, alone = pair_in(all_roots, context=context, penalty=1.0), pair_in(all_roots)
     for n_states in range(2, pair.most_states + 1):
         assert pair.fitted(n_states).gain >= alone.fitted(n_states).gain - 1.0 - 1e-9
 
@@ -207,7 +207,7 @@ def test_company_costs_the_pair_no_more_than_a_parameter(data, context):
 def test_of_several_models_the_most_promising_is_chosen():
     """It gains most together with a link to the root that it says most about."""
     data = encode(sample(leafy_tree(n_columns=8, card=3), 300, random_state=0))
-    frontier, sizes = begin(data), (3, 6)
+    all_roots, sizes = begin(data), (3, 6)
     indicators = [np.eye(3)[codes] for codes in data.codes.T]
 
     def promise(left, right, related, model):
@@ -218,7 +218,7 @@ def test_of_several_models_the_most_promising_is_chosen():
 
     chosen = set()
     for left, right in combinations(range(5), 2):
-        pair = pair_in(frontier, left, right, context=sizes, penalty=1e9)  # whatever explains the pair worse is fine
+        pair = pair_in(all_roots, left, right, context=sizes, penalty=1e9)  # whatever explains the pair worse is fine
         models = [pair._fitted_beside(2, size) for size in sizes]
         best = int(np.argmax([promise(left, right, pair.related, model) for model in models]))
         assert plain(pair.fitted(2)) == plain(models[best])
@@ -228,13 +228,13 @@ def test_of_several_models_the_most_promising_is_chosen():
 
 def test_models_depend_on_seed_and_key_but_not_on_threads():
     data = encode(sample(latent_class(3, [4] * 5), 300, random_state=0))
-    frontier = begin(data)
+    all_roots = begin(data)
     options = {"context": (2, 3), "narrowing": 2.0}
-    one = pair_in(frontier, **options).fitted(3)
-    for again in (pair_in(frontier, **options).fitted(3), pair_in(frontier, n_threads=2, **options).fitted(3)):
+    one = pair_in(all_roots, **options).fitted(3)
+    for again in (pair_in(all_roots, **options).fitted(3), pair_in(all_roots, n_threads=2, **options).fitted(3)):
         assert plain(again) == plain(one)
-    assert plain(pair_in(frontier, random_state=1, **options).fitted(3)) != plain(one)
-    assert plain(pair_in(frontier, key=(1,), **options).fitted(3)) != plain(one)
+    assert plain(pair_in(all_roots, random_state=1, **options).fitted(3)) != plain(one)
+    assert plain(pair_in(all_roots, key=(1,), **options).fitted(3)) != plain(one)
 
 
 # groups of states, from which EM starts

@@ -145,7 +145,7 @@ def test_simplifying_goes_on_from_any_state_as_if_never_stopped():
         policy = ForestPolicy(
             ordered,
             information,
-            lambda frontier: learner._order(frontier.information, options.penalty),
+            lambda all_roots: learner._order(all_roots.information, options.penalty),
             options,
             search,
             True,

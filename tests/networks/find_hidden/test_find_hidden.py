@@ -30,12 +30,11 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import ComponentTooLargeError, DataError
-from pgmpy_latent.learners.base import HISTORY
 from pgmpy_latent.networks.find_hidden.proposals import with_hidden_parent
 from pgmpy_latent.networks.find_hidden.semi_cliques import is_semi_clique, semi_cliques, skeleton
 from pgmpy_latent.networks.fitter import Fitter
 from pgmpy_latent.testing import latent_networks
-from tests.support.samples import press_ctrl_c, tuned, two_classes_of_columns
+from tests.support.samples import HISTORY, press_ctrl_c, tuned, two_classes_of_columns
 
 # Semi-cliques -----------------------------------------------------------------------------------------------------
 
@@ -198,7 +197,7 @@ def test_proposals_are_listed(found):
 
 def test_history_tells_what_was_introduced(found):
     history = found.history_
-    assert history.columns.tolist() == list(HISTORY)
+    assert history.columns.tolist() == HISTORY
     assert history["operator"].tolist()[:3] == ["start", "change edges", "introduce hidden variable"]
     assert history["target"].iloc[2].startswith("H (3 states): x")
     assert history["score"].is_monotonic_increasing

@@ -31,11 +31,10 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import DataError, StateNameError
-from pgmpy_latent.learners.base import HISTORY
 from pgmpy_latent.model.network import as_network, topological_order
 from pgmpy_latent.networks.hill_climb import RISE, Climber
 from pgmpy_latent.networks.scoring import bde_score, bic_score
-from tests.support.samples import latent_class, press_ctrl_c, two_classes_of_columns
+from tests.support.samples import HISTORY, latent_class, press_ctrl_c, two_classes_of_columns
 
 # Scores of families -----------------------------------------------------------------------------------------------
 
@@ -393,7 +392,7 @@ def test_what_is_learned_agrees_with_itself(found):
     assert found.stopped_ is None
     assert found.n_features_in_ == 6
     assert found.feature_names_in_.tolist() == list(TRUTH.observed_names)
-    assert found.history_.columns.tolist() == list(HISTORY)
+    assert found.history_.columns.tolist() == HISTORY
     assert found.model_ is found.causal_graph_
     assert isinstance(found.model_, DiscreteBayesianNetwork)
     assert found.model_.check_model()
