@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -39,7 +40,7 @@ from pgmpy_latent.operators.states import canonical_tables
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
-from pgmpy_latent.runtime.configured import Configured, choices, naming_class
+from pgmpy_latent.runtime.configured import Configured, choices
 from pgmpy_latent.runtime.fingerprint import fingerprint_of
 from pgmpy_latent.runtime.settings import (
     PROGRESS_DELAY,
@@ -213,7 +214,6 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         self.checkpoint = checkpoint
         super().__init__(state_names=state_names)
 
-    @naming_class
     def fit(
         self,
         model,
@@ -421,14 +421,13 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         kind = self._kind_of_start(structure)
         several = STRATEGIES[kind].is_random and not self._names_all_tables(names)
         seeds = [np.random.SeedSequence(entropy, spawn_key=(start,)) for start in range(self.n_init if several else 1)]
-
-        def load_rows() -> StartRows:
+        start_rows = None
+        if STRATEGIES[kind].needs_rows:
             data, silent = rows.starting_rows(seeds)
-            return StartRows(data.codes_of(names), data.weights, data.row_keys, silent)
-
+            start_rows = StartRows(data.codes_of(names), data.weights, data.row_keys, silent)
         cards = np.array([len(states) for states in state_names])
-        inputs = StartInputs(layout, structure.parents, cards, load_rows)
-        starts = np.stack([make_start(kind, inputs, seed) for seed in seeds])
+        inputs = StartInputs(layout, structure.parents, cards, start_rows)
+        starts = np.stack(list(map(partial(make_start, kind, inputs), seeds)))
         if isinstance(self.init_cpds, Mapping):
             tables = tables_of_cpds(self.init_cpds, structure, state_names)
             for node, view in enumerate(layout.unpack(starts)):

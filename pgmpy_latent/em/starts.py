@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -123,19 +122,14 @@ class StartInputs:
         The graph.
     cards : int array, shape (n_nodes,)
         Numbers of states.
-    load_rows : callable
-        Returns the :class:`StartRows`; called once, and only if a strategy uses rows.
+    rows : StartRows or None
+        Rows of the table, for strategies that need them.
     """
 
     layout: Layout
     parents: Sequence[Sequence[int]]
     cards: np.ndarray
-    load_rows: Callable[[], StartRows]
-
-    @cached_property
-    def rows(self) -> StartRows:
-        """Rows of the table."""
-        return self.load_rows()
+    rows: StartRows | None = None
 
 
 @dataclass(frozen=True)
@@ -150,29 +144,32 @@ class Strategy:
         :class:`StartInputs` and a seed -> flat tables.
     is_random : bool
         Whether another seed gives another start; if not, EM begins once.
+    needs_rows : bool
+        Whether starts are made from rows of the table.
     """
 
     description: str
     make: Callable[[StartInputs, np.random.SeedSequence], np.ndarray]
     is_random: bool = True
+    needs_rows: bool = False
+
+
+def _memberships(inputs: StartInputs, seed: np.random.SeedSequence) -> np.ndarray:
+    rows = inputs.rows
+    assert rows is not None, "random memberships are those of rows"
+    return random_memberships(inputs.parents, inputs.cards, rows.codes, rows.weights, rows.row_keys, seed, rows.hidden)
 
 
 #: The ways to begin EM, by the names that users give; the first is the default.
 STRATEGIES = {
-    "memberships": Strategy(
-        "random class memberships of some rows",
-        lambda inputs, seed: random_memberships(
-            inputs.parents, inputs.cards, inputs.rows.codes, inputs.rows.weights, inputs.rows.row_keys, seed,
-            inputs.rows.hidden,
-        ),
-    ),
+    "memberships": Strategy("random class memberships of some rows", _memberships, needs_rows=True),
     "random": Strategy("random tables", lambda inputs, seed: random_tables(inputs.layout, np.random.default_rng(seed))),
     "uniform": Strategy(
         "uniform tables (with hidden variables a saddle point that EM cannot leave)",
         lambda inputs, seed: uniform_tables(inputs.layout),
         is_random=False,
     ),
-}  # fmt: skip
+}
 
 
 def random_strategies() -> list[str]:
@@ -200,8 +197,7 @@ def make_start(kind: str, inputs: StartInputs, seed: np.random.SeedSequence) -> 
 
     Examples
     --------
-    >>> rows = StartRows(np.array([[0], [1]]), np.ones(2), np.array([1, 2], dtype=np.uint64))
-    >>> inputs = StartInputs(Layout([(1, 2)]), [()], np.array([2]), lambda: rows)
+    >>> inputs = StartInputs(Layout([(1, 2)]), [()], np.array([2]))
     >>> make_start("uniform", inputs, np.random.SeedSequence(0)).tolist()
     [0.5, 0.5]
     """

@@ -24,7 +24,7 @@ from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.operators.canonical import presentable
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import HistoryEntry
-from pgmpy_latent.runtime.configured import Configured, naming_class, settings_in_force
+from pgmpy_latent.runtime.configured import Configured, settings_in_force
 from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import kind_in_words, one_of, stopped_words
 from pgmpy_latent.runtime.warn import warn
@@ -97,7 +97,6 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         tags.target_tags.required = False
         return tags
 
-    @naming_class
     def fit(
         self,
         X,

@@ -65,7 +65,7 @@ def child_lists(parents: Sequence[Sequence[int]]) -> list[list[int]]:
     >>> child_lists([(1, 2), (2,), ()])
     [[], [0], [0, 1]]
     """
-    children: list[list[int]] = [[] for _ in parents]
+    children: list[list[int]] = list(map(list, [()] * len(parents)))
     for node, above in enumerate(parents):
         for parent in above:
             children[parent].append(node)

@@ -7,8 +7,9 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from dataclasses import replace as replaced
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast
+from functools import update_wrapper, wraps
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar
 
 from pgmpy_latent.runtime.settings import Constraint, check_n_jobs, check_time_limit, flag
 
@@ -201,6 +202,8 @@ class Configured(HasParameters):
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
+        if "fit" not in vars(cls) and isinstance(getattr(cls, "fit", None), FunctionType):
+            type.__setattr__(cls, "fit", _called_as_here(cls, "fit"))
         if "__init__" in vars(cls):
             type.__setattr__(cls, "__init__", _refusing_unknown(cls.__init__))
             _check_constraints(cls)
@@ -365,21 +368,15 @@ def _check_constraints(cls: type[Configured]) -> None:
             raise TypeError(f"_constraints of {cls.__name__} names {name!r}, which is no keyword of its __init__")
 
 
-def naming_class(method: Method) -> Method:
-    """Return the method with an error for unknown keywords that names the class of the object, not a base class."""
-
-    @wraps(method)
-    def checked(self, *args, **keywords):
-        known = inspect.signature(method).parameters
-        for name in keywords:
-            if name not in known:
-                where = f"{type(self).__name__}.{method.__name__}()"
-                raise TypeError(
-                    f"{where} got an unexpected keyword argument {name!r}; it has {', '.join([*known][1:])}"
-                )
-        return method(self, *args, **keywords)
-
-    return cast(Method, checked)
+def _called_as_here(cls: type, name: str) -> FunctionType:
+    """Return an inherited method as a function of this class, which Python's errors about its arguments then name."""
+    method = getattr(cls, name)
+    own = FunctionType(method.__code__, method.__globals__, name, method.__defaults__, method.__closure__)
+    own.__kwdefaults__ = method.__kwdefaults__
+    update_wrapper(own, method, updated=())
+    del own.__dict__["__wrapped__"]
+    own.__qualname__ = f"{cls.__qualname__}.{name}"
+    return own
 
 
 def _refusing_unknown(init):

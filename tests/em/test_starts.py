@@ -71,7 +71,7 @@ def test_messages_name_a_new_strategy():
 
 
 def test_unknown_strategies_are_refused():
-    inputs = StartInputs(None, (), np.empty(0), lambda: None)
+    inputs = StartInputs(None, (), np.empty(0))
     with pytest.raises(ValueError, match="kind is 'best'; give 'memberships', 'random' or 'uniform'"):
         make_start("best", inputs, np.random.SeedSequence(0))
 

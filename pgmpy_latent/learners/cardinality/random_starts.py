@@ -69,7 +69,7 @@ class RandomStartsPolicy(Policy):
         engine = self.fitter.engine(shape)
         data = self.fitter.data
         rows = StartRows(data.codes_of(shape.names), data.weights, data.row_keys)
-        inputs = StartInputs(engine.layout, shape.parents, shape.cards, lambda: rows)
+        inputs = StartInputs(engine.layout, shape.parents, shape.cards, rows)
         flat = np.empty((n, engine.layout.size))
         for number in range(n):
             if not options.get("first"):
