@@ -17,7 +17,8 @@ ROUNDING = 1e-8
 SHORT = 16
 #: A column of more states than this is counted sparsely: in a matrix of rows and states, all but one per row are zeros.
 WIDE = 256
-#: One entry per context of :func:`one_blas_thread` that is open; the first is the limit.
+#: One entry per context of :func:`one_blas_thread` that is open; the first is the limit. It belongs to the process, as
+#: the numbers of threads of BLAS libraries do.
 _LIMITS: list = []
 #: Thread limiters by the number of modules loaded when libraries were searched, which takes milliseconds.
 _CONTROLLERS: dict[int, ThreadpoolController] = {}

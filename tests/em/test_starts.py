@@ -27,7 +27,7 @@ def own_strategy(monkeypatch):
         assert len(inputs.rows.codes) == len(inputs.rows.weights)
         return random_tables(inputs.layout, np.random.default_rng(seed))
 
-    monkeypatch.setitem(STRATEGIES, "own", Strategy("tables of my own", make))
+    monkeypatch.setitem(STRATEGIES, "own", Strategy("tables of my own", make, needs_rows=True))
     return seeds
 
 
