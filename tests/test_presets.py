@@ -311,8 +311,8 @@ def test_the_stopping_rule_of_the_paper_is_relative_and_no_restart_is_given_up(m
     assert short < long
     from pgmpy_latent.classification import learn
 
-    climb, stages = learn.climb, []
-    monkeypatch.setattr(learn, "climb", lambda *a, **o: stages.append(o.get("stages")) or climb(*a, **o))
+    run_em, stages = learn.run_em, []
+    monkeypatch.setattr(learn, "run_em", lambda *a, **o: stages.append(o.get("stages")) or run_em(*a, **o))
     for tuning in (None, presets.LANGSETH_NIELSEN_2005):
         LatentClassificationModel(2, 1, n_starts=20, tuning=tuning, **QUIET).fit(X, y)
     assert stages == [[(10, 10), (10, 5)], []]

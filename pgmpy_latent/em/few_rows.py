@@ -13,6 +13,7 @@ def warn_of_few_rows(model: DiscreteModel, n_rows: float, *, called: str = "the 
     Examples
     --------
     >>> from pgmpy_latent.model.tree import LatentTree
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True, action="always") as said:
     ...     warn_of_few_rows(LatentTree(["x"], ["abc"], [-1], [False], [[[0.5, 0.25, 0.25]]]), 1)
     >>> print(said[0].message)

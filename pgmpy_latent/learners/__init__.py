@@ -9,9 +9,11 @@ from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.search import Outcome, Search, Settings, State, Step
 from pgmpy_latent.learners.search_learner import SearchingLearner
 from pgmpy_latent.learners.skeletons import fresh_latent_name, one_state_tree
+from pgmpy_latent.runtime.checkpoint import HistoryEntry
 from pgmpy_latent.runtime.settings import flag, number, one_of, sequence_of
 
 __all__ = [
+    "HistoryEntry",
     "LatentTreeLearner",
     "Outcome",
     "Search",

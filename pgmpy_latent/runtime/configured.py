@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from dataclasses import replace as replaced
-from functools import update_wrapper, wraps
+from functools import update_wrapper
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar
 
@@ -196,6 +196,7 @@ class Configured(HasParameters):
     _renamed: ClassVar[Mapping[str, str]] = {}
     _moved: ClassVar[Mapping[str, str]] = {}
     _called_here: ClassVar[Mapping[str, str]] = {}
+    __signature__: ClassVar[inspect.Signature]
     _shared: ClassVar[Mapping[str, tuple[str, str]]] = {}
     #: Of estimators with a default tuning.
     tuning: Tuning | None
@@ -205,11 +206,17 @@ class Configured(HasParameters):
         if "fit" not in vars(cls) and isinstance(getattr(cls, "fit", None), FunctionType):
             type.__setattr__(cls, "fit", _called_as_here(cls, "fit"))
         if "__init__" in vars(cls):
-            type.__setattr__(cls, "__init__", _refusing_unknown(cls.__init__))
+            init = inspect.signature(cls.__init__)
+            cls.__signature__ = init.replace(parameters=[*init.parameters.values()][1:])  # not that of __new__
             _check_constraints(cls)
         if cls.__doc__ and PLACE in cls.__doc__:
             keywords = inspect.signature(cls).parameters
             cls.__doc__ = with_shared_keywords(cls.__doc__, keywords, SHARED | _declared(cls, "_shared"))
+
+    def __new__(cls, *args, **keywords) -> Self:
+        """Refuse keywords that the constructor does not have; the error names the one to use."""
+        _refuse_unknown(cls, keywords)
+        return super().__new__(cls)
 
     def set_params(self, **params: object) -> Self:
         """Set keywords of the constructor; see scikit-learn.
@@ -377,17 +384,6 @@ def _called_as_here(cls: type, name: str) -> FunctionType:
     del own.__dict__["__wrapped__"]
     own.__qualname__ = f"{cls.__qualname__}.{name}"
     return own
-
-
-def _refusing_unknown(init):
-    """Return the constructor with errors for keywords that it does not have; its signature stays."""
-
-    @wraps(init)
-    def checked(self, *args, **keywords):
-        _refuse_unknown(type(self), keywords)
-        init(self, *args, **keywords)
-
-    return checked
 
 
 def _refuse_unknown(cls: type[Configured], keywords: Mapping[str, object]) -> None:

@@ -297,6 +297,7 @@ def warn_of_codes(data: HasStates, settled: Collection[Hashable] = (), call: str
     Examples
     --------
     >>> from pgmpy_latent.tables.encode import encode
+    >>> import warnings
     >>> with warnings.catch_warnings(record=True, action="always") as said:
     ...     warn_of_codes(encode([[1], [2], [3], [99]]))
     >>> print(said[0].message)

@@ -305,7 +305,7 @@ def test_not_a_network():
         ({"init_cpds": "best"}, ValueError, "init_cpds is 'best'"),
         ({"init_cpds": [1]}, ValueError, "init_cpds is a list"),
         ({"init_cpds": {"q": TabularCPD("q", 1, [[1]])}}, StateNameError, r"init_cpds names \['q'\], which"),
-        ({"init_cpds": {"a": 1}}, StateNameError, "init_cpds of 'a' is a int"),
+        ({"init_cpds": {"a": 1}}, StateNameError, "init_cpds of 'a' is an int"),
         ({"state_names": {"aa": [1]}}, StateNameError, r"state_names names \['aa'\], which the model does not have"),
         ({"state_names": {"H": ["x", "x"]}}, StateNameError, "'H'"),
         ({"state_names": {"H": []}}, StateNameError, "'H'"),

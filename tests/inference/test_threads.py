@@ -116,7 +116,7 @@ def test_no_more_threads_than_asked_for(monkeypatch):
             asked.append(n)
             super().__init__(n)
 
-    monkeypatch.setattr("pgmpy_latent.em.step.ThreadPoolExecutor", Pool)
+    monkeypatch.setattr("pgmpy_latent.runtime.parallel.ThreadPoolExecutor", Pool)
     with everything_is_large(size=16):
         engine = TreeEngine(compile_plan([-1] + [0] * 4, evidence), [2] + [3] * 4)
         start = random_tables(engine.layout, rng)

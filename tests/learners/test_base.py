@@ -40,6 +40,7 @@ from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.skeletons import fresh_latent_name
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
+from pgmpy_latent.runtime.checkpoint import HistoryEntry
 from pgmpy_latent.testing import check_learner
 from tests.support import reference
 from tests.support.samples import HISTORY, pgmpys_base
@@ -79,10 +80,8 @@ class LatentClass(LatentTreeLearner):
             names, states, parents, [True] + [False] * len(data.columns), engine.layout.unpack(found.tables)
         )
         score = getattr(scores, self.scoring_method)(tree, data)
-        history = [
-            {"step": 0, "operator": "start", "target": hidden, "score": score, "log_likelihood": found.log_likelihood,
-             "n_parameters": scores.n_parameters(tree), "seconds": 0.0}
-        ]  # fmt: skip
+        n_parameters = scores.n_parameters(tree)
+        history = [HistoryEntry(0, "start", hidden, score, found.log_likelihood, n_parameters, seconds=0.0)]
         return Outcome(tree, score, found.log_likelihood, history)
 
 

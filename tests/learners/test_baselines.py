@@ -256,7 +256,7 @@ def test_latent_classes_are_those_of_split_merge():
         ({"model": None}, "model is None; give 'independence'"),
         ({"prior": -1}, "prior is -1; give a number of at least 0, or None"),
         ({"max_states": 0}, "max_states is 0; give a whole number of at least 1, or None"),
-        ({"time_limit": 0}, "time_limit is 0 seconds"),
+        ({"time_limit": 0}, "time_limit is 0; give a number of seconds above 0"),
         ({"n_jobs": 0}, "n_jobs is 0; give the number of threads"),
     ],
 )

@@ -301,7 +301,7 @@ def test_tables_that_are_refused(table, message):
         (scipy.sparse.coo_array([[1]]), "sparse"),
         (pd.Series([1]), "X is a Series; pass a DataFrame"),
         ({"a": [1]}, "X is a dict"),
-        (None, "X is a NoneType"),
+        (None, "X is None"),
     ],
 )
 def test_what_is_no_table(table, message):

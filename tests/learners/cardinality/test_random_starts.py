@@ -261,7 +261,7 @@ def test_the_time_limit_holds_while_starts_are_drawn(monkeypatch, three_classes)
         ({"starts": "k-means"}, ValueError, "starts is 'k-means'; give 'memberships' or 'random'"),
         ({"scoring_method": "x"}, ValueError, "scoring_method is 'x'; give 'bic'"),
         ({"narrowing": 1}, ValueError, "narrowing is 1; give a number above 1, or None"),
-        ({"time_limit": 0}, ValueError, "time_limit is 0 seconds"),
+        ({"time_limit": 0}, ValueError, "time_limit is 0; give a number of seconds above 0"),
         ({"n_states": {"K": 2}}, StateNameError, r"n_states names \['K'\]; the hidden variables are \['H'\]"),
         ({"n_states": 0}, StateNameError, "n_states of 'H' is 0; give a whole number of at least 1"),
         ({"n_states": {"H": 2.5}}, StateNameError, "n_states of 'H' is 2.5; give a whole number of at least 1"),

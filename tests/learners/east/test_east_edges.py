@@ -39,7 +39,7 @@ def test_a_group_may_be_of_columns_whose_names_are_tuples(table):
 
 
 def test_a_class_is_no_start(table):
-    with pytest.raises(TypeError, match="start is a"):
+    with pytest.raises(TypeError, match="start is the class EAST; give a learner, as EAST"):
         EAST(start=EAST, **QUIET).fit(table)
 
 

@@ -121,5 +121,5 @@ def test_the_memory_of_another_kind_is_refused(path, table):
     document = json.loads(path.read_text())
     document["memory"] = document["memory"]["of"]
     path.write_bytes(sealed(json.dumps(document).encode()))
-    with pytest.raises(CheckpointError, match="its memory is not that of EAST"):
+    with pytest.raises(CheckpointError, match="its memory is not what a search writes"):
         EAST(checkpoint=path, **QUICK).fit(table)

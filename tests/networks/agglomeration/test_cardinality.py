@@ -440,7 +440,7 @@ BAD = {
     "prior of zero": ((star(),), {"prior": 0}, ValueError, "prior is 0; give a number above 0 and below inf, as 1"),
     "prior below zero": ((star(),), {"prior": -1.0}, ValueError, "prior is -1.0; give"),
     "max_initial": ((star(),), {"max_initial": 0}, ValueError, "max_initial is 0; give"),
-    "time_limit": ((star(),), {"time_limit": 0}, ValueError, "time_limit is 0 seconds"),
+    "time_limit": ((star(),), {"time_limit": 0}, ValueError, "time_limit is 0; give a number of seconds above 0"),
 }
 
 

@@ -478,7 +478,7 @@ def test_a_semi_clique_with_too_many_assignments_is_sized_by_random_starts():
         ({"base": DAG([("x0", "x1")])}, DataError, r"base lacks the columns \['x2', 'x3', 'x4'\]"),
         ({"base": DAG([("x0", "x1")], latents={"x0"})}, DataError, r"base hides \['x0'\], which are columns"),
         ({"base": "hill climb"}, TypeError, "base is a str; give a pgmpy network"),
-        ({"time_limit": -1}, ValueError, "time_limit is -1 seconds"),
+        ({"time_limit": -1}, ValueError, "time_limit is -1; give a number of seconds above 0"),
     ],
 )
 def test_settings_that_cannot_be_meant(options, error, message):

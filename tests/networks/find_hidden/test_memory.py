@@ -82,5 +82,5 @@ def test_the_memory_of_another_kind_is_refused(path, table):
     document = json.loads(path.read_text())
     document["memory"] = document["memory"]["of"]
     path.write_bytes(sealed(json.dumps(document).encode()))
-    with pytest.raises(CheckpointError, match="its memory is not that of FindHidden"):
+    with pytest.raises(CheckpointError, match="its memory is not what a search writes"):
         FindHidden(max_latents=1, checkpoint=path, **QUIET).fit(table)

@@ -495,7 +495,7 @@ def test_ctrl_c_gives_the_best_so_far(monkeypatch, moment):
         ({"max_parents": 0}, ValueError, "max_parents is 0"),
         ({"n_starts": 0}, ValueError, "n_starts is 0"),
         ({"prior": -1}, ValueError, "prior is -1"),
-        ({"time_limit": 0}, ValueError, "time_limit is 0 seconds"),
+        ({"time_limit": 0}, ValueError, "time_limit is 0; give a number of seconds above 0"),
     ],
 )
 def test_settings_that_cannot_be_meant(options, error, message):
