@@ -177,7 +177,7 @@ def time_in_checkpoints() -> Iterator[list[float]]:
     """Collect the seconds that searches spend in their checkpoints, writing and asking whether it is time to."""
     spent: list[float] = []
     patches = []
-    originals = {name: getattr(Checkpoint, name) for name in ("keep", "tend", "take_up")}
+    originals = {name: getattr(Checkpoint, name) for name in ("keep", "tend", "resume")}
     for name, method in originals.items():
 
         def timed(*args, original=method, **kwargs):
