@@ -73,6 +73,7 @@ rivals = {
     "EAST": EAST,
     "one latent class variable": partial(Baseline, "latent_class"),
     "tree over the columns (Chow and Liu)": partial(Baseline, "chow_liu"),
+    "forest over the columns with the highest BIC": partial(Baseline, "forest"),
     "independent columns": partial(Baseline, "independence"),
 }
 half = np.random.default_rng(SEED).permutation(len(survey)) % 2 == 0

@@ -102,17 +102,17 @@ pd.crosstab(pd.Series(area, name="area"), found[root])
 
 # %% [markdown]
 # ## Is the tree worth it?
-# Models that any tree of hidden variables must beat: words that are independent, and a tree over the words themselves.
+# Models that any tree of hidden variables must beat: words that are independent, and trees over the words themselves.
 
 # %%
 rivals = {"BinG, simplified": learner}
-for name in ("independence", "chow_liu"):
+for name in ("independence", "chow_liu", "forest"):
     rivals[name] = Baseline(name).fit(words)
 pd.DataFrame({name: {"BIC": one.bic_, "parameters": one.n_parameters_} for name, one in rivals.items()}).T.round(0)
 
 # %% [markdown]
 # ## The decision
-# The forest has four topics, and it is the best of the three by far. A new message has the words *orbit* and
+# The forest has four topics, and it is the best of the four by far. A new message has the words *orbit* and
 # *software*. What else will it be about? pgmpy answers from the learned network.
 
 # %%

@@ -47,7 +47,7 @@ LAYERS = {
         "local/pairs local/simplify "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
         "forests/forest_search forests/bin_g forests/bin_a "
-        "east/settings east/candidates east/completed_counts east/evaluation east/move east/node_moves "
+        "column_forest east/settings east/candidates east/completed_counts east/evaluation east/move east/node_moves "
         "east/edge_moves east/state_moves east/moves east/memory east/policy east/east "
         "hlta/variables hlta/islands hlta/levels hlta/hlta "
         "baselines"

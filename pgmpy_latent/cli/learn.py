@@ -73,6 +73,7 @@ LEARNERS = {
     "east": ("EAST", {}),
     "bin-g": ("BinG", {}),
     "bin-a": ("BinA", {}),
+    "forest": ("Baseline", {"model": "forest"}),
     "chow-liu": ("Baseline", {"model": "chow_liu"}),
     "independence": ("Baseline", {"model": "independence"}),
 }

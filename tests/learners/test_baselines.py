@@ -15,11 +15,12 @@ from pgmpy_latent import SplitMerge, encode
 from pgmpy_latent.em.fit import fit
 from pgmpy_latent.exceptions import NoOverlapWarning
 from pgmpy_latent.inference import queries
-from pgmpy_latent.learners.baselines import _SMOOTHING, Baseline, _strongest_forest, _tables_of_filled
+from pgmpy_latent.learners.baselines import Baseline
+from pgmpy_latent.learners.column_forest import _SMOOTHING, _tables_of_filled, strongest_forest
 from pgmpy_latent.tables.dependence import mutual_information
 from tests.support import reference
 
-MODELS = ["independence", "chow_liu", "latent_class"]
+MODELS = ["independence", "chow_liu", "forest", "latent_class"]
 
 
 def chain(n=300, seed=0, gaps=0.0):
@@ -76,7 +77,7 @@ def test_the_forest_is_the_one_that_networkx_finds(n_nodes, seed):
     rng = np.random.default_rng(seed)
     weights = np.triu(rng.integers(0, 4, size=(n_nodes, n_nodes)), 1)
     weights = weights + weights.T
-    parent = _strongest_forest(weights)
+    parent = strongest_forest(weights)
     graph = nx.from_numpy_array(weights)  # what is 0 is no edge
     expected = nx.maximum_spanning_tree(graph)
     mine = [(child, above) for child, above in enumerate(parent) if above >= 0]
@@ -252,7 +253,7 @@ def test_latent_classes_are_those_of_split_merge():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"model": "tree"}, "model is 'tree'; give 'independence', 'chow_liu' or 'latent_class'"),
+        ({"model": "tree"}, "model is 'tree'; give 'independence', 'chow_liu', 'forest' or 'latent_class'"),
         ({"model": None}, "model is None; give 'independence'"),
         ({"prior": -1}, "prior is -1; give a number of at least 0, or None"),
         ({"max_states": 0}, "max_states is 0; give a whole number of at least 1, or None"),
