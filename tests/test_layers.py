@@ -21,7 +21,7 @@ LAYERS = {
     "exceptions": "",
     "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
     "model": "labels pgmpy_api json_format tree network convert exports",
-    "operators": "edges root star states nodes canonical regularity",
+    "operators": "edges root blocks star states nodes canonical regularity",
     "datasets": "",
     "testing": "assertions strategies",
     "tables": (
@@ -47,8 +47,9 @@ LAYERS = {
         "local/pairs local/simplify "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
         "forests/forest_search forests/bin_g forests/bin_a "
-        "column_forest east/settings east/candidates east/completed_counts east/evaluation east/move east/node_moves "
-        "east/edge_moves east/state_moves east/moves east/memory east/policy east/east "
+        "column_forest east/settings east/candidates east/completed_counts east/evaluation east/blocks east/block_fit "
+        "east/move east/node_moves "
+        "east/edge_moves east/state_moves east/moves east/block_evaluation east/memory east/policy east/east "
         "hlta/variables hlta/islands hlta/levels hlta/hlta "
         "baselines"
     ),

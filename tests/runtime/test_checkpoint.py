@@ -65,6 +65,7 @@ def learners():
         SplitMerge(tuning=presets.SPLIT_MERGE.replace(depth=1, n_restarts=1), **QUIET),
         RandomStarts(n_starts=4, **QUIET),
         EAST(tuning=presets.EAST.replace(evaluation="dc"), **QUIET),
+        EAST(columns="anywhere", **QUIET),
         BinG(simplify=True, **QUIET),
         BinA(**QUIET),
         HLTA(top=1, **QUIET),

@@ -361,6 +361,7 @@ def fits():
     """Return what is done with a table, and how two results are compared."""
     return {
         "EAST": lambda table, n: EAST(n_jobs=n, **QUIET).fit(table).tree_,
+        "EAST, columns anywhere": lambda table, n: EAST(columns="anywhere", n_jobs=n, **QUIET).fit(table).tree_,
         "EAST, rl": lambda table, n: (
             EAST(n_jobs=n, tuning=presets.EAST.replace(evaluation="rl", n_starts=2, n_steps=5), **QUIET)
             .fit(table)

@@ -12,15 +12,16 @@ from pgmpy_latent import presets
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.column_forest import bic_forest
 from pgmpy_latent.learners.east.policy import EastPolicy
-from pgmpy_latent.learners.east.settings import EastSettings, Rules
+from pgmpy_latent.learners.east.settings import Columns, EastSettings, Rules
 from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import SearchingLearner, Start, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
-from pgmpy_latent.runtime.settings import Constraint, RandomState, number
+from pgmpy_latent.runtime.settings import Constraint, RandomState, number, one_of
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -40,13 +41,17 @@ class EAST(SearchingLearner):
     The search begins with a latent class model and repeats three phases until nothing raises BIC: *expansion*
     introduces hidden variables between an existing one and two of its neighbours, and adds states; *adjustment* moves
     neighbours of one hidden variable to another; *simplification* deletes states, and then hidden variables. The result
-    is a tree in which columns are leaves, or several trees where parts of the table are independent of each other.
+    is a tree in which columns are leaves, or several trees where parts of the table are independent of each other. With
+    ``columns="anywhere"`` any node may be the neighbour of any other, and the search begins with the forest over the
+    columns that has the highest BIC (:class:`Baseline`): columns that hang on columns need no hidden variable.
 
     Parameters
     ----------
+    columns : {"leaves", "anywhere"}
+        Where columns may stand: at the ends of the tree, or also inside it.
     start : LatentTree, pgmpy network or learner, optional
-        Where to begin, instead of a latent class model with two classes: a model, a fitted learner, or one that is yet
-        to be fitted to the table, as ``BinG(simplify=True)``.
+        Where to begin, instead of a latent class model with two classes or a forest of columns: a model, a fitted
+        learner, or one that is yet to be fitted to the table, as ``BinG(simplify=True)``.
     max_latents, max_states : int, optional
         Most hidden variables, and most states of each.
     together : sequence of sequences of columns
@@ -88,7 +93,10 @@ class EAST(SearchingLearner):
     (['D1', 'D2', 'D3'], ['D5', 'D6', 'D7'])
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {"max_states": number(2, whole=True, optional=True)}
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "columns": one_of("leaves", "anywhere"),
+        "max_states": number(2, whole=True, optional=True),
+    }
     _default_tuning = presets.EAST
     PAPER = MovedPreset("presets.CHEN_2008 or presets.CHEN_2008_DC")
     _tuning: presets.EASTTuning
@@ -98,6 +106,7 @@ class EAST(SearchingLearner):
     def __init__(
         self,
         *,
+        columns: Columns = "leaves",
         start: Start = None,
         max_latents: int | None = None,
         max_states: int | None = None,
@@ -112,6 +121,7 @@ class EAST(SearchingLearner):
         show_progress: bool = True,
         tuning: presets.EASTTuning | None = None,
     ) -> None:
+        self.columns = columns
         self.start = start
         self.max_latents = max_latents
         self.max_states = max_states
@@ -162,6 +172,7 @@ class EAST(SearchingLearner):
             unlimited if self.max_latents is None else self.max_latents,
             unlimited if self.max_states is None else self.max_states,
             _united(groups),
+            self.columns,
         )
 
     # The run
@@ -188,6 +199,8 @@ class EAST(SearchingLearner):
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
         start = learned_for(self, self.start, data, search) if self._start_is_to_be_fitted() else self.start
         start = model_given(start)
+        if start is None and rules.anywhere and not rules.together:  # these columns need a hidden variable
+            return bic_forest(data, search)[0]
         if start is None:
             return _two_classes(data, search, rules)
         tree = make_regular(in_order_of_table(start, data))

@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from pgmpy_latent.learners.east.blocks import Block, BlockMessages, Division, merged_leaf_model
 from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove
 from pgmpy_latent.learners.east.completed_counts import expected_log_likelihood
 from pgmpy_latent.learners.east.evaluation import Evaluation, LeafModel, leaf_model
@@ -57,19 +58,21 @@ class Relocate(Move):
                 old, beyond = tree.names[node], set().union(*(_beyond(tree, other, node) for other in others))
                 targets = [
                     name
-                    for name in tree.latent_names
+                    for name in (tree.names if rules.anywhere else tree.latent_names)
                     if name != old and component[tree.index(name)] == component[node] and tree.index(name) not in beyond
                 ]
                 moves += [cls(unit, old, new) for new in targets]
                 if node < others[0] and not rules.binds(unit[0]):  # cutting is the same from both ends
                     moves.append(cls(unit, old, None))
-        return moves + list(cls._links(tree, component))
+        return moves + list(cls._links(tree, component, rules))
 
     @classmethod
-    def _links(cls, tree: LatentTree, component: np.ndarray) -> Iterator[Self]:
+    def _links(cls, tree: LatentTree, component: np.ndarray, rules: Rules) -> Iterator[Self]:
         """Yield edges between components, whose ends are hidden or columns of a component without any hidden node."""
         hidden = {int(component[tree.index(name)]) for name in tree.latent_names}
-        ends = [node for node in range(tree.n_nodes) if tree.latent[node] or component[node] not in hidden]
+        ends = [
+            node for node in range(tree.n_nodes) if rules.anywhere or tree.latent[node] or component[node] not in hidden
+        ]
         for pair in combinations(ends, 2):
             if component[pair[0]] != component[pair[1]]:
                 moved, new = sorted(pair, key=lambda node: (tree.latent[node], node))  # columns hang on hidden nodes
@@ -84,6 +87,16 @@ class Relocate(Move):
     def names(self) -> frozenset:
         """The ends, and the nodes that are moved."""
         return frozenset([*self.nodes, *self.moved])
+
+    def blocks(self, messages: BlockMessages) -> set[Block | None]:
+        """The blocks of the edges that are moved or cut, and that of their new end; None if that is another column."""
+        left: set[Block | None] = (
+            set() if self.old is None else {messages.of_edge(self.old, name) for name in self.moved}
+        )
+        arrived = {messages.of_node(name) for name in self.moved} if self.old is None else set()
+        if self.new is None or any(block is not None and self.new in block.tree.names for block in left):
+            return left
+        return {*left, *arrived, messages.of_node(self.new)}
 
     @property
     def loosened(self) -> frozenset:
@@ -101,7 +114,7 @@ class Relocate(Move):
             return False
         nodes = [tree.index(name) for name in self.moved]
         if self.old is None:
-            return self in self._links(tree, _components(tree))
+            return self in self._links(tree, _components(tree), rules)
         old = tree.index(self.old)
         if not set(nodes) <= set(neighbours_of(tree, old)):
             return False
@@ -149,6 +162,8 @@ class Relocate(Move):
     @classmethod
     def evaluate_together(cls, moves: Sequence[Self], evaluation: Evaluation) -> list[EvaluatedMove]:
         """Evaluate moves away from one node; they share paths to new neighbours, and the tree without moved nodes."""
+        if isinstance(evaluation.messages, BlockMessages):  # the ends are in different blocks
+            return [move._across(evaluation, evaluation.messages) for move in moves]
         tree, messages = evaluation.tree, evaluation.messages
         old = tree.index(moves[0].old)
         wanted: dict[int, list[Self]] = {}
@@ -174,6 +189,33 @@ class Relocate(Move):
                 evaluated[move] = evaluation.scored(move, fit.log_likelihood - base, n_more, model.changed(fit.tables))
         return [evaluated[move] for move in moves]
 
+    def _across(self, evaluation: Evaluation, messages: BlockMessages) -> EvaluatedMove:
+        """Cut edges in one block and add them in another: the gains add up, as the blocks are independent."""
+        evaluation.search.tick()
+        lost = messages.loss_of_cut(self.old, self.moved)
+        if messages.division.known.issuperset([self.new, *self.moved]):
+            return self._between_columns(evaluation, messages.division, lost)
+        tree = evaluation.tree
+        moved, old, new = [tree.index(name) for name in self.moved], tree.index(self.old), tree.index(self.new)
+        posterior = messages.posterior(new) * messages.weights[:, None]
+        starts = [normalised(posterior.T @ messages.posterior(node) + messages.star(node).share) for node in moved]
+        evidence = [messages.message(node, old) for node in moved]
+        model, base = merged_leaf_model(
+            self.new, messages.rest_evidence(new), self.moved, evidence, starts, messages.weights
+        )
+        fit = evaluation.search.fit(model.engine, model.start, free=model.free, **evaluation.em_options)
+        n_more = int((tree.cards[new] - tree.cards[old]) * (tree.cards[moved] - 1).sum())
+        return evaluation.scored(self, fit.log_likelihood - base - lost, n_more, model.changed(fit.tables))
+
+    def _between_columns(self, evaluation: Evaluation, division: Division, lost: float) -> EvaluatedMove:
+        """Add edges between columns without missing cells: the best tables are relative frequencies."""
+        cards = {name: int(evaluation.tree.cards[evaluation.tree.index(name)]) for name in (*self.moved, *self.nodes)}
+        counts = [division.pair_counts(self.new, name) for name in self.moved]
+        gain = sum(map(expected_log_likelihood, counts)) - lost
+        n_more = (cards[self.new] - cards[self.old]) * sum(cards[name] - 1 for name in self.moved)
+        changed = ChangedTables(self.new, dict(zip(self.moved, map(normalised, counts), strict=True)))
+        return evaluation.scored(self, gain, n_more, changed)
+
     def _cut(self, evaluation: Evaluation) -> tuple[float, float, int, LeafModel]:
         """Return the log-likelihoods with the edge and of the part that stays, the parameters gained, and a model."""
         tree, messages = evaluation.tree, evaluation.messages
@@ -192,7 +234,7 @@ class Relocate(Move):
         tree, messages = evaluation.tree, evaluation.messages
         moved, new = tree.index(self.moved[0]), tree.index(self.new)
         rest, share = messages.rest(new), messages.star(moved).share
-        evidence = messages.walk.likelihood(moved)
+        evidence = messages.likelihood(moved)
         index, likelihoods = dense(evidence)
         base = float(messages.weights @ np.log((likelihoods @ share)[index] * rest.sum(axis=1)))
         start = messages.posterior(new).T @ (messages.posterior(moved) * messages.weights[:, None]) + share

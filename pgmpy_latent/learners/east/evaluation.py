@@ -86,6 +86,10 @@ class Evaluation:
         """Return what a worker needs: everything except the moves evaluated so far."""
         return {**vars(self), "known": {}}
 
+    def home(self, move: Move) -> Evaluation:
+        """Return the evaluation of the part of the tree in which a move is made."""
+        return self
+
     # Moves
 
     def candidates(self, moves: Sequence[Move]) -> list[EvaluatedMove]:
@@ -97,20 +101,21 @@ class Evaluation:
     def candidate(self, move: Move) -> EvaluatedMove:
         """Evaluate a single move, which an earlier tree may have suggested."""
         self.search.tick()
+        home = self.home(move)
         if self.counts_first and move.counts_first:
-            counted = move.fit_counts(self)
-            return counted.move.refine(self, counted)
-        if move not in self.known:
+            counted = move.fit_counts(home)
+            return counted.move.refine(home, counted)
+        if move not in home.known:
             shares = move.shared_work is not None
-            self.known[move] = move.evaluate_together([move], self)[0] if shares else move.evaluate(self)
-        return self.known[move]
+            home.known[move] = move.evaluate_together([move], home)[0] if shares else move.evaluate(home)
+        return home.known[move]
 
     def parcels(self, moves: Iterable[Move]) -> list[Sequence[Move]]:
         """Return the moves that were not evaluated yet, in parcels that share work; long parcels come first.
 
         Several workers get smaller parcels: the shared work is little compared with the work on each move.
         """
-        apart, together = _by_shared_work([move for move in moves if move not in self.known])
+        apart, together = self._by_shared_work([move for move in moves if move not in self.home(move).known])
         if self.search.n_workers > 1:
             most = max(1, -(-sum(map(len, together)) // (PARCELS * self.search.n_workers)))
             similar = [sorted(some, key=repr) for some in together]
@@ -122,22 +127,32 @@ class Evaluation:
         """Evaluate moves that share work, or fit one to its completed counts. Workers call this."""
         self.search.tick()
         if isinstance(parcel, CountedMove):
-            return [parcel.move.fit_counts(self, parcel.table)]
+            return [parcel.move.fit_counts(self.home(parcel.move), parcel.table)]
+        home = self.home(parcel[0])
         if parcel[0].shared_work is not None:
-            return parcel[0].evaluate_together(parcel, self)
+            return parcel[0].evaluate_together(parcel, home)
         evaluated = []
         for move in parcel:
-            evaluated.append(move.evaluate(self))  # no comprehension: it would add a frame
+            evaluated.append(move.evaluate(home))  # no comprehension: it would add a frame
         return evaluated
 
     def remember(self, evaluated: Iterable[EvaluatedMove]) -> None:
         """Keep evaluated moves."""
-        self.known |= {candidate.move: candidate for candidate in evaluated}
+        for candidate in evaluated:
+            self.home(candidate.move).known[candidate.move] = candidate
 
     def recalled(self, moves: Sequence[Move]) -> list[EvaluatedMove]:
         """Return moves that were evaluated: those that share no work, then the others in groups."""
-        apart, together = _by_shared_work(moves)
-        return [self.known[move] for some in (apart, *together) for move in some]
+        apart, together = self._by_shared_work(moves)
+        return [self.home(move).known[move] for some in (apart, *together) for move in some]
+
+    def _by_shared_work(self, moves: Sequence[Move]) -> tuple[list[Move], list[list[Move]]]:
+        """Return the moves that share no work, and groups of those that do."""
+        groups: dict[Hashable, list[Move]] = {}
+        for move in moves:
+            if move.shared_work is not None:
+                groups.setdefault((id(self.home(move)), move.shared_work), []).append(move)
+        return [move for move in moves if move.shared_work is None], list(groups.values())
 
     # Tools for moves
 
@@ -197,7 +212,7 @@ class CombinedEvaluation(Evaluation):
         parcels: list = self.parcels([*others, *screened])
         first = len(parcels)
         if counted not in self._from_counts:
-            parcels += [CountedMove(move, move.completed_table(self)) for move in self._most_needed(counted)]
+            parcels += [CountedMove(move, move.completed_table(self.home(move))) for move in self._most_needed(counted)]
         evaluated = self.search.map(self.evaluate_parcel, parcels)
         for some in evaluated[:first]:
             self.remember(some)
@@ -210,11 +225,11 @@ class CombinedEvaluation(Evaluation):
     def _most_needed(self, moves: Sequence[Move]) -> list[Move]:
         needs = np.empty(len(moves))
         for at, move in enumerate(moves):
-            needs[at] = move.need(self)
+            needs[at] = move.need(self.home(move))
         return [moves[at] for at in np.argsort(-needs, kind="stable")[:COUNTED]]
 
     def _refined(self, counted: EvaluatedMove) -> EvaluatedMove:
-        return counted.move.refine(self, counted)
+        return counted.move.refine(self.home(counted.move), counted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,15 +291,6 @@ def leaf_model(
 def soft(messages: np.ndarray) -> Evidence:
     """Return evidence of which every row has its own message."""
     return Evidence(np.arange(len(messages)), messages.shape[1], messages)
-
-
-def _by_shared_work(moves: Sequence[Move]) -> tuple[list[Move], list[list[Move]]]:
-    """Return the moves that share no work, and groups of those that do."""
-    groups: dict[Hashable, list[Move]] = {}
-    for move in moves:
-        if move.shared_work is not None:
-            groups.setdefault(move.shared_work, []).append(move)
-    return [move for move in moves if move.shared_work is None], list(groups.values())
 
 
 EVALUATIONS = {"rl": Evaluation, "dc": CompletionEvaluation, "auto": CombinedEvaluation}

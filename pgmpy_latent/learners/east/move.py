@@ -12,6 +12,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from pgmpy_latent.learners.east.blocks import Block, BlockMessages
 from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove
 from pgmpy_latent.learners.east.evaluation import Evaluation
 from pgmpy_latent.learners.east.settings import Rules
@@ -83,6 +84,10 @@ class Move(ABC):
     def place(self) -> Hashable:
         """Place of the move; in the look-ahead, moves of different places take turns."""
         return None
+
+    def blocks(self, messages: BlockMessages) -> set[Block | None]:
+        """Return the blocks that the move changes; among them None if it is made at a column between blocks."""
+        return {messages.of_node(self.nodes[0])}
 
     @property
     def shared_work(self) -> Hashable:

@@ -13,9 +13,10 @@ from scipy.special import xlogy
 from pgmpy_latent.em.starts import random_tables
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.learners.east.blocks import Block, BlockMessages, distinct, star_log_likelihood
 from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove
 from pgmpy_latent.learners.east.completed_counts import expected_log_likelihood
-from pgmpy_latent.learners.east.evaluation import Evaluation, leaf_model, soft
+from pgmpy_latent.learners.east.evaluation import Evaluation, leaf_model
 from pgmpy_latent.learners.east.move import DELETE_NODES, EXPAND, Move, start_table, with_tables
 from pgmpy_latent.learners.east.settings import Rules
 from pgmpy_latent.learners.local.simplify import Simplifier, n_star_parameters
@@ -78,6 +79,10 @@ class Introduce(Move):
         """The node, and the neighbours that are moved."""
         return frozenset([self.node, *self.moved])
 
+    def blocks(self, messages: BlockMessages) -> set[Block | None]:
+        """The blocks of the edges that are moved."""
+        return {messages.of_edge(self.node, name) for name in self.moved}
+
     @property
     def place(self) -> Hashable:
         """Nodes take turns."""
@@ -120,11 +125,12 @@ class Introduce(Move):
         """Start with the tables that were fitted to counts, if there are any, besides random ones."""
         tree, messages = evaluation.tree, evaluation.messages
         node, moved = tree.index(self.node), [tree.index(name) for name in self.moved]
-        rest = messages.rest(node, moved)
-        evidence = {0: soft(rest)} | {at: messages.message(other, node) for at, other in enumerate(moved, start=2)}
+        rest = messages.rest_evidence(node, moved)
+        parts, weights = distinct([rest, *(messages.message(other, node) for other in moved)], messages.weights)
+        evidence = {0: parts[0]} | dict(enumerate(parts[1:], start=2))
         plan = compile_plan([-1, 0, *[1] * len(moved)], evidence, pivots=[0])
         card = int(tree.cards[node])
-        engine = TreeEngine(plan, [card, self.n_states, *tree.cards[moved]], messages.weights)
+        engine = TreeEngine(plan, [card, self.n_states, *tree.cards[moved]], weights)
         ones = np.ones((1, card))  # ``rest`` includes the old node's distribution already
         rng = evaluation.rng(self)
         starts = [] if counted is None else [engine.layout.pack([ones, *counted.changed.tables.values()])]
@@ -134,8 +140,8 @@ class Introduce(Move):
         free = np.array([False, *[True] * (len(moved) + 1)])
         fit = evaluation.search.fit(engine, flat, free=free, **evaluation.em_options)
         changed = self._changed(engine.layout.unpack(fit.tables)[1:])
-        gain = fit.log_likelihood - messages.log_likelihood(node, rest, moved)
-        return evaluation.scored(self, gain, self.n_more(tree), changed)
+        base = star_log_likelihood(parts, [messages.given(node, other) for other in moved], weights)
+        return evaluation.scored(self, fit.log_likelihood - base, self.n_more(tree), changed)
 
     def _changed(self, tables: Sequence[np.ndarray]) -> ChangedTables:
         names = (None, *self.moved)
@@ -210,7 +216,7 @@ class Delete(Move):
             cls(name, tree.names[other])
             for name in tree.latent_names
             for other in neighbours_of(tree, tree.index(name))
-            if tree.latent[other]
+            if rules.anywhere or tree.latent[other]
         ]
 
     @property

@@ -11,6 +11,9 @@ import numpy as np
 
 from pgmpy_latent import scores
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.east.block_evaluation import BlockEvaluation
+from pgmpy_latent.learners.east.block_fit import refitted
+from pgmpy_latent.learners.east.blocks import BlockMessages, Division
 from pgmpy_latent.learners.east.candidates import EvaluatedMove, by_ratio, by_score, in_turn
 from pgmpy_latent.learners.east.evaluation import EVALUATIONS, Evaluation
 from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, EastMemory
@@ -23,6 +26,7 @@ from pgmpy_latent.learners.resumed import check_again, check_over
 from pgmpy_latent.learners.search import FitOptions, Search, Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import make_regular
+from pgmpy_latent.operators.blocks import rooted_at_columns
 from pgmpy_latent.operators.edges import neighbours_of
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
@@ -60,6 +64,7 @@ class EastPolicy:
         self.search = search
         self.settings = settings
         self.penalty = scores.penalty_per_parameter(data.total_weight) if penalty is None else penalty
+        self.division = Division(data) if settings.rules.anywhere else None
         self._current: tuple[State, Evaluation] | None = None
         self._attempted: dict[Move, tuple[EvaluatedMove, State | None]] = {}  # with the current evaluation
 
@@ -87,6 +92,8 @@ class EastPolicy:
 
     def start(self, tree: LatentTree) -> State:
         """Return the state at which the search begins."""
+        if self.division is not None:
+            tree = rooted_at_columns(tree, self.division.columns)
         return self.fitted(tree, 0, EastMemory(excursions=self.settings.excursions), first=True)
 
     def finish(self, state: State) -> Step:
@@ -102,7 +109,12 @@ class EastPolicy:
         tree = self._changed_tree(state, candidate)
         if tree is None:
             return None
-        return self.fitted(tree, state.step + 1, state.memory, target=self._target(tree, wanted))
+        target = self._target(tree, wanted)
+        before = self._messages_of(state)
+        if before is None:
+            return self.fitted(tree, state.step + 1, state.memory, target=target)
+        tree, log_likelihood = refitted(tree, before, self.search, target)
+        return State(tree, self.score(tree, log_likelihood), log_likelihood, state.step + 1, state.memory)
 
     def _changed_tree(self, state: State, candidate: EvaluatedMove) -> LatentTree | None:
         """Return the tree that a move leads to; None if it breaks a rule."""
@@ -116,10 +128,31 @@ class EastPolicy:
     def _evaluation(self, state: State) -> Evaluation:
         """Return the evaluation of a state's moves, which lasts as long as the tree stays the same."""
         if self._current is None or self._current[0].tree is not state.tree or self._current[0].step != state.step:
-            kind, messages = EVALUATIONS[self.settings.evaluation], NodeMessages(state.tree, self.data)
-            evaluation = kind(messages, self.search, self.settings, self.penalty, state.step)
-            self._current, self._attempted = (state, evaluation), {}
+            self._current, self._attempted = (state, self._evaluation_of(state)), {}
         return self._current[1]
+
+    def _evaluation_of(self, state: State) -> Evaluation:
+        """Return a new evaluation, which takes over what the last one knows about the blocks that both trees have."""
+        options = (self.search, self.settings, self.penalty, state.step)
+        if self.division is not None:
+            return BlockEvaluation(BlockMessages(state.tree, self.division, self._last_messages), *options, self._last)
+        return EVALUATIONS[self.settings.evaluation](NodeMessages(state.tree, self.data), *options)
+
+    @property
+    def _last(self) -> BlockEvaluation | None:
+        evaluation = None if self._current is None else self._current[1]
+        return evaluation if isinstance(evaluation, BlockEvaluation) else None
+
+    @property
+    def _last_messages(self) -> BlockMessages | None:
+        return None if self._last is None else self._last.messages
+
+    def _messages_of(self, state: State) -> BlockMessages | None:
+        """Return the messages of a state in blocks; None if the tree is not divided."""
+        if self.division is None:
+            return None
+        last = self._last_messages
+        return last if last is not None and last.tree is state.tree else BlockMessages(state.tree, self.division, last)
 
     # Checkpoints
 
@@ -297,6 +330,7 @@ class EastPolicy:
             return Step(replace(state, memory=replace(state.memory, phase=LOOK_AHEAD)))
         lenient = EastPolicy(self.data, self.search, self.settings, left[0] * self.penalty)
         strict = EastPolicy(self.data, self.search, self.settings, self.penalty)
+        lenient.division = strict.division = self.division
         new, is_back = state, False
         try:
             for policy, phases in ((lenient, PHASES[:1]), (strict, (*PHASES[1:], PHASES[0]))):
@@ -357,9 +391,7 @@ class EastPolicy:
         fresh = [name for name in new.tree.latent_names if name not in state.tree.latent_names]
         near = move.touched(state.tree).union(fresh)
         while new.score <= state.score + RISE:
-            evaluation = Evaluation(
-                NodeMessages(new.tree, self.data), self.search, self.settings, self.penalty, new.step
-            )
+            evaluation = self._evaluation_of(new)
             moves = [one for one in moves_within(new.tree, rules, near) if not move.is_undone_by(one, fresh)]
             for parcel in evaluation.parcels(moves):
                 evaluation.remember(evaluation.evaluate_parcel(parcel))

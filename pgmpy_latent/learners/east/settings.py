@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of
+
+#: Where columns may stand in a tree.
+Columns = Literal["leaves", "anywhere"]
 
 
 @dataclass(frozen=True)
@@ -21,11 +25,19 @@ class Rules:
         Largest number of hidden variables, and of states of each.
     together : tuple of frozenset
         Groups of columns that must share a hidden neighbour.
+    columns : {"leaves", "anywhere"}
+        Where the search puts columns. A model to start with may have them anywhere.
     """
 
     max_latents: float = np.inf
     max_states: float = np.inf
     together: tuple[frozenset, ...] = ()
+    columns: Columns = "leaves"
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether columns may be neighbours of any node."""
+        return self.columns == "anywhere"
 
     def broken(self, tree: LatentTree) -> str | None:
         """Return in words which rule a tree breaks, or None."""

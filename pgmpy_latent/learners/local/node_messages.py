@@ -57,6 +57,14 @@ class NodeMessages:
     """
 
     def __init__(self, tree: LatentTree, data: CategoricalData):
+        self._set_out(tree, data)
+        engine = engine_for(tree, data)
+        #: The messages of one pass over the tree.
+        self.walk = engine.walk(engine.layout.pack(tree.tables))
+        self.marginals = self.walk.marginals
+
+    def _set_out(self, tree: LatentTree, data: CategoricalData) -> None:
+        """Begin with nothing computed."""
         self.tree = tree
         self.data = data
         self.around = [neighbours_of(tree, node) for node in range(tree.n_nodes)]
@@ -67,10 +75,6 @@ class NodeMessages:
         self._posteriors: dict[int, np.ndarray] = {}
         self._completed: dict[int, np.ndarray] = {}
         self._neighbourhoods: dict[int, Neighbourhood] = {}
-        engine = engine_for(tree, data)
-        #: The messages of one pass over the tree.
-        self.walk = engine.walk(engine.layout.pack(tree.tables))
-        self.marginals = self.walk.marginals
 
     def __reduce__(self):  # a copy computes the messages again
         return NodeMessages, (self.tree, self.data)
@@ -97,6 +101,10 @@ class NodeMessages:
             self._messages[neighbour, node] = self.walk.likelihood(neighbour, node)
         return self._messages[neighbour, node]
 
+    def likelihood(self, node: int) -> Evidence:
+        """Return the likelihood of the rows given each state of a node."""
+        return self.walk.likelihood(node)
+
     def factor(self, neighbour: int, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the message from a neighbour to a node: the pattern of each row, logarithms, and where a message is 0.
 
@@ -104,9 +112,7 @@ class NodeMessages:
         neighbour can be taken out of a product again. Most messages have no zeros, and None instead of their places.
         """
         if (neighbour, node) not in self._factors:
-            evidence = self._messages.get((neighbour, node))
-            if evidence is None:
-                evidence = self._messages[neighbour, node] = self.walk.likelihood(neighbour, node)
+            evidence = self.message(neighbour, node)
             index, messages = dense(evidence)
             self._factors[neighbour, node] = index, *_logarithms(messages @ self.given(node, neighbour).T)
         return self._factors[neighbour, node]
@@ -131,11 +137,20 @@ class NodeMessages:
         index = np.zeros(self.data.n_distinct, dtype=np.int64)
         values = self.star(node).share[None]
         if not self.tree.latent[node]:
-            evidence = self.walk.plan.evidence.get(node, ())
-            if evidence:
-                index, messages = dense(evidence[0])
+            evidence = self.observed(node)
+            if evidence is not None:
+                index, messages = dense(evidence)
                 values = messages * values
         return index, *_logarithms(values)
+
+    def rest_evidence(self, node: int, without: Collection[int] = ()) -> Evidence:
+        """Return :meth:`rest` as evidence, of which several rows may share a pattern."""
+        return Evidence(np.arange(self.data.n_distinct), int(self.tree.cards[node]), self.rest(node, without))
+
+    def observed(self, node: int) -> Evidence | None:
+        """Return the evidence about a node in its own column; None for a hidden node."""
+        pieces = self.walk.plan.evidence.get(node, ())
+        return pieces[0] if pieces else None
 
     def log_likelihood(self, node: int, rest: np.ndarray, without: Collection[int]) -> float:
         """Return the log-likelihood of the tree, up to the factors that ``rest`` leaves out."""
@@ -168,9 +183,9 @@ class NodeMessages:
     def posterior(self, node: int) -> np.ndarray:
         """Return P(node | row)."""
         if node not in self._posteriors:
-            evidence = self.walk.plan.evidence.get(node, ())
-            if len(evidence) == 1 and evidence[0].complete:
-                posterior = np.eye(evidence[0].n_states)[evidence[0].index]
+            evidence = self.observed(node)
+            if evidence is not None and evidence.complete:
+                posterior = np.eye(evidence.n_states)[evidence.index]
             else:
                 posterior = self.rest(node)
                 posterior /= posterior.sum(axis=1, keepdims=True)

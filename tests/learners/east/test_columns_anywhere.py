@@ -1,0 +1,83 @@
+"""EAST over all trees of columns and hidden variables: what it must not fall below, and what comes back."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgmpy_latent import EAST, Baseline, LatentTree, presets, sample, scores
+from pgmpy_latent.operators import make_regular
+
+QUIET = {"random_state": 0, "show_progress": False}
+QUICK = presets.EAST.replace(excursions=(), look_ahead=0)
+
+
+def table_of(rng, card, above):
+    """Rows with a dominant entry, a different one in each row where there are as many."""
+    return 0.8 * np.eye(card)[np.arange(above) % card] + 0.2 * rng.dirichlet(np.ones(card), size=above)
+
+
+def model(parent, latent, seed=0):
+    """A tree with binary columns and hidden variables of two states."""
+    rng = np.random.default_rng(seed)
+    tables = [[[0.5, 0.5]] if up < 0 else table_of(rng, 2, 2) for up in parent]
+    names = [f"H{node}" if hidden else f"x{node}" for node, hidden in enumerate(latent)]
+    return LatentTree(names, [[0, 1]] * len(parent), parent, latent, tables)
+
+
+MODELS = {
+    "a tree of columns": model([-1, 0, 1, 1, 3, 3, 0], [False] * 7),
+    "a latent tree": model([-1, 0, 0, 0, 0, 0], [True] + [False] * 5),
+    "both": model([-1, 0, 0, 0, 1, 4, 4, 6], [True] + [False] * 7),
+    "two hidden variables at a column": model(
+        [-1, 0, 0, 0, 3, 4, 4, 4], [True, False, False, False, True] + [False] * 3
+    ),
+}
+
+
+def shape(tree):
+    """Return the undirected tree with hidden nodes nameless, for comparisons up to their names."""
+    graph = nx.Graph([(tree.names[node], tree.names[up]) for node, up in enumerate(tree.parent) if up >= 0])
+    graph.add_nodes_from(tree.names)
+    nx.set_node_attributes(graph, {name: None if name in tree.latent_names else name for name in tree.names}, "column")
+    return graph
+
+
+def same_shape(one, other):
+    return nx.is_isomorphic(shape(one), shape(other), node_match=lambda a, b: a["column"] == b["column"])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_generating_tree_comes_back(name):
+    true = make_regular(MODELS[name])
+    rows = sample(true, 4000, random_state=1)
+    learner = EAST(columns="anywhere", **QUIET).fit(rows)
+    assert same_shape(learner.tree_, true)
+    assert learner.bic_ == pytest.approx(scores.bic(learner.tree_, rows), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+def test_bic_is_not_below_that_of_the_forest(seed, gaps):
+    rng = np.random.default_rng(seed)
+    rows = sample(MODELS["both"], 300, random_state=seed)
+    rows = rows.astype(object).mask(rng.random(rows.shape) < gaps)
+    learner = EAST(columns="anywhere", tuning=QUICK, **QUIET).fit(rows)
+    assert learner.bic_ >= Baseline("forest").fit(rows).bic_ - 1e-3
+
+
+def test_the_search_over_leaves_is_what_it_was():
+    rows = sample(MODELS["both"], 500, random_state=0)
+    assert EAST(tuning=QUICK, **QUIET).fit(rows).tree_ == EAST(columns="leaves", tuning=QUICK, **QUIET).fit(rows).tree_
+
+
+def test_columns_that_must_share_a_hidden_variable_do():
+    rows = sample(MODELS["a tree of columns"], 500, random_state=0)
+    tree = EAST(columns="anywhere", together=[["x0", "x5"]], tuning=QUICK, **QUIET).fit(rows).tree_
+    graph = shape(tree)
+    assert any(graph.nodes[node]["column"] is None for node in nx.common_neighbors(graph, "x0", "x5"))
+
+
+def test_other_places_are_refused():
+    with pytest.raises(ValueError, match="columns is 'inside'; give 'leaves' or 'anywhere'"):
+        EAST(columns="inside").fit(pd.DataFrame({"x": [0, 1], "y": [0, 1], "z": [0, 1]}))
