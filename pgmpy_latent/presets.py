@@ -9,7 +9,8 @@ Examples
 >>> from pgmpy_latent import EAST as Learner
 >>> from pgmpy_latent import presets
 >>> Learner(tuning=presets.CHEN_2008.replace(n_starts=8))
-EAST(tuning=EASTTuning(accelerate=False, evaluation='rl', n_steps=40))
+EAST(tuning=EASTTuning(accelerate=False, columns='leaves', evaluation='rl',
+                       n_steps=40))
 """
 
 from __future__ import annotations
@@ -251,8 +252,11 @@ class EASTTuning(SearchTuning):
         ``"dc"``: data completion, scores of the table as the current model completes it. ``"auto"``: the second to
         choose what is worth a look, the first to put it in order, EM on all tables to decide; and ``excursions`` and
         ``look_ahead`` where nothing helps any more.
+    columns : {"anywhere", "leaves"}
+        Where columns may stand: anywhere in the tree, or at its ends only. ``"anywhere"`` needs ``"auto"``.
     improvement_ratio : bool
-        Whether expansion prefers what raises BIC most per parameter, and not simply what raises it most.
+        Whether expansion prefers what raises BIC most per parameter, and not simply what raises it most. A search from
+        several starts uses both orders.
     n_starts : int
         Starts of local EM, of which the better half survives after 1, 3, 7, ... iterations.
     n_steps : int or None
@@ -263,8 +267,8 @@ class EASTTuning(SearchTuning):
     excursions : sequence of float or None
         With ``"auto"``: when nothing helps any more, the search goes on as if parameters cost only this share of what
         they do, and then comes back; where it ends is kept if BIC is higher there. Several shares are tried in turn;
-        ``()`` does without. None stands for ``(0.5, 0.25)`` from 25 columns on and for none below, where this rarely
-        finds anything and takes as long as all the rest.
+        ``()`` does without. None stands for ``(0.5, 0.25)``, except for none in tables with fewer than 25 columns that
+        are large, or whose columns are leaves: this rarely finds anything there and takes as long as all the rest.
     """
 
     preset: ClassVar[str] = "EAST"
@@ -272,6 +276,7 @@ class EASTTuning(SearchTuning):
     search_tol: float = setting(0.5, number(0))
     search_iter: int = setting(100, _count)
     evaluation: str = setting("auto", one_of("auto", "rl", "dc"))
+    columns: str = setting("anywhere", one_of("anywhere", "leaves"))
     improvement_ratio: bool = setting(True, flag)
     n_starts: int = setting(8, _count)
     n_steps: int | None = setting(None, _count_or_none)
@@ -602,7 +607,7 @@ KARCIAUSKAS_2005_CHAPTER_4_STANDARD_FIXED = _documented(
     """,
 )
 CHEN_2008 = _documented(
-    EASTTuning(evaluation="rl", n_starts=16, n_steps=40, accelerate=False),
+    EASTTuning(evaluation="rl", columns="leaves", n_starts=16, n_steps=40, accelerate=False),
     """*EAST-RL* at its highest setting, μ = 16 starts and ν = 40 iterations of local EM, with improvement ratios.
 
     Local and full EM take plain steps, without acceleration. Departures: the paper does not say when full EM ends; the

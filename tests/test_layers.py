@@ -49,7 +49,8 @@ LAYERS = {
         "forests/forest_search forests/bin_g forests/bin_a "
         "column_forest east/settings east/candidates east/completed_counts east/evaluation east/blocks east/block_fit "
         "east/move east/node_moves "
-        "east/edge_moves east/state_moves east/moves east/block_evaluation east/memory east/policy east/east "
+        "east/edge_moves east/state_moves east/moves east/block_evaluation east/block_states east/memory east/policy "
+        "east/race east/east "
         "hlta/variables hlta/islands hlta/levels hlta/hlta "
         "baselines"
     ),

@@ -102,10 +102,7 @@ def residuals(
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     tree, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
     with one_blas_thread():
-        parts = [np.empty((0, 5))]
-        for left, right, counts, totals in joint_counts_in_blocks(data):
-            parts.append(_compared(left, right, counts, totals, _pair_probabilities(tree, data, left, right)))
-    first, second, statistic, df, n = np.concatenate(parts).T
+        first, second, statistic, df, n = pair_statistics(tree, data).T
     statistic[n == 0] = np.nan
     _warn_of_no_overlap(data, np.stack([first, second], axis=1)[n == 0].astype(np.int64))
     p_value = np.where(df > 0, chi2.sf(statistic, np.maximum(df, 1)), np.nan)
@@ -128,6 +125,14 @@ def residuals(
     )
     table.attrs["advice"] = _advice(table, isinstance(tree, LatentTree))
     return table
+
+
+def pair_statistics(tree: LatentTree | LatentNetwork, data: CategoricalData) -> np.ndarray:
+    """Return a row (first, second, statistic, df, n) for every pair of columns; see :func:`residuals`."""
+    parts = [np.empty((0, 5))]
+    for left, right, counts, totals in joint_counts_in_blocks(data):
+        parts.append(_compared(left, right, counts, totals, _pair_probabilities(tree, data, left, right)))
+    return np.concatenate(parts)
 
 
 def _names(data: CategoricalData, positions: np.ndarray) -> pd.Series:

@@ -141,6 +141,37 @@ class SplitMergePolicy(Policy):
         return self.model(tree, fit.log_likelihood, node_states.key)
 
 
+def split_merge_policy(
+    fitter: TreeFitter, score, tuning: presets.SplitMergeTuning, max_states: int | None = None
+) -> SplitMergePolicy:
+    """Return the policy that a tuning asks for.
+
+    Parameters
+    ----------
+    fitter : TreeFitter
+        Fits trees.
+    score : callable
+        Tree and log-likelihood -> score.
+    tuning : SplitMergeTuning
+        How candidates are made and chosen.
+    max_states : int, optional
+        Most states of a hidden variable.
+    """
+    return SplitMergePolicy(
+        fitter,
+        score,
+        Options(**{field.name: getattr(tuning, field.name) for field in fields(Options)}),
+        max_states=max_states,
+        regular=tuning.regular,
+        depth=tuning.depth,
+        n_restarts=tuning.n_restarts,
+        delta=tuning.delta,
+        shrink=tuning.merge,
+        adjust=tuning.adjust and tuning.merge,
+        patience=tuning.patience,
+    )
+
+
 class SplitMerge(CardinalityLearner):
     """Learn how many states hidden variables have, by splitting and merging the states already learned.
 
@@ -242,18 +273,4 @@ class SplitMerge(CardinalityLearner):
         self._refuse_endless("patience")
 
     def _policy(self, fitter: TreeFitter, score) -> SplitMergePolicy:
-        tuning = self._tuning
-        options = Options(**{field.name: getattr(tuning, field.name) for field in fields(Options)})
-        return SplitMergePolicy(
-            fitter,
-            score,
-            options,
-            max_states=self.max_states,
-            regular=tuning.regular,
-            depth=tuning.depth,
-            n_restarts=tuning.n_restarts,
-            delta=tuning.delta,
-            shrink=tuning.merge,
-            adjust=tuning.adjust and tuning.merge,
-            patience=tuning.patience,
-        )
+        return split_merge_policy(fitter, score, self._tuning, self.max_states)

@@ -14,8 +14,11 @@ from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.column_forest import bic_forest
 from pgmpy_latent.learners.east.policy import EastPolicy
+from pgmpy_latent.learners.east.race import Race, Stage
 from pgmpy_latent.learners.east.settings import Columns, EastSettings, Rules
+from pgmpy_latent.learners.forests.bin_g import BinG
 from pgmpy_latent.learners.search import Outcome, Search
+from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.search_learner import SearchingLearner, Start, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
@@ -23,11 +26,25 @@ from pgmpy_latent.operators import cut_edge, make_regular
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number, one_of
 from pgmpy_latent.runtime.warn import warn
+from pgmpy_latent.scores import bic
 from pgmpy_latent.tables.encode import CategoricalData
 
+#: Names of starts, and the stages of the search from each.
+FOREST, BING, SOME_ROWS = "forest of columns", "BinG", "some of the rows"
+CLASSES, CLASSES_BY_GAIN = "latent class model", "latent class model, by gain"
+STAGES = {
+    FOREST: (Stage("anywhere", True),),
+    BING: (Stage("anywhere", True),),
+    SOME_ROWS: (Stage("anywhere", False),),
+    CLASSES: (Stage("leaves", True), Stage("anywhere", True)),
+    CLASSES_BY_GAIN: (Stage("anywhere", False),),
+}
+#: A table with so many cells in distinct rows, or so many distinct rows, is small: the search from all starts is cheap.
+FEW_CELLS, LEAST_ROWS = 20_000, 800
 #: Random starts of the latent class model that the search begins with.
 N_INIT = 16
-#: Shares of the penalty on excursions, and from how many columns on there are excursions by default.
+#: Shares of the penalty on excursions, and from how many columns on there are excursions in large tables, and where
+#: columns are leaves.
 EXCURSIONS, MANY_COLUMNS = (0.5, 0.25), 25
 #: Iterations of local EM by default.
 STEPS = {"rl": 40, "dc": 40, "auto": 6}
@@ -38,20 +55,25 @@ MOST_CATEGORIES = 2_000
 class EAST(SearchingLearner):
     """Learn a latent tree: its hidden variables, their numbers of states, and its edges.
 
-    The search begins with a latent class model and repeats three phases until nothing raises BIC: *expansion*
-    introduces hidden variables between an existing one and two of its neighbours, and adds states; *adjustment* moves
-    neighbours of one hidden variable to another; *simplification* deletes states, and then hidden variables. The result
-    is a tree in which columns are leaves, or several trees where parts of the table are independent of each other. With
-    ``columns="anywhere"`` any node may be the neighbour of any other, and the search begins with the forest over the
-    columns that has the highest BIC (:class:`Baseline`): columns that hang on columns need no hidden variable.
+    The search repeats three phases until nothing raises BIC: *expansion* introduces hidden variables between a node and
+    two of its neighbours, and adds states; *adjustment* moves neighbours of one node to another; *simplification*
+    deletes states, and then hidden variables. Any node may be the neighbour of any other, so that columns that hang on
+    columns need no hidden variable: Chow-Liu trees and latent trees are special cases. The result is a tree, or several
+    where parts of the table are independent of each other.
+
+    The search begins with several trees, one after the other: the forest over the columns that has the highest BIC
+    (:class:`Baseline`), the tree of :class:`BinG`, and latent class models; in large tables with the better one of the
+    first two. It goes on with the best result: by excursions to larger trees, by moves that pay off only together, and
+    by a last look at the numbers of states, by splits and merges.
 
     Parameters
     ----------
-    columns : {"leaves", "anywhere"}
-        Where columns may stand: at the ends of the tree, or also inside it.
+    columns : {"anywhere", "leaves"}, optional
+        Where columns may stand: anywhere in the tree, or at its ends only, as in the paper. None: as ``tuning`` says,
+        by default ``"anywhere"``.
     start : LatentTree, pgmpy network or learner, optional
-        Where to begin, instead of a latent class model with two classes or a forest of columns: a model, a fitted
-        learner, or one that is yet to be fitted to the table, as ``BinG(simplify=True)``.
+        Where to begin instead: a model, a fitted learner, or one that is yet to be fitted to the table, as
+        ``BinG(simplify=True)``.
     max_latents, max_states : int, optional
         Most hidden variables, and most states of each.
     together : sequence of sequences of columns
@@ -94,7 +116,6 @@ class EAST(SearchingLearner):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "columns": one_of("leaves", "anywhere"),
         "max_states": number(2, whole=True, optional=True),
     }
     _default_tuning = presets.EAST
@@ -106,7 +127,7 @@ class EAST(SearchingLearner):
     def __init__(
         self,
         *,
-        columns: Columns = "leaves",
+        columns: Columns | None = None,
         start: Start = None,
         max_latents: int | None = None,
         max_states: int | None = None,
@@ -138,6 +159,12 @@ class EAST(SearchingLearner):
 
     def _check_settings(self) -> None:
         super()._check_settings()
+        tuning = self._tuning
+        if tuning.columns == "anywhere" and tuning.evaluation != "auto":
+            raise ValueError(
+                f"evaluation={tuning.evaluation!r} compares trees whose columns are leaves; give columns='leaves', or "
+                "evaluation='auto'"
+            )
         if not self._start_is_to_be_fitted():
             model_given(self.start)
 
@@ -172,7 +199,7 @@ class EAST(SearchingLearner):
             unlimited if self.max_latents is None else self.max_latents,
             unlimited if self.max_states is None else self.max_states,
             _united(groups),
-            self.columns,
+            self._tuning.columns,
         )
 
     # The run
@@ -188,19 +215,53 @@ class EAST(SearchingLearner):
             tuning.n_starts,
             STEPS[tuning.evaluation] if tuning.n_steps is None else tuning.n_steps,
             look_ahead=tuning.look_ahead,
-            excursions=_excursions(tuning.excursions, len(data.columns)),
+            excursions=self._excursions(ordered),
             rules=rules,
         )
+        if self.start is None and rules.anywhere:
+            race = Race(ordered, search, settings, STAGES)
+            return search.run(
+                lambda: race.start(self._starts(ordered, search, rules)), race.advance, race.check, race.finish
+            )
         policy = EastPolicy(ordered, search, settings)
         return search.run(
             lambda: policy.start(self._first_tree(ordered, search, rules)), policy.advance, policy.check, policy.finish
         )
 
+    def _excursions(self, data: CategoricalData) -> tuple[float, ...]:
+        """Return the shares of the penalty that excursions use."""
+        if self._tuning.excursions is not None:
+            return tuple(self._tuning.excursions)
+        is_cheap = self._tuning.columns == "anywhere" and not _is_large(data)
+        return EXCURSIONS if is_cheap or len(data.columns) >= MANY_COLUMNS else ()
+
+    def _starts(self, data: CategoricalData, search: Search, rules: Rules) -> dict[str, LatentTree]:
+        """Return the trees to begin with, in the order in which they are tried.
+
+        In a large table it is the best one of the forest, BinG's tree, and what a search on some of the rows has found.
+        """
+        starts = {FOREST: bic_forest(data, search)[0], BING: self._tree_of(BinG(simplify=True), data, search)}
+        is_large = _is_large(data)
+        if is_large:
+            learner = EAST(max_latents=self.max_latents, max_states=self.max_states, together=self.together)
+            learner.set_params(tuning=self._tuning.replace(excursions=(), look_ahead=0))
+            starts[SOME_ROWS] = self._tree_of(learner, _some_rows(data, search), search)
+        starts = {name: tree for name, tree in starts.items() if rules.broken(tree) is None}
+        if starts:
+            values = {name: bic(tree, data) for name, tree in starts.items()}
+            starts = {name: starts[name] for name in sorted(starts, key=lambda name: -values[name])}
+        if starts and is_large:
+            return dict([next(iter(starts.items()))])
+        classes = _two_classes(data, search, rules)
+        return {**starts, CLASSES_BY_GAIN: classes, CLASSES: classes}
+
+    def _tree_of(self, learner: LatentTreeLearner, data: CategoricalData, search: Search) -> LatentTree:
+        """Return the tree of another learner, without hidden variables that it does not need."""
+        return make_regular(in_order_of_table(learned_for(self, learner, data, search), data))
+
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
         start = learned_for(self, self.start, data, search) if self._start_is_to_be_fitted() else self.start
         start = model_given(start)
-        if start is None and rules.anywhere and not rules.together:  # these columns need a hidden variable
-            return bic_forest(data, search)[0]
         if start is None:
             return _two_classes(data, search, rules)
         tree = make_regular(in_order_of_table(start, data))
@@ -210,11 +271,22 @@ class EAST(SearchingLearner):
         return tree
 
 
-def _excursions(shares: Sequence[float] | None, n_columns: int) -> tuple[float, ...]:
-    """Return the shares of the penalty that excursions use; by default, none in tables with few columns."""
-    if shares is None:
-        return EXCURSIONS if n_columns >= MANY_COLUMNS else ()
-    return tuple(shares)
+def _few_rows(n_columns: int) -> int:
+    """Return how many rows are few enough for a search from all starts."""
+    return max(LEAST_ROWS, FEW_CELLS // n_columns)
+
+
+def _is_large(data: CategoricalData) -> bool:
+    """Tell whether a table is too large for a search from all starts."""
+    return len(data.codes) > _few_rows(len(data.columns))
+
+
+def _some_rows(data: CategoricalData, search: Search) -> CategoricalData:
+    """Return rows that were drawn by their weights, few enough for a search from all starts."""
+    rng = np.random.default_rng(search.seed(0))
+    weights = rng.multinomial(_few_rows(len(data.columns)), data.weights / data.weights.sum()).astype(np.float64)
+    drawn = weights > 0
+    return CategoricalData(data.columns, data.state_names, data.codes[drawn], weights[drawn])
 
 
 def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:

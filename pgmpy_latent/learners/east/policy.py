@@ -13,10 +13,11 @@ from pgmpy_latent import scores
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.east.block_evaluation import BlockEvaluation
 from pgmpy_latent.learners.east.block_fit import refitted
+from pgmpy_latent.learners.east.block_states import split_and_merged, with_states_of
 from pgmpy_latent.learners.east.blocks import BlockMessages, Division
 from pgmpy_latent.learners.east.candidates import EvaluatedMove, by_ratio, by_score, in_turn
 from pgmpy_latent.learners.east.evaluation import EVALUATIONS, Evaluation
-from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, EastMemory
+from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, SPLIT_AND_MERGE, EastMemory
 from pgmpy_latent.learners.east.move import EXPAND, PHASES, Move, Phase
 from pgmpy_latent.learners.east.moves import Relocate, moves_of, moves_within
 from pgmpy_latent.learners.east.settings import EastSettings
@@ -57,14 +58,23 @@ class EastPolicy:
         How the search goes.
     penalty : float, optional
         Cost of a parameter; that of BIC by default.
+    division : Division, optional
+        The same table, with what other searches have counted in it.
     """
 
-    def __init__(self, data: CategoricalData, search: Search, settings: EastSettings, penalty: float | None = None):
+    def __init__(
+        self,
+        data: CategoricalData,
+        search: Search,
+        settings: EastSettings,
+        penalty: float | None = None,
+        division: Division | None = None,
+    ):
         self.data = data
         self.search = search
         self.settings = settings
         self.penalty = scores.penalty_per_parameter(data.total_weight) if penalty is None else penalty
-        self.division = Division(data) if settings.rules.anywhere else None
+        self.division = (division or Division(data)) if settings.rules.anywhere else None
         self._current: tuple[State, Evaluation] | None = None
         self._attempted: dict[Move, tuple[EvaluatedMove, State | None]] = {}  # with the current evaluation
 
@@ -107,8 +117,10 @@ class EastPolicy:
     def _made(self, state: State, candidate: EvaluatedMove, wanted: float = -np.inf) -> State | None:
         """Make a move and fit the tree, unless it breaks a rule; EM ends early if ``wanted`` is out of reach."""
         tree = self._changed_tree(state, candidate)
-        if tree is None:
-            return None
+        return None if tree is None else self._refitted(state, tree, wanted)
+
+    def _refitted(self, state: State, tree: LatentTree, wanted: float = -np.inf) -> State:
+        """Run EM on the parts of a tree in which it differs from that of a state."""
         target = self._target(tree, wanted)
         before = self._messages_of(state)
         if before is None:
@@ -174,7 +186,8 @@ class EastPolicy:
         if memory.queue or memory.taking_over is not None:
             return False
         if self.settings.evaluation == "auto":
-            return memory.phase == LOOK_AHEAD and not memory.excursions
+            is_last = memory.phase == SPLIT_AND_MERGE and not memory.excursions
+            return is_last and not self._blocks_to_settle(state)
         since = {state.step, state.step - 1}  # the last EM counts as a step, if it helps
         others = [memory.exhausted.get(phase) for phase in PHASES if phase != memory.phase]
         return len({*others}) == 1 and since.issuperset(others)
@@ -191,6 +204,8 @@ class EastPolicy:
             return self._excursion
         if memory.phase == LOOK_AHEAD:
             return self._look_ahead
+        if memory.phase == SPLIT_AND_MERGE:
+            return self._split_and_merge
         if memory.taking_over is not None:
             return self._take_over
         if self.settings.evaluation != "auto":
@@ -328,9 +343,8 @@ class EastPolicy:
         left = state.memory.excursions
         if not left:
             return Step(replace(state, memory=replace(state.memory, phase=LOOK_AHEAD)))
-        lenient = EastPolicy(self.data, self.search, self.settings, left[0] * self.penalty)
-        strict = EastPolicy(self.data, self.search, self.settings, self.penalty)
-        lenient.division = strict.division = self.division
+        lenient = EastPolicy(self.data, self.search, self.settings, left[0] * self.penalty, self.division)
+        strict = EastPolicy(self.data, self.search, self.settings, self.penalty, self.division)
         new, is_back = state, False
         try:
             for policy, phases in ((lenient, PHASES[:1]), (strict, (*PHASES[1:], PHASES[0]))):
@@ -359,8 +373,9 @@ class EastPolicy:
 
     def _look_ahead(self, state: State) -> Step:
         """Try moves that do not help by themselves, and see whether they do once their surroundings have settled."""
+        over = Step(replace(state, memory=replace(state.memory, phase=SPLIT_AND_MERGE)))
         if not self.settings.look_ahead:
-            return self.finish(state)
+            return over
         failed = list(state.memory.failed)
         known = set(failed)
         moves = moves_of(state.tree, self.settings.rules, self.settings.evaluation)
@@ -382,7 +397,7 @@ class EastPolicy:
                     if settled.score > state.score + RISE:
                         memory = replace(state.memory, phase=EXPAND, failed=tuple(failed))
                         return Step(replace(settled, memory=memory), move.operator, f"{move}, and around")
-        return self.finish(state)
+        return over
 
     def _settled(self, state: State, made: tuple[Move, State]) -> State:
         """Make all moves that help around a move that was made, except those that undo it."""
@@ -403,3 +418,27 @@ class EastPolicy:
                 break
             new = replace(further, step=state.step + 1)
         return new
+
+    # A last look at numbers of states
+
+    def _split_and_merge(self, state: State) -> Step:
+        """Split and merge states in one block; after the last one that this cannot improve, the search is over."""
+        waiting = self._blocks_to_settle(state)
+        if not waiting:
+            return self.finish(state)
+        name, (part, data) = next(iter(waiting.items()))
+        changed, _ = split_and_merged(part, data, self.search, self.score, self.settings.rules.max_states, state.step)
+        tree = make_regular(with_states_of(state.tree, changed))
+        if not self.settings.rules.broken(tree):
+            new = self._refitted(state, tree)
+            if new.score > state.score + RISE:
+                memory = replace(state.memory, phase=EXPAND, settled=())
+                return Step(replace(new, memory=memory), "split and merge", name)
+        return Step(replace(state, memory=replace(state.memory, settled=(*state.memory.settled, name))))
+
+    def _blocks_to_settle(self, state: State) -> dict[str, tuple[LatentTree, CategoricalData]]:
+        """Return the blocks whose states were not looked at, by the names of their hidden variables."""
+        messages = self._messages_of(state)
+        parts = [(state.tree, self.data)] if messages is None else [(one.tree, one.data) for one in messages.blocks]
+        named = {", ".join(map(str, tree.latent_names)): (tree, data) for tree, data in parts if tree.latent.any()}
+        return {name: part for name, part in named.items() if name not in state.memory.settled}

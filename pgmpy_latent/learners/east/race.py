@@ -1,0 +1,144 @@
+"""A search that begins with several starts, and goes on with the one that leads furthest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from pgmpy_latent.diagnostics.residuals import pair_statistics
+from pgmpy_latent.learners.east.blocks import Division
+from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, SPLIT_AND_MERGE, EastMemory, Line, RaceMemory
+from pgmpy_latent.learners.east.move import PHASES
+from pgmpy_latent.learners.east.policy import RISE, EastPolicy
+from pgmpy_latent.learners.east.settings import Columns, EastSettings
+from pgmpy_latent.learners.memory import check_memory_is, check_value
+from pgmpy_latent.learners.resumed import check_again
+from pgmpy_latent.learners.search import Search, Step
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.blocks import rooted_at_columns
+from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.tables.encode import CategoricalData
+
+
+class Stage(NamedTuple):
+    """One part of the search from a start: where columns may stand, and how expansion orders its candidates."""
+
+    columns: Columns
+    by_ratio: bool
+
+
+class Race:
+    """The policy: searches from one start after the other, then goes on with the best tree.
+
+    The search from a start ends where no move helps. What it takes to get away from there (excursions, looking ahead,
+    a last look at numbers of states) is spent on the best tree alone. Once a tree explains all pairs of columns, as far
+    as parameters are worth their cost, no further start is tried.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table, columns in the order of their names.
+    search : Search
+        Runs EM.
+    settings : EastSettings
+        How the search goes on with the best tree.
+    stages : mapping
+        Name of a start -> the stages of the search from there.
+    """
+
+    def __init__(
+        self, data: CategoricalData, search: Search, settings: EastSettings, stages: Mapping[str, Sequence[Stage]]
+    ):
+        self.data = data
+        self.search = search
+        self.settings = settings
+        self.stages = stages
+        self.division = Division(data)
+        self.last = EastPolicy(data, search, settings, division=self.division)
+        self._policies: dict[Stage, EastPolicy] = {}
+
+    def start(self, trees: Mapping[str, LatentTree]) -> State:
+        """Return the state at which the search begins.
+
+        Parameters
+        ----------
+        trees : mapping
+            Name of a start -> the tree, in the order in which they are tried.
+        """
+        states = {name: self.last.start(tree) for name, tree in trees.items()}
+        leader = max(states, key=lambda name: states[name].score)
+        best = states[leader]
+        lines = tuple(Line(name, 0, one.tree, one.score, one.log_likelihood) for name, one in states.items())
+        return State(best.tree, best.score, best.log_likelihood, memory=RaceMemory(lines, leader))
+
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search."""
+        if not isinstance(state.memory, RaceMemory):
+            self.last.check(state)
+            return
+        check_again(state, self.data, self.last.score)
+        for line in state.memory.lines:
+            check_value("lines", line.name, line.name in self.stages and line.stage <= len(self.stages[line.name]))
+            check_again(_state_of(line), self.data, self.last.score)
+            check_memory_is(_state_of(line), EastMemory, "EAST")
+        check_value("lines", len(state.memory.lines), bool(state.memory.lines) and not state.finished)
+
+    def finish(self, state: State) -> Step:
+        """Fit the best tree so far to the end."""
+        if isinstance(state.memory, RaceMemory):
+            state = replace(state, memory=EastMemory())
+        return self.last.finish(state)
+
+    def advance(self, state: State) -> Step:
+        """Take the next step."""
+        if not isinstance(state.memory, RaceMemory):
+            return self.last.advance(state)
+        line, *waiting = state.memory.lines
+        if line.stage > 0 and line.memory.phase not in (EXCURSION, LOOK_AHEAD):
+            return self._advanced(state, line, waiting)
+        if line.stage < len(self.stages[line.name]):
+            tree = rooted_at_columns(line.tree, self.division.columns)
+            line = replace(line, stage=line.stage + 1, tree=tree, memory=EastMemory())
+            return Step(replace(state, memory=replace(state.memory, lines=(line, *waiting))))
+        explained = self._explains_pairs(state.tree)
+        if waiting and not explained:
+            return Step(replace(state, memory=replace(state.memory, lines=tuple(waiting))))
+        return Step(replace(state, memory=self._memory_after(state, explained)))
+
+    def _advanced(self, state: State, line: Line, waiting: Sequence[Line]) -> Step:
+        """Take a step of the search from one start; the state has the best tree of all."""
+        step = self._policy(self.stages[line.name][line.stage - 1]).advance(_state_of(line))
+        new = step.state
+        line = Line(line.name, line.stage, new.tree, new.score, new.log_likelihood, new.step, new.memory)
+        memory = replace(state.memory, lines=(line, *waiting))
+        if new.score <= state.score + RISE:
+            return Step(replace(state, memory=memory))
+        better = State(new.tree, new.score, new.log_likelihood, state.step + 1, replace(memory, leader=line.name))
+        if line.name != state.memory.leader:
+            return Step(better, "start", line.name)
+        return Step(better, step.operator, step.target)
+
+    def _policy(self, stage: Stage) -> EastPolicy:
+        """Return the policy of a stage; it keeps what it knows about the last tree."""
+        if stage not in self._policies:
+            rules = replace(self.settings.rules, columns=stage.columns)
+            settings = replace(self.settings, improvement_ratio=stage.by_ratio, rules=rules)
+            self._policies[stage] = EastPolicy(self.data, self.search, settings, division=self.division)
+        return self._policies[stage]
+
+    def _explains_pairs(self, tree: LatentTree) -> bool:
+        """Tell whether no two columns go together in a way that would be worth an edge between them."""
+        _, _, statistic, df, _ = pair_statistics(tree, self.data).T
+        return bool((statistic / 2 <= self.last.penalty * df).all())
+
+    def _memory_after(self, state: State, explained: bool) -> EastMemory:
+        """Return the memory with which the search goes on: of a tree that explains all pairs only states are left."""
+        exhausted = {phase: state.step for phase in PHASES}
+        if explained:
+            return EastMemory(SPLIT_AND_MERGE, exhausted)
+        return EastMemory(EXCURSION, exhausted, excursions=self.settings.excursions)
+
+
+def _state_of(line: Line) -> State:
+    return State(line.tree, line.score, line.log_likelihood, line.step, line.memory)

@@ -1,0 +1,140 @@
+"""A search that begins with several starts: which of them it tries, and what it never falls below."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, log_likelihood, presets, sample
+from pgmpy_latent.learners.east import east
+from pgmpy_latent.learners.east.memory import EastMemory, Line, RaceMemory
+from pgmpy_latent.learners.east.race import Race
+from pgmpy_latent.runtime.lossless_json import back, plain
+from tests.support.samples import leafy_tree
+
+QUIET = {"random_state": 0, "show_progress": False}
+QUICK = QUIET | {"tuning": presets.EAST.replace(excursions=(), look_ahead=0)}
+
+
+def chain(n_columns, n_rows, seed=0):
+    """A table in which every column hangs on the one before it."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, 3, n_rows)]
+    for _ in range(n_columns - 1):
+        columns.append(np.where(rng.random(n_rows) < 0.8, columns[-1], rng.integers(0, 3, n_rows)))
+    return pd.DataFrame({f"x{at}": column for at, column in enumerate(columns)})
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """Names of the starts whose search was advanced."""
+    names, advanced = [], Race._advanced
+
+    def noted(self, state, line, waiting):
+        names.append(line.name)
+        return advanced(self, state, line, waiting)
+
+    monkeypatch.setattr(Race, "_advanced", noted)
+    return names
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.integers(0, 10_000), st.booleans())
+def test_it_is_never_below_its_starts(seed, gaps):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.integers(0, 3, (120, 5)), columns=list("abcde"))
+    table["b"] = table["a"].where(rng.random(120) < 0.7, table["b"])
+    table["e"] = ((table["c"] + table["d"]) % 3).where(rng.random(120) < 0.8, table["e"])
+    if gaps:
+        table["a"] = table["a"].astype(object).mask(rng.random(120) < 0.1)
+    learner = EAST(**QUICK).fit(table)
+    for other in (Baseline("forest", show_progress=False), BinG(simplify=True, **QUIET)):
+        assert learner.bic_ >= other.fit(table).bic_ - 1e-3  # where the last EM of either ends
+    assert learner.log_likelihood_ == pytest.approx(log_likelihood(learner.tree_, table), rel=1e-9)
+    assert learner.history_["score"].is_monotonic_increasing
+
+
+def test_columns_that_hang_on_columns_need_no_hidden_variable():
+    learner = EAST(**QUIET).fit(chain(6, 1000))
+    assert learner.latents_ == []
+    edges = {frozenset(edge) for edge in learner.model_.edges()}
+    assert edges == {frozenset((f"x{at}", f"x{at + 1}")) for at in range(5)}
+
+
+def test_one_start_is_enough_for_a_tree_that_explains_all_pairs(begun):
+    table = sample(datasets.hlc_model(7, random_state=2), 2000, random_state=0)
+    learner = EAST(**QUIET).fit(table)
+    assert len(set(begun)) == 1
+    assert len(learner.latents_) == 3
+
+
+def test_all_starts_are_tried_on_a_small_table_that_no_tree_explains(begun):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (400, 4)), columns=list("abcd"))
+    table["e"] = (table["a"] + table["b"]) % 2
+    table["f"] = (table["b"] + table["c"] + table["d"]) % 2
+    for left in "abcdef":  # every pair has a little in common
+        table[left] = table[left].where(rng.random(400) < 0.8, table["a"])
+    EAST(**QUICK).fit(table)
+    assert begun, "a race has begun"
+    assert set(begun) == set(east.STAGES)
+
+
+def test_a_large_table_has_one_start(begun, monkeypatch):
+    monkeypatch.setattr(east, "FEW_CELLS", 10)
+    EAST(**QUICK).fit(chain(5, 300))
+    assert len(set(begun)) == 1
+    assert set(begun) <= {east.FOREST, east.BING}
+
+
+def test_a_start_that_breaks_a_rule_is_left_out(begun):
+    table = sample(leafy_tree(0, n_columns=6, card=3), 300, random_state=0)
+    learner = EAST(together=[table.columns[:2].tolist()], **QUICK).fit(table)
+    assert east.FOREST not in begun
+    above = [learner.tree_.parents[learner.tree_.index(name)] for name in table.columns[:2]]
+    assert learner.latents_, above
+
+
+def test_a_start_of_ones_own_is_the_only_one(begun):
+    table = chain(5, 300)
+    EAST(start=Baseline("chow_liu", show_progress=False), **QUICK).fit(table)
+    assert begun == []
+
+
+def test_other_evaluations_know_leaves_only():
+    with pytest.raises(ValueError, match="evaluation='rl' compares trees whose columns are leaves; give columns="):
+        EAST(columns="anywhere", tuning=presets.CHEN_2008).fit(chain(4, 50))
+    learner = EAST(tuning=presets.CHEN_2008_DC.replace(n_steps=3), **QUIET).fit(chain(4, 50))
+    assert all(learner.tree_.latent[up] for up in learner.tree_.parent if up >= 0)
+
+
+def test_the_memory_of_a_race_survives_a_file():
+    tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    memory = RaceMemory((Line("forest of columns", 1, tree, -3.0, -2.0, 4, EastMemory("adjust", {"expand": 3})),), "x")
+    again = back(json.loads(json.dumps(plain(memory))))
+    assert again.leader == "x" and again.phase == "adjust from forest of columns"
+    assert vars(again.lines[0]) | {"tree": None} == vars(memory.lines[0]) | {"tree": None}
+    assert again.lines[0].tree.tables[0].tolist() == [[0.25, 0.75]]
+
+
+@pytest.mark.parametrize("change", [{"name": "nowhere"}, {"stage": 9}, {"score": -1.0}])
+def test_a_race_that_cannot_be_is_refused(change):
+    table = chain(4, 60)
+    learner = EAST(**QUICK)
+    data = learner._check_fit_data(table).in_order_of_names()
+    race = Race(data, learner._search(data), _settings(learner, data), east.STAGES)
+    state = race.start({east.FOREST: Baseline("forest", show_progress=False).fit(table).tree_})
+    race.check(state)
+    line = state.memory.lines[0]
+    wrong = Line(**{**vars(line), **change})
+    with pytest.raises(ValueError):
+        race.check(type(state)(**{**vars(state), "memory": RaceMemory((wrong,), state.memory.leader)}))
+
+
+def _settings(learner, data):
+    from pgmpy_latent.learners.east.settings import EastSettings
+
+    return EastSettings(rules=learner._rules(data))
