@@ -71,12 +71,16 @@ class PlacesMemory:
         What the next step does.
     moved : bool
         Whether a move was made, so that EM on all tables is due.
+    hopeless : tuple of Relocate
+        Moves of columns that did not raise the score when they were last evaluated, and whose surroundings are still
+        the same; they are evaluated again when nothing else is left.
     """
 
     before: object
     score: float
     phase: Literal["make regular", "move columns", "delete nodes"] = "make regular"
     moved: bool = False
+    hopeless: tuple[Relocate, ...] = ()
 
 
 class ColumnPlaces:
@@ -122,11 +126,20 @@ class ColumnPlaces:
             return self._regular(state)
         messages = self._evaluation(state).messages
         if phase == "move columns":
-            moves: Sequence[Move] = Relocate.to_places(messages.tree, self._places(messages.tree))
-            step = self._moved(state, moves)
-            return Step(self._in_phase(state, "delete nodes")) if step is None else step
+            return self._relocated(state, Relocate.to_places(messages.tree, self._places(messages.tree)))
         step = self._moved(state, Delete.in_tree(messages.tree, self.settings.rules))
         return self.finish(state) if step is None else step
+
+    def _relocated(self, state: State, moves: Sequence[Relocate]) -> Step:
+        """Move columns, or go on: to the moves that were left out as hopeless, and then to deletions."""
+        hopeless = set(state.memory.hopeless)
+        step = self._moved(state, [move for move in moves if move not in hopeless])
+        if step is not None:
+            return step
+        if hopeless:
+            return Step(replace(state, memory=replace(state.memory, hopeless=())))
+        state = self._in_phase(state, "delete nodes")
+        return Step(replace(state, memory=replace(state.memory, hopeless=tuple(moves))))
 
     def _in_phase(self, state: State, phase: Literal["move columns", "delete nodes"]) -> State:
         return replace(state, memory=replace(state.memory, phase=phase))
@@ -198,14 +211,17 @@ class ColumnPlaces:
     def _moved(self, state: State, moves: Sequence[Move]) -> Step | None:
         """Make the moves that raise the score, or the better half of them if one alone promises more; and so on."""
         evaluation = self._evaluation(state)
-        candidates = [one for one in by_score(self._evaluated(evaluation, moves)) if one.score > RISE]
+        evaluated = by_score(self._evaluated(evaluation, moves))
+        candidates = [one for one in evaluated if one.score > RISE]
         while candidates:
             self.search.tick()
             chosen, tree = self._made(evaluation.tree, candidates)
             tree, log_likelihood = refitted(make_regular(tree), evaluation.messages, self.search)
             score = self.score(tree, log_likelihood)
             if score > state.score + (candidates[0].score if len(chosen) > 1 else RISE):
-                memory = replace(state.memory, phase="move columns", moved=True)
+                failed = [one.move for one in evaluated if one.score <= RISE and isinstance(one.move, Relocate)]
+                hopeless = _unaffected(evaluation.tree, [*state.memory.hopeless, *failed], chosen)
+                memory = replace(state.memory, phase="move columns", moved=True, hopeless=hopeless)
                 new = State(tree, score, log_likelihood, state.step + 1, memory)
                 return Step(new, chosen[0].move.operator, "; ".join(str(one.move) for one in chosen))
             candidates = chosen[: len(chosen) // 2]
@@ -245,6 +261,13 @@ class MovesColumns(SearchSettings):
         self, data: CategoricalData, search: Search, score: Callable[[LatentTree, float], float]
     ) -> ColumnPlaces | None:
         return ColumnPlaces(data, search, score) if self.columns == "anywhere" else None
+
+
+def _unaffected(tree: LatentTree, moves: Sequence[Relocate], made: Sequence[EvaluatedMove]) -> tuple[Relocate, ...]:
+    """Return the moves that concern neither the nodes of the moves that were made nor their neighbours."""
+    nodes = set[Hashable]().union(*(one.move.names for one in made))
+    around = {tree.names[other] for name in nodes for other in neighbours_of(tree, tree.index(name))}
+    return tuple(move for move in moves if move.names.isdisjoint(nodes | around))
 
 
 def _leaving_and_staying(tree: LatentTree, move: Move) -> tuple[set[Hashable], set[Hashable]]:
