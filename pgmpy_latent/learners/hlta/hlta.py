@@ -23,8 +23,8 @@ from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
-#: Most cells of a table whose columns are moved in the end: messages at all nodes take some 100 bytes for each.
-MOST_CELLS = 2 * 10**7
+#: Most cells of a table whose columns are moved in the end: messages at all nodes take some 200 bytes for each.
+MOST_CELLS = 10**7
 
 
 class HLTA(MovesColumns, SparseLearner, SearchingLearner):
