@@ -13,9 +13,8 @@ from pgmpy_latent.learners.east.block_evaluation import BlockEvaluation
 from pgmpy_latent.learners.east.block_fit import refitted
 from pgmpy_latent.learners.east.blocks import BlockMessages, Division
 from pgmpy_latent.learners.east.candidates import EvaluatedMove, by_score
-from pgmpy_latent.learners.east.edge_moves import Relocate
 from pgmpy_latent.learners.east.move import Move
-from pgmpy_latent.learners.east.node_moves import Delete
+from pgmpy_latent.learners.east.moves import Delete, Relocate  # which checkpoints can hold
 from pgmpy_latent.learners.east.settings import Columns, EastSettings, Rules
 from pgmpy_latent.learners.memory import check_memory_is, held_by_checkpoints
 from pgmpy_latent.learners.resumed import check_again, check_over

@@ -1,5 +1,8 @@
 """The last pass over columns: what it must not lower, what it must leave alone, and how it ends early."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -216,6 +219,24 @@ def test_a_time_limit_within_the_pass_leaves_time_for_the_last_em(monkeypatch):
     assert learner.stopped_ == "time_limit"
     assert learner.remaining_gain_ == 0  # the last EM came to its end
     assert learner.bic_ > leaves.bic_
+
+
+@pytest.mark.slow
+def test_a_process_that_knows_nothing_else_resumes_the_pass(tmp_path):
+    """Moves that a checkpoint holds are known to a process that never saw EAST."""
+    code = f"""
+from pgmpy_latent import BinG, datasets
+from pgmpy_latent.runtime import checkpoint
+checkpoint.SHARE = float("inf")  # every state is written
+learner = BinG(columns="anywhere", checkpoint={str(tmp_path / "a.json")!r}, random_state=0, show_progress=False)
+learner.fit(datasets.load_anes96())
+print(learner.bic_)
+"""
+    values = [
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout for _ in "ab"
+    ]
+    assert "Relocate" in (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert values[0] == values[1]
 
 
 # Tables
