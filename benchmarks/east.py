@@ -89,6 +89,7 @@ COIL_MEAN, COIL_BEST, COIL_SCORE, COIL_ALLOWED = -51_505, -51_465, -34_198, 180
 
 # -- methods
 RL, DC, CHOW_LIU, LATENT_CLASS, BING = "EAST, rl", "EAST, dc", "Chow-Liu", "latent class", "BinG, simplified"
+BIC_FOREST = "BIC forest"
 FROM_BING = "EAST from BinG, simplified"
 #: Method -> learner and settings.
 METHODS = {
@@ -96,13 +97,17 @@ METHODS = {
     RL: (EAST, {"tuning": presets.CHEN_2008.replace(n_starts=8)}),
     DC: (EAST, {"tuning": presets.CHEN_2008_DC}),
     CHOW_LIU: (Baseline, {"model": "chow_liu"}),
+    BIC_FOREST: (Baseline, {"model": "forest"}),
     LATENT_CLASS: (Baseline, {"model": "latent_class"}),
     BING: (BinG, {"simplify": True}),
     FROM_BING: (EAST, {"start": BinG(simplify=True)}),
 }
-COMPARED = ("EAST", RL, DC, CHOW_LIU, LATENT_CLASS, BING)
-COIL_SEEDS = {"EAST": range(5), CHOW_LIU: range(1), LATENT_CLASS: range(1), BING: range(2), DC: range(2), RL: range(1)}
-ON_NEWS = (CHOW_LIU, BING, FROM_BING, LATENT_CLASS)
+COMPARED = ("EAST", RL, DC, CHOW_LIU, BIC_FOREST, LATENT_CLASS, BING)
+COIL_SEEDS = {
+    "EAST": range(5), CHOW_LIU: range(1), BIC_FOREST: range(1), LATENT_CLASS: range(1), BING: range(2), DC: range(2),
+    RL: range(1),
+}  # fmt: skip
+ON_NEWS = (CHOW_LIU, BIC_FOREST, BING, FROM_BING, LATENT_CLASS)
 
 #: Dirichlet pseudo-count of every table entry, for held-out rows: EM goes on from the learned tables with it.
 SMOOTHING = 0.05
@@ -322,7 +327,7 @@ def jobs() -> Iterator[Job]:
     yield from synthetic_jobs(ORACLE, "EAST")
     for method, seeds in COIL_SEEDS.items():
         yield from ((COIL, method, seed, partial(on_coil, method, seed)) for seed in seeds)
-    yield from synthetic_jobs(CHOW_LIU, BING, LATENT_CLASS, DC)
+    yield from synthetic_jobs(CHOW_LIU, BIC_FOREST, BING, LATENT_CLASS, DC)
     yield from ((grown_case(n), "EAST", 0, partial(on_grown, n, 0)) for n in GROWTH_COLUMNS)
     yield from ((NEWS, method, 0, partial(on_news, method, 0)) for method in ON_NEWS)
     yield from synthetic_jobs(RL)

@@ -262,6 +262,12 @@ LEARNERS = {
         {ROWS: MANY_ROWS, COLUMNS: (6, 12, 48, 192, 768), STATES: GROWTH[STATES]},
         left_out={HIDDEN: NONE_HIDDEN, HIDDEN_STATES: NONE_HIDDEN},
     ),
+    "Baseline, BIC forest": Learner(
+        "The forest over the columns with the highest BIC is found.",
+        searching(lambda truth, sizes: Baseline("forest")),
+        {ROWS: MANY_ROWS, COLUMNS: (6, 12, 48, 192, 768), STATES: GROWTH[STATES]},
+        left_out={HIDDEN: NONE_HIDDEN, HIDDEN_STATES: NONE_HIDDEN},
+    ),
     "Baseline, latent class": Learner(
         "One hidden variable above all columns; its number of states is found. This is `SplitMerge` without a "
         "skeleton. What is drawn from several hidden variables needs many states.",

@@ -21,6 +21,7 @@ LEARNERS = {
     "HLTA, one level": "HLTA(top=500, random_state=0, show_progress=False)",
     "BinA": "BinA(random_state=0, show_progress=False)",
     "Chow-Liu": 'Baseline("chow_liu")',
+    "BIC forest": 'Baseline("forest")',
     "independence": 'Baseline("independence")',
 }
 #: What the data's source says about the public Java program: processor seconds, held-out, BIC, hidden variables.

@@ -19,7 +19,7 @@ THESIS = "Karčiauskas"
 STANDARD, SPLIT_MERGE, FIXED, NO_ADJUST = "Standard3", "SplitMerge", "StandardFixed", "SplitMerge-NoAdjust"
 COLUMNS = (STANDARD, SPLIT_MERGE, FIXED)
 #: Baselines of ours, which the thesis does not have: column -> model of Baseline.
-BASELINES = {"Independence": "independence", "Chow-Liu": "chow_liu"}
+BASELINES = {"Independence": "independence", "Chow-Liu": "chow_liu", "BIC forest": "forest"}
 #: Means that differ by no more are the same, in the thesis' words.
 SAME = 1.0
 #: How two means are compared, for the page.

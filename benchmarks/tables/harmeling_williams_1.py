@@ -18,6 +18,7 @@ NOTES = (
     "A forest with one tree less or more has other parameters, and every method chooses by BIC, not by likelihood.",
     "The latent class model is searched to its end here. It has no structure, and more parameters than all forests.",
     "The paper has no figure for ZHANG, which did not finish in days.",
+    shared.FOREST_NOTE,
 )
 
 
@@ -27,6 +28,11 @@ def results(run) -> Results:
 
 def measure(run, quick: bool) -> None:
     results(run).measure(shared.quick_jobs() if quick else shared.whole_jobs(forests.NEWS))
+
+
+def beside(run) -> dict[str, dict[str, str]]:
+    """Return our figures, with that of the forest over the columns."""
+    return shared.whole_beside(results(run), [forests.NEWS], "log_likelihood")
 
 
 def cells(run) -> list[Cell]:

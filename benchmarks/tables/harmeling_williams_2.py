@@ -25,6 +25,7 @@ NOTES = (
     shared.ZHANG_NOTE,
     "THREE-COINS and SIX-COINS were made so that binary forests fail; Chow-Liu beats BIN-G and BIN-A there, in the "
     "paper as here, and on CAR-EVALUATION. It beats EAST, too, on SIX-COINS and CAR-EVALUATION.",
+    shared.FOREST_NOTE,
 )
 
 
@@ -56,6 +57,17 @@ def cell(results, name: str, column: str) -> Cell:
     }
     found = compared(TITLE, name, column, mean, float(ours.mean()), error, **times)
     return replace(found, reason=WHY.get((name, column), "")) if found.verdict == WORSE else found
+
+
+def beside(run) -> dict[str, dict[str, str]]:
+    """Return our figures of models without hidden variables, and of EAST."""
+    results = shared.folded_results(run)
+    rows: dict[str, dict[str, str]] = {}
+    for name in forests.FOLDED:
+        for method in (*shared.FIXED, shared.SEARCH):
+            scores = results.values(forests.folded_case(name), method, "scores", forests.SEEDS)
+            rows.setdefault(name, {})[method] = f"{np.mean(scores):.2f}" if scores else "–"
+    return rows
 
 
 def cells(run) -> list[Cell]:

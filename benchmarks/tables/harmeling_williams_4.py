@@ -26,6 +26,7 @@ NOTES = (
     shared.ZHANG_NOTE,
     "On COIL-42, BIN-G and BIN-A do not reach the Chow-Liu tree, in the paper as here; EAST surpasses it. On COIL-86 "
     "both forests surpass it, since the tables of a Chow-Liu tree between columns of many states are large.",
+    shared.FOREST_NOTE,
 )
 
 
@@ -50,6 +51,11 @@ def zhang(found: Results) -> Cell:
     error = error_of_difference(ours, None, rounding=0.5)
     times = {"seconds": seconds, "their_seconds": ZHANG_SECONDS}
     return compared(TITLE, forests.COIL42, "ZHANG", ZHANG, float(np.mean(ours)), error, **times)
+
+
+def beside(run) -> dict[str, dict[str, str]]:
+    """Return our figures, with those of the forest over the columns."""
+    return shared.whole_beside(results(run), [forests.COIL42, forests.COIL86], "mixed")
 
 
 def cells(run) -> list[Cell]:

@@ -44,7 +44,7 @@ methods:
   random-starts  the same, from random starts, one class more or less at a time
   east           a tree of hidden variables: seconds for 10 columns, minutes for 40
   bin-g, bin-a   a forest of hidden variables, for hundreds of columns
-  chow-liu, independence    no hidden variables: what the others must beat
+  forest, chow-liu, independence    no hidden variables: what the others must beat
 
 examples:
   pgmpy-latent learn                    a survey that comes with the package

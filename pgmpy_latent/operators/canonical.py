@@ -137,18 +137,45 @@ class _Form(NamedTuple):
 
 def _standard_form(tree: LatentTree, columns: Sequence[Hashable]) -> _Form:
     """Return the parts of :func:`canonical_tree`."""
-    position = np.full(tree.n_nodes, tree.n_nodes)  # of hidden nodes: after all columns
-    position[[tree.index(name) for name in columns]] = np.arange(len(columns))
-    parent, tables = tree.parent, list(tree.tables)
-    for component in _components(tree):
-        root = _standard_root(tree, component, position)
-        if parent[root] >= 0:
-            parent, tables = rooted_at(parent, tables, root)
+    position = _positions(tree, columns)
+    parent, tables = _from_standard_roots(tree, position)
     keys = _branch_keys(parent, tables, position)
     hidden = [node for node in _breadth_first(parent, keys) if tree.latent[node]]
     order = np.array([*hidden, *(tree.index(name) for name in columns)])
     form = _Form(tree.names, tree.state_names, parent, tree.latent, tables).in_order(order)
     return form._replace(names=[*_fresh_names(len(hidden), columns), *columns])
+
+
+def with_standard_roots(tree: LatentTree) -> LatentTree:
+    """Return the same distribution with the roots of :func:`canonical_tree`; names and the order of nodes stay.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.datasets import hlc_model
+    >>> from pgmpy_latent.operators import root_walk
+    >>> tree = root_walk(hlc_model(7, random_state=0), "D6")
+    >>> [rooted.names[root] for rooted in (tree, with_standard_roots(tree)) for root in rooted.roots]
+    ['D6', 'H1']
+    """
+    parent, tables = _from_standard_roots(tree, _positions(tree, _checked_columns(tree, None)))
+    return LatentTree(tree.names, tree.state_names, parent, tree.latent, tables, tree.missing)
+
+
+def _positions(tree: LatentTree, columns: Sequence[Hashable]) -> np.ndarray:
+    """Return the position of every node among some columns: that of hidden nodes is after all of them."""
+    position = np.full(tree.n_nodes, tree.n_nodes)
+    position[[tree.index(name) for name in columns]] = np.arange(len(columns))
+    return position
+
+
+def _from_standard_roots(tree: LatentTree, position: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return parents and tables of a tree with its standard roots."""
+    parent, tables = tree.parent, list(tree.tables)
+    for component in _components(tree):
+        root = _standard_root(tree, component, position)
+        if parent[root] >= 0:
+            parent, tables = rooted_at(parent, tables, root)
+    return parent, tables
 
 
 def _checked_columns(tree: LatentTree, columns: Iterable[Hashable] | None) -> tuple[Hashable, ...]:

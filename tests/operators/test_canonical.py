@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pgmpy_latent import LatentTree
 from pgmpy_latent.datasets import hlc_model
 from pgmpy_latent.operators import canonical_tree, equivalent, permute_states, root_walk
+from pgmpy_latent.operators.canonical import with_standard_roots
 from pgmpy_latent.testing import assert_valid, latent_trees
 from tests.support.reference import assert_same_tables, branches
 from tests.support.samples import awkward_trees, leafy_tree
@@ -53,6 +54,18 @@ def scrambled(tree, seed):
         tree, [("old", next(fresh)) if hidden else name for name, hidden in zip(tree.names, tree.latent, strict=True)]
     )
     return reordered(tree, rng.permutation(tree.n_nodes))
+
+
+@given(trees, seeds)
+def test_standard_roots_leave_all_else_alone(tree, seed):
+    tree = scrambled(tree, seed)
+    found = with_standard_roots(tree)
+    assert_valid(found)
+    assert (found.names, found.state_names) == (tree.names, tree.state_names)
+    assert equivalent(found, tree)
+    assert_same_tables(canonical_tree(found), canonical_tree(tree))
+    again = with_standard_roots(found)
+    assert again.parents == found.parents
 
 
 @given(trees)

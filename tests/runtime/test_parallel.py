@@ -371,6 +371,7 @@ def fits():
             EAST(n_jobs=n, tuning=presets.EAST.replace(evaluation="dc"), **QUIET).fit(table).tree_
         ),
         "BinG": lambda table, n: BinG(n_jobs=n, simplify=True, **QUIET).fit(table).tree_,
+        "BinG, columns anywhere": lambda table, n: BinG(columns="anywhere", n_jobs=n, **QUIET).fit(table).tree_,
         "SplitMerge": lambda table, n: (
             SplitMerge(n_jobs=n, tuning=presets.SPLIT_MERGE.replace(depth=1, n_restarts=1), **QUIET).fit(table).tree_
         ),

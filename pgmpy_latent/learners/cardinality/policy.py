@@ -11,7 +11,7 @@ from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.memory import check_memory_is, check_value, held_by_checkpoints
 from pgmpy_latent.learners.resumed import check_again, check_over
-from pgmpy_latent.learners.search import Outcome, Step
+from pgmpy_latent.learners.search import Outcome, Search, Step
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
@@ -249,11 +249,16 @@ class CardinalityLearner(SearchingLearner):
         tree = self._first_tree(data)
         fitter = TreeFitter(data, tree, search)
         policy = self._policy(fitter, self._scorer(data))
-        outcome = search.run(lambda: self._first_state(policy, tree), policy.advance, policy.check, policy.finish)
+        outcome = self._run(search, lambda: self._first_state(policy, tree), policy, data)
         return self._regular(outcome, policy) if self._tuning.regular else outcome
 
     def _policy(self, fitter: TreeFitter, score: Callable[[LatentTree, float], float]) -> Policy:
         raise NotImplementedError
+
+    def _run(
+        self, search: Search, start: Callable[[], State], policy: Policy, data: CategoricalData
+    ) -> Outcome[LatentTree]:
+        return search.run(start, policy.advance, policy.check, policy.finish)
 
     def _first_state(self, policy: Policy, tree: LatentTree) -> State:
         return policy.start(tree)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import fields
 
 import networkx as nx
@@ -17,13 +17,18 @@ from pgmpy_latent.learners.cardinality.policy import (
     Scoring,
     most_useful_states,
 )
+from pgmpy_latent.learners.east.column_places import MovesColumns, run_with_places
+from pgmpy_latent.learners.east.settings import Columns
 from pgmpy_latent.learners.local.node_states import NodeStates, Options
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
+from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import Start
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of
+from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.configured import MovedPreset
 from pgmpy_latent.runtime.settings import RandomState
+from pgmpy_latent.tables.encode import CategoricalData
 
 #: How many nodes' changes are fitted as whole models before one is chosen.
 FINALISTS = 2
@@ -172,7 +177,7 @@ def split_merge_policy(
     )
 
 
-class SplitMerge(CardinalityLearner):
+class SplitMerge(MovesColumns, CardinalityLearner):
     """Learn how many states hidden variables have, by splitting and merging the states already learned.
 
     The search of Karčiauskas' thesis, for latent class models (without a skeleton: one hidden variable above all
@@ -242,6 +247,7 @@ class SplitMerge(CardinalityLearner):
         skeleton: LatentTree | nx.Graph | None = None,
         *,
         start: Start = None,
+        columns: Columns = "leaves",
         scoring_method: Scoring | None = None,
         prior: float | None = None,
         max_states: int | None = None,
@@ -256,6 +262,7 @@ class SplitMerge(CardinalityLearner):
     ) -> None:
         self.skeleton = skeleton
         self.start = start
+        self.columns = columns
         self.scoring_method = scoring_method
         self.prior = prior
         self.max_states = max_states
@@ -271,6 +278,11 @@ class SplitMerge(CardinalityLearner):
     def _check_settings(self) -> None:
         super()._check_settings()
         self._refuse_endless("patience")
+
+    def _run(
+        self, search: Search, start: Callable[[], State], policy: Policy, data: CategoricalData
+    ) -> Outcome[LatentTree]:
+        return run_with_places(search, start, policy, self._column_places(data, search, policy.score))
 
     def _policy(self, fitter: TreeFitter, score) -> SplitMergePolicy:
         return split_merge_policy(fitter, score, self._tuning, self.max_states)

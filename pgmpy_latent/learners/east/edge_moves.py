@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Self
@@ -67,16 +67,48 @@ class Relocate(Move):
         return moves + list(cls._links(tree, component, rules))
 
     @classmethod
+    def to_places(cls, tree: LatentTree, places: Mapping[Hashable, Collection[Hashable]]) -> list[Self]:
+        """Return the ways to hang some nodes on certain others, with what is beyond them, and to cut their edges.
+
+        Where a node and its new place are on the same side of an edge, the other side moves to that place instead.
+
+        Parameters
+        ----------
+        tree : LatentTree
+            The model.
+        places : mapping
+            Node -> the nodes that it may hang on.
+        """
+        component = _components(tree)
+        moves: dict[Self, None] = {}  # in their order, each once
+        for name, targets in places.items():
+            node = tree.index(name)
+            others = [tree.index(target) for target in targets if target != name]
+            within = [new for new in others if component[new] == component[node]]
+            moves |= dict.fromkeys(cls._linking(tree, node, new) for new in others if new not in within)
+            for old in neighbours_of(tree, node):
+                beyond, end = _beyond(tree, node, old), tree.names[old]
+                for new in within:
+                    if new in beyond:
+                        moves[cls((end,), name, tree.names[new])] = None
+                    elif new != old:
+                        moves[cls((name,), end, tree.names[new])] = None
+                if end not in places or old < node:  # cutting is the same from both ends
+                    moves[cls((name,), end, None)] = None
+        return list(moves)
+
+    @classmethod
     def _links(cls, tree: LatentTree, component: np.ndarray, rules: Rules) -> Iterator[Self]:
-        """Yield edges between components, whose ends are hidden or columns of a component without any hidden node."""
-        hidden = {int(component[tree.index(name)]) for name in tree.latent_names}
-        ends = [
-            node for node in range(tree.n_nodes) if rules.anywhere or tree.latent[node] or component[node] not in hidden
-        ]
-        for pair in combinations(ends, 2):
+        """Yield edges between components."""
+        for pair in combinations(_ends_of_links(tree, component, rules), 2):
             if component[pair[0]] != component[pair[1]]:
-                moved, new = sorted(pair, key=lambda node: (tree.latent[node], node))  # columns hang on hidden nodes
-                yield cls((tree.names[moved],), None, tree.names[new])
+                yield cls._linking(tree, *pair)
+
+    @classmethod
+    def _linking(cls, tree: LatentTree, *ends: int) -> Self:
+        """Return the edge between two components: columns hang on hidden nodes."""
+        moved, new = sorted(ends, key=lambda node: (tree.latent[node], node))
+        return cls((tree.names[moved],), None, tree.names[new])
 
     @property
     def nodes(self) -> tuple[Hashable, ...]:
@@ -114,7 +146,9 @@ class Relocate(Move):
             return False
         nodes = [tree.index(name) for name in self.moved]
         if self.old is None:
-            return self in self._links(tree, _components(tree), rules)
+            component, ends = _components(tree), (tree.index(self.moved[0]), tree.index(self.new))
+            is_right_way = self == self._linking(tree, *ends) and component[ends[0]] != component[ends[1]]
+            return bool(is_right_way) and set(ends) <= set(_ends_of_links(tree, component, rules))
         old = tree.index(self.old)
         if not set(nodes) <= set(neighbours_of(tree, old)):
             return False
@@ -301,6 +335,14 @@ def _path_table(tree: LatentTree, start: int, end: int) -> np.ndarray:
 def _components(tree: LatentTree) -> np.ndarray:
     """Return the root of each node."""
     return np.array([path_from_root(tree.parent, node)[0] for node in range(tree.n_nodes)])
+
+
+def _ends_of_links(tree: LatentTree, component: np.ndarray, rules: Rules) -> list[int]:
+    """Return the nodes that may be linked with other components: by default hidden ones, or else columns."""
+    hidden = {int(component[tree.index(name)]) for name in tree.latent_names}
+    return [
+        node for node in range(tree.n_nodes) if rules.anywhere or tree.latent[node] or component[node] not in hidden
+    ]
 
 
 def _beyond(tree: LatentTree, node: int, without: int) -> set[int]:

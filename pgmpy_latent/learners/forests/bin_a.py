@@ -13,6 +13,7 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 
 from pgmpy_latent import presets
+from pgmpy_latent.learners.east.settings import Columns
 from pgmpy_latent.learners.forests.forest_search import ForestLearner
 from pgmpy_latent.learners.local.roots import Roots
 from pgmpy_latent.runtime.configured import MovedPreset
@@ -126,6 +127,7 @@ class BinA(ForestLearner):
         linkage: Literal["average", "single", "complete"] = "average",
         max_states: int | None = None,
         simplify: bool = False,
+        columns: Columns = "leaves",
         n_starts: int | None = None,
         prior: float | None = None,
         tol: float | None = None,
@@ -141,6 +143,7 @@ class BinA(ForestLearner):
         super().__init__(
             max_states=max_states,
             simplify=simplify,
+            columns=columns,
             n_starts=n_starts,
             prior=prior,
             tol=tol,

@@ -13,6 +13,8 @@ import numpy as np
 
 from pgmpy_latent import scores
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.east.column_places import MovesColumns, run_with_places
+from pgmpy_latent.learners.east.settings import Columns
 from pgmpy_latent.learners.local.pairs import Options, Pair
 from pgmpy_latent.learners.local.roots import PairModel, Roots
 from pgmpy_latent.learners.local.simplify import Change, Simplifier, compatible, unaffected
@@ -260,7 +262,7 @@ class ForestPolicy:
         return self._fitted(tree, state.step + 1, replace(state.memory, hopeless=still_hopeless))
 
 
-class ForestLearner(SearchingLearner):
+class ForestLearner(MovesColumns, SearchingLearner):
     """Base of :class:`BinG` and :class:`BinA`: keywords and the run."""
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -287,6 +289,7 @@ class ForestLearner(SearchingLearner):
         *,
         max_states: int | None = None,
         simplify: bool = False,
+        columns: Columns = "leaves",
         n_starts: int | None = None,
         prior: float | None = None,
         tol: float | None = None,
@@ -300,6 +303,7 @@ class ForestLearner(SearchingLearner):
     ) -> None:
         self.max_states = max_states
         self.simplify = simplify
+        self.columns = columns
         self.n_starts = n_starts
         self.prior = prior
         self.tol = tol
@@ -338,5 +342,5 @@ class ForestLearner(SearchingLearner):
             search,
             bool(self.simplify),
         )
-        outcome = search.run(policy.start, policy.advance, policy.check, policy.finish)
+        outcome = run_with_places(search, policy.start, policy, self._column_places(ordered, search, policy.score))
         return made_regular(outcome, policy.score) if self.simplify else outcome

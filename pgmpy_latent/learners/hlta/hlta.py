@@ -10,17 +10,24 @@ from typing import ClassVar
 import numpy as np
 
 from pgmpy_latent import presets
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.learners.east.column_places import MovesColumns, run_with_places
+from pgmpy_latent.learners.east.settings import Columns
 from pgmpy_latent.learners.hlta.levels import LevelsPolicy
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
+from pgmpy_latent.learners.skeletons import numbered_latent_names
 from pgmpy_latent.learners.sparse_learner import SparseLearner
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
+#: Most cells of a table whose columns are moved in the end: messages at all nodes take some 200 bytes for each.
+MOST_CELLS = 10**7
 
-class HLTA(SparseLearner, SearchingLearner):
+
+class HLTA(MovesColumns, SparseLearner, SearchingLearner):
     """Learn a latent tree above hundreds or thousands of columns, level by level.
 
     Hierarchical latent tree analysis, as for words in documents. The two columns that say most about each other are
@@ -103,6 +110,7 @@ class HLTA(SparseLearner, SearchingLearner):
         max_island: int = 60,
         threshold: float = 3.0,
         top: int = 15,
+        columns: Columns = "leaves",
         prior: float | None = 0.01,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -115,6 +123,7 @@ class HLTA(SparseLearner, SearchingLearner):
         self.max_island = max_island
         self.threshold = threshold
         self.top = top
+        self.columns = columns
         self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
@@ -126,8 +135,9 @@ class HLTA(SparseLearner, SearchingLearner):
 
     def _learn(self, data: CategoricalData | SparseRows) -> Outcome[LatentTree]:
         search = self._search(data)
+        ordered = data.in_order_of_names()
         policy = LevelsPolicy(
-            data.in_order_of_names(),
+            ordered,
             search,
             max_size=int(self.max_island),
             threshold=float(self.threshold),
@@ -135,13 +145,27 @@ class HLTA(SparseLearner, SearchingLearner):
             batch_size=self._tuning.batch_size,
             n_epochs=int(self._tuning.n_epochs),
         )
-        outcome = search.run(policy.start, policy.advance, policy.check, policy.finish)
+        places = None if self.columns == "leaves" else self._column_places(_written_out(ordered), search, policy.score)
+        outcome = run_with_places(search, policy.start, policy, places)
         if outcome.stopped is not None and outcome.remaining_gain > 0:  # the score of islands is an estimate
             exact = policy.log_likelihood(outcome.tree)
             outcome = replace(outcome, log_likelihood=exact, score=policy.score(outcome.tree, exact))
         sizes = outcome.memory.sizes
         levels = np.repeat(np.arange(1, len(sizes) + 1), sizes).tolist()
-        level_of = dict(zip(outcome.tree.latent_names, levels, strict=True))
+        level_of: dict[Hashable, int] = dict(
+            zip(numbered_latent_names(ordered.columns, len(levels)), levels, strict=True)
+        )
         outcome = made_regular(outcome, policy.score)
         self.levels_ = {name: level_of[name] for name in outcome.tree.latent_names}
         return outcome
+
+
+def _written_out(data: CategoricalData | SparseRows) -> CategoricalData:
+    """Return a table of which all rows are looked at at once; raise if it is too large for that."""
+    n_cells = data.n_distinct * len(data.columns)
+    if n_cells > MOST_CELLS:
+        raise DataError(
+            f"columns='anywhere' looks at all cells at once, and the table has {n_cells:,}, more than {MOST_CELLS:,}; "
+            "give some of the rows, or columns='leaves'"
+        )
+    return next(data.blocks(data.n_rows)) if isinstance(data, SparseRows) else data
