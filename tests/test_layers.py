@@ -42,7 +42,7 @@ LAYERS = {
     "scores": "",
     "presets": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted splits base sparse_learner search_learner "
+        "memory resumed search profiles skeletons memo fitted splits sampled_search base sparse_learner search_learner "
         "local/directions local/neighbourhood local/tree_fitter local/node_states local/node_messages local/roots "
         "local/pairs local/simplify "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "

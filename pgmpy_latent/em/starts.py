@@ -11,7 +11,7 @@ import numpy as np
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.model.network import child_lists, topological_order
 from pgmpy_latent.runtime.settings import one_of
-from pgmpy_latent.tables.row_sample import uniform_by_key
+from pgmpy_latent.tables.encode import uniform_by_key
 
 #: Distinct rows, per state of the largest hidden variable, whose memberships are drawn. With many more, the law
 #: of large numbers makes all starts alike; with fewer, they depend on single rows.

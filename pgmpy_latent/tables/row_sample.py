@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 from pgmpy_latent.exceptions import MemoryLimitError
 from pgmpy_latent.tables.chunks import ShardedTable
-from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.encode import CategoricalData, uniform_by_key
 from pgmpy_latent.tables.survey import WeightKind
 
 #: Fewest and most buckets, as powers of two.
@@ -27,24 +27,6 @@ ROUNDING = 1e-9
 
 #: ``each(function, *args)`` returns ``function(shard, *args)`` of every shard.
 Each = Callable[..., Iterable]
-
-
-def uniform_by_key(row_keys: np.ndarray, salt: np.uint64) -> np.ndarray:
-    """Return a number between 0 and 1 for every row, as if drawn at random, that its key and the salt fix.
-
-    Examples
-    --------
-    >>> uniform_by_key(np.array([1, 2, 1], np.uint64), np.uint64(7)).round(3).tolist()
-    [0.818, 0.714, 0.818]
-    """
-    return (_mix(row_keys ^ salt) >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
-
-
-def _mix(keys: np.ndarray) -> np.ndarray:
-    """Scramble 64-bit numbers (the finaliser of splitmix64)."""
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
 
 
 def two_samples(table: ShardedTable, each: Each, n_rows: int, seed: int) -> tuple[CategoricalData, CategoricalData]:

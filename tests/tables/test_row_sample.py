@@ -11,7 +11,8 @@ from pgmpy_latent import encode
 from pgmpy_latent.exceptions import MemoryLimitError
 from pgmpy_latent.tables import row_sample
 from pgmpy_latent.tables.chunks import ShardedTable
-from pgmpy_latent.tables.row_sample import two_samples, uniform_by_key
+from pgmpy_latent.tables.encode import uniform_by_key
+from pgmpy_latent.tables.row_sample import two_samples
 from tests.support import reference
 
 STATES = {"x": ["a", "b", "c"], "y": ["no", "yes"], "z": [1, 2, 3, 4]}
