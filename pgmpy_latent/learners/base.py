@@ -160,7 +160,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         with LargeTable(self) as large:
             if data is None:
                 options = {"missing": missing, "allow_many_states": allow_many_states, **survey}
-                if self._may_sample:
+                if self._may_sample and comes_in_pieces(X):
                     options["read_pieces"] = large.read
                 data = self._check_fit_data(X, sample_weight, **options)
             with one_blas_thread():

@@ -454,9 +454,9 @@ def cluster():
 
 def test_dask_frames_with_and_without_workers(folder, frame, little_memory):
     frames = pytest.importorskip("dask.dataframe", reason="dask is an extra")
-    expected = BinG(**QUIET).fit(folder)
+    expected = Baseline("chow_liu", **QUIET).fit(folder)
     table = frames.from_pandas(frame.drop(columns=["n", "w"]), npartitions=5)
-    assert_same_result(BinG(**QUIET).fit(table), expected)
+    assert_same_result(Baseline("chow_liu", **QUIET).fit(table), expected)
     with cluster():
-        assert_same_result(BinG(**QUIET).fit(table), expected)
-        assert_same_result(BinG(**QUIET).fit(folder), expected)
+        assert_same_result(Baseline("chow_liu", **QUIET).fit(table), expected)
+        assert_same_result(Baseline("chow_liu", **QUIET).fit(folder), expected)
