@@ -45,9 +45,9 @@ def two_samples(table: ShardedTable, each: Each, n_rows: int, seed: int) -> tupl
         Applies a function to every shard.
     n_rows : int
         Expected number of rows of each sample. Their memory grows with it, and that of drawing with the square root of
-        ``n_rows`` times the number of rows of the table: some hundred megabytes for a sample of 100,000 of 10^9 rows.
+        ``n_rows`` times the number of rows of the table.
     seed : int
-        Same seed, same samples, whatever the shards are.
+        Same seed, same samples, whatever the shards are (but for the last bit of sums of weights with fractions).
 
     Returns
     -------
@@ -110,9 +110,8 @@ def _sample(table: ShardedTable, codes: np.ndarray, counts: np.ndarray) -> Categ
         raise MemoryLimitError("a sample that fits into memory has no row; leave out columns, or allow more memory")
     codes, counts = codes[counts > 0], counts[counts > 0]
     order = np.lexsort(codes.T[::-1])
-    kind: WeightKind | None = (
-        None if table.weight_kind is None else "frequency"
-    )  # rows with larger weights were drawn more often
+    # rows with larger sampling weights were drawn more often: what is left are counts
+    kind: WeightKind | None = None if table.weight_kind is None else "frequency"
     return CategoricalData(
         table.columns,
         table.state_names,

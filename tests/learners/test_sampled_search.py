@@ -239,6 +239,18 @@ def test_weights_count(weights, kind, frame, tmp_path, little_memory, searched):
     np.testing.assert_allclose(share, whole, atol=0.1)
 
 
+@pytest.mark.parametrize("weights", ["n", "w"])
+def test_files_do_not_matter_with_weights_either(weights, frame, tmp_path, little_memory, searched):
+    table = frame[[*"pqrstuv", weights]]
+    first = BinG(**QUIET).fit(write(table, tmp_path / "one"), sample_weight=weights)
+    shuffled = table.sample(frac=1.0, random_state=4)
+    second = BinG(**QUIET).fit(write(shuffled, tmp_path / "other", 3, 170), sample_weight=weights)
+    for own, other in zip(searched[:2], searched[2:], strict=True):
+        np.testing.assert_array_equal(own.codes, other.codes)
+        np.testing.assert_array_equal(own.weights, other.weights)
+    assert_same_result(second, first)
+
+
 def test_rows_of_large_weight_are_drawn_more_often(frame, tmp_path, little_memory, searched):
     table = frame[list("pqrstuv")].assign(n=np.where(frame["p"] == "a", 1000, 1))
     BinG(**QUIET).fit(write(table, tmp_path / "heavy"), sample_weight="n")
