@@ -26,7 +26,7 @@ class UnseenCategoryError(PgmpyLatentError):
 
 
 class MemoryLimitError(PgmpyLatentError):
-    """The distinct rows of a table do not fit into memory. Learn from a sample, or fit TreeEM, which uses shards."""
+    """The distinct rows of a table do not fit into memory. Give a Parquet folder to a learner of trees or to TreeEM."""
 
 
 class ClusterError(PgmpyLatentError):
@@ -98,6 +98,10 @@ class UnknownColumnError(UnseenCategoryError):
 
 class ManyStatesWarning(UserWarning):
     """A column may hold measurements or identifiers. Bin or drop it, or name it in ``allow_many_states``."""
+
+
+class SampledRowsWarning(UserWarning):
+    """A table does not fit into memory, and the search ran on a sample of its rows. Allow more, or drop columns."""
 
 
 class FewRowsWarning(UserWarning):

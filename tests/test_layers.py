@@ -26,7 +26,7 @@ LAYERS = {
     "testing": "assertions strategies",
     "tables": (
         "likely_codes whole_numbers missing files large_tables columns missing_codes unseen survey encode suitable "
-        "distinct_rows chunks dependence sparse neighbours"
+        "distinct_rows chunks row_sample dependence sparse neighbours"
     ),
     "inference": (
         "layout protocol patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk "
@@ -42,7 +42,7 @@ LAYERS = {
     "scores": "",
     "presets": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted base sparse_learner search_learner "
+        "memory resumed search profiles skeletons memo fitted splits sampled_search base sparse_learner search_learner "
         "local/directions local/neighbourhood local/tree_fitter local/node_states local/node_messages local/roots "
         "local/pairs local/simplify "
         "east/settings east/candidates east/completed_counts east/evaluation east/blocks east/block_fit "

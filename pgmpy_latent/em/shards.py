@@ -138,16 +138,22 @@ def open_shards(
     n_jobs : int
         Threads of this process that share the shards; the result does not depend on it.
     """
-    graph = (names, parents, cards)
+    with held_rows(table, n_jobs) as held:
+        yield Shards(table, held, (names, parents, cards))
+
+
+@contextmanager
+def held_rows(table: ShardedTable, n_jobs: int = 1) -> Iterator[Holder]:
+    """Read the rows of all shards of a table, and hold them until the end of the block. See :func:`open_shards`."""
     reads: list[Read] = [
         (held, partial(read_shard, labels=labels, reading=reading, state_names=states, scale=scale))
         for held, labels, reading, states, scale in table.calls
     ]
     if table.client is not None:
-        yield Shards(table, _OnWorkers(table.client, reads), graph)
+        yield _OnWorkers(table.client, reads)
         return
     with tempfile.TemporaryDirectory(prefix="pgmpy_latent_shards_") as folder:
-        yield Shards(table, _InFiles(Path(folder), reads, table.lazy, n_jobs), graph)
+        yield _InFiles(Path(folder), reads, table.lazy, n_jobs)
 
 
 # --- Holders ---------------------------------------------------------------------------------------

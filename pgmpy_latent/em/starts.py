@@ -11,6 +11,7 @@ import numpy as np
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.model.network import child_lists, topological_order
 from pgmpy_latent.runtime.settings import one_of
+from pgmpy_latent.tables.encode import uniform_by_key
 
 #: Distinct rows, per state of the largest hidden variable, whose memberships are drawn. With many more, the law
 #: of large numbers makes all starts alike; with fewer, they depend on single rows.
@@ -229,8 +230,7 @@ def ringing_times(weights: np.ndarray, row_keys: np.ndarray, rng: np.random.Gene
     2.0
     """
     salt = rng.integers(0, 2**64, dtype=np.uint64, endpoint=False)
-    uniform = (_mix(row_keys ^ salt) >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
-    return -np.log(uniform) / weights
+    return -np.log(uniform_by_key(row_keys, salt)) / weights
 
 
 def _choose_rows(weights, row_keys, n_chosen: int, rng: np.random.Generator) -> np.ndarray:
@@ -240,13 +240,6 @@ def _choose_rows(weights, row_keys, n_chosen: int, rng: np.random.Generator) -> 
         return np.argsort(clock, kind="stable")
     first = np.argpartition(clock, n_chosen)[:n_chosen]
     return first[np.argsort(clock[first], kind="stable")]
-
-
-def _mix(keys: np.ndarray) -> np.ndarray:
-    """Scramble 64-bit numbers (the finaliser of splitmix64)."""
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
 
 
 def _indicator(codes: np.ndarray, card: int) -> np.ndarray:

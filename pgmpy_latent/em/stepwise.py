@@ -9,6 +9,7 @@ import numpy as np
 from pgmpy_latent.em.step import m_step
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators import marginals
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
@@ -44,6 +45,26 @@ def running_counts(tree: LatentTree, data: CategoricalData | SparseRows) -> Runn
         engine = engine_for(tree, rows)
         total += engine.expected_counts(engine.layout.pack(tree.tables))[1]
     return Running(total / data.total_weight, data.total_weight)
+
+
+def counts_of_model(tree: LatentTree, weight: float) -> Running:
+    """Return the expected counts of the rows that a tree was fitted to, by its tables alone.
+
+    Where EM has ended, an M-step changes nothing, so that the expected count of an entry is the weight of its parent
+    state times the entry. A prior, which counts for little among many rows, is left out.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x", "y"], [["a", "b"]] * 2, [-1, 0], [False] * 2, [[[0.2, 0.8]], [[0.5, 0.5], [0.0, 1.0]]])
+    >>> counts_of_model(tree, 1000.0).counts.tolist()
+    [0.2, 0.8, 0.1, 0.1, 0.0, 0.8]
+    """
+    shares = marginals(tree)
+    counts = [
+        table if above < 0 else shares[above][:, None] * table
+        for table, above in zip(tree.tables, tree.parent, strict=True)
+    ]
+    return Running(np.concatenate([count.ravel() for count in counts]), weight)
 
 
 def updated(

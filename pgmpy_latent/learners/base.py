@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import scores
 from pgmpy_latent.em.few_rows import warn_of_few_rows
-from pgmpy_latent.em.stepwise import Running, running_counts, updated
+from pgmpy_latent.em.stepwise import Running, counts_of_model, running_counts, updated
 from pgmpy_latent.exceptions import DataError, DesignWarning, WeightError
 from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array, is_array
+from pgmpy_latent.learners.sampled_search import LargeTable
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.labels import check_names
@@ -28,7 +29,7 @@ from pgmpy_latent.runtime.configured import Configured, settings_in_force
 from pgmpy_latent.runtime.parallel import uninterrupted
 from pgmpy_latent.runtime.settings import kind_in_words, one_of, stopped_words
 from pgmpy_latent.runtime.warn import warn
-from pgmpy_latent.tables.chunks import comes_in_pieces, encode_chunks
+from pgmpy_latent.tables.chunks import ShardedTable, comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing_codes import CombinedCodes, settled_columns
 from pgmpy_latent.tables.sparse import SparseRows
@@ -67,6 +68,8 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         "allow_many_states": "fit(..., allow_many_states=...)",
     }
     _renamed: ClassVar[Mapping[str, str]] = {"n_init": "n_starts"}
+    #: Whether a table that does not fit into memory is searched by a sample of its rows; it is refused otherwise.
+    _may_sample: ClassVar[bool] = False
     #: ``scoring_method`` -> what the search maximises, in words.
     _criteria: ClassVar[Mapping[str, scores.Criterion]] = scores.SCORERS
 
@@ -116,7 +119,9 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         ----------
         X : DataFrame, array, CategoricalData, or a table in pieces
             A row per observation; missing cells are fine. See :func:`pgmpy_latent.encode`. A Parquet path, a pyarrow
-            Dataset, a Dask DataFrame or an iterator of frames is read by :func:`pgmpy_latent.encode_chunks`.
+            Dataset, a Dask DataFrame or an iterator of frames is read by :func:`pgmpy_latent.encode_chunks`. If its
+            distinct rows do not fit into memory, learners of trees search on a sample of the rows, and fit the tree to
+            all of them (not for iterators, which are gone once read): see ``docs/learners.md``.
         y : ignored
             For scikit-learn.
         sample_weight : array, shape (n_rows,), or column name, optional
@@ -152,36 +157,55 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         one_of("missing", "error")("unseen", unseen)
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
         data: CategoricalData | SparseRows | None = self._sparse_rows(X, sample_weight, missing, survey)
-        if data is None:
-            data = self._check_fit_data(
-                X, sample_weight, missing=missing, allow_many_states=allow_many_states, **survey
-            )
-        with one_blas_thread():
-            outcome = self._learn(data)
+        with LargeTable(self) as large:
+            if data is None:
+                options = {"missing": missing, "allow_many_states": allow_many_states, **survey}
+                if self._may_sample and comes_in_pieces(X):
+                    options["read_pieces"] = large.read
+                data = self._check_fit_data(X, sample_weight, **options)
+            with one_blas_thread():
+                outcome = self._outcome(data) if large.table is None else large.learn(data)
+        table = data if large.table is None else large.table
+        with uninterrupted():  # the search is over, and only attributes are set
+            self._keep(outcome, table)
+            self._keep_search(data, large)
+        if outcome.stopped is not None:
+            warn(self._words_on_stopping(outcome), ConvergenceWarning)
+        self.design_ = design_of_fit(X, table, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
+        self._unseen = unseen
+        warn_of_few_rows(self._learned, table.total_weight)
+        return self
+
+    def _outcome(self, data: CategoricalData | SparseRows) -> Outcome:
+        """Learn from a table in memory."""
+        outcome = self._learn(data)
         if not isinstance(outcome, Outcome):
             what = f"{type(self).__name__}._learn returned {kind_in_words(outcome)}"
             raise TypeError(f"{what}; return an Outcome, as search.run(...) does")
-        with uninterrupted():  # the search is over, and only attributes are set
-            self._keep(outcome, data)
-        if outcome.stopped is not None:
-            warn(self._words_on_stopping(outcome), ConvergenceWarning)
-        self.design_ = design_of_fit(X, data, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
-        self._unseen = unseen
-        warn_of_few_rows(self._learned, data.total_weight)
-        return self
+        return outcome
 
     def _sparse_rows(self, X, sample_weight, missing, survey: Survey) -> SparseRows | None:
         """Return a sparse table, for learners that never write it out; None if this is not one of them."""
         return None
 
     def _check_fit_data(
-        self, X, sample_weight=None, *, missing=None, allow_many_states=None, **survey: Unpack[Survey]
+        self,
+        X,
+        sample_weight=None,
+        *,
+        missing=None,
+        allow_many_states=None,
+        read_pieces: Callable[..., CategoricalData] = encode_chunks,
+        **survey: Unpack[Survey],
     ) -> CategoricalData:
-        """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one."""
+        """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one.
+
+        ``read_pieces`` reads tables in pieces, as :func:`~pgmpy_latent.encode_chunks` does.
+        """
         known, known_codes = self._known_states(), dict(self._known_codes())
         codes = CombinedCodes(missing, known_codes) if known_codes else missing
         if comes_in_pieces(X):
-            data = encode_chunks(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
+            data = read_pieces(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
         else:
             X = checked_array(X) if is_array(X) else X
             data = encode(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
@@ -223,9 +247,9 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         further = ", or go on with start=" if hasattr(self, "start") and checkpoint is None else ""
         return stopped_words(str(outcome.stopped), checkpoint, further, outcome.remaining_gain)
 
-    def _keep(self, outcome: Outcome, X: CategoricalData | SparseRows) -> None:
+    def _keep(self, outcome: Outcome, X: CategoricalData | SparseRows | ShardedTable) -> None:
         """Set the public attributes that describe the result."""
-        self._data = X  # what report() describes
+        self._data = None if isinstance(X, ShardedTable) else X  # what report() describes
         self._columns = X.columns
         self.weight_kind_, self.n_rows_, self.total_weight_ = X.weight_kind, X.n_rows, X.total_weight
         self.n_features_in_ = len(X.columns)
@@ -246,6 +270,9 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         self.n_iter_ = max(1, len(outcome.history))
         self.stopped_ = outcome.stopped
         self.remaining_gain_ = float(outcome.remaining_gain)
+
+    def _keep_search(self, data: CategoricalData | SparseRows, large: LargeTable) -> None:
+        """Set the public attributes that say which rows the search has seen; only learners that sample have some."""
 
     def _keep_model(self, model, missing: MissingCodes):
         """Set the public attribute that holds the learned model, in canonical form; return the model.
@@ -315,6 +342,14 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         Number of columns.
     feature_names_in_ : ndarray
         Their names, if all are text.
+    n_sample_rows_ : int or None
+        Number of rows of the sample that was searched, if the table does not fit into memory; None otherwise.
+    stability_ : float or None
+        After a search on a sample: which share of the edges of its tree and of the tree of a second sample separates
+        the columns in the same way, from 0 to 1; NaN if there is no such edge, as in latent class models. None if there
+        was no second search.
+    second_tree_ : LatentTree or None
+        The tree of the second sample, with tables fitted to that sample.
 
     Examples
     --------
@@ -328,7 +363,11 @@ class LatentTreeLearner(FittedTree, StructureLearner):
     #: Whether roots and names of hidden variables are those of :func:`~pgmpy_latent.operators.canonical_tree`, and not
     #: those of the search.
     _has_standard_form: ClassVar[bool] = False
+    _may_sample: ClassVar[bool] = True
     tree_: LatentTree
+    n_sample_rows_: int | None
+    stability_: float | None
+    second_tree_: LatentTree | None
     #: What the rows so far have said, for ``partial_fit``; None until it is needed.
     _running: Running | None
 
@@ -385,7 +424,8 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         design = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         data = self._new_rows(X, design, kind)
         if self._running is None:
-            self._running = running_counts(self.tree_, self._data)
+            whole = None if self._data is None else running_counts(self.tree_, self._data)
+            self._running = whole or counts_of_model(self.tree_, self.total_weight_)
         prior = float(settings_in_force(self).get("prior") or 0.0)
         with one_blas_thread():
             self.tree_, self._running = updated(self.tree_, self._running, data, float(decay), prior)
@@ -430,3 +470,12 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         self._running = None
         self.tree_ = presentable(model, missing, self._columns, standard_form=self._has_standard_form)
         return self.tree_
+
+    def _keep_search(self, data: CategoricalData | SparseRows, large: LargeTable) -> None:
+        self.n_sample_rows_ = None if large.table is None else data.n_rows
+        self.stability_, self.second_tree_ = large.stability, None
+        if large.second_tree is not None:
+            missing = self.tree_.missing
+            self.second_tree_ = presentable(
+                large.second_tree, missing, self._columns, standard_form=self._has_standard_form
+            )

@@ -22,6 +22,8 @@ from pgmpy_latent.tables.unseen import FIT_AGAIN, Unseen, unseen_remedy
 
 #: A score that differs from BIC by less is BIC: figures are printed with two decimals.
 LEAST_DIFFERENCE = 0.005
+#: Most hidden variables whose numbers of states are listed in one sentence.
+MOST_SIZES = 12
 
 
 class FittedModel(TransformerMixin):
@@ -450,7 +452,7 @@ class FittedTree(FittedModel):
         text = explain.summary_text(
             self.tree_, n, log_likelihood=self.log_likelihood_, bic=self.bic_, score=score_beside_bic(self)
         )
-        for words in (weighting_words(self), updated_words(self), unfinished_words(self)):
+        for words in (weighting_words(self), sampled_words(self), updated_words(self), unfinished_words(self)):
             text += f"\n\n{words}" if words else ""
         print(explain.writable(text, sys.stdout.encoding))
 
@@ -505,6 +507,37 @@ def score_beside_bic(learner) -> float | None:
     True
     """
     return None if abs(learner.score_ - learner.bic_) < LEAST_DIFFERENCE else learner.score_
+
+
+def sampled_words(learner) -> str:
+    """Say on how many rows the tree was searched for, and how stable it is; empty if it was on all rows.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> sampled_words(SimpleNamespace(n_sample_rows_=10**5, total_weight_=1e8, second_tree_=None))
+    'Searched on a sample of 100,000 of 100,000,000 rows; the tables are fitted to all of them. How stable the tree is \
+was not looked at.'
+    """
+    n_rows = getattr(learner, "n_sample_rows_", None)
+    if n_rows is None:
+        return ""
+    sample = f"a sample of {n_rows:,} of {learner.total_weight_:,.0f} rows"
+    words = f"Searched on {sample}; the tables are fitted to all of them."
+    second = learner.second_tree_
+    if second is None:
+        return f"{words} How stable the tree is was not looked at."
+    ours, theirs = (sorted(tree.cards[tree.latent].tolist(), reverse=True) for tree in (learner.tree_, second))
+    agree = f", {learner.stability_:.0%} of the edges agree" * (not np.isnan(learner.stability_))
+    return (
+        f"{words} A second sample leads to {_sizes_in_words(theirs)}, here {_sizes_in_words(ours)}{agree} (stability_)."
+    )
+
+
+def _sizes_in_words(sizes: list[int]) -> str:
+    n = len(sizes)
+    shown = f" of {', '.join(map(str, sizes))} states" if 0 < n <= MOST_SIZES else ""
+    return f"{n} hidden variable{'s' * (n != 1)}{shown}"
 
 
 def updated_words(learner) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from pgmpy_latent.learners.sampled_search import of_search
 from pgmpy_latent.plotting.axes import (
     BLACK,
     BLUE,
@@ -37,7 +38,8 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
     Parameters
     ----------
     *learners : fitted learners
-        Each has a ``history_``. Compare only scores of the same kind, on the same table.
+        Each has a ``history_``. Compare only scores of the same kind, on the same table. Of a search on a sample of
+        the rows, the scores are those of the sample.
     labels : sequence of str, optional
         What to call them; by default the names of their classes.
     ax : matplotlib axes, optional
@@ -71,11 +73,12 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
     lines = []
     for at, learner in enumerate(learners):
         color, marker = LINES[at % len(LINES)]
-        seconds, scores = learner.history_["seconds"], learner.history_["score"]
+        history = of_search(learner.history_)
+        seconds, scores = history["seconds"], history["score"]
         lines += ax.plot(seconds, scores, color=color, marker=marker, ms=4, lw=1.2, drawstyle="steps-post")
     ax.set_ylabel(_score_words(learners))
     ax.set_xlabel("seconds")
-    ax.set_xlim(*_limits([time for learner in learners for time in learner.history_["seconds"]]))
+    ax.set_xlim(*_limits([time for learner in learners for time in of_search(learner.history_)["seconds"]]))
     ax.legend(lines, [as_label(name) for name in names], loc="best", frameon=False)
     lighten(ax)
     return ax

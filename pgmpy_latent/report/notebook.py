@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 
 from pgmpy_latent.diagnostics.explain import counted, is_leaf, shown
-from pgmpy_latent.learners.fitted import unfinished_words, updated_words, weighting_words
+from pgmpy_latent.learners.fitted import sampled_words, unfinished_words, updated_words, weighting_words
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.operators import marginals
 
@@ -56,7 +56,7 @@ def learner_html(learner, settings: str) -> str:
         return settings
     facts = [f"BIC {learner.bic_:,.2f}", f"log-likelihood {learner.log_likelihood_:,.2f}", _size(model)]
     line = f"<b>Found</b>: {', '.join(facts)}"
-    remarks = weighting_words(learner), updated_words(learner), unfinished_words(learner)
+    remarks = weighting_words(learner), sampled_words(learner), updated_words(learner), unfinished_words(learner)
     lines = [line, *(escape(words) for words in remarks if words)]
     table = _hidden_table(model) + _tree_list(model) if isinstance(model, LatentTree) else _node_table(model)
     return settings + _block([*lines, table])

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent.learners.base import StructureLearner
-from pgmpy_latent.learners.fitted import unfinished_words, updated_words
+from pgmpy_latent.learners.fitted import sampled_words, unfinished_words, updated_words
+from pgmpy_latent.learners.sampled_search import of_search
 from pgmpy_latent.report.facts import ChoiceOfClasses, Facts
 from pgmpy_latent.report.html import Html, count, decimal, element, folded, label, paragraph, section, table
 
@@ -41,8 +42,10 @@ def search_section(facts: Facts) -> Html | None:
     if learner.not_needed_:
         names = ", ".join(label(name) for name in learner.not_needed_)
         parts.append(paragraph(f"Hidden variables that turned out not to be needed: {names}."))
+    if sampled := sampled_words(learner):
+        parts.append(paragraph(sampled))
     if len(history) > 1:
-        parts.append(chart(history))
+        parts.append(chart(of_search(history)))
     if len(history):
         parts.append(folded("All steps", *_steps(history)))
     return section("search", "How the search went", *parts)

@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 from pgmpy_latent.diagnostics.resampling import drawn_from_rows, n_rows_of
 from pgmpy_latent.inference.queries import model_and_data
 from pgmpy_latent.learners.base import LatentTreeLearner
+from pgmpy_latent.learners.splits import column_bits, splits
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.clock import Clock
@@ -130,7 +131,7 @@ def support(
     if not _inner_edges(tree):
         warn(_why_empty(tree))
         return _table(tree, {}, [])
-    bits = {name: 1 << at for at, name in enumerate(tree.observed_names)}
+    bits = column_bits(tree)
     wanted = splits(tree, bits)
     with warnings.catch_warnings(), tqdm(
         total=n_bootstrap, desc="bootstrap", unit=" trees", disable=not show_progress, delay=PROGRESS_DELAY, leave=False
@@ -147,42 +148,6 @@ def support(
             ConvergenceWarning,
         )
     return _table(tree, wanted, draws)
-
-
-def splits(tree: LatentTree, bits: Mapping[Hashable, int]) -> dict[int, frozenset[int]]:
-    """Return, for every node that has a parent, the two sets of columns that the edge to it separates.
-
-    Parameters
-    ----------
-    tree : LatentTree
-        A tree or forest.
-    bits : dict of column to int
-        A power of two for each column, so that the sum stands for a set of them.
-
-    Returns
-    -------
-    dict of node to frozenset of two ints
-        The columns of the node's own tree, on either side of its edge.
-
-    Examples
-    --------
-    >>> tree = LatentTree("Hxy", [[0, 1]] * 3, [-1, 0, 0], [True, False, False], [[[0.5, 0.5]], *[np.eye(2)] * 2])
-    >>> [sorted(both) for both in splits(tree, {"x": 1, "y": 2}).values()]
-    [[1, 2], [1, 2]]
-    """
-    below = [0 if hidden else bits[name] for name, hidden in zip(tree.names, tree.latent, strict=True)]
-    for node in tree.order[::-1]:
-        if tree.parent[node] >= 0:
-            below[tree.parent[node]] |= below[node]
-    whole = list(below)
-    for node in tree.order:
-        if tree.parent[node] >= 0:
-            whole[node] = whole[tree.parent[node]]
-    return {
-        node: frozenset((below[node], whole[node] ^ below[node]))
-        for node in range(tree.n_nodes)
-        if tree.parent[node] >= 0
-    }
 
 
 def _tree_of(learner) -> LatentTree:

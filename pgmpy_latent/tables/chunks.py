@@ -80,7 +80,8 @@ def encode_chunks(
     Raises
     ------
     MemoryLimitError
-        If the distinct rows take more. :class:`~pgmpy_latent.TreeEM` works on shards of such a table.
+        If the distinct rows take more. :class:`~pgmpy_latent.TreeEM` and learners of trees take such a table as it is,
+        unless it is an iterator.
     ClusterError
         If a Dask client is active whose scheduler does not answer.
 
@@ -108,7 +109,7 @@ def encode_or_shard(
     *,
     sample_weight: Hashable | None,
     state_names: Mapping[Hashable, Sequence[Hashable]] | None,
-    columns: Iterable[Hashable],
+    columns: Iterable[Hashable] | None,
     memory_limit: float | None,
     weight_kind: WeightKind | None = None,
     strata: Hashable | None = None,
@@ -131,7 +132,7 @@ def encode_or_shard(
     Traceback (most recent call last):
     pgmpy_latent.exceptions.MemoryLimitError: the distinct rows take more than memory_limit=1 bytes...
     """
-    reading = Reading(sample_weight, tuple(columns), weight_kind, strata, cluster, missing)
+    reading = Reading(sample_weight, None if columns is None else tuple(columns), weight_kind, strata, cluster, missing)
     stream = _Stream(X, reading, memory_limit, may_overflow=True)
     pool = stream.read()
     codes = pairs_of_codes(_codes_of(missing, pool.names))
@@ -148,7 +149,7 @@ def encode_or_shard(
     kind = None if sample_weight is None else kind_of(weight_kind, pool.sums.whole)
     scale = pool.sums.kish_scale if kind == "sampling" else 1.0
     # EM needs neither the weights of single rows nor their design: shards are read with weights that are summed
-    plain = Reading(sample_weight, tuple(columns), None if kind is None else "frequency", missing=missing)
+    plain = Reading(sample_weight, names, None if kind is None else "frequency", missing=missing)
     return ShardedTable(
         columns=names,
         state_names=states,
@@ -285,6 +286,8 @@ class _Stream:
             pool.add(chunk)
             if pool.full and (self.parts is None or not self.may_overflow):
                 self._refuse(pool)
+            if pool.full:
+                pool.refuse_many_categories(len(pool.names) - len(self.reading.units))
         pool.join()
         if pool.full and (self.parts is None or not self.may_overflow):
             self._refuse(pool)
@@ -293,10 +296,10 @@ class _Stream:
     def _refuse(self, pool: Pool) -> None:
         most = f"{pool.most_rows:,.0f} rows of {len(pool.names)} columns"
         remedy = (
-            "Write the pieces into a folder of Parquet files and give its path, so that EM can read them shard by shard"
+            "Write the pieces into a folder of Parquet files and give its path, so that they can be read shard by shard"
             if self.may_overflow
-            else "Learn the structure from a sample of the rows or from fewer columns, and fit its tables to all rows "
-            "with TreeEM, which works on shards"
+            else "Learners of trees and TreeEM take a Parquet folder or a Dask DataFrame of any size; all else needs "
+            "fewer rows or columns"
         )
         raise MemoryLimitError(
             f"the distinct rows take more than memory_limit={self.memory_limit:g} bytes ({most}). {remedy}; or allow "

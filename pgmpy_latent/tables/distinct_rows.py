@@ -34,6 +34,8 @@ POOL_ROWS = 1_000_000
 BYTES_PER_CELL, BYTES_PER_ROW = 12, 80
 #: Most bytes that a single weight takes, if weights may be sampling weights.
 BYTES_PER_ENTRY = 64
+#: Most categories of a column of a table that does not fit into memory; they are all held there.
+MOST_CATEGORIES = 100_000
 
 
 @dataclass(frozen=True)
@@ -340,6 +342,15 @@ class Pool:
                 raise DataError(
                     f"column {name!r} holds {twin[0]!r} in {chunk.label} and {twin[1]!r} before, the same number in "
                     "single precision; give it the same type in all chunks"
+                )
+
+    def refuse_many_categories(self, n_columns: int) -> None:
+        """Raise if one of the first columns has so many categories that they hardly fit into memory either."""
+        for name, values in zip(self.names[:n_columns], self.categories, strict=False):
+            if len(values.levels) > MOST_CATEGORIES:
+                raise DataError(
+                    f"column {name!r} has more than {MOST_CATEGORIES:,} categories, as identifiers and exact "
+                    "measurements have; drop it or bin it"
                 )
 
     def join(self) -> None:

@@ -536,6 +536,21 @@ def code_columns(
     return all_states, codes
 
 
+def uniform_by_key(row_keys: np.ndarray, salt: np.uint64) -> np.ndarray:
+    """Return a number between 0 and 1 for every row, as if drawn at random, that its key and the salt fix.
+
+    Examples
+    --------
+    >>> uniform_by_key(np.array([1, 2, 1], np.uint64), np.uint64(7)).round(3).tolist()
+    [0.818, 0.714, 0.818]
+    """
+    keys = row_keys ^ salt  # scrambled by the finaliser of splitmix64
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    keys ^= keys >> np.uint64(31)
+    return (keys >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
+
+
 def _hash64(*values: Hashable) -> int:
     text = repr([identity(plain(value)) for value in values])
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")

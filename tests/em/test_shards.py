@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent import NetworkEM, RandomStarts, TreeEM, encode, encode_chunks
+from pgmpy_latent import NetworkEM, TreeEM, encode, encode_chunks
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em import shards
 from pgmpy_latent.em.starts import n_rows_of_start, random_memberships
@@ -401,16 +401,10 @@ def test_what_does_not_fit_into_memory_is_refused_where_shards_are_no_help(folde
         with pytest.raises(MemoryLimitError, match=words.format(6, "Write the pieces into a folder of Parquet files")):
             on_shards().fit(model, table, sample_weight="w")
     for table in (folder, [survey]):
-        with pytest.raises(MemoryLimitError, match=words.format(7, "Learn the structure from a sample of the rows or")):
+        with pytest.raises(
+            MemoryLimitError, match=words.format(7, "Learners of trees and TreeEM take a Parquet folder")
+        ):
             encode_chunks(table, memory_limit=1000)
-
-
-def test_learners_name_the_remedy(folder, monkeypatch):
-    monkeypatch.setattr(
-        chunks.encode_chunks, "__kwdefaults__", chunks.encode_chunks.__kwdefaults__ | {"memory_limit": 1000}
-    )
-    with pytest.raises(MemoryLimitError, match="fit its tables to all rows with TreeEM"):
-        RandomStarts(n_states=2).fit(folder)
 
 
 def test_settings_and_names_that_cannot_be_meant(folder, model, survey, tmp_path):

@@ -76,7 +76,8 @@ def test_a_learner_that_returns_nothing():
 
 def test_short_searches_fill_their_picture():
     learner = SplitMerge(random_state=0).fit(FRAME)
-    learner.history_ = pd.DataFrame({"seconds": [0.50, 0.51, 0.52], "score": [-30.0, -20.0, -10.0]})
+    steps = {"operator": ["start", "split", "fit"], "seconds": [0.50, 0.51, 0.52], "score": [-30.0, -20.0, -10.0]}
+    learner.history_ = pd.DataFrame(steps)
     left, right = plotting.plot_history(learner).get_xlim()
     assert 0.49 < left < 0.50
     assert 0.5205 < right < 0.53

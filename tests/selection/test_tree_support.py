@@ -12,8 +12,8 @@ from pgmpy_latent import Baseline, BinG, LatentTree, RandomStarts, SplitMerge, S
 from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.search import Outcome
+from pgmpy_latent.learners.splits import splits
 from pgmpy_latent.operators import root_walk
-from pgmpy_latent.selection.tree_support import splits
 from pgmpy_latent.testing import latent_trees
 from tests.support.samples import columns_below, leafy_tree, press_ctrl_c
 

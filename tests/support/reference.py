@@ -1,7 +1,9 @@
 """Slow, obvious versions of what the package computes: definitions written out, by enumeration."""
 
 from itertools import combinations, combinations_with_replacement, product
+from math import comb
 
+import networkx as nx
 import numpy as np
 
 
@@ -610,3 +612,69 @@ def variance_of_total(values, units, strata=None):
         apart = sums - sums.mean(axis=0)
         total += len(sums) / (len(sums) - 1) * apart.T @ apart
     return total
+
+
+def sampled_counts(keys, weights, n_rows, seed):
+    """Return how many rows with each key two samples have: numbers by key, and binomial distributions added up."""
+    salts = np.random.SeedSequence(seed).generate_state(3, np.uint64).tolist()
+    total = sum(weights)
+    share = min(1.0, 2 * n_rows / total)
+    both = []
+    for key, weight in zip(keys, weights, strict=True):
+        whole = int(weight)
+        copies = whole + (scrambled(int(key) ^ salts[1]) < weight - whole)
+        drawn = binomial_quantile(scrambled(int(key) ^ salts[0]), copies, share)
+        first = binomial_quantile(scrambled(int(key) ^ salts[2]), drawn, 0.5)
+        both.append((first, drawn - first))
+    return both
+
+
+def scrambled(number):
+    """Return a number between 0 and 1 by the last steps of splitmix64, in Python's own integers."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        number = ((number ^ (number >> shift)) * factor) % 2**64
+    number ^= number >> 31
+    return (number >> 11) * 2.0**-53 + 2.0**-54
+
+
+def binomial_quantile(level, n, share):
+    """Return the smallest number of successes that is not exceeded with at least this probability."""
+    below = 0.0
+    for successes in range(n):
+        below += comb(n, successes) * share**successes * (1 - share) ** (n - successes)
+        if below >= level:
+            return successes
+    return n
+
+
+def agreement_of_edges(tree, other):
+    """Return the share of the edges of two forests that agree, by taking each edge out."""
+    all_columns = frozenset(tree.observed_names)
+
+    def separations(forest):
+        edges = set()
+        graph = nx.Graph()
+        graph.add_nodes_from(range(forest.n_nodes))
+        graph.add_edges_from((node, int(above)) for node, above in enumerate(forest.parent) if above >= 0)
+
+        def columns(nodes):
+            return frozenset(forest.names[node] for node in nodes if not forest.latent[node])
+
+        for edge in graph.edges:
+            rest = nx.restricted_view(graph, [], [edge])
+            edges.add(frozenset(columns(nx.node_connected_component(rest, node)) for node in edge))
+        for nodes in nx.connected_components(graph):
+            if len(nodes) > 1 and columns(nodes) != all_columns:
+                edges.add(frozenset([columns(nodes)]))
+        return edges
+
+    agree, counted = 0, 0
+    for own, theirs in ((tree, other), (other, tree)):
+        known = frozenset().union(*separations(theirs))
+        for edge in separations(own):
+            common = edge & known
+            if any(len(side) < 2 for side in common):
+                continue
+            counted += 1
+            agree += bool(common)
+    return agree / counted if counted else float("nan")
