@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from pgmpy_latent import presets
+from pgmpy_latent import presets, scores
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.column_forest import bic_forest
 from pgmpy_latent.learners.east.policy import EastPolicy
 from pgmpy_latent.learners.east.settings import Columns, EastSettings, Rules
+from pgmpy_latent.learners.held_out import PathLearner, Searching
 from pgmpy_latent.learners.search import Outcome, Search
-from pgmpy_latent.learners.search_learner import SearchingLearner, Start, learned_for
+from pgmpy_latent.learners.search_learner import Start, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
@@ -35,7 +36,7 @@ STEPS = {"rl": 40, "dc": 40, "auto": 6}
 MOST_CATEGORIES = 2_000
 
 
-class EAST(SearchingLearner):
+class EAST(PathLearner):
     """Learn a latent tree: its hidden variables, their numbers of states, and its edges.
 
     The search begins with a latent class model and repeats three phases until nothing raises BIC: *expansion*
@@ -56,6 +57,9 @@ class EAST(SearchingLearner):
         Most hidden variables, and most states of each.
     together : sequence of sequences of columns
         Groups of columns that must have the same hidden variable as a neighbour; or one such group.
+    scoring_method : {"bic", "aic", "heldout"} or HeldOut
+        What the search maximises: BIC, AIC, or the log-likelihood of rows that are held out, for a tree that predicts
+        new rows; see :class:`~pgmpy_latent.scores.HeldOut`.
     {shared}
     tuning : EASTTuning, optional
         How candidates are compared, and when EM ends; ``presets.CHEN_2008`` and ``presets.CHEN_2008_DC`` follow the
@@ -68,6 +72,10 @@ class EAST(SearchingLearner):
         middle of the tree, and hidden variables are called H1, H2 and so on from there: the direction of edges cannot
         be learned, and two runs that found the same tree report the same network. ``history_`` has the names that the
         hidden variables had during the search.
+    held_out_ : DataFrame or None
+        With rows held out, a row for every share of BIC's penalty that was tried: ``share``, ``penalty`` (per
+        parameter), ``log_likelihood`` of the held-out rows, mean ``n_parameters``, and whether it was the ``best``.
+        ``score_`` is the best ``log_likelihood``, and ``history_`` has a row for every share on the way to it.
 
     Warns
     -----
@@ -95,6 +103,7 @@ class EAST(SearchingLearner):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "columns": one_of("leaves", "anywhere"),
+        "scoring_method": scores.check_penalised_method,
         "max_states": number(2, whole=True, optional=True),
     }
     _default_tuning = presets.EAST
@@ -111,6 +120,7 @@ class EAST(SearchingLearner):
         max_latents: int | None = None,
         max_states: int | None = None,
         together: Sequence[Sequence[Hashable]] = (),
+        scoring_method: Literal["bic", "aic", "heldout"] | scores.HeldOut = "bic",
         prior: float | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -126,6 +136,7 @@ class EAST(SearchingLearner):
         self.max_latents = max_latents
         self.max_states = max_states
         self.together = together
+        self.scoring_method = scoring_method
         self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
@@ -178,9 +189,19 @@ class EAST(SearchingLearner):
     # The run
 
     def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
+        how = scores.held_out_of(self.scoring_method)
+        if how is not None:
+            return self._learn_path(data.in_order_of_names(), how)
         search = self._search(data)
         ordered = data.in_order_of_names()
-        rules = self._rules(ordered)
+        penalty = scores.PENALTIES[str(self.scoring_method)](ordered.total_weight)
+        policy, first_tree = self._searching(ordered, penalty, search)
+        return search.run(lambda: policy.start(first_tree()), policy.advance, policy.check, policy.finish)
+
+    def _searching(
+        self, data: CategoricalData, penalty: float, search: Search, continues: bool = False
+    ) -> Searching[EastPolicy]:
+        rules = self._rules(data)
         tuning = self._tuning
         settings = EastSettings(
             tuning.evaluation,
@@ -188,13 +209,11 @@ class EAST(SearchingLearner):
             tuning.n_starts,
             STEPS[tuning.evaluation] if tuning.n_steps is None else tuning.n_steps,
             look_ahead=tuning.look_ahead,
-            excursions=_excursions(tuning.excursions, len(data.columns)),
+            excursions=() if continues else _excursions(tuning.excursions, len(data.columns)),
             rules=rules,
         )
-        policy = EastPolicy(ordered, search, settings)
-        return search.run(
-            lambda: policy.start(self._first_tree(ordered, search, rules)), policy.advance, policy.check, policy.finish
-        )
+        policy = EastPolicy(data, search, settings, penalty)
+        return Searching(policy, lambda: self._first_tree(data, search, rules))
 
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
         start = learned_for(self, self.start, data, search) if self._start_is_to_be_fitted() else self.start
