@@ -401,7 +401,10 @@ class TreeScorer(Criterion):
 
 
 #: ``scoring_method`` of searches that compare candidates by gain less penalty -> total weight -> cost of a parameter.
-PENALTIES: dict[str, Callable[[float], float]] = {"bic": penalty_per_parameter, "aic": lambda total_weight: 1.0}
+PENALTIES: dict[str, Callable[[float], float]] = {
+    "bic": lambda total_weight: penalty_per_parameter(total_weight),
+    "aic": lambda total_weight: 1.0,
+}
 
 
 def _bic_of_trees(data: CategoricalData) -> Callable[[LatentTree, float], float]:
