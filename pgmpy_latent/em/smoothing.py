@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar, Unpack
+from typing import TypeVar, Unpack, cast
 
 from pgmpy_latent.em.fit import fit
 from pgmpy_latent.inference.queries import engine_for, model_and_data
@@ -99,4 +99,4 @@ def smoothed_tables(
             raise KeyboardInterrupt
         clock.note_stop()
         raise clock.stop_signal()
-    return model.with_tables(engine.layout.unpack(found.tables))
+    return cast("Model", model.with_tables(engine.layout.unpack(found.tables)))
