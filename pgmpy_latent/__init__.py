@@ -13,6 +13,7 @@ _HOME = {
     "LatentNetwork": "pgmpy_latent.model.network",
     "TreeEM": "pgmpy_latent.em.estimators",
     "NetworkEM": "pgmpy_latent.em.network_em",
+    "smoothed": "pgmpy_latent.em.smoothing",
     "AgglomerativeCardinality": "pgmpy_latent.networks.agglomeration.cardinality",
     "FindHidden": "pgmpy_latent.networks.find_hidden.find_hidden",
     "StructuralEM": "pgmpy_latent.networks.structural.structural_em",

@@ -16,6 +16,7 @@ from pgmpy_latent.diagnostics.residuals import residuals as residuals
 from pgmpy_latent.diagnostics.uncertainty import standard_errors as standard_errors
 from pgmpy_latent.em.estimators import TreeEM as TreeEM
 from pgmpy_latent.em.network_em import NetworkEM as NetworkEM
+from pgmpy_latent.em.smoothing import smoothed as smoothed
 from pgmpy_latent.inference.queries import impute as impute
 from pgmpy_latent.inference.queries import log_likelihood as log_likelihood
 from pgmpy_latent.inference.queries import most_likely as most_likely

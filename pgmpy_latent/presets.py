@@ -22,7 +22,7 @@ from typing import ClassVar, TypedDict, TypeVar
 from pgmpy_latent.em.starts import STRATEGIES, random_strategies
 from pgmpy_latent.runtime.configured import Tuning, choices, fill_docstring, setting
 from pgmpy_latent.runtime.settings import flag, number, one_of, sequence_of
-from pgmpy_latent.scores import SCORERS, check_scoring_method
+from pgmpy_latent.scores import HELD_OUT_NAME, SCORERS, HeldOut, check_scoring_method, check_validated_method
 
 __all__ = [
     "AGGLOMERATIVE_CARDINALITY",
@@ -113,7 +113,7 @@ class SearchTuning(Tuning):
     accelerate: bool = setting(True, flag)
 
 
-@fill_docstring(scorers=choices(SCORERS))
+@fill_docstring(scorers=choices((*SCORERS, HELD_OUT_NAME)))
 @dataclass(frozen=True, repr=False)
 class SplitMergeTuning(SearchTuning):
     """How :class:`~pgmpy_latent.SplitMerge` searches.
@@ -122,7 +122,7 @@ class SplitMergeTuning(SearchTuning):
     ----------
     tol, search_tol, max_iter, search_iter, stop, accelerate
         As in :class:`SearchTuning`.
-    scoring_method : {scorers} or callable
+    scoring_method : {scorers}, HeldOut or callable
         What the search maximises.
     prior : float or None
         Dirichlet pseudo-count of every table entry (MAP); None is maximum likelihood.
@@ -171,7 +171,7 @@ class SplitMergeTuning(SearchTuning):
 
     preset: ClassVar[str] = "SPLIT_MERGE"
 
-    scoring_method: str | Callable = setting("bic", check_scoring_method)  # noqa: RUF009
+    scoring_method: str | Callable | HeldOut = setting("bic", check_validated_method)  # noqa: RUF009
     prior: float | None = setting(None, _positive_or_none)
     merge: bool = setting(True, flag)
     adjust: bool = setting(True, flag)
@@ -204,7 +204,7 @@ class RandomStartsTuning(SearchTuning):
     tol, search_tol, max_iter, search_iter, stop, accelerate
         As in :class:`SearchTuning`.
     scoring_method, prior
-        As in :class:`SplitMergeTuning`.
+        As in :class:`SplitMergeTuning`; no rows are held out.
     n_starts : int
         Number of starts for each model.
     n_rounds : int or None

@@ -9,11 +9,11 @@ out. A row that is impossible under the tree makes every score minus infinity.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from scipy.special import gammaln
@@ -23,11 +23,12 @@ from pgmpy_latent.diagnostics.dimension import effective_dimension, n_parameters
 from pgmpy_latent.inference.queries import check_is_tree, encode_for, log_likelihood
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.runtime.settings import word_list
+from pgmpy_latent.runtime.settings import number, word_list
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
 
 __all__ = [
+    "HeldOut",
     "Summary",
     "adjusted_bic",
     "aic",
@@ -399,6 +400,13 @@ class TreeScorer(Criterion):
     make: Callable[[CategoricalData], Callable[[LatentTree, float], float]]
 
 
+#: ``scoring_method`` of searches that compare candidates by gain less penalty -> total weight -> cost of a parameter.
+PENALTIES: dict[str, Callable[[float], float]] = {
+    "bic": lambda total_weight: penalty_per_parameter(total_weight),
+    "aic": lambda total_weight: 1.0,
+}
+
+
 def _bic_of_trees(data: CategoricalData) -> Callable[[LatentTree, float], float]:
     penalty = penalty_per_parameter(data.total_weight)
     return lambda tree, log_likelihood: log_likelihood - penalty * tree.n_parameters
@@ -420,6 +428,78 @@ SCORERS = {
 }
 
 
+#: Number of folds by default.
+N_FOLDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """How a search finds the model that predicts best: a ``scoring_method`` of EAST and SplitMerge.
+
+    BIC's best model is not the best predictor. What is validated is the cost of a parameter: for every fold, the search
+    learns from the rows of the other folds with BIC's penalty, and goes on from there with smaller and smaller shares
+    of it. After each share the rows of the fold are scored with :func:`~pgmpy_latent.smoothed` tables. The share with
+    the highest sum over all folds is then used for all rows, in the same way. ``"heldout"`` stands for ``HeldOut()``.
+
+    Attributes
+    ----------
+    n_folds : int
+        Number of folds; every row is held out once.
+    validation : DataFrame, array or CategoricalData, optional
+        Rows to validate with instead of folds. Those of :func:`~pgmpy_latent.encode` may have weights. All other rows
+        are learned from, so that nothing is learned twice.
+
+    Examples
+    --------
+    >>> HeldOut(n_folds=5).n_folds
+    5
+    >>> HeldOut(n_folds=1)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_folds is 1; give a whole number of at least 2
+    """
+
+    n_folds: int = N_FOLDS
+    validation: Any = None
+
+    def __post_init__(self) -> None:
+        number(2, whole=True)("n_folds", self.n_folds)
+        if isinstance(self.validation, (str, int, float)):
+            raise TypeError(
+                f"validation is {self.validation!r}; give a table with the columns of the one to learn from"
+            )
+
+    def __repr__(self) -> str:
+        if self.validation is None:
+            return "HeldOut()" if self.n_folds == N_FOLDS else f"HeldOut(n_folds={self.n_folds})"
+        return f"HeldOut(validation={type(self.validation).__name__})"
+
+
+#: What a search with rows held out maximises, and its name as a ``scoring_method``.
+HELD_OUT = Criterion("log-likelihood of held-out rows", "the log-likelihood of rows that were held out")
+HELD_OUT_NAME = "heldout"
+
+
+def held_out_of(scoring_method: object) -> HeldOut | None:
+    """Return how a search validates; None if it maximises a score of the rows it learns from.
+
+    Examples
+    --------
+    >>> held_out_of("heldout"), held_out_of("bic")
+    (HeldOut(), None)
+    """
+    if isinstance(scoring_method, HeldOut):
+        return scoring_method
+    return HeldOut() if isinstance(scoring_method, str) and scoring_method == HELD_OUT_NAME else None
+
+
+def criterion_of(scoring_method: object, criteria: Mapping[str, Criterion]) -> Criterion | None:
+    """Return what a search maximises, in words; None if that has no name, such as a function of the user."""
+    if held_out_of(scoring_method) is not None:
+        return HELD_OUT
+    return criteria.get(scoring_method) if isinstance(scoring_method, str) else None
+
+
 def check_scoring_method(name: str, value: object) -> None:
     """Raise if a setting is neither the name of a score in ``SCORERS`` nor a function.
 
@@ -435,7 +515,42 @@ def check_scoring_method(name: str, value: object) -> None:
         raise ValueError(f"{name} is {value!r}; give {known}")
 
 
-def tree_scorer(scoring_method: str | Callable, data: CategoricalData) -> Callable[[LatentTree, float], float]:
+def check_validated_method(name: str, value: object) -> None:
+    """Raise if a setting is not a score of a search that can validate: those of :func:`check_scoring_method` and more.
+
+    Examples
+    --------
+    >>> check_validated_method("scoring_method", "best")
+    Traceback (most recent call last):
+    ...
+    ValueError: scoring_method is 'best'; give 'bic', 'aic', 'cs', 'heldout', HeldOut(...) or a function of tree and ...
+    """
+    if held_out_of(value) is None and not (callable(value) or (isinstance(value, str) and value in SCORERS)):
+        known = word_list([*map(repr, (*SCORERS, HELD_OUT_NAME)), "HeldOut(...)", "a function of tree and data"], "or")
+        raise ValueError(f"{name} is {value!r}; give {known}")
+
+
+def check_penalised_method(name: str, value: object) -> None:
+    """Raise if a setting is not a score that takes the same from the log-likelihood for every parameter.
+
+    Examples
+    --------
+    >>> check_penalised_method("scoring_method", "cs")
+    Traceback (most recent call last):
+    ...
+    ValueError: scoring_method is 'cs'; give 'bic', 'aic', 'heldout' or HeldOut(...), as candidates are compared by ...
+    """
+    if held_out_of(value) is None and not (isinstance(value, str) and value in PENALTIES):
+        known = word_list([*map(repr, (*PENALTIES, HELD_OUT_NAME)), "HeldOut(...)"], "or")
+        raise ValueError(
+            f"{name} is {value!r}; give {known}, as candidates are compared by what they gain where the tree changes, "
+            "less a penalty for every parameter"
+        )
+
+
+def tree_scorer(
+    scoring_method: str | Callable | HeldOut, data: CategoricalData
+) -> Callable[[LatentTree, float], float]:
     """Return the score that a search for trees maximises, as a function of a tree and its log-likelihood.
 
     Parameters
@@ -449,7 +564,7 @@ def tree_scorer(scoring_method: str | Callable, data: CategoricalData) -> Callab
     if isinstance(scoring_method, str):
         known = SCORERS[scoring_method].make(data)
     else:
-        function = scoring_method
+        function = cast("Callable", scoring_method)
 
         def known(tree: LatentTree, log_likelihood: float) -> float:
             return float(function(tree, data))

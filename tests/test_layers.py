@@ -26,14 +26,15 @@ LAYERS = {
     "testing": "assertions strategies",
     "tables": (
         "likely_codes whole_numbers missing files large_tables columns missing_codes unseen survey encode suitable "
-        "distinct_rows chunks row_sample dependence sparse neighbours"
+        "distinct_rows chunks row_sample dependence sparse neighbours folds"
     ),
     "inference": (
         "layout protocol patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk "
         "tree_engine elimination network_engine sharded_engine queries"
     ),
     "em": (
-        "starts step maximum curvature ascent sharing fit resume shards inputs few_rows estimators network_em stepwise"
+        "starts step maximum curvature ascent sharing fit resume shards inputs few_rows estimators network_em stepwise "
+        "smoothing"
     ),
     "diagnostics": (
         "completion dimension residuals assignments anomalies resampling goodness explain information_matrix "
@@ -43,6 +44,7 @@ LAYERS = {
     "presets": "",
     "learners": (
         "memory resumed search profiles skeletons memo fitted splits sampled_search base sparse_learner search_learner "
+        "held_out "
         "local/directions local/neighbourhood local/tree_fitter local/node_states local/node_messages local/roots "
         "local/pairs local/simplify "
         "east/settings east/candidates east/completed_counts east/evaluation east/blocks east/block_fit "

@@ -13,7 +13,8 @@ import numpy as np
 
 from benchmarks.tables.cells import WORSE, Cell, compared, missing, not_comparable
 from benchmarks.tables.results import Job, Results, error_of_difference, seconds_of
-from pgmpy_latent import EAST, Baseline, presets
+from pgmpy_latent import EAST, Baseline, presets, smoothed
+from pgmpy_latent.em.smoothing import PSEUDO_COUNT
 
 TITLE = "Chen, Zhang and Wang (EAST), Table 1"
 
@@ -93,13 +94,13 @@ PROTOCOL = (
     "mean that the paper has for a model at the most rows, times most rows / rows, is taken away from its figures. "
     "This is too much rather than too little, and flatters them.",
     f"Both the learned trees and those of EM from the true parameters are smoothed before their KL is taken (a "
-    f"pseudo-count of {east.SMOOTHING} per table entry), since a probability of zero makes it infinite; the paper does "
+    f"pseudo-count of {PSEUDO_COUNT} per table entry), since a probability of zero makes it infinite; the paper does "
     "not say what it did about that.",
     "Equal is within two standard errors of a difference of the two means, by both standard deviations (of true "
     "models, ours is over different ones); on COIL, where ours is worse, our standard error counts no more "
     "than the paper's.",
     "RL0 is the search without the cost-effectiveness principle, `improvement_ratio=False`.",
-    f"COIL: BIC of the training rows; the log score of the test rows, after EM with a pseudo-count of {east.SMOOTHING} "
+    f"COIL: BIC of the training rows; the log score of the test rows, after EM with a pseudo-count of {PSEUDO_COUNT} "
     "per table entry, so that none of the 4,000 rows is impossible. The paper does not say what it did about "
     "impossible rows. Five runs on both sides, where all were measured.",
     "Every row has the paper's setting. EAST as it comes, which is none of these settings, stands beside them.",
@@ -150,7 +151,7 @@ def on_coil(method: str, seed: int) -> dict:
     """Learn from COIL-42, without a time limit."""
     train, weights, test = east.coil()
     found, seconds = east.fitted(method, seed, None, train, weights)
-    smooth = east.smoothed(found.tree_, train, weights)
+    smooth = smoothed(found.tree_, train, sample_weight=weights)
     return {"seconds": seconds, **east.figures(found), **east.held_out(found.tree_, smooth, test)}
 
 

@@ -77,12 +77,15 @@ LEARNERS = {
     "chow-liu": ("Baseline", {"model": "chow_liu"}),
     "independence": ("Baseline", {"model": "independence"}),
 }
+#: What a search may maximise.
+SCORES = ("bic", "aic", "heldout")
 #: Option -> keyword of the learners. An option that a learner does not have is refused.
 KEYWORDS = {
     "classes": "n_states",
     "max_classes": "max_states",
     "starts": "n_starts",
     "prior": "prior",
+    "score": "scoring_method",
     "time_limit": "time_limit",
     "checkpoint": "checkpoint",
 }
@@ -111,6 +114,10 @@ def add_parser(commands) -> None:
     )  # fmt: skip
     group.add_argument("--starts", type=number(int, 1), metavar="N", help="random starts (default: by method)")
     add_prior(group)
+    group.add_argument(
+        "--score", choices=SCORES, metavar="NAME", help="what split-merge, random-starts and east maximise: bic, aic,"
+        " or heldout, for a model that predicts new rows (default: bic)",
+    )  # fmt: skip
     add_seed_and_jobs(group)
     group.add_argument(
         "--time-limit", type=positive, metavar="SECONDS", help="stop after this time, with the best model so far"

@@ -241,6 +241,12 @@ class Search:
     def __setstate__(self, state: dict) -> None:
         vars(self).update(state, _bar=tqdm(disable=True))
 
+    def part(self) -> Search:
+        """Return a search that is a part of this one: the same settings, seeds, clock and workers; no checkpoint."""
+        part = object.__new__(Search)
+        vars(part).update(vars(self), checkpoint=None, saved=None, show_progress=False, _bar=tqdm(disable=True))
+        return part
+
     def seed(self, *key: int) -> np.random.SeedSequence:
         """Return the seed of a step, a candidate, and whatever else tells draws apart."""
         return np.random.SeedSequence(self.entropy, spawn_key=key)

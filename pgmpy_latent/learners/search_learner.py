@@ -23,6 +23,8 @@ from pgmpy_latent.runtime.settings import Constraint, RandomState, evaluations, 
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
+#: Seconds that a learner gets at least to find the model that another one begins with.
+LEAST_SECONDS = 0.1
 #: What a search may begin with: a model of ours or of pgmpy, or a learner.
 Start: TypeAlias = LatentTree | nx.DiGraph | LatentTreeLearner | None
 
@@ -112,7 +114,8 @@ def learned_for(host, learner, data: CategoricalData, search: Search):
     """
     learner = clone(learner)
     settings = learner.get_params(deep=False)
-    shared = {"random_state": whole_seed(host.random_state), "n_jobs": host.n_jobs, "time_limit": host.time_limit}
+    left = None if host.time_limit is None else max(search.clock.seconds_left, LEAST_SECONDS)
+    shared = {"random_state": whole_seed(host.random_state), "n_jobs": host.n_jobs, "time_limit": left}
     learner.set_params(**{name: value for name, value in shared.items() if settings.get(name, 0) is None})
     if "show_progress" in settings:
         learner.set_params(show_progress=host.show_progress)

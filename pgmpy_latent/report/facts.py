@@ -89,8 +89,7 @@ class Facts:
     def criterion(self) -> scores.Criterion | None:
         """What the search maximised, by default BIC; None if that has no name here, such as a function of the user."""
         criteria = scores.SCORERS if self.learner is None else self.learner._criteria
-        name = self.settings.get("scoring_method", "bic")
-        return criteria.get(name) if isinstance(name, str) else None
+        return scores.criterion_of(self.settings.get("scoring_method", "bic"), criteria)
 
     @property
     def is_tree(self) -> bool:

@@ -351,6 +351,9 @@ def test_unknown_ending(capsys):
         (["--starts", "1.5"], "argument --starts: '1.5' is not a whole number of at least 1"),
         (["--prior", "-1"], "argument --prior: '-1' is not a number of at least 0"),
         (["--prior", "nan"], "argument --prior: 'nan' is not a number of at least 0"),
+        (["--score", "heldout"], "--score does not apply to --method classes; leave it out, or use split-merge"),
+        (["--score", "heldout", "--method", "random-starts"], "--score is 'heldout'; give 'bic', 'aic', 'cs'"),
+        (["--score", "best"], "argument --score: invalid choice: 'best'"),
         (["--separator", "ab"], "--separator is 'ab'; give one character"),
         (["--output", "nowhere/m"], "nowhere' does not exist; create it first"),
         (["--output", ""], "--output is ''; give the beginning of a file name"),
@@ -361,6 +364,13 @@ def test_unknown_ending(capsys):
 )
 def test_options_that_cannot_be_meant(capsys, answers_csv, options, message):
     assert message in refused(capsys, answers_csv, *options)
+
+
+def test_a_model_for_prediction(capsys, answers_csv):
+    code, out, _ = run(capsys, answers_csv, "--method", "split-merge", "--score", "heldout", "--report", "m.html")
+    assert code == 0
+    assert "BIC" in out
+    assert "log-likelihood of held-out rows" in Path("m.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

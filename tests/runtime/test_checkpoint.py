@@ -63,6 +63,7 @@ def table():
 def learners():
     return [
         SplitMerge(tuning=presets.SPLIT_MERGE.replace(depth=1, n_restarts=1), **QUIET),
+        SplitMerge(scoring_method="heldout", tuning=presets.SPLIT_MERGE.replace(adjust=False), **QUIET),
         RandomStarts(n_starts=4, **QUIET),
         EAST(tuning=presets.EAST.replace(evaluation="dc"), **QUIET),
         EAST(columns="anywhere", **QUIET),

@@ -176,6 +176,17 @@ def log_marginal_likelihood(counts, prior):
     return total
 
 
+def shares_of_counts(parent, cards, codes, weights, pseudo_count):
+    """Return the tables of a tree whose nodes are all known: shares of counts, each raised by a pseudo-count."""
+    tables = []
+    for node, above in enumerate(parent):
+        counts = np.full((1 if above < 0 else cards[above], cards[node]), float(pseudo_count))
+        for row, weight in zip(codes, weights, strict=True):
+            counts[0 if above < 0 else row[above], row[node]] += weight
+        tables.append(counts / counts.sum(axis=1, keepdims=True))
+    return tables
+
+
 def effective_dimension(parent, cards, latent, seed):
     """Return the rank of the Jacobian from free parameters to observed cells, without rounding.
 

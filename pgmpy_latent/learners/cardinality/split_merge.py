@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import fields
+from typing import ClassVar, Literal
 
 import networkx as nx
 
-from pgmpy_latent import presets
+from pgmpy_latent import presets, scores
 from pgmpy_latent.learners.cardinality.policy import (
     CardinalityLearner,
     Change,
@@ -19,14 +20,15 @@ from pgmpy_latent.learners.cardinality.policy import (
 )
 from pgmpy_latent.learners.east.column_places import MovesColumns, run_with_places
 from pgmpy_latent.learners.east.settings import Columns
+from pgmpy_latent.learners.held_out import PathLearner, Searching
 from pgmpy_latent.learners.local.node_states import NodeStates, Options
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search import Outcome, Search
-from pgmpy_latent.learners.search_learner import Start
+from pgmpy_latent.learners.search_learner import Start, made_regular
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of
 from pgmpy_latent.runtime.checkpoint import State
-from pgmpy_latent.runtime.configured import MovedPreset
+from pgmpy_latent.runtime.configured import MovedPreset, choices
 from pgmpy_latent.runtime.settings import RandomState
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -177,7 +179,7 @@ def split_merge_policy(
     )
 
 
-class SplitMerge(MovesColumns, CardinalityLearner):
+class SplitMerge(MovesColumns, PathLearner, CardinalityLearner):
     """Learn how many states hidden variables have, by splitting and merging the states already learned.
 
     The search of Karčiauskas' thesis, for latent class models (without a skeleton: one hidden variable above all
@@ -209,6 +211,9 @@ class SplitMerge(MovesColumns, CardinalityLearner):
     ----------
     tree_, model_, history_, bic_, stopped_, not_needed_, ...
         See the fitted attributes shared by all learners in ``docs/learners.md``.
+    held_out_ : DataFrame or None
+        With rows held out, a row for every share of BIC's penalty that was tried; see :class:`EAST`. ``score_`` is then
+        the log-likelihood of the held-out rows, and ``history_`` has a row for every share.
 
     See Also
     --------
@@ -241,6 +246,15 @@ class SplitMerge(MovesColumns, CardinalityLearner):
     THESIS = MovedPreset("presets.KARCIAUSKAS_2005_CHAPTER_6, or presets.KARCIAUSKAS_2005_CHAPTER_7 with a skeleton")
     SPLITTING = MovedPreset("presets.KARCIAUSKAS_2005_CHAPTER_4")
     _tuning: presets.SplitMergeTuning
+    _shared: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "scoring_method": (
+            f"scoring_method : {choices((*scores.SCORERS, scores.HELD_OUT_NAME))}, HeldOut or callable, optional",
+            "What the search maximises: a score of :mod:`pgmpy_latent.scores` (``'cs'`` is Cheeseman-Stutz), the "
+            "log-likelihood of rows that are held out (:class:`~pgmpy_latent.scores.HeldOut`), or a function of tree "
+            "and data, such as :func:`pgmpy_latent.scores.icl`; larger is better. None: as ``tuning`` says, by default "
+            "``'bic'``.",
+        ),
+    }
 
     def __init__(
         self,
@@ -248,7 +262,7 @@ class SplitMerge(MovesColumns, CardinalityLearner):
         *,
         start: Start = None,
         columns: Columns = "leaves",
-        scoring_method: Scoring | None = None,
+        scoring_method: Scoring | Literal["heldout"] | scores.HeldOut | None = None,
         prior: float | None = None,
         max_states: int | None = None,
         tol: float | None = None,
@@ -278,6 +292,30 @@ class SplitMerge(MovesColumns, CardinalityLearner):
     def _check_settings(self) -> None:
         super()._check_settings()
         self._refuse_endless("patience")
+        if scores.held_out_of(self._tuning.scoring_method) is not None and self._tuning.patience is None:
+            raise ValueError(
+                "patience=None goes on until the time is up, and folds need searches that end; give a number"
+            )
+        if scores.held_out_of(self._tuning.scoring_method) is not None and self.columns == "anywhere":
+            raise ValueError(
+                "columns='anywhere' moves columns by BIC, and scoring_method='heldout' is not; leave one of them out, or "
+                "use EAST, which has both"
+            )
+
+    def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
+        how = scores.held_out_of(self._tuning.scoring_method)
+        if how is None:
+            return super()._learn(data)
+        outcome = self._learn_path(data, how)
+        return made_regular(outcome, lambda tree, _: outcome.score) if self._tuning.regular else outcome
+
+    def _searching(
+        self, data: CategoricalData, penalty: float, search: Search, continues: bool = False
+    ) -> Searching[SplitMergePolicy]:
+        tree = self._first_tree(data)
+        fitter = TreeFitter(data, tree, search)
+        policy = self._policy(fitter, lambda tree, log_likelihood: log_likelihood - penalty * tree.n_parameters)
+        return Searching(policy, lambda: tree)
 
     def _run(
         self, search: Search, start: Callable[[], State], policy: Policy, data: CategoricalData

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from pgmpy_latent import presets
+from pgmpy_latent import presets, scores
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
 from pgmpy_latent.inference.queries import engine_for
@@ -16,17 +16,17 @@ from pgmpy_latent.learners.column_forest import bic_forest
 from pgmpy_latent.learners.east.policy import EastPolicy
 from pgmpy_latent.learners.east.race import Race, Stage
 from pgmpy_latent.learners.east.settings import Columns, EastSettings, Rules
-from pgmpy_latent.learners.forests.bin_g import BinG
-from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.base import LatentTreeLearner
-from pgmpy_latent.learners.search_learner import SearchingLearner, Start, learned_for
+from pgmpy_latent.learners.forests.bin_g import BinG
+from pgmpy_latent.learners.held_out import PathLearner, Searching
+from pgmpy_latent.learners.search import Outcome, Search
+from pgmpy_latent.learners.search_learner import Start, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number, one_of
 from pgmpy_latent.runtime.warn import warn
-from pgmpy_latent.scores import bic
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Names of starts, and the stages of the search from each.
@@ -41,6 +41,8 @@ STAGES = {
 }
 #: A table with so many cells in distinct rows, or so many distinct rows, is small: the search from all starts is cheap.
 FEW_CELLS, LEAST_ROWS = 20_000, 800
+#: Share of the uniform distribution in tables that were fitted to some of the rows.
+SMOOTHING = 0.01
 #: Random starts of the latent class model that the search begins with.
 N_INIT = 16
 #: Shares of the penalty on excursions, and from how many columns on there are excursions in large tables, and where
@@ -52,7 +54,7 @@ STEPS = {"rl": 40, "dc": 40, "auto": 6}
 MOST_CATEGORIES = 2_000
 
 
-class EAST(SearchingLearner):
+class EAST(PathLearner):
     """Learn a latent tree: its hidden variables, their numbers of states, and its edges.
 
     The search repeats three phases until nothing raises BIC: *expansion* introduces hidden variables between a node and
@@ -78,6 +80,9 @@ class EAST(SearchingLearner):
         Most hidden variables, and most states of each.
     together : sequence of sequences of columns
         Groups of columns that must have the same hidden variable as a neighbour; or one such group.
+    scoring_method : {"bic", "aic", "heldout"} or HeldOut
+        What the search maximises: BIC, AIC, or the log-likelihood of rows that are held out, for a tree that predicts
+        new rows; see :class:`~pgmpy_latent.scores.HeldOut`.
     {shared}
     tuning : EASTTuning, optional
         How candidates are compared, and when EM ends; ``presets.CHEN_2008`` and ``presets.CHEN_2008_DC`` follow the
@@ -90,6 +95,10 @@ class EAST(SearchingLearner):
         middle of the tree, and hidden variables are called H1, H2 and so on from there: the direction of edges cannot
         be learned, and two runs that found the same tree report the same network. ``history_`` has the names that the
         hidden variables had during the search.
+    held_out_ : DataFrame or None
+        With rows held out, a row for every share of BIC's penalty that was tried: ``share``, ``penalty`` (per
+        parameter), ``log_likelihood`` of the held-out rows, mean ``n_parameters``, and whether it was the ``best``.
+        ``score_`` is the best ``log_likelihood``, and ``history_`` has a row for every share on the way to it.
 
     Warns
     -----
@@ -116,6 +125,7 @@ class EAST(SearchingLearner):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "scoring_method": scores.check_penalised_method,
         "max_states": number(2, whole=True, optional=True),
     }
     _default_tuning = presets.EAST
@@ -132,6 +142,7 @@ class EAST(SearchingLearner):
         max_latents: int | None = None,
         max_states: int | None = None,
         together: Sequence[Sequence[Hashable]] = (),
+        scoring_method: Literal["bic", "aic", "heldout"] | scores.HeldOut = "bic",
         prior: float | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -147,6 +158,7 @@ class EAST(SearchingLearner):
         self.max_latents = max_latents
         self.max_states = max_states
         self.together = together
+        self.scoring_method = scoring_method
         self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
@@ -205,9 +217,19 @@ class EAST(SearchingLearner):
     # The run
 
     def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
+        how = scores.held_out_of(self.scoring_method)
+        if how is not None:
+            return self._learn_path(data.in_order_of_names(), how)
         search = self._search(data)
         ordered = data.in_order_of_names()
-        rules = self._rules(ordered)
+        penalty = scores.PENALTIES[str(self.scoring_method)](ordered.total_weight)
+        policy, first_tree = self._searching(ordered, penalty, search)
+        return search.run(lambda: policy.start(first_tree()), policy.advance, policy.check, policy.finish)
+
+    def _searching(
+        self, data: CategoricalData, penalty: float, search: Search, continues: bool = False
+    ) -> Searching:
+        rules = self._rules(data)
         tuning = self._tuning
         settings = EastSettings(
             tuning.evaluation,
@@ -215,18 +237,14 @@ class EAST(SearchingLearner):
             tuning.n_starts,
             STEPS[tuning.evaluation] if tuning.n_steps is None else tuning.n_steps,
             look_ahead=tuning.look_ahead,
-            excursions=self._excursions(ordered),
+            excursions=() if continues else self._excursions(data),
             rules=rules,
         )
-        if self.start is None and rules.anywhere:
-            race = Race(ordered, search, settings, STAGES)
-            return search.run(
-                lambda: race.start(self._starts(ordered, search, rules)), race.advance, race.check, race.finish
-            )
-        policy = EastPolicy(ordered, search, settings)
-        return search.run(
-            lambda: policy.start(self._first_tree(ordered, search, rules)), policy.advance, policy.check, policy.finish
-        )
+        if self.start is None and rules.anywhere and not continues:
+            race = Race(data, search, settings, STAGES, 1 if _is_large(data) else None, penalty)
+            return Searching(race, lambda: self._starts(data, search, rules))
+        policy = EastPolicy(data, search, settings, penalty)
+        return Searching(policy, lambda: self._first_tree(data, search, rules))
 
     def _excursions(self, data: CategoricalData) -> tuple[float, ...]:
         """Return the shares of the penalty that excursions use."""
@@ -236,22 +254,19 @@ class EAST(SearchingLearner):
         return EXCURSIONS if is_cheap or len(data.columns) >= MANY_COLUMNS else ()
 
     def _starts(self, data: CategoricalData, search: Search, rules: Rules) -> dict[str, LatentTree]:
-        """Return the trees to begin with, in the order in which they are tried.
+        """Return the trees to begin with.
 
-        In a large table it is the best one of the forest, BinG's tree, and what a search on some of the rows has found.
+        For a large table these are the forest, BinG's tree, and what a search on some of the rows has found.
         """
-        starts = {FOREST: bic_forest(data, search)[0], BING: self._tree_of(BinG(simplify=True), data, search)}
-        is_large = _is_large(data)
-        if is_large:
-            learner = EAST(max_latents=self.max_latents, max_states=self.max_states, together=self.together)
-            learner.set_params(tuning=self._tuning.replace(excursions=(), look_ahead=0))
-            starts[SOME_ROWS] = self._tree_of(learner, _some_rows(data, search), search)
+        bin_g = BinG(simplify=True, columns="anywhere")
+        starts = {FOREST: bic_forest(data, search)[0], BING: self._tree_of(bin_g, data, search)}
+        if _is_large(data):
+            settings = {name: getattr(self, name) for name in ("max_latents", "max_states", "together")}
+            quick = EAST(tuning=self._tuning.replace(excursions=(), look_ahead=0), **settings)
+            starts[SOME_ROWS] = _without_zeros(self._tree_of(quick, _some_rows(data, search), search))
         starts = {name: tree for name, tree in starts.items() if rules.broken(tree) is None}
-        if starts:
-            values = {name: bic(tree, data) for name, tree in starts.items()}
-            starts = {name: starts[name] for name in sorted(starts, key=lambda name: -values[name])}
-        if starts and is_large:
-            return dict([next(iter(starts.items()))])
+        if starts and _is_large(data):
+            return starts
         classes = _two_classes(data, search, rules)
         return {**starts, CLASSES_BY_GAIN: classes, CLASSES: classes}
 
@@ -282,11 +297,16 @@ def _is_large(data: CategoricalData) -> bool:
 
 
 def _some_rows(data: CategoricalData, search: Search) -> CategoricalData:
-    """Return rows that were drawn by their weights, few enough for a search from all starts."""
+    """Return rows that were drawn by their weights: half as many as a small table has."""
     rng = np.random.default_rng(search.seed(0))
-    weights = rng.multinomial(_few_rows(len(data.columns)), data.weights / data.weights.sum()).astype(np.float64)
+    weights = rng.multinomial(_few_rows(len(data.columns)) // 2, data.weights / data.weights.sum()).astype(np.float64)
     drawn = weights > 0
     return CategoricalData(data.columns, data.state_names, data.codes[drawn], weights[drawn])
+
+
+def _without_zeros(tree: LatentTree) -> LatentTree:
+    """Return a tree with tables that rule no row out, of one that does not know all rows."""
+    return tree.with_tables([(1 - SMOOTHING) * table + SMOOTHING / table.shape[1] for table in tree.tables])
 
 
 def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:

@@ -45,32 +45,46 @@ class Race:
         How the search goes on with the best tree.
     stages : mapping
         Name of a start -> the stages of the search from there.
+    most : int, optional
+        How many starts are tried, the best ones; None is all.
+    penalty : float, optional
+        Cost of a parameter; that of BIC by default.
     """
 
     def __init__(
-        self, data: CategoricalData, search: Search, settings: EastSettings, stages: Mapping[str, Sequence[Stage]]
+        self,
+        data: CategoricalData,
+        search: Search,
+        settings: EastSettings,
+        stages: Mapping[str, Sequence[Stage]],
+        most: int | None = None,
+        penalty: float | None = None,
     ):
         self.data = data
         self.search = search
         self.settings = settings
         self.stages = stages
+        self.most = most
         self.division = Division(data)
-        self.last = EastPolicy(data, search, settings, division=self.division)
+        self.last = EastPolicy(data, search, settings, penalty, self.division)
         self._policies: dict[Stage, EastPolicy] = {}
 
     def start(self, trees: Mapping[str, LatentTree]) -> State:
-        """Return the state at which the search begins.
+        """Return the state at which the search begins, with the best one of some trees.
 
         Parameters
         ----------
         trees : mapping
-            Name of a start -> the tree, in the order in which they are tried.
+            Name of a start -> the tree. The better it is after EM, the earlier the search from there comes.
         """
-        states = {name: self.last.start(tree) for name, tree in trees.items()}
-        leader = max(states, key=lambda name: states[name].score)
-        best = states[leader]
-        lines = tuple(Line(name, 0, one.tree, one.score, one.log_likelihood) for name, one in states.items())
-        return State(best.tree, best.score, best.log_likelihood, memory=RaceMemory(lines, leader))
+        lines = []
+        for name, tree in trees.items():
+            state = self.last.start(tree)
+            lines.append(Line(name, 0, state.tree, state.score, state.log_likelihood))
+        lines.sort(key=lambda line: -line.score)
+        best = lines[0]
+        memory = RaceMemory(tuple(lines[: self.most]), best.name)
+        return State(best.tree, best.score, best.log_likelihood, memory=memory)
 
     def check(self, state: State) -> None:
         """Raise if a state of a checkpoint does not fit the table, or its memory is not that of such a search."""
@@ -124,7 +138,7 @@ class Race:
         if stage not in self._policies:
             rules = replace(self.settings.rules, columns=stage.columns)
             settings = replace(self.settings, improvement_ratio=stage.by_ratio, rules=rules)
-            self._policies[stage] = EastPolicy(self.data, self.search, settings, division=self.division)
+            self._policies[stage] = EastPolicy(self.data, self.search, settings, self.last.penalty, self.division)
         return self._policies[stage]
 
     def _explains_pairs(self, tree: LatentTree) -> bool:

@@ -471,7 +471,7 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch, three_classes, moment, n_job
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"scoring_method": "BIC"}, "scoring_method is 'BIC'; give 'bic', 'aic', 'cs' or a function of tree and data"),
+        ({"scoring_method": "BIC"}, "scoring_method is 'BIC'; give 'bic', 'aic', 'cs', 'heldout', HeldOut"),
         ({"tol": -1}, "tol is -1; give a number of at least 0"),
         ({"search_tol": "small"}, "search_tol is 'small'; give a number of at least 0"),
         ({"delta": np.nan}, "delta is nan; give a number of at least 0"),
