@@ -77,6 +77,18 @@ class Neighbourhood:
         """Return the log-likelihood of the whole tree under each star."""
         return self.engine(stars[0].n_states).log_likelihood(self.flat(stars))
 
+    def part(self, rows: np.ndarray, weights: np.ndarray) -> Neighbourhood:
+        """Return the same model for some of the rows, with weights of their own."""
+        pieces = {node: tuple(piece.of(rows) for piece in own) for node, own in self.plan.evidence.items()}
+        constants = self.plan.given_constants
+        plan = compile_plan(
+            self.plan.parents,
+            pieces,
+            pivots=[self.center],
+            row_constants=None if constants is None else constants[rows],
+        )
+        return Neighbourhood(plan, self.center, self.neighbours, self.cards, weights)
+
     @property
     def messages(self) -> Messages:
         """The messages of the rows about every neighbour."""

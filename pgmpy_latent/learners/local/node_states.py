@@ -26,8 +26,9 @@ BATCH = 256
 #: Iterations of partial EM, and how many splits of a state are kept after them: it chooses among splits, and EM on the
 #: whole goes on from there.
 PARTIAL_STAGES = [(4, 3), (8, 2), (16, 1)]
-#: Most weights (rows times states) of partial EM at once.
-MOST_WEIGHTS = 4_000_000
+#: Rows that belong to a state with a smaller probability are left out of its partial EM: they could change its gain by
+#: no more than this, relative to their weight.
+BELONGS = 1e-12
 #: Random starts of a restart, and most rounds of splits and merges that improve their result.
 RESTARTS, IMPROVEMENTS = 64, 3
 #: How near to 0 and 1 the random splits of the thesis go.
@@ -184,10 +185,7 @@ class NodeStates:
     @cached_property
     def splits(self) -> list[Split]:
         """Splits of single states, the most promising first."""
-        states = self._states_to_split()
-        most = max(1, MOST_WEIGHTS // self.neighbourhood.plan.n_rows)
-        chunks = [states[first : first + most] for first in range(0, len(states), most)]
-        splits = [split for some in self.search.map(self._best_splits, chunks) for split in some]
+        splits = [split for split in self.search.map(self._best_split, self._states_to_split()) if split is not None]
         return sorted(splits, key=lambda split: -split.gain)
 
     def _states_to_split(self) -> list[int]:
@@ -236,49 +234,42 @@ class NodeStates:
         by_data = data_directions(star, state, self.neighbourhood.messages, weights, options.n_splits - at_random, rng)
         return by_data + random_directions(star, state, at_random, options.perturbation, rng)
 
-    def _best_splits(self, states: Sequence[int]) -> list[Split]:
-        """Split states in all directions and let partial EM choose: two states each, on the data that belong to it."""
-        here, star = self.neighbourhood, self.star
-        candidates: list[Star] = []
-        group_of: list[int] = []
-        for group, state in enumerate(states):
-            self.search.tick()
-            alone = Star(np.ones(1), star.rows[[state]], star.cards)
-            halves = self._halves(state, alone)
-            if halves:
-                candidates += [stars.split(alone, 0, np.zeros(star.rows.shape[1])), *halves]
-                group_of += [group] * (len(halves) + 1)
-        if not candidates:
-            return []
-        engine = here.engine(2, here.weights * self.posterior[:, states].T)
-        flat, groups = here.flat(candidates), np.array(group_of)
-        unsplit = np.searchsorted(groups, np.unique(groups))
-        before = dict(zip(groups[unsplit].tolist(), engine.log_likelihood(flat[unsplit], groups[unsplit]), strict=True))
-        flat, groups = np.delete(flat, unsplit, axis=0), np.delete(groups, unsplit)
-        tables, values, groups = self._partial_em(engine, flat, groups)
+    def _best_split(self, state: int) -> Split | None:
+        """Split a state in all directions and let partial EM choose: two states, on the data that belong to them."""
         self.search.tick()
-        return [
-            Split(float(value - before[group]), states[group], here.star(table, 2))
-            for table, value, group in zip(tables, values, groups.tolist(), strict=True)
-        ]
+        alone = Star(np.ones(1), self.star.rows[[state]], self.star.cards)
+        halves = self._halves(state, alone)
+        if not halves:
+            return None
+        weights = self.neighbourhood.weights * self.posterior[:, state]
+        here = self.neighbourhood
+        if self._is_quick:  # of most states, few rows are; the others would cost as much, and change nothing
+            rows = np.flatnonzero(self.posterior[:, state] > BELONGS)
+            here, weights = here.part(rows, weights[rows]), weights[rows]
+        engine = here.engine(2, weights)
+        unsplit = stars.split(alone, 0, np.zeros(self.star.rows.shape[1]))
+        before = engine.log_likelihood(here.flat([unsplit])[0])
+        table, value = self._partial_em(engine, here.flat(halves))
+        return Split(float(value - before), state, here.star(table, 2)) if np.isfinite(value) else None
 
-    def _partial_em(self, engine: TreeEngine, flat: np.ndarray, groups: np.ndarray):
-        """Return the best split of each group, with its log-likelihood: (tables, values, groups)."""
-        settings = self.search.settings
-        if not self.options.partial:
-            return narrowed_in_groups(engine, flat, groups, [(0, 1)])
-        if settings.stop == "remaining" and self.options.directions != "thesis":
-            return narrowed_in_groups(engine, flat, groups, PARTIAL_STAGES, settings.prior, self.search.clock)
-        # to the end: the tiny perturbations of the thesis need long to leave the saddle point between two equal halves
-        fits = [
-            self.search.fit(
-                TreeEngine(engine.plan, engine.cards, engine.weights[group]),
-                flat[groups == group],
-                narrowing=self.options.narrowing,
-            )
-            for group in np.unique(groups)
-        ]
-        return np.stack([fit.tables for fit in fits]), [fit.log_likelihood for fit in fits], np.unique(groups)
+    @property
+    def _is_quick(self) -> bool:
+        """Whether partial EM chooses among splits after a few iterations.
+
+        Otherwise it runs to its end: the tiny perturbations of the thesis need long to leave the saddle point between
+        two equal halves.
+        """
+        return self.search.settings.stop == "remaining" and self.options.directions != "thesis"
+
+    def _partial_em(self, engine: TreeEngine, flat: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the best of several splits, and its log-likelihood."""
+        if self.options.partial and not self._is_quick:
+            fit = self.search.fit(engine, flat, narrowing=self.options.narrowing)
+            return fit.tables, fit.log_likelihood
+        stages = PARTIAL_STAGES if self.options.partial else [(0, 1)]
+        one_group, prior = np.zeros(len(flat), np.int64), self.search.settings.prior
+        tables, values, _ = narrowed_in_groups(engine, flat, one_group, stages, prior, self.search.clock)
+        return (tables[0], values[0]) if len(values) else (flat[0], -np.inf)
 
     @cached_property
     def grown(self) -> NodeStates | None:
