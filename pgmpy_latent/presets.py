@@ -179,7 +179,7 @@ class SplitMergeTuning(SearchTuning):
     introduce: bool = setting(False, flag)
     adjustments: str = setting("all", one_of("all", "thesis"))
     directions: str = setting("data", one_of("data", "random", "thesis", "clipped"))
-    n_splits: int = setting(9, _count)
+    n_splits: int = setting(3, _count)
     perturbation: float = setting(0.5, number(above=0, most=1))
     n_candidates: int | None = setting(8, _count_or_none)
     n_merge_candidates: int | None = setting(8, _count_or_none)
@@ -189,7 +189,7 @@ class SplitMergeTuning(SearchTuning):
     delta: float = setting(0.1, number(0))
     patience: int | None = setting(1, _count_or_none)
     depth: int = setting(3, _count)
-    n_restarts: int = setting(3, number(0, whole=True))
+    n_restarts: int = setting(2, number(0, whole=True))
     regular: bool = setting(True, flag)
 
 

@@ -42,12 +42,14 @@ class SplitMergePolicy(Policy):
         regular: bool,
         depth: int,
         n_restarts: int,
+        penalised: bool,
         **phases,
     ):
         super().__init__(fitter, score, **phases)
         self.options = options
         self.depth = depth
         self.n_restarts = n_restarts
+        self.penalised = penalised
         self.max_states = max_states
         self.regular = regular
 
@@ -95,9 +97,35 @@ class SplitMergePolicy(Policy):
                     for operator, changed in node_states.exchanged():
                         yield self._change(changed, operator)
         yield from self._grown_together(model)
-        for number in range(self.n_restarts):
+        yield from self._looked_at_again(model)
+        yield from self._restarted(model)
+
+    def _looked_at_again(self, model: Model) -> Iterator[Change]:
+        """Yield models from more splits, chosen with more care, and EM that runs to its end."""
+        if self.options.adjustments != "all":
+            return
+        for node_states in self._states_of_nodes(model):
+            thorough = node_states.thorough
+            if self._may_grow(model, node_states.node):
+                grown = thorough.grown_to_the_end(self._price(node_states))
+                if grown is not None:
+                    yield self._change(grown, "split")
+            for operator, changed in thorough.exchanged():
+                yield self._change(changed, operator)
+
+    def _price(self, node_states: NodeStates) -> float:
+        """Return what one state more must gain in log-likelihood: its penalty, where the score has one."""
+        return node_states.worth if self.penalised else 0.0
+
+    def _restarted(self, model: Model) -> Iterator[Change]:
+        """Yield models from random starts: with as many states, then with one more and one less."""
+        more_or_less = (1, -1) if self.n_restarts else ()
+        for number, difference in enumerate((*[0] * self.n_restarts, *more_or_less)):
             for node_states in self._states_of_nodes(model):
-                restarted = node_states.restarted(number)
+                n_states = node_states.n_states + difference
+                if not self._allowed(model, node_states.node, n_states):
+                    continue
+                restarted = node_states.restarted(number, n_states)
                 if restarted is not None:
                     yield self._change(restarted, "restart")
 
@@ -243,7 +271,8 @@ class SplitMerge(CardinalityLearner):
 
     def _policy(self, fitter: TreeFitter, score) -> SplitMergePolicy:
         tuning = self._tuning
-        options = Options(**{field.name: getattr(tuning, field.name) for field in fields(Options)})
+        names = {field.name for field in fields(Options)} & {field.name for field in fields(tuning)}
+        options = Options(**{name: getattr(tuning, name) for name in names})
         return SplitMergePolicy(
             fitter,
             score,
@@ -252,6 +281,7 @@ class SplitMerge(CardinalityLearner):
             regular=tuning.regular,
             depth=tuning.depth,
             n_restarts=tuning.n_restarts,
+            penalised=tuning.scoring_method == "bic",
             delta=tuning.delta,
             shrink=tuning.merge,
             adjust=tuning.adjust and tuning.merge,

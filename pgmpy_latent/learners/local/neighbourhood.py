@@ -8,6 +8,7 @@ of states; its log-likelihood is the one of the whole tree.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from pgmpy_latent.inference.plan import Evidence, Plan, compile_plan, shown_stat
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.operators.star import Star
 from pgmpy_latent.runtime.arrays import largest_in_rows
+
+#: Most numbers of messages that are stored: 32 MB.
+MOST_STORED = 2**22
 
 
 class Neighbourhood:
@@ -93,6 +97,12 @@ class Neighbourhood:
     def messages(self) -> Messages:
         """The messages of the rows about every neighbour."""
         return Messages(self)
+
+    @cached_property
+    def stored_messages(self) -> Messages | np.ndarray:
+        """The same, computed once for all rows where that does not take much memory."""
+        size = len(self.weights) * int(self.cards.sum())
+        return self.messages[:] if size <= MOST_STORED else self.messages
 
 
 def star_model(evidence: Sequence[Evidence], weights: np.ndarray) -> Neighbourhood:
