@@ -176,12 +176,13 @@ class SplitMerge(CardinalityLearner):
     columns) and for hierarchical ones (the skeleton's hidden variables), with better candidates. It begins with one
     state for every hidden variable and goes through three phases. *Grow*: split one state in two, as long as the score
     rises. *Shrink*: merge two states, likewise. *Adjust*: split and merge one after the other, or at the same time,
-    even if the score falls in between; if that helps, all phases begin again. What was learned for one number of states
-    is the start for the next, which finds better models than random starts, and sooner, where states are many.
+    even if the score falls in between; if that helps, all phases begin again. Before the search ends it looks once more
+    with care, and tries random starts. What was learned for one number of states is the start for the next, which
+    finds better models than random starts, and sooner, where states are many.
 
-    Directions of splits come from the data that belong to a state; partial EM on these data, all states at once,
-    chooses among them; EM on the neighbourhood of the node (with everything further away turned into evidence) chooses
-    among the best of all, and EM on the whole model follows.
+    Directions of splits come from the data that belong to a state; partial EM on these data chooses among them; EM on
+    the neighbourhood of the node (with everything further away turned into evidence) chooses among the best of all, and
+    EM on the whole model follows.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class Options:
     """How candidates are made and chosen; see :class:`~pgmpy_latent.SplitMerge`, which has them as arguments."""
 
     directions: str = "data"
-    n_splits: int = 3
+    n_splits: int = 4
     perturbation: float = 0.5
     partial: bool = True
     local: bool = True

@@ -557,18 +557,6 @@ def test_no_restart_has_more_states_than_allowed(three_classes, monkeypatch):
     assert "restart" not in [name for name, _ in none]
 
 
-def test_a_last_look_finds_states_that_need_many_iterations(monkeypatch):
-    """With so few iterations no candidate shows what it is worth; the last look lets EM run to its end."""
-    tree = latent_class(4, [2] * 8, concentration=3.0)
-    table = sample(tree, 20_000, random_state=0)
-    settings = {**SHALLOW, "search_iter": 3, "n_restarts": 0}
-    found = tuned(SplitMerge, **settings).fit(table)
-    monkeypatch.setattr(SplitMergePolicy, "_looked_at_again", lambda self, model: iter(()))
-    without = tuned(SplitMerge, **settings).fit(table)
-    assert found.bic_ > without.bic_ + 1
-    assert found.bic_ >= oracle_bic(tree, table) - 0.5
-
-
 def test_merging_goes_on_until_nothing_helps(three_classes, monkeypatch):
     start = RandomStarts(n_states=6, n_starts=4, random_state=0, show_progress=False).fit(three_classes)
     learner = tuned(SplitMerge, start=start, adjust=False, random_state=0, show_progress=False)

@@ -216,7 +216,9 @@ def test_which_trees_are_stars():
 
 
 @few
-@given(situations(max_rows=20), st.sampled_from(["data", "random", "thesis"]), st.booleans(), st.sampled_from([0, 1000]))
+@given(
+    situations(max_rows=20), st.sampled_from(["data", "random", "thesis"]), st.booleans(), st.sampled_from([0, 1000])
+)
 def test_gains_of_splits_are_lower_bounds(here, directions, partial, left_out):
     before = here.log_likelihood()
     node_states = here.node_states(directions=directions, partial=partial)
@@ -329,6 +331,16 @@ def test_a_thorough_look_finds_no_worse_splits():
     assert grown.n_states == 7
     assert grown.log_likelihood == pytest.approx(here.log_likelihood(grown.tree), abs=1e-7)
     assert grown.log_likelihood >= node_states.grown.log_likelihood - 1.0
+
+
+def test_a_thorough_look_lets_em_run_to_its_end():
+    here = six_classes()
+    here.fitter.search = Search(Settings(search_iter=3), random_state=1)
+    node_states = here.node_states()
+    later = node_states.thorough.grown_to_the_end(0.0)
+    assert later.log_likelihood > node_states.thorough.grown.log_likelihood + 1
+    here.fitter.search = Search(Settings(search_iter=3, max_iter=3), random_state=1)
+    assert here.node_states().thorough.grown_to_the_end(0.0).log_likelihood < later.log_likelihood - 1
 
 
 def test_candidates_that_cannot_gain_enough_are_given_up():
