@@ -314,7 +314,8 @@ def test_screening_keeps_the_best_reassignments():
     assert len(pairs) == len(set(pairs)) == 6 * 2 * 5
     assert all(state not in pair or pair[1] == state for state, pair in pairs)
     kept = [(split.state, pair) for split, own in some._pairs_to_reassign() for pair in own]
-    assert len(kept) == 6 and set(kept) < set(pairs)
+    assert len(kept) == 6
+    assert set(kept) < set(pairs)
     found, best = some._reassignments(3), everything._reassignments(3)
     values = here.neighbourhood.log_likelihoods(found)
     assert (np.diff(values) <= 0).all()
