@@ -186,9 +186,8 @@ def merge_losses(star: Star, other: Star) -> np.ndarray:
     Examples
     --------
     >>> star = Star(np.array([0.5, 0.5]), np.eye(2), np.array([2]))
-    >>> merge_losses(star, star).round(3)  # a column alone needs no states at all
-    array([[0., 0.],
-           [0., 0.]])
+    >>> float(merge_losses(star, star)[0, 1])  # a column alone needs no states at all
+    0.0
     """
     mine, theirs = star.share[:, None] * star.rows, other.share[:, None] * other.rows
     n_neighbours = len(star.cards)
