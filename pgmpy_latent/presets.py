@@ -130,14 +130,15 @@ class SplitMergeTuning(SearchTuning):
         Whether to shrink, and whether to adjust, which needs merges too. With ``merge=False`` this is *Splitting*; with
         ``patience=None`` and a time limit as well, its anytime form.
     partial : bool
-        Whether splits of a state are tried by EM with the two new states only, on the data that belong to it.
+        Whether splits of a state are tried by EM with the two new states only, on the data that belong to it: a few
+        iterations, or, with ``directions="thesis"`` or ``stop="last_step"``, to its end.
     local : bool
         Whether candidates around a node are compared by EM on its neighbourhood alone. Matters for skeletons only.
     introduce : bool
         Whether new states for badly described rows, and removals of states, are candidates too.
     adjustments : {"all", "thesis"}
-        Which adjustments are tried: all of them, or those of Procedure 6.4: merge then split, and half of a state
-        joined to another.
+        Which adjustments are tried: all of them, with a last look at more splits by EM to convergence, or those of
+        Procedure 6.4: merge then split, and half of a state joined to another.
     directions : {"data", "random", "thesis", "clipped"}
         How states are split: along what varies most in their data (two thirds, and at random), at random in proportion
         to probabilities, as chapter 6 of the thesis does, which cannot split states with probabilities near 0 or 1, or
@@ -151,8 +152,9 @@ class SplitMergeTuning(SearchTuning):
         How many of the most promising splits, and merges, EM is run for; None is all.
     n_screened : int or None
         With more states than this, only that many are considered for a split: those whose data are furthest (by
-        Kullback-Leibler divergence) from the state's distribution. For merges, only pairs whose data are close, that
-        many times the number of states. None considers all.
+        Kullback-Leibler divergence) from the state's distribution. With more pairs of states, or of a state and half of
+        another, only that many are considered for a merge: those that lose least if every row stays in its state.
+        None considers all.
     narrowing, merge_narrowing : float
         Of the candidates, the best ``1/narrowing`` are kept after 1, 3, 7, 15, ... iterations.
     delta : float
@@ -163,7 +165,8 @@ class SplitMergeTuning(SearchTuning):
     depth : int
         How many states an adjustment may go up and down again, or down and up again.
     n_restarts : int
-        How often an adjustment tries random starts, improved by splitting and merging, where nothing else helps.
+        How often an adjustment tries random starts with as many states, improved by splitting and merging, where
+        nothing else helps; and then once with a state more and once with a state less. 0 does without.
     regular : bool
         Whether hidden variables get only as many states as their neighbours can tell apart, and are left out in the
         end where they carry nothing.
@@ -180,7 +183,7 @@ class SplitMergeTuning(SearchTuning):
     introduce: bool = setting(False, flag)
     adjustments: str = setting("all", one_of("all", "thesis"))
     directions: str = setting("data", one_of("data", "random", "thesis", "clipped"))
-    n_splits: int = setting(9, _count)
+    n_splits: int = setting(4, _count)
     perturbation: float = setting(0.5, number(above=0, most=1))
     n_candidates: int | None = setting(8, _count_or_none)
     n_merge_candidates: int | None = setting(8, _count_or_none)
@@ -190,7 +193,7 @@ class SplitMergeTuning(SearchTuning):
     delta: float = setting(0.1, number(0))
     patience: int | None = setting(1, _count_or_none)
     depth: int = setting(3, _count)
-    n_restarts: int = setting(3, number(0, whole=True))
+    n_restarts: int = setting(2, number(0, whole=True))
     regular: bool = setting(True, flag)
 
 

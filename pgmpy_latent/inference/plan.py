@@ -100,6 +100,21 @@ class Evidence:
         logs = np.log(largest) + (0.0 if self.log_scales is None else self.log_scales)
         return Evidence(self.index, self.n_states, self.messages / largest[:, None], logs)
 
+    def of(self, rows: np.ndarray) -> Evidence:
+        """Return the evidence of some of the rows, with the messages that they show.
+
+        Examples
+        --------
+        >>> soft = Evidence(np.array([0, 1, 1]), 2, np.array([[1.0, 0.5], [0.2, 1.0]]))
+        >>> soft.of(np.array([1, 2])).messages
+        array([[0.2, 1. ]])
+        """
+        if self.messages is None:
+            return Evidence(self.index[rows], self.n_states)
+        shown, index = np.unique(self.index[rows], return_inverse=True)
+        scales = None if self.log_scales is None else self.log_scales[shown]
+        return Evidence(index, self.n_states, self.messages[shown], scales)
+
     def patterns(self) -> np.ndarray:
         """Return the pattern of each row; a missing cell is the pattern after the last state."""
         index = self.index.astype(np.int32, copy=False)

@@ -1,5 +1,7 @@
 """The arrays around one node: what splitting, merging, introducing, removing and shifting promise."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -13,6 +15,7 @@ from pgmpy_latent.operators.star import (
     introduce,
     merge,
     merge_groups,
+    merge_losses,
     merge_pairs,
     remove,
     scaled_down,
@@ -384,3 +387,36 @@ def test_merging_groups_at_once_equals_merging_one_after_the_other(drawn, data):
         at = members[0]
         assert together.share[group] == pytest.approx(alone.share[at], abs=1e-15)
         np.testing.assert_allclose(together.rows[group], alone.rows[at], atol=1e-12)
+
+
+def log_joint(share, rows, cards, cells):
+    """Return ln P(state, cells) of one state, by the definition."""
+    starts = np.cumsum(cards) - cards
+    with np.errstate(divide="ignore"):
+        return np.log(share) + sum(np.log(rows[start + cell]) for start, cell in zip(starts, cells, strict=True))
+
+
+@given(stars(min_states=2, min_neighbours=1))
+def test_losses_of_merges_are_those_of_rows_that_stay_in_their_states(drawn):
+    star, _ = drawn
+    found = merge_losses(star, star)
+    for a, b in ((0, 1), (1, 0)):
+        merged, expected = merge(star, (a, b)), 0.0
+        kept = a if a < b else a - 1
+        for cells in product(*map(range, star.cards)):
+            after = log_joint(merged.share[kept], merged.rows[kept], star.cards, cells)
+            for state in (a, b):
+                before = log_joint(star.share[state], star.rows[state], star.cards, cells)
+                if np.exp(before) > 0:
+                    expected += np.exp(before) * (before - after)
+        assert found[a, b] == pytest.approx(expected, abs=1e-9)
+
+
+@given(stars(min_states=2, min_neighbours=1))
+def test_losses_between_two_stars(drawn):
+    star, _ = drawn
+    part = Star(star.share[1:] / 2, star.rows[1:], star.cards)
+    found = merge_losses(part, star)
+    assert found.shape == (star.n_states - 1, star.n_states)
+    halved = Star(np.append(star.share, star.share[1] / 2), np.vstack([star.rows, star.rows[1]]), star.cards)
+    np.testing.assert_allclose(found[0], merge_losses(halved, star)[-1], atol=1e-12)

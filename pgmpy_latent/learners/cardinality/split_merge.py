@@ -49,12 +49,14 @@ class SplitMergePolicy(Policy):
         regular: bool,
         depth: int,
         n_restarts: int,
+        penalised: bool,
         **phases,
     ):
         super().__init__(fitter, score, **phases)
         self.options = options
         self.depth = depth
         self.n_restarts = n_restarts
+        self.penalised = penalised
         self.max_states = max_states
         self.regular = regular
 
@@ -102,9 +104,35 @@ class SplitMergePolicy(Policy):
                     for operator, changed in node_states.exchanged():
                         yield self._change(changed, operator)
         yield from self._grown_together(model)
-        for number in range(self.n_restarts):
+        yield from self._looked_at_again(model)
+        yield from self._restarted(model)
+
+    def _looked_at_again(self, model: Model) -> Iterator[Change]:
+        """Yield models from more splits, chosen with more care, and EM that runs to its end."""
+        if self.options.adjustments != "all":
+            return
+        for node_states in self._states_of_nodes(model):
+            thorough = node_states.thorough
+            if self._may_grow(model, node_states.node):
+                grown = thorough.grown_to_the_end(self._price(node_states))
+                if grown is not None:
+                    yield self._change(grown, "split")
+            for operator, changed in thorough.exchanged():
+                yield self._change(changed, operator)
+
+    def _price(self, node_states: NodeStates) -> float:
+        """Return what one state more must gain in log-likelihood: its penalty, where the score has one."""
+        return node_states.worth if self.penalised else 0.0
+
+    def _restarted(self, model: Model) -> Iterator[Change]:
+        """Yield models from random starts: with as many states, then with one more and one less."""
+        more_or_less = (1, -1) if self.n_restarts else ()
+        for number, difference in enumerate((*[0] * self.n_restarts, *more_or_less)):
             for node_states in self._states_of_nodes(model):
-                restarted = node_states.restarted(number)
+                n_states = node_states.n_states + difference
+                if not self._allowed(model, node_states.node, n_states):
+                    continue
+                restarted = node_states.restarted(number, n_states)
                 if restarted is not None:
                     yield self._change(restarted, "restart")
 
@@ -164,14 +192,16 @@ def split_merge_policy(
     max_states : int, optional
         Most states of a hidden variable.
     """
+    names = {field.name for field in fields(Options)} & {field.name for field in fields(tuning)}
     return SplitMergePolicy(
         fitter,
         score,
-        Options(**{field.name: getattr(tuning, field.name) for field in fields(Options)}),
+        Options(**{name: getattr(tuning, name) for name in names}),
         max_states=max_states,
         regular=tuning.regular,
         depth=tuning.depth,
         n_restarts=tuning.n_restarts,
+        penalised=tuning.scoring_method == "bic",
         delta=tuning.delta,
         shrink=tuning.merge,
         adjust=tuning.adjust and tuning.merge,
@@ -186,12 +216,13 @@ class SplitMerge(MovesColumns, PathLearner, CardinalityLearner):
     columns) and for hierarchical ones (the skeleton's hidden variables), with better candidates. It begins with one
     state for every hidden variable and goes through three phases. *Grow*: split one state in two, as long as the score
     rises. *Shrink*: merge two states, likewise. *Adjust*: split and merge one after the other, or at the same time,
-    even if the score falls in between; if that helps, all phases begin again. What was learned for one number of states
-    is the start for the next, which finds better models than random starts, and sooner, where states are many.
+    even if the score falls in between; if that helps, all phases begin again. Before the search ends it looks once more
+    with care, and tries random starts. What was learned for one number of states is the start for the next, which
+    finds better models than random starts, and sooner, where states are many.
 
-    Directions of splits come from the data that belong to a state; partial EM on these data, all states at once,
-    chooses among them; EM on the neighbourhood of the node (with everything further away turned into evidence) chooses
-    among the best of all, and EM on the whole model follows.
+    Directions of splits come from the data that belong to a state; partial EM on these data chooses among them; EM on
+    the neighbourhood of the node (with everything further away turned into evidence) chooses among the best of all, and
+    EM on the whole model follows.
 
     Parameters
     ----------

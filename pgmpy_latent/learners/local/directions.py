@@ -168,7 +168,7 @@ def random_star(
     """
     usual = star.share @ star.rows
     clock = rng.standard_exponential(len(weights)) / weights
-    chosen = np.argsort(clock, kind="stable")[: ROWS_PER_STATE * n_states]
+    chosen = _smallest(clock, ROWS_PER_STATE * n_states)
     weights = np.minimum(weights[chosen], 10 * np.median(weights[chosen]))
     rows_seen = messages[chosen]
     seen = usual * rows_seen
@@ -185,3 +185,9 @@ def random_star(
             logs = logs + np.log(rows_seen[:, states] @ rows[:, states].T + 1e-300)
         belongs = np.exp(logs - largest_in_rows(logs))
     return Star(share / share.sum(), rows, star.cards)
+
+
+def _smallest(values: np.ndarray, n: int) -> np.ndarray:
+    """Return where the ``n`` smallest values are, in ascending order."""
+    some = np.argpartition(values, n - 1)[:n] if n < len(values) else np.arange(len(values))
+    return some[np.argsort(values[some], kind="stable")]

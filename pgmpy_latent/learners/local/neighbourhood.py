@@ -8,6 +8,7 @@ of states; its log-likelihood is the one of the whole tree.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from pgmpy_latent.inference.plan import Evidence, Plan, compile_plan, shown_stat
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.operators.star import Star
 from pgmpy_latent.runtime.arrays import largest_in_rows
+
+#: Most numbers of messages that are stored: 32 MB.
+MOST_STORED = 2**22
 
 
 class Neighbourhood:
@@ -77,10 +81,28 @@ class Neighbourhood:
         """Return the log-likelihood of the whole tree under each star."""
         return self.engine(stars[0].n_states).log_likelihood(self.flat(stars))
 
+    def part(self, rows: np.ndarray, weights: np.ndarray) -> Neighbourhood:
+        """Return the same model for some of the rows, with weights of their own."""
+        pieces = {node: tuple(piece.of(rows) for piece in own) for node, own in self.plan.evidence.items()}
+        constants = self.plan.given_constants
+        plan = compile_plan(
+            self.plan.parents,
+            pieces,
+            pivots=[self.center],
+            row_constants=None if constants is None else constants[rows],
+        )
+        return Neighbourhood(plan, self.center, self.neighbours, self.cards, weights)
+
     @property
     def messages(self) -> Messages:
         """The messages of the rows about every neighbour."""
         return Messages(self)
+
+    @cached_property
+    def stored_messages(self) -> Messages | np.ndarray:
+        """The same, computed once for all rows where that does not take much memory."""
+        size = len(self.weights) * int(self.cards.sum())
+        return self.messages[:] if size <= MOST_STORED else self.messages
 
 
 def star_model(evidence: Sequence[Evidence], weights: np.ndarray) -> Neighbourhood:

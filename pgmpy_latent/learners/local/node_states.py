@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Unpack
@@ -24,10 +24,15 @@ from pgmpy_latent.operators.star import Star
 #: Most candidates whose log-likelihood is computed at once.
 BATCH = 256
 #: Iterations of partial EM, and how many splits of a state are kept after them: it chooses among splits, and EM on the
-#: whole goes on from there.
-PARTIAL_STAGES = [(4, 3), (8, 2), (16, 1)]
-#: Most weights (rows times states) of partial EM at once.
-MOST_WEIGHTS = 4_000_000
+#: whole goes on from there. And the same where no effort is spared.
+PARTIAL_STAGES, THOROUGH_STAGES = [(4, 1)], [(4, 3), (8, 2), (16, 1)]
+#: Splits of every state, and narrowing of those, where no effort is spared.
+THOROUGH_SPLITS, THOROUGH_NARROWING = 9, 1.5
+#: Rows that belong to a state with a smaller probability are left out of its partial EM: they could change its gain by
+#: no more than this, relative to their weight.
+BELONGS = 1e-12
+#: So many rows are left out at least: for fewer, a plan without them would take longer to make than it saves.
+LEFT_OUT = 1000
 #: Random starts of a restart, and most rounds of splits and merges that improve their result.
 RESTARTS, IMPROVEMENTS = 64, 3
 #: How near to 0 and 1 the random splits of the thesis go.
@@ -39,7 +44,7 @@ class Options:
     """How candidates are made and chosen; see :class:`~pgmpy_latent.SplitMerge`, which has them as arguments."""
 
     directions: str = "data"
-    n_splits: int = 9
+    n_splits: int = 4
     perturbation: float = 0.5
     partial: bool = True
     local: bool = True
@@ -50,6 +55,7 @@ class Options:
     n_screened: int | None = 64
     narrowing: float = 2.0
     merge_narrowing: float = 2.0
+    thorough: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,9 +178,13 @@ class NodeStates:
 
     def _may_give_up(self, n_states: int) -> bool:
         """Tell whether only candidates that beat the origin are of use, and log-likelihoods say which do."""
+        return self._log_likelihoods_decide and n_states == self.origin.n_states
+
+    @property
+    def _log_likelihoods_decide(self) -> bool:
+        """Whether what EM maximises here is the log-likelihood of the final candidate, and EM can tell what is left."""
         settings = self.search.settings
-        comparable = self.fitter.is_star and n_states == self.origin.n_states
-        return comparable and not settings.prior and settings.stop == "remaining"
+        return self.fitter.is_star and not settings.prior and settings.stop == "remaining"
 
     def _next(self, log_likelihood: float, key: tuple[int, ...], **model) -> NodeStates:
         return NodeStates(self.fitter, self.options, self.node, log_likelihood, key, origin=self.origin, **model)
@@ -184,10 +194,7 @@ class NodeStates:
     @cached_property
     def splits(self) -> list[Split]:
         """Splits of single states, the most promising first."""
-        states = self._states_to_split()
-        most = max(1, MOST_WEIGHTS // self.neighbourhood.plan.n_rows)
-        chunks = [states[first : first + most] for first in range(0, len(states), most)]
-        splits = [split for some in self.search.map(self._best_splits, chunks) for split in some]
+        splits = [split for split in self.search.map(self._best_split, self._states_to_split()) if split is not None]
         return sorted(splits, key=lambda split: -split.gain)
 
     def _states_to_split(self) -> list[int]:
@@ -232,62 +239,61 @@ class NodeStates:
         if options.directions == "random":
             return random_directions(star, state, options.n_splits, options.perturbation, rng)
         at_random = options.n_splits // 3
-        weights = self.neighbourhood.weights * self.posterior[:, state]
-        by_data = data_directions(star, state, self.neighbourhood.messages, weights, options.n_splits - at_random, rng)
+        weights, messages = self.neighbourhood.weights * self.posterior[:, state], self.neighbourhood.stored_messages
+        by_data = data_directions(star, state, messages, weights, options.n_splits - at_random, rng)
         return by_data + random_directions(star, state, at_random, options.perturbation, rng)
 
-    def _best_splits(self, states: Sequence[int]) -> list[Split]:
-        """Split states in all directions and let partial EM choose: two states each, on the data that belong to it."""
-        here, star = self.neighbourhood, self.star
-        candidates: list[Star] = []
-        group_of: list[int] = []
-        for group, state in enumerate(states):
-            self.search.tick()
-            alone = Star(np.ones(1), star.rows[[state]], star.cards)
-            halves = self._halves(state, alone)
-            if halves:
-                candidates += [stars.split(alone, 0, np.zeros(star.rows.shape[1])), *halves]
-                group_of += [group] * (len(halves) + 1)
-        if not candidates:
-            return []
-        engine = here.engine(2, here.weights * self.posterior[:, states].T)
-        flat, groups = here.flat(candidates), np.array(group_of)
-        unsplit = np.searchsorted(groups, np.unique(groups))
-        before = dict(zip(groups[unsplit].tolist(), engine.log_likelihood(flat[unsplit], groups[unsplit]), strict=True))
-        flat, groups = np.delete(flat, unsplit, axis=0), np.delete(groups, unsplit)
-        tables, values, groups = self._partial_em(engine, flat, groups)
+    def _best_split(self, state: int) -> Split | None:
+        """Split a state in all directions and let partial EM choose: two states, on the data that belong to them."""
         self.search.tick()
-        return [
-            Split(float(value - before[group]), states[group], here.star(table, 2))
-            for table, value, group in zip(tables, values, groups.tolist(), strict=True)
-        ]
+        alone = Star(np.ones(1), self.star.rows[[state]], self.star.cards)
+        halves = self._halves(state, alone)
+        if not halves:
+            return None
+        weights = self.neighbourhood.weights * self.posterior[:, state]
+        here = self.neighbourhood
+        rows = np.flatnonzero(self.posterior[:, state] > BELONGS)
+        if self._is_quick and len(weights) - len(rows) >= LEFT_OUT:
+            weights = weights[rows]
+            here = here.part(rows, weights)
+        engine = here.engine(2, weights)
+        unsplit = stars.split(alone, 0, np.zeros(self.star.rows.shape[1]))
+        before = engine.log_likelihood(here.flat([unsplit])[0])
+        table, value = self._partial_em(engine, here.flat(halves))
+        return Split(float(value - before), state, here.star(table, 2)) if np.isfinite(value) else None
 
-    def _partial_em(self, engine: TreeEngine, flat: np.ndarray, groups: np.ndarray):
-        """Return the best split of each group, with its log-likelihood: (tables, values, groups)."""
-        settings = self.search.settings
-        if not self.options.partial:
-            return narrowed_in_groups(engine, flat, groups, [(0, 1)])
-        if settings.stop == "remaining" and self.options.directions != "thesis":
-            return narrowed_in_groups(engine, flat, groups, PARTIAL_STAGES, settings.prior, self.search.clock)
-        # to the end: the tiny perturbations of the thesis need long to leave the saddle point between two equal halves
-        fits = [
-            self.search.fit(
-                TreeEngine(engine.plan, engine.cards, engine.weights[group]),
-                flat[groups == group],
-                narrowing=self.options.narrowing,
-            )
-            for group in np.unique(groups)
-        ]
-        return np.stack([fit.tables for fit in fits]), [fit.log_likelihood for fit in fits], np.unique(groups)
+    @property
+    def _is_quick(self) -> bool:
+        """Whether partial EM chooses among splits after a few iterations.
+
+        Otherwise it runs to its end: the tiny perturbations of the thesis need long to leave the saddle point between
+        two equal halves.
+        """
+        return self.search.settings.stop == "remaining" and self.options.directions != "thesis"
+
+    def _partial_em(self, engine: TreeEngine, flat: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the best of several splits, and its log-likelihood."""
+        if self.options.partial and not self._is_quick:
+            fit = self.search.fit(engine, flat, narrowing=self.options.narrowing)
+            return fit.tables, fit.log_likelihood
+        stages = THOROUGH_STAGES if self.options.thorough else PARTIAL_STAGES
+        stages = stages if self.options.partial else [(0, 1)]
+        one_group, prior = np.zeros(len(flat), np.int64), self.search.settings.prior
+        tables, values, _ = narrowed_in_groups(engine, flat, one_group, stages, prior, self.search.clock)
+        return (tables[0], values[0]) if len(values) else (flat[0], -np.inf)
 
     @cached_property
     def grown(self) -> NodeStates | None:
         """The best model found with one state more."""
+        candidates = self._split_stars
+        return self.fitted(candidates, 1, narrowing=self.options.narrowing) if candidates else None
+
+    @property
+    def _split_stars(self) -> list[Star]:
+        """The candidates with one state more."""
         chosen = self.splits[: self.options.n_candidates]
         candidates = [stars.substitute(self.star, split.state, split.halves) for split in chosen]
-        if self.options.introduce:
-            candidates += self._introductions()
-        return self.fitted(candidates, 1, narrowing=self.options.narrowing) if candidates else None
+        return candidates + self._introductions() if self.options.introduce else candidates
 
     def _introductions(self) -> list[Star]:
         """Return stars with a new state for the rows that the model gives far too little probability."""
@@ -323,30 +329,14 @@ class NodeStates:
         return np.concatenate(values) if values else np.empty(0)
 
     def _pairs_to_merge(self) -> list[tuple[int, int]]:
-        """Return the pairs of states whose data are closest (chapter 8 of the thesis)."""
+        """Return the pairs of states that lose least if every row stays where it is."""
         pairs = list(combinations(range(self.n_states), 2))
         limit = self.options.n_screened
-        if limit is None or len(pairs) <= limit * self.n_states:
+        if limit is None or len(pairs) <= limit:
             return pairs
-        distance = self._data_distances()
-        apart = np.array([distance[pair] for pair in pairs])
-        return [pairs[at] for at in np.argsort(apart, kind="stable")[: limit * self.n_states]]
-
-    def _data_distances(self) -> np.ndarray:
-        """Return, for pairs of states, their weight times the Jensen-Shannon divergence of the data of the two."""
-        weights = (self.neighbourhood.weights[:, None] * self.posterior).T
-        totals = weights.sum(axis=1)
-
-        def entropy_terms(values: np.ndarray) -> np.ndarray:
-            return (values * np.log(np.maximum(values, 1e-300))).sum(axis=-1)
-
-        content = entropy_terms(weights) - entropy_terms(totals[:, None])
-        distance = np.empty((len(weights), len(weights)))
-        for state in range(len(weights)):
-            both = weights[state] + weights
-            total = totals[state] + totals
-            distance[state] = content[state] + content - (entropy_terms(both) - entropy_terms(total[:, None]))
-        return distance
+        loss = self.neighbourhood.weights.sum() * stars.merge_losses(self.star, self.star)
+        losses = np.array([loss[pair] for pair in pairs])
+        return [pairs[at] for at in np.argsort(losses, kind="stable")[:limit]]
 
     @cached_property
     def shrunk(self) -> NodeStates | None:
@@ -358,6 +348,37 @@ class NodeStates:
         if self.options.introduce:
             candidates += [stars.remove(self.star, state) for state in range(self.n_states)]
         return self.fitted(candidates, 2, narrowing=self.options.merge_narrowing) if candidates else None
+
+    # A last look
+
+    @cached_property
+    def thorough(self) -> NodeStates:
+        """The same model, with more splits of every state, chosen with more care."""
+        options = replace(
+            self.options,
+            n_splits=max(THOROUGH_SPLITS, self.options.n_splits),
+            narrowing=min(THOROUGH_NARROWING, self.options.narrowing),
+            thorough=True,
+        )
+        key = (*self.key, 0, 0)
+        again = NodeStates(
+            self.fitter, options, self.node, self.log_likelihood, key, tree=self._tree, around=self._around
+        )
+        again._here, again.posterior = self._here, self.posterior
+        return again
+
+    def grown_to_the_end(self, price: float) -> NodeStates | None:
+        """Return the best model with one state more that EM finds when it runs to its end.
+
+        Where classes are hard to tell apart, that takes thousands of iterations. Candidates that will not gain
+        ``price``, by extrapolation, are given up on the way.
+        """
+        candidates = self._split_stars
+        if not candidates:
+            return None
+        target = self.log_likelihood + price if self._log_likelihoods_decide else -np.inf
+        max_iter = self.search.settings.max_iter
+        return self.fitted(candidates, 1, narrowing=self.options.narrowing, max_iter=max_iter, target=target)
 
     # The same number of states
 
@@ -383,21 +404,22 @@ class NodeStates:
             if changed := candidates(n):
                 yield name, self.fitted(changed, label, narrowing=self.options.merge_narrowing)
 
-    def restarted(self, number: int) -> NodeStates | None:
-        """Return a model with as many states from random starts, improved by splitting and merging."""
-        if self.n_states < 2:
+    def restarted(self, number: int, n_states: int) -> NodeStates | None:
+        """Return a model from random starts, improved by splitting and merging."""
+        if n_states < 2:
             return None
         here = self.neighbourhood
         rng = np.random.default_rng(self.search.seed(*self.key, 0, number, 0))  # no model below has such a key
         fresh = []
         for _ in range(RESTARTS):
             self.search.tick()
-            fresh.append(random_star(self.star, self.n_states, here.messages, here.weights, rng))
+            fresh.append(random_star(self.star, n_states, here.stored_messages, here.weights, rng))
         node_states = self._from_now_on(
             self.fitted(fresh, 5 + number, narrowing=self.options.narrowing, target=-np.inf)
         )
+        near = self.log_likelihood + (n_states - self.n_states - 1) * self.worth
         for _ in range(IMPROVEMENTS):
-            if node_states.log_likelihood < self.log_likelihood - self.worth:
+            if node_states.log_likelihood < near:
                 break  # too far below to catch up
             best = max(
                 (changed for _, changed in (*node_states.there_and_back(1), *node_states.exchanged())),
@@ -437,12 +459,23 @@ class NodeStates:
 
     def _reassignments(self, n: int | None) -> list[Star]:
         """Return stars in which a half of a state joined another state (Procedure 6.4, second part)."""
-        best: list[tuple[float, Star]] = []
-        for split in self.splits:
-            larger = stars.substitute(self.star, split.state, split.halves)
-            others = [state for state in range(self.n_states) if state != split.state]
-            pairs = [(state, half) for half in (split.state, self.n_states) for state in others]
-            candidates = stars.merge_pairs(larger, pairs)
-            best += zip(self._log_likelihoods(candidates).tolist(), candidates, strict=True)
-            best = sorted(best, key=lambda option: -option[0])[:n]
-        return [star for _, star in best]
+        candidates: list[Star] = []
+        for split, pairs in self._pairs_to_reassign():
+            candidates += stars.merge_pairs(stars.substitute(self.star, split.state, split.halves), pairs)
+        order = np.argsort(-self._log_likelihoods(candidates), kind="stable")
+        return [candidates[at] for at in order[:n]]
+
+    def _pairs_to_reassign(self) -> Iterator[tuple[Split, list[tuple[int, int]]]]:
+        """Yield splits, with the pairs of a state and a half that gain most if every row stays where it is then."""
+        total, limit = self.neighbourhood.weights.sum(), self.options.n_screened
+        gains = np.full((len(self.splits), 2, self.n_states), -np.inf)
+        for at, split in enumerate(self.splits):
+            parts = Star(self.star.share[split.state] * split.halves.share, split.halves.rows, self.star.cards)
+            gains[at] = split.gain - total * stars.merge_losses(parts, self.star)
+            gains[at, :, split.state] = -np.inf
+        chosen = np.isfinite(gains)
+        if limit is not None and chosen.sum() > limit:
+            chosen &= gains >= np.sort(gains, axis=None)[-limit]
+        for split, its in zip(self.splits, chosen, strict=True):
+            names = (split.state, self.n_states)
+            yield split, [(int(state), names[half]) for half, state in np.argwhere(its)]

@@ -538,6 +538,25 @@ def test_the_thesis_phases_follow_procedure_6_1_and_6_4(three_classes, monkeypat
     ]  # fmt: skip
 
 
+def test_what_is_tried_before_the_search_ends(three_classes, monkeypatch):
+    tried = moves_of(tuned(SplitMerge, **SHALLOW, n_restarts=1), three_classes, monkeypatch)
+    assert tried == [
+        ("grown", True), ("grown", True), ("grown", False),
+        ("shrunk", False),
+        ("merge 1, split 1", False), ("split 1, merge 1", False), ("swap", False), ("reassign", False),
+        ("split", False), ("swap", False), ("reassign", False),  # with more care
+        *[("restart", False)] * 3,  # with as many states, one more, one less
+    ]  # fmt: skip
+
+
+def test_no_restart_has_more_states_than_allowed(three_classes, monkeypatch):
+    tried = moves_of(tuned(SplitMerge, **SHALLOW, n_restarts=1, max_states=3), three_classes, monkeypatch)
+    assert [name for name, _ in tried].count("restart") == 2
+    assert "split" not in [name for name, _ in tried]
+    none = moves_of(tuned(SplitMerge, **SHALLOW, n_restarts=0), three_classes, monkeypatch)
+    assert "restart" not in [name for name, _ in none]
+
+
 def test_merging_goes_on_until_nothing_helps(three_classes, monkeypatch):
     start = RandomStarts(n_states=6, n_starts=4, random_state=0, show_progress=False).fit(three_classes)
     learner = tuned(SplitMerge, start=start, adjust=False, random_state=0, show_progress=False)

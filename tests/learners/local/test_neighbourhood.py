@@ -153,6 +153,33 @@ def _above(tree, node, below):
     return False
 
 
+@few
+@given(situations(), seeds)
+def test_a_part_is_the_same_model_for_some_rows(here, seed):
+    rng = np.random.default_rng(seed)
+    n_rows = here.data.n_distinct
+    rows = np.sort(rng.choice(n_rows, size=rng.integers(1, n_rows + 1), replace=False))
+    weights = rng.gamma(1.0, size=len(rows))
+    part = here.neighbourhood.part(rows, weights)
+    candidates = [here.star, random_star(here.star, here.star.n_states, rng)]
+    for star, found in zip(candidates, part.log_likelihoods(candidates), strict=True):
+        tree = here.with_star(star)
+        own = [here.rows[row] for row in rows]
+        expected = weights @ reference.log_likelihoods(tree.parent, tree.tables, own)
+        assert found == pytest.approx(expected, abs=1e-8)
+    np.testing.assert_allclose(part.messages[:], here.neighbourhood.messages[rows], **TOLERANCE)
+    np.testing.assert_array_equal(here.neighbourhood.stored_messages[rows], here.neighbourhood.messages[rows])
+
+
+def test_messages_of_large_tables_are_not_stored(monkeypatch):
+    tree = two_classes_of_columns()
+    here = Situation(tree, encode(sample(tree, 60, random_state=0)), "B").neighbourhood
+    monkeypatch.setattr("pgmpy_latent.learners.local.neighbourhood.MOST_STORED", 10)
+    assert not isinstance(here.stored_messages, np.ndarray)
+    rows = np.array([3, 1])
+    np.testing.assert_array_equal(here.stored_messages[rows], here.messages[:][rows])
+
+
 def test_several_weightings_of_a_neighbourhood():
     tree = two_classes_of_columns()
     here = Situation(tree, encode(sample(tree, 60, random_state=0)), "B")
@@ -189,10 +216,15 @@ def test_which_trees_are_stars():
 
 
 @few
-@given(situations(max_rows=20), st.sampled_from(["data", "random", "thesis"]), st.booleans())
-def test_gains_of_splits_are_lower_bounds(here, directions, partial):
+@given(
+    situations(max_rows=20), st.sampled_from(["data", "random", "thesis"]), st.booleans(), st.sampled_from([0, 1000])
+)
+def test_gains_of_splits_are_lower_bounds(here, directions, partial, left_out):
     before = here.log_likelihood()
     node_states = here.node_states(directions=directions, partial=partial)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pgmpy_latent.learners.local.node_states.LEFT_OUT", left_out)
+        assert node_states.splits is node_states.splits
     gains = [split.gain for split in node_states.splits]
     assert gains == sorted(gains, reverse=True)
     assert len({split.state for split in node_states.splits}) == len(node_states.splits)
@@ -241,28 +273,6 @@ def test_surprise_is_the_divergence_of_the_data_of_a_state_from_the_state(here):
 
 
 @few
-@given(situations(max_card=4))
-def test_distances_of_states_are_weighted_jensen_shannon_divergences(here):
-    posterior = reference.beliefs(here.tree.parent, here.tree.tables, here.rows, here.at)
-    weights = (here.data.weights[:, None] * posterior).T
-
-    def divergence(p, q):
-        return sum(a * np.log(a / b) for a, b in zip(p, q, strict=True) if a > 0)
-
-    found = here.node_states()._data_distances()
-    for left in range(len(weights)):
-        for right in range(len(weights)):
-            mine, theirs = weights[left], weights[right]
-            if mine.sum() == 0 or theirs.sum() == 0:
-                expected = 0.0  # nothing is told apart
-            else:
-                both = (mine + theirs) / (mine + theirs).sum()
-                expected = mine.sum() * divergence(mine / mine.sum(), both)
-                expected += theirs.sum() * divergence(theirs / theirs.sum(), both)
-            assert found[left, right] == pytest.approx(expected, abs=1e-8)
-
-
-@few
 @given(situations(max_nodes=5, max_rows=20), st.booleans(), st.booleans())
 def test_grown_and_shrunk_models_are_what_they_claim(here, local, introduce):
     node_states = here.node_states(local=local, introduce=introduce, n_splits=3)
@@ -283,13 +293,72 @@ def test_screening_keeps_the_best_states_and_pairs():
     assert len(everything.splits) == 6
     surprise = everything._surprise()
     assert {split.state for split in some.splits} == set(np.argsort(-surprise)[:2].tolist())
-    distance = everything._data_distances()
+    loss = stars.merge_losses(here.star, here.star)
     kept = {merge.states for merge in some.merges}
     left_out = {merge.states for merge in everything.merges} - kept
-    assert len(kept) == 12
-    assert max(distance[pair] for pair in kept) <= min(distance[pair] for pair in left_out)
+    assert len(kept) == 2
+    assert max(loss[pair] for pair in kept) <= min(loss[pair] for pair in left_out)
     exact = {merge.states: merge.loss for merge in everything.merges}
     assert all(merge.loss == pytest.approx(exact[merge.states], rel=1e-12) for merge in some.merges)
+
+
+def six_classes():
+    tree = latent_class(6, [3, 3, 3, 3], concentration=1.0)
+    return Situation(tree, encode(sample(tree, 300, random_state=0)), "C")
+
+
+def test_screening_keeps_the_best_reassignments():
+    here = six_classes()
+    everything, some = here.node_states(n_screened=None), here.node_states(n_screened=6)  # as many states: all split
+    pairs = [(split.state, pair) for split, own in everything._pairs_to_reassign() for pair in own]
+    assert len(pairs) == len(set(pairs)) == 6 * 2 * 5
+    assert all(state not in pair or pair[1] == state for state, pair in pairs)
+    kept = [(split.state, pair) for split, own in some._pairs_to_reassign() for pair in own]
+    assert len(kept) == 6
+    assert set(kept) < set(pairs)
+    found, best = some._reassignments(3), everything._reassignments(3)
+    values = here.neighbourhood.log_likelihoods(found)
+    assert (np.diff(values) <= 0).all()
+    assert values[0] >= here.neighbourhood.log_likelihoods(best)[0] - 5
+
+
+def test_a_thorough_look_finds_no_worse_splits():
+    here = six_classes()
+    node_states = here.node_states()
+    thorough = node_states.thorough
+    assert thorough.tree is node_states.tree
+    assert thorough.splits[0].gain > node_states.splits[0].gain
+    grown = thorough.grown_to_the_end(0.0)
+    assert grown.n_states == 7
+    assert grown.log_likelihood == pytest.approx(here.log_likelihood(grown.tree), abs=1e-7)
+    assert grown.log_likelihood >= node_states.grown.log_likelihood - 1.0
+
+
+def test_a_thorough_look_lets_em_run_to_its_end():
+    here = six_classes()
+    here.fitter.search = Search(Settings(search_iter=3), random_state=1)
+    node_states = here.node_states()
+    later = node_states.thorough.grown_to_the_end(0.0)
+    assert later.log_likelihood > node_states.thorough.grown.log_likelihood + 1
+    here.fitter.search = Search(Settings(search_iter=3, max_iter=3), random_state=1)
+    assert here.node_states().thorough.grown_to_the_end(0.0).log_likelihood < later.log_likelihood - 1
+
+
+def test_candidates_that_cannot_gain_enough_are_given_up():
+    thorough = six_classes().node_states().thorough
+    to_the_end, given_up = thorough.grown_to_the_end(0.0), thorough.grown_to_the_end(1e6)
+    assert given_up.log_likelihood < to_the_end.log_likelihood
+
+
+@pytest.mark.parametrize("n_states", [1, 5, 6, 7])
+def test_restarts_have_the_number_of_states_asked_for(n_states):
+    here = six_classes()
+    restarted = here.node_states().restarted(0, n_states)
+    if n_states == 1:
+        assert restarted is None
+    else:
+        assert restarted.n_states == n_states
+        assert restarted.log_likelihood == pytest.approx(here.log_likelihood(restarted.tree), abs=1e-7)
 
 
 def test_threads_do_not_change_candidates():
