@@ -329,8 +329,8 @@ class SplitMerge(MovesColumns, PathLearner, CardinalityLearner):
             )
         if scores.held_out_of(self._tuning.scoring_method) is not None and self.columns == "anywhere":
             raise ValueError(
-                "columns='anywhere' moves columns by BIC, and scoring_method='heldout' is not; leave one of them out, or "
-                "use EAST, which has both"
+                "columns='anywhere' moves columns by BIC, and scoring_method='heldout' is another score; leave one of "
+                "them out, or use EAST, which has both"
             )
 
     def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:

@@ -12,7 +12,6 @@ from pgmpy_latent.learners.cardinality.split_merge import split_merge_policy
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.tables.encode import CategoricalData
 

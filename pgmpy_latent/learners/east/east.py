@@ -12,11 +12,11 @@ from pgmpy_latent import presets, scores
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.column_forest import bic_forest
 from pgmpy_latent.learners.east.policy import EastPolicy
 from pgmpy_latent.learners.east.race import Race, Stage
 from pgmpy_latent.learners.east.settings import Columns, EastSettings, Rules
-from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.forests.bin_g import BinG
 from pgmpy_latent.learners.held_out import PathLearner, Searching
 from pgmpy_latent.learners.search import Outcome, Search
@@ -25,7 +25,7 @@ from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
-from pgmpy_latent.runtime.settings import Constraint, RandomState, number, one_of
+from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -226,9 +226,7 @@ class EAST(PathLearner):
         policy, first_tree = self._searching(ordered, penalty, search)
         return search.run(lambda: policy.start(first_tree()), policy.advance, policy.check, policy.finish)
 
-    def _searching(
-        self, data: CategoricalData, penalty: float, search: Search, continues: bool = False
-    ) -> Searching:
+    def _searching(self, data: CategoricalData, penalty: float, search: Search, continues: bool = False) -> Searching:
         rules = self._rules(data)
         tuning = self._tuning
         settings = EastSettings(

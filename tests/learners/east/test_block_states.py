@@ -46,7 +46,8 @@ def test_a_last_look_never_lowers_the_score(fitted, max_states):
     changed, value = split_and_merged(tree, data, Search(Settings()), score, max_states)
     assert score(changed, value) >= score(tree, total(tree, data)) - 1e-6
     assert value == pytest.approx(total(changed, data), rel=1e-9)
-    assert changed.names == tree.names and changed.parents == tree.parents
+    assert changed.names == tree.names
+    assert changed.parents == tree.parents
     assert (changed.cards[changed.latent] <= max(max_states, 2)).all()
 
 

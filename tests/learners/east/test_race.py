@@ -115,7 +115,8 @@ def test_the_memory_of_a_race_survives_a_file():
     tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
     memory = RaceMemory((Line("forest of columns", 1, tree, -3.0, -2.0, 4, EastMemory("adjust", {"expand": 3})),), "x")
     again = back(json.loads(json.dumps(plain(memory))))
-    assert again.leader == "x" and again.phase == "adjust from forest of columns"
+    assert again.leader == "x"
+    assert again.phase == "adjust from forest of columns"
     assert vars(again.lines[0]) | {"tree": None} == vars(memory.lines[0]) | {"tree": None}
     assert again.lines[0].tree.tables[0].tolist() == [[0.25, 0.75]]
 
