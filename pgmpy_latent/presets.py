@@ -255,8 +255,9 @@ class EASTTuning(SearchTuning):
         ``"dc"``: data completion, scores of the table as the current model completes it. ``"auto"``: the second to
         choose what is worth a look, the first to put it in order, EM on all tables to decide; and ``excursions`` and
         ``look_ahead`` where nothing helps any more.
-    columns : {"anywhere", "leaves"}
-        Where columns may stand: anywhere in the tree, or at its ends only. ``"anywhere"`` needs ``"auto"``.
+    columns : {"anywhere", "leaves"} or None
+        Where columns may stand: anywhere in the tree, which needs ``"auto"``, or at its ends only. None is the first
+        with ``"auto"``, and the second otherwise.
     improvement_ratio : bool
         Whether expansion prefers what raises BIC most per parameter, and not simply what raises it most. A search from
         several starts uses both orders.
@@ -279,7 +280,7 @@ class EASTTuning(SearchTuning):
     search_tol: float = setting(0.5, number(0))
     search_iter: int = setting(100, _count)
     evaluation: str = setting("auto", one_of("auto", "rl", "dc"))
-    columns: str = setting("anywhere", one_of("anywhere", "leaves"))
+    columns: str | None = setting(None, one_of("anywhere", "leaves", None))
     improvement_ratio: bool = setting(True, flag)
     n_starts: int = setting(8, _count)
     n_steps: int | None = setting(None, _count_or_none)

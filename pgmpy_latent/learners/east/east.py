@@ -72,7 +72,7 @@ class EAST(PathLearner):
     ----------
     columns : {"anywhere", "leaves"}, optional
         Where columns may stand: anywhere in the tree, or at its ends only, as in the paper. None: as ``tuning`` says,
-        by default ``"anywhere"``.
+        by default anywhere.
     start : LatentTree, pgmpy network or learner, optional
         Where to begin instead: a model, a fitted learner, or one that is yet to be fitted to the table, as
         ``BinG(simplify=True)``.
@@ -211,8 +211,15 @@ class EAST(PathLearner):
             unlimited if self.max_latents is None else self.max_latents,
             unlimited if self.max_states is None else self.max_states,
             _united(groups),
-            self._tuning.columns,
+            self._columns_stand(),
         )
+
+    def _columns_stand(self) -> Columns:
+        """Return where columns may stand."""
+        tuning = self._tuning
+        if tuning.columns is None:
+            return "anywhere" if tuning.evaluation == "auto" else "leaves"
+        return "anywhere" if tuning.columns == "anywhere" else "leaves"
 
     # The run
 
@@ -248,7 +255,7 @@ class EAST(PathLearner):
         """Return the shares of the penalty that excursions use."""
         if self._tuning.excursions is not None:
             return tuple(self._tuning.excursions)
-        is_cheap = self._tuning.columns == "anywhere" and not _is_large(data)
+        is_cheap = self._columns_stand() == "anywhere" and not _is_large(data)
         return EXCURSIONS if is_cheap or len(data.columns) >= MANY_COLUMNS else ()
 
     def _starts(self, data: CategoricalData, search: Search, rules: Rules) -> dict[str, LatentTree]:
