@@ -30,19 +30,16 @@ from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Names of starts, and the stages of the search from each.
-FOREST, BING, SOME_ROWS = "forest of columns", "BinG", "some of the rows"
+FOREST, BING = "forest of columns", "BinG"
 CLASSES, CLASSES_BY_GAIN = "latent class model", "latent class model, by gain"
 STAGES = {
     FOREST: (Stage("anywhere", True),),
     BING: (Stage("anywhere", True),),
-    SOME_ROWS: (Stage("anywhere", False),),
     CLASSES: (Stage("leaves", True), Stage("anywhere", True)),
     CLASSES_BY_GAIN: (Stage("anywhere", False),),
 }
 #: A table with so many cells in distinct rows, or so many distinct rows, is small: the search from all starts is cheap.
 FEW_CELLS, LEAST_ROWS = 20_000, 800
-#: Share of the uniform distribution in tables that were fitted to some of the rows.
-SMOOTHING = 0.01
 #: Random starts of the latent class model that the search begins with.
 N_INIT = 16
 #: Shares of the penalty on excursions, and from how many columns on there are excursions in large tables, and where
@@ -259,16 +256,9 @@ class EAST(PathLearner):
         return EXCURSIONS if is_cheap or len(data.columns) >= MANY_COLUMNS else ()
 
     def _starts(self, data: CategoricalData, search: Search, rules: Rules) -> dict[str, LatentTree]:
-        """Return the trees to begin with.
-
-        For a large table these are the forest, BinG's tree, and what a search on some of the rows has found.
-        """
+        """Return the trees to begin with: for a large table the forest and BinG's tree only."""
         bin_g = BinG(simplify=True, columns="anywhere")
         starts = {FOREST: bic_forest(data, search)[0], BING: self._tree_of(bin_g, data, search)}
-        if _is_large(data):
-            settings = {name: getattr(self, name) for name in ("max_latents", "max_states", "together")}
-            quick = EAST(tuning=self._tuning.replace(excursions=(), look_ahead=0), **settings)
-            starts[SOME_ROWS] = _without_zeros(self._tree_of(quick, _some_rows(data, search), search))
         starts = {name: tree for name, tree in starts.items() if rules.broken(tree) is None}
         if starts and _is_large(data):
             return starts
@@ -299,19 +289,6 @@ def _few_rows(n_columns: int) -> int:
 def _is_large(data: CategoricalData) -> bool:
     """Tell whether a table is too large for a search from all starts."""
     return len(data.codes) > _few_rows(len(data.columns))
-
-
-def _some_rows(data: CategoricalData, search: Search) -> CategoricalData:
-    """Return rows that were drawn by their weights: half as many as a small table has."""
-    rng = np.random.default_rng(search.seed(0))
-    weights = rng.multinomial(_few_rows(len(data.columns)) // 2, data.weights / data.weights.sum()).astype(np.float64)
-    drawn = weights > 0
-    return CategoricalData(data.columns, data.state_names, data.codes[drawn], weights[drawn])
-
-
-def _without_zeros(tree: LatentTree) -> LatentTree:
-    """Return a tree with tables that rule no row out, of one that does not know all rows."""
-    return tree.with_tables([(1 - SMOOTHING) * table + SMOOTHING / table.shape[1] for table in tree.tables])
 
 
 def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:

@@ -21,8 +21,9 @@ from pgmpy_latent.operators import cut_edge, link_nodes, relocate_node, root_wal
 from pgmpy_latent.operators.edges import composed, neighbours_of, normalised, path_from_root, rooted_at
 from pgmpy_latent.tables.dependence import block_information
 
-#: How many new neighbours local EM tries for every node that could be relocated.
-PLACES = 4
+#: How many new neighbours local EM tries for every node that could be relocated, and how much they must know about it,
+#: as a share of what its old neighbour knows.
+PLACES, LEAST_SHARE = 4, 0.5
 
 
 @dataclass(frozen=True)
@@ -302,13 +303,18 @@ class Relocate(Move):
         if not many:
             return few
         worth = _worth_of_places([move for some in many for move in some], evaluation)
-        return few + [move for some in many for move in sorted(some, key=lambda move: -worth[move])[:PLACES]]
+        hopeful = [[move for move in some if move in worth] for some in many]
+        return few + [move for some in hopeful for move in sorted(some, key=lambda move: -worth[move])[:PLACES]]
 
 
 def _worth_of_places(moves: Sequence[Relocate], evaluation: Evaluation) -> dict[Relocate, float]:
-    """Return the mutual information of posteriors less the cost, as if nodes were independent given a row."""
+    """Return the mutual information of posteriors less the cost, as if nodes were independent given a row.
+
+    Moves to nodes that know much less about the moved ones than their old neighbour does are left out.
+    """
     tree, messages = evaluation.tree, evaluation.messages
-    nodes = sorted({tree.index(name) for move in moves for name in (*move.moved, move.new)})
+    names = {name for move in moves for name in (*move.moved, *move.nodes)}
+    nodes = sorted(map(tree.index, names))
     place = {node: at for at, node in enumerate(nodes)}
     posteriors = np.concatenate([messages.posterior(node) for node in nodes], axis=1)
     starts = np.cumsum([0, *tree.cards[nodes][:-1]])
@@ -318,7 +324,11 @@ def _worth_of_places(moves: Sequence[Relocate], evaluation: Evaluation) -> dict[
     for move in moves:
         new, moved = tree.index(move.new), [tree.index(name) for name in move.moved]
         information = sum(shared[place[new], place[other]] for other in moved)
-        worth[move] = information - evaluation.penalty * tree.cards[new] * (tree.cards[moved] - 1).sum()
+        old = 0.0
+        if move.old is not None:
+            old = sum(shared[place[tree.index(move.old)], place[other]] for other in moved)
+        if information >= LEAST_SHARE * old:
+            worth[move] = information - evaluation.penalty * tree.cards[new] * (tree.cards[moved] - 1).sum()
     return worth
 
 
