@@ -7,6 +7,7 @@ has it, from a checkout of that commit in FOLDER; ``--only`` takes a part of "ta
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 import warnings
@@ -133,19 +134,50 @@ def methods(package: str | None, label: str) -> dict[str, tuple[Callable, range]
     }
 
 
+def page(run: runner.Runner) -> str:
+    """Return the section of the page."""
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for row in run.rows:
+        values = found.setdefault(row["case"], {}).setdefault(row["method"], [])
+        values.append((json.loads(row["figures"])["bic"], float(row["seconds"])))
+    older = sorted({method for methods in found.values() for method in methods if method.startswith("EAST at")})
+    columns = ["EAST", *older, "BinG, simplified", "forest"]
+    lines = [
+        "## EAST on all tables",
+        "",
+        "Written by `python -m benchmarks.all_tables`. Mean BIC of the seeds that were run (in brackets: how many), larger",
+        "is better, and CPU seconds of one fit; numbers are cut at the median, missing cells stay.",
+        "",
+        f"| table | {' | '.join(columns)} |",
+        f"|---|{'---|' * len(columns)}",
+    ]
+    for name in TABLES:
+        cells = []
+        for method in columns:
+            values = found.get(name, {}).get(method)
+            mean = None if values is None else np.mean(values, axis=0)
+            cells.append("" if mean is None else f"{mean[0]:,.1f} ({len(values or ())}), {mean[1]:.1f} s")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    totals = [
+        sum(float(np.mean([second for _, second in found[name][method]])) for name in found if method in found[name])
+        for method in columns
+    ]
+    lines.append(f"| sum of seconds | {' | '.join(f'{total:,.0f}' for total in totals)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--package", help="a checkout of another commit")
     parser.add_argument("--label", default="EAST", help="what its results are called")
     parser.add_argument("--only", default="")
     parser.add_argument("--again", action="store_true")
-    parser.add_argument("--results", default="all_tables")
     options = parser.parse_args()
     if options.package is not None:
         sys.path.insert(0, options.package)
     warm = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (200, 6))).rename(columns=str)
     chosen = methods(options.package, options.label)
-    run = runner.Runner(options.results)
+    run = runner.Runner("all_tables")
     for make, _ in chosen.values():
         make(0).fit(warm)  # loads the kernels
     for name in TABLES:
@@ -155,6 +187,7 @@ def main() -> None:
                 if wanted and (options.again or run.find(name, method, seed) is None):
                     figures = measured(partial(make), name, seed)
                     run.note(name, method, seed, [figures.pop("seconds")], figures)
+    runner.render("all_tables", page(run))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Trees over the columns alone, latent trees, and trees of both kinds of nodes; te
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -56,7 +57,7 @@ def latent_tree(seed: int) -> LatentTree:
 
 
 def mixed_tree(seed: int) -> LatentTree:
-    """Return two hidden variables with three columns each, joined by a chain of columns, and a column that hangs on one."""
+    """Return two hidden variables with three columns each, between them two columns, and a column that hangs on one."""
     rng = np.random.default_rng(seed)
     chain = [0, 1, 2, 3]  # hidden, column, column, hidden
     parent = [-1, *(before for before, _ in pairwise(chain)), 0, 0, 0, 3, 3, 3, int(rng.integers(1, 3))]
@@ -111,12 +112,11 @@ def edges_by_chance(draw: int) -> dict:
 
 def page(run: runner.Runner) -> str:
     """Return the section of the page."""
-    import json
-
     lines = [
         "## Structures that come back",
         "",
-        f"Written by `python -m benchmarks.structures`: {ROWS:,} rows from each of {len(DRAWS)} random trees; CPU seconds.",
+        f"Written by `python -m benchmarks.structures`: {ROWS:,} rows from each of {len(DRAWS)} random trees; CPU",
+        "seconds.",
         "",
         "| rows drawn from | tree found again | mean seconds |",
         "|---|---|---|",
@@ -129,8 +129,8 @@ def page(run: runner.Runner) -> str:
     chance = [json.loads(row["figures"]) for row in run.rows if row["case"] == INDEPENDENT]
     lines += [
         "",
-        f"Between {2 * COLUMNS} independent binary columns EAST draws {np.mean([one['edges'] for one in chance]):.1f} edges on "
-        f"average; pairs whose mutual information pays for an edge by chance are {chance[0]['by chance']:.1f}.",
+        f"Between {2 * COLUMNS} independent binary columns EAST draws {np.mean([one['edges'] for one in chance]):.1f}",
+        f"edges on average; mutual information pays for an edge by chance in {chance[0]['by chance']:.1f} pairs.",
     ]
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -42,8 +42,8 @@ LOWER = "lower penalty"
 class InnerPolicy(Protocol):
     """The policy of a search with a certain cost of a parameter."""
 
-    def start(self, tree: LatentTree) -> State:
-        """Return the state at which the search begins."""
+    def start(self, tree: Any) -> State:
+        """Return the state at which the search begins; some policies begin with several trees."""
 
     def advance(self, state: State) -> Step:
         """Take the next step."""
@@ -56,10 +56,10 @@ Inner = TypeVar("Inner", bound=InnerPolicy)
 
 
 class Searching(NamedTuple, Generic[Inner]):
-    """A search on some rows: its policy, and a function that makes the tree to begin with."""
+    """A search on some rows: its policy, and a function that makes the tree, or trees, to begin with."""
 
     policy: Inner
-    first_tree: Callable[[], LatentTree]
+    first_tree: Callable[[], Any]
 
 
 #: Rows, cost of a parameter, search, whether the search continues from a tree of the path -> how it is searched.
