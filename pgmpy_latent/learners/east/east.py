@@ -24,6 +24,7 @@ from pgmpy_latent.learners.search_learner import Start, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
+from pgmpy_latent.runtime.checkpoint import Preliminary
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.runtime.warn import warn
@@ -268,16 +269,20 @@ class EAST(PathLearner):
         if _is_large(data):
             settings = {name: getattr(self, name) for name in ("max_latents", "max_states", "together")}
             quick = EAST(tuning=self._tuning.replace(excursions=(), look_ahead=0), **settings)
-            starts[SOME_ROWS] = _without_zeros(self._tree_of(quick, _some_rows(data, search), search))
+            # without a seed the rows are always the same, so that the search on them can be resumed
+            rows = _some_rows(data, 0 if self.random_state is None else search.seed(0))
+            starts[SOME_ROWS] = _without_zeros(self._tree_of(quick, rows, search, "sample"))
         starts = {name: tree for name, tree in starts.items() if rules.broken(tree) is None}
         if starts and _is_large(data):
             return starts
         classes = _two_classes(data, search, rules)
         return {**starts, CLASSES_BY_GAIN: classes, CLASSES: classes}
 
-    def _tree_of(self, learner: LatentTreeLearner, data: CategoricalData, search: Search) -> LatentTree:
+    def _tree_of(
+        self, learner: LatentTreeLearner, data: CategoricalData, search: Search, purpose: Preliminary = "start"
+    ) -> LatentTree:
         """Return the tree of another learner, without hidden variables that it does not need."""
-        return make_regular(in_order_of_table(learned_for(self, learner, data, search), data))
+        return make_regular(in_order_of_table(learned_for(self, learner, data, search, purpose), data))
 
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
         start = learned_for(self, self.start, data, search) if self._start_is_to_be_fitted() else self.start
@@ -301,9 +306,9 @@ def _is_large(data: CategoricalData) -> bool:
     return len(data.codes) > _few_rows(len(data.columns))
 
 
-def _some_rows(data: CategoricalData, search: Search) -> CategoricalData:
+def _some_rows(data: CategoricalData, seed: int | np.random.SeedSequence) -> CategoricalData:
     """Return rows that were drawn by their weights: half as many as a small table has."""
-    rng = np.random.default_rng(search.seed(0))
+    rng = np.random.default_rng(seed)
     weights = rng.multinomial(_few_rows(len(data.columns)) // 2, data.weights / data.weights.sum()).astype(np.float64)
     drawn = weights > 0
     return CategoricalData(data.columns, data.state_names, data.codes[drawn], weights[drawn])
