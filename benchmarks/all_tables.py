@@ -145,8 +145,8 @@ def page(run: runner.Runner) -> str:
     lines = [
         "## EAST on all tables",
         "",
-        "Written by `python -m benchmarks.all_tables`. Mean BIC of the seeds that were run (in brackets: how many), larger",
-        "is better, and CPU seconds of one fit; numbers are cut at the median, missing cells stay.",
+        "Written by `python -m benchmarks.all_tables`. Mean BIC of the seeds that were run (in brackets: how many);",
+        "larger is better; and CPU seconds of one fit; numbers are cut at the median, missing cells stay.",
         "",
         f"| table | {' | '.join(columns)} |",
         f"|---|{'---|' * len(columns)}",

@@ -1,5 +1,6 @@
 """Checkpoints: a killed search goes on as if it never had been, and no search overwrites the file of another."""
 
+import contextlib
 import errno
 import json
 import os
@@ -33,6 +34,7 @@ from pgmpy_latent import (
     scores,
 )
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
+from pgmpy_latent.learners.east import east
 from pgmpy_latent.learners.forests import forest_search
 from pgmpy_latent.learners.hlta import levels
 from pgmpy_latent.learners.search import Search
@@ -106,13 +108,13 @@ class Killed(BaseException):
     """What ends a process; no part of a search catches it."""
 
 
-def killed_after(monkeypatch, n_writes):
-    """End the search by force after so many writes."""
+def killed_after(monkeypatch, n_writes, only=None):
+    """End the search by force after so many writes, of any file or of one only."""
     write, calls = _checkpoint.write_whole, []
 
     def counted(path, content):
         write(path, content)
-        calls.append(path)
+        calls.extend([path] if only in (None, path) else [])
         if len(calls) == n_writes:
             raise Killed
 
@@ -380,7 +382,7 @@ def test_a_search_with_more_to_try_is_not_taken_for_finished(monkeypatch, tmp_pa
     with monkeypatch.context() as patched:
         for module in (forest_search, levels):
             patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
-        killed_after(patched, n_writes)
+        killed_after(patched, n_writes, path)
         with pytest.raises(Killed):
             learner.fit(table)
     document = json.loads(path.read_text())
@@ -628,6 +630,27 @@ def test_what_came_before_a_search_is_removed_when_it_has_begun(monkeypatch, tmp
     assert os.listdir(tmp_path) == ["search.json"]
 
 
+@pytest.mark.parametrize("seed", [0, None])
+def test_each_of_the_searches_before_a_search_has_a_file_of_its_own(monkeypatch, tmp_path, table, seed):
+    """A large table has two: BinG's, and one on some of the rows, which begins with BinG as well."""
+    monkeypatch.setattr(east, "FEW_CELLS", 10)
+    monkeypatch.setattr(east, "LEAST_ROWS", 20)
+    learner = EAST(**{**QUIET, "random_state": seed}, checkpoint=tmp_path / "search.json")
+    left = set()
+    for n_writes in range(1, 40):
+        with monkeypatch.context() as patched, contextlib.suppress(Killed):
+            killed_after(patched, n_writes)
+            learner.fit(table)
+        left.update(os.listdir(tmp_path))
+        if "search.json" in left:
+            break
+    assert left == {f"search.json{ending}" for ending in ("", ".start", ".sample", ".sample.start")}
+    learner.fit(table)
+    assert os.listdir(tmp_path) == ["search.json"]
+    if seed is not None:
+        assert_same_fit(learner, clone(learner).set_params(checkpoint=None).fit(table))
+
+
 @pytest.mark.parametrize("learner", unfinished_learners(), ids=lambda learner: f"{learner}"[:30])
 def test_every_part_of_a_memory_is_checked(monkeypatch, tmp_path, table, learner):
     path = tmp_path / "search.json"
@@ -635,7 +658,7 @@ def test_every_part_of_a_memory_is_checked(monkeypatch, tmp_path, table, learner
     with monkeypatch.context() as patched:
         for module in (forest_search, levels):
             patched.setattr(module, "CHUNK_SECONDS", 0.0)  # a state after every pair, island or batch
-        killed_after(patched, 2)
+        killed_after(patched, 2, path)
         with pytest.raises(Killed):
             learner.fit(table)
     document = json.loads(path.read_text())

@@ -56,6 +56,9 @@ class Notes:
     def tend(self, now=False):
         pass
 
+    def beside(self, purpose):
+        return None  # what comes before the search writes nothing
+
     def checking(self):
         return nullcontext()
 

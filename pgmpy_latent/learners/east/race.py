@@ -12,8 +12,8 @@ from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, SPLIT_AND_M
 from pgmpy_latent.learners.east.move import PHASES
 from pgmpy_latent.learners.east.policy import RISE, EastPolicy
 from pgmpy_latent.learners.east.settings import Columns, EastSettings
-from pgmpy_latent.learners.memory import check_memory_is, check_value
-from pgmpy_latent.learners.resumed import check_again
+from pgmpy_latent.learners.memory import check_value
+from pgmpy_latent.learners.resumed import check_again, check_over
 from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.blocks import rooted_at_columns
@@ -94,9 +94,10 @@ class Race:
         check_again(state, self.data, self.last.score)
         for line in state.memory.lines:
             check_value("lines", line.name, line.name in self.stages and line.stage <= len(self.stages[line.name]))
-            check_again(_state_of(line), self.data, self.last.score)
-            check_memory_is(_state_of(line), EastMemory, "EAST")
-        check_value("lines", len(state.memory.lines), bool(state.memory.lines) and not state.finished)
+            self._policy(self.stages[line.name][max(line.stage, 1) - 1]).check(_state_of(line))
+        check_value("lines", len(state.memory.lines), bool(state.memory.lines))
+        check_value("leader", state.memory.leader, state.memory.leader in self.stages)
+        check_over(state, False)
 
     def finish(self, state: State) -> Step:
         """Fit the best tree so far to the end."""
