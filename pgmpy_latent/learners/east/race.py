@@ -32,8 +32,7 @@ class Race:
     """The policy: searches from one start after the other, then goes on with the best tree.
 
     The search from a start ends where no move helps. What it takes to get away from there (excursions, looking ahead,
-    a last look at numbers of states) is spent on the best tree alone. Once a tree explains all pairs of columns, as far
-    as parameters are worth their cost, no further start is tried.
+    a last look at numbers of states) is spent on the best tree alone.
 
     Parameters
     ----------
@@ -116,10 +115,9 @@ class Race:
             tree = rooted_at_columns(line.tree, self.division.columns)
             line = replace(line, stage=line.stage + 1, tree=tree, memory=EastMemory())
             return Step(replace(state, memory=replace(state.memory, lines=(line, *waiting))))
-        explained = self._explains_pairs(state.tree)
-        if waiting and not explained:
+        if waiting:
             return Step(replace(state, memory=replace(state.memory, lines=tuple(waiting))))
-        return Step(replace(state, memory=self._memory_after(state, explained)))
+        return Step(replace(state, memory=self._memory_after(state)))
 
     def _advanced(self, state: State, line: Line, waiting: Sequence[Line]) -> Step:
         """Take a step of the search from one start; the state has the best tree of all."""
@@ -147,10 +145,13 @@ class Race:
         _, _, statistic, df, _ = pair_statistics(tree, self.data).T
         return bool((statistic / 2 <= self.last.penalty * df).all())
 
-    def _memory_after(self, state: State, explained: bool) -> EastMemory:
-        """Return the memory with which the search goes on: of a tree that explains all pairs only states are left."""
+    def _memory_after(self, state: State) -> EastMemory:
+        """Return the memory with which the search goes on with the best tree.
+
+        If one start was enough, and the tree explains all pairs of columns, only numbers of states are looked at.
+        """
         exhausted = {phase: state.step for phase in PHASES}
-        if explained:
+        if self.most == 1 and self._explains_pairs(state.tree):
             return EastMemory(SPLIT_AND_MERGE, exhausted)
         return EastMemory(EXCURSION, exhausted, excursions=self.settings.excursions)
 
