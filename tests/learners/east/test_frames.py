@@ -5,8 +5,9 @@ import sys
 from pgmpy_latent import EAST, datasets, sample
 from pgmpy_latent.learners.search import Search
 
-#: Learn, advance, a step, its candidates, a parcel of moves, a move; or learn, advance, a step, an attempt, a tree, EM.
-MOST_FRAMES = 6
+#: Learn, advance the race, a start, its policy; a step, its candidates, a parcel of moves, a move; or a step, an attempt,
+#: a tree, its blocks, a block.
+MOST_FRAMES = 9
 
 
 def frames_above(frame):
@@ -26,7 +27,8 @@ def test_em_is_reached_through_few_frames_look_ahead_included(monkeypatch):
         return fit(self, *args, **options)
 
     monkeypatch.setattr(Search, "fit", watched)
-    table = sample(datasets.hlc_model(7, random_state=2), 300, random_state=0)
+    table = sample(datasets.hlc_model(7, random_state=2), 2000, random_state=0)  # which one start does not explain
     EAST(random_state=0, show_progress=False).fit(table)
     assert any("_settled" in stack for stack in stacks)
-    assert max(map(len, stacks)) <= MOST_FRAMES
+    deepest = max(stacks, key=len)
+    assert len(deepest) <= MOST_FRAMES, deepest
