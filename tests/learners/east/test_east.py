@@ -344,6 +344,16 @@ def test_a_time_limit_ends_the_search(evaluation, time_limit):
         assert learner.bic_ >= (scores.bic(start, table) if options.get("start") is start else -np.inf)
 
 
+@every_evaluation
+def test_a_time_limit_ends_the_search_where_cells_are_missing(pairs, evaluation):
+    table = pairs.mask(np.random.default_rng(0).random(pairs.shape) < 0.1)
+    learner = tuned(EAST, evaluation=evaluation, time_limit=1e-9, **QUIET)
+    with pytest.warns(ConvergenceWarning, match="the time limit stopped the search; raise time_limit"):
+        learner.fit(table)
+    assert learner.stopped_ == "time_limit"
+    assert_consistent(learner, table)
+
+
 @pytest.mark.parametrize(("moment", "n_jobs"), [(1, 1), (2, 1), (40, 1), (900, 1), (2000, 1), (60, 2), (900, 2)])
 def test_ctrl_c_leaves_the_best_so_far(monkeypatch, pairs, moment, n_jobs):
     press_ctrl_c(monkeypatch, moment)
@@ -441,7 +451,9 @@ def test_the_summary_names_every_column_once(capsys, pairs):
 # searches taken up again
 
 
-@pytest.mark.parametrize("options", [SOME, {"evaluation": "rl", **QUIET}, {"evaluation": "dc", **QUIET}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"columns": "leaves", **SOME}, {"evaluation": "rl", **QUIET}, {"evaluation": "dc", **QUIET}], ids=str
+)
 def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch, pairs, options):
     table, notes = pairs.iloc[:150, ::-1], Notes()  # columns against the order of their names
     notes.watch(monkeypatch)
