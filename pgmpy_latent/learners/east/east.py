@@ -24,7 +24,6 @@ from pgmpy_latent.learners.search_learner import Start, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
-from pgmpy_latent.runtime.checkpoint import Preliminary
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.runtime.warn import warn
@@ -266,11 +265,9 @@ class EAST(PathLearner):
         classes = _two_classes(data, search, rules)
         return {**starts, CLASSES_BY_GAIN: classes, CLASSES: classes}
 
-    def _tree_of(
-        self, learner: LatentTreeLearner, data: CategoricalData, search: Search, purpose: Preliminary = "start"
-    ) -> LatentTree:
+    def _tree_of(self, learner: LatentTreeLearner, data: CategoricalData, search: Search) -> LatentTree:
         """Return the tree of another learner, without hidden variables that it does not need."""
-        return make_regular(in_order_of_table(learned_for(self, learner, data, search, purpose), data))
+        return make_regular(in_order_of_table(learned_for(self, learner, data, search), data))
 
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
         start = learned_for(self, self.start, data, search) if self._start_is_to_be_fitted() else self.start
