@@ -5,15 +5,18 @@ import sys
 from pgmpy_latent import EAST, datasets, sample
 from pgmpy_latent.learners.search import Search
 
-#: Learn, advance the race, a start, its policy; a step, its candidates, a parcel of moves, a move; or a step, an attempt,
-#: a tree, its blocks, a block.
-MOST_FRAMES = 9
+#: Learn, advance the race, the search from a start, its policy; a step, its best candidate, a move, its tree, the
+#: blocks that differ, one of them. In the phases that follow the race: a step, candidates, a parcel of moves, a move.
+MOST_FRAMES = 10
 
 
 def frames_above(frame):
-    """Return the names of the functions of EAST's modules that a frame was called from, the innermost first."""
+    """Return the names of the functions of EAST's modules that a frame was called from, the innermost first.
+
+    A learner whose tree EAST begins with is a search of its own.
+    """
     names = []
-    while (frame := frame.f_back) is not None:
+    while (frame := frame.f_back) is not None and frame.f_code.co_name != "learned_for":
         if frame.f_globals.get("__name__", "").startswith("pgmpy_latent.learners.east."):
             names.append(frame.f_code.co_name)
     return names

@@ -13,7 +13,7 @@ from pgmpy_latent.learners.east import east
 from pgmpy_latent.learners.east.memory import EastMemory, Line, RaceMemory
 from pgmpy_latent.learners.east.race import Race
 from pgmpy_latent.runtime.lossless_json import back, plain
-from tests.support.samples import leafy_tree
+from tests.support.samples import Notes, assert_same_tree, leafy_tree
 
 QUIET = {"random_state": 0, "show_progress": False}
 QUICK = QUIET | {"tuning": presets.EAST.replace(excursions=(), look_ahead=0)}
@@ -39,21 +39,13 @@ def table_that_no_tree_explains():
     return table
 
 
-class Begun(list):
-    """Names of the starts whose search was advanced, and the races that these belong to."""
-
-    def __init__(self):
-        self.races = []
-
-
 @pytest.fixture
 def begun(monkeypatch):
     """Names of the starts whose search was advanced."""
-    names, advanced = Begun(), Race._advanced
+    names, advanced = [], Race._advanced
 
     def noted(self, state, line, waiting):
         names.append(line.name)
-        names.races.append(self)
         return advanced(self, state, line, waiting)
 
     monkeypatch.setattr(Race, "_advanced", noted)
@@ -96,17 +88,11 @@ def test_all_starts_are_tried_on_a_small_table_that_no_tree_explains(begun):
 
 
 def test_the_search_in_a_large_table_goes_on_from_one_start(begun, monkeypatch):
-    """The best one of three; one of them is a search of its own, on some of the rows."""
-    table, races = table_that_no_tree_explains(), []
     monkeypatch.setattr(east, "FEW_CELLS", 10)
     monkeypatch.setattr(east, "LEAST_ROWS", 40)
-    start = Race.start
-    monkeypatch.setattr(Race, "start", lambda self, trees: races.append((self, set(trees))) or start(self, trees))
-    EAST(**QUICK).fit(table)
-    (_, few), (race, large) = races
-    assert few == {east.FOREST, east.BING, east.CLASSES, east.CLASSES_BY_GAIN}
-    assert large == {east.FOREST, east.BING, east.SOME_ROWS}
-    assert len({name for own, name in zip(begun.races, begun, strict=True) if own is race}) == 1
+    EAST(**QUICK).fit(table_that_no_tree_explains())
+    assert len(set(begun)) == 1
+    assert set(begun) <= {east.FOREST, east.BING}
 
 
 def test_a_start_that_breaks_a_rule_is_left_out(begun):
@@ -115,6 +101,22 @@ def test_a_start_that_breaks_a_rule_is_left_out(begun):
     assert east.FOREST not in begun
     around = [set(learner.model_.to_undirected()[name]) for name in table.columns[:2]]
     assert set.intersection(*around, learner.latents_)
+
+
+def test_a_race_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch):
+    table, notes = table_that_no_tree_explains().iloc[:, ::-1], Notes()  # columns against the order of their names
+    notes.watch(monkeypatch)
+    whole = EAST(checkpoint="notes", **QUICK).fit(table)
+    races = [one for one in notes.saved if isinstance(one[0].memory, RaceMemory)]
+    assert len({len(state.memory.lines) for state, _ in races}) > 1, "several starts were tried"
+    rest = [one for one in notes.saved if not isinstance(one[0].memory, RaceMemory)]
+    assert rest[-1][0].finished
+    for state, history in races[:: max(1, len(races) // 6)] + rest[:: max(1, len(rest) // 3)]:
+        Notes((state, history)).watch(monkeypatch)
+        again = EAST(checkpoint="notes", **QUICK).fit(table)
+        assert_same_tree(again.tree_, whole.tree_)
+        dropped = [one.history_.drop(columns="seconds") for one in (again, whole)]
+        pd.testing.assert_frame_equal(*dropped, check_exact=True)
 
 
 def test_a_start_of_ones_own_is_the_only_one(begun):
@@ -126,8 +128,9 @@ def test_a_start_of_ones_own_is_the_only_one(begun):
 def test_other_evaluations_know_leaves_only():
     with pytest.raises(ValueError, match="evaluation='rl' compares trees whose columns are leaves; give columns="):
         EAST(columns="anywhere", tuning=presets.CHEN_2008).fit(chain(4, 50))
-    learner = EAST(tuning=presets.CHEN_2008_DC.replace(n_steps=3), **QUIET).fit(chain(4, 50))
-    assert all(learner.model_.to_undirected().degree(name) <= 1 for name in learner.tree_.observed_names)
+    tuning = presets.EAST.replace(evaluation="dc", n_steps=3)
+    default, leaves = (EAST(columns=columns, tuning=tuning, **QUIET).fit(chain(4, 50)) for columns in (None, "leaves"))
+    assert default.tree_ == leaves.tree_
 
 
 def test_the_memory_of_a_race_survives_a_file():
