@@ -258,9 +258,11 @@ class EAST(PathLearner):
     def _starts(self, data: CategoricalData, search: Search, rules: Rules) -> dict[str, LatentTree]:
         """Return the trees to begin with: for a large table the forest and BinG's tree only."""
         bin_g = BinG(simplify=True, columns="anywhere")
-        starts = {FOREST: bic_forest(data, search)[0], BING: self._tree_of(bin_g, data, search)}
+        starts = {FOREST: bic_forest(data, search)[0]}
+        if not _is_stopped(search):  # otherwise the forest is what there is time for
+            starts[BING] = self._tree_of(bin_g, data, search)
         starts = {name: tree for name, tree in starts.items() if rules.broken(tree) is None}
-        if starts and _is_large(data):
+        if starts and (_is_stopped(search) or _is_large(data)):
             return starts
         classes = _two_classes(data, search, rules)
         return {**starts, CLASSES_BY_GAIN: classes, CLASSES: classes}
@@ -279,6 +281,13 @@ class EAST(PathLearner):
         if broken is not None:
             raise SkeletonError(f"the model to start with {broken}; start with another one, or relax the constraint")
         return tree
+
+
+def _is_stopped(search: Search) -> bool:
+    """Tell whether the time is up, or Ctrl-C was pressed; what was found until then is no start to resume from."""
+    if search.clock.is_up:
+        search.note_interrupt()
+    return search.stopped is not None
 
 
 def _few_rows(n_columns: int) -> int:

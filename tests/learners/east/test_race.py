@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, log_likelihood, presets, sample
 from pgmpy_latent.learners.east import east
 from pgmpy_latent.learners.east.memory import EastMemory, Line, RaceMemory
 from pgmpy_latent.learners.east.race import Race
 from pgmpy_latent.runtime.lossless_json import back, plain
-from tests.support.samples import Notes, assert_same_tree, leafy_tree
+from tests.support.samples import Notes, assert_same_tree, leafy_tree, press_ctrl_c
 
 QUIET = {"random_state": 0, "show_progress": False}
 QUICK = QUIET | {"tuning": presets.EAST.replace(excursions=(), look_ahead=0)}
@@ -117,6 +118,24 @@ def test_a_race_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch):
         assert_same_tree(again.tree_, whole.tree_)
         dropped = [one.history_.drop(columns="seconds") for one in (again, whole)]
         pd.testing.assert_frame_equal(*dropped, check_exact=True)
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.02, 0.1])
+def test_all_starts_are_tried_after_a_time_limit_that_some_did_not_meet(seconds, tmp_path):
+    table, path = table_that_no_tree_explains(), tmp_path / "search.json"
+    with pytest.warns(ConvergenceWarning, match="the time limit stopped the search"):
+        EAST(checkpoint=path, time_limit=seconds, **QUICK).fit(table)
+    assert_same_tree(EAST(checkpoint=path, **QUICK).fit(table).tree_, EAST(**QUICK).fit(table).tree_)
+
+
+def test_nothing_else_is_begun_after_ctrl_c(monkeypatch):
+    monkeypatch.setattr(BinG, "_learn", lambda *given: pytest.fail("BinG has begun"))
+    press_ctrl_c(monkeypatch, 1)
+    table = table_that_no_tree_explains()
+    table["a"] = table["a"].mask(np.random.default_rng(0).random(len(table)) < 0.1)
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C stopped the search"):
+        learner = EAST(**QUICK).fit(table)
+    assert learner.stopped_ == "interrupted"
 
 
 def test_a_start_of_ones_own_is_the_only_one(begun):
