@@ -9,8 +9,7 @@ Examples
 >>> from pgmpy_latent import EAST as Learner
 >>> from pgmpy_latent import presets
 >>> Learner(tuning=presets.CHEN_2008.replace(n_starts=8))
-EAST(tuning=EASTTuning(accelerate=False, columns='leaves', evaluation='rl',
-                       n_steps=40))
+EAST(tuning=EASTTuning(accelerate=False, evaluation='rl', columns='leaves', n_steps=40))
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import normalised
+from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.tables.dependence import DECIMALS, pairwise_information, warn_of_no_overlap
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -46,7 +47,11 @@ def bic_forest(data: CategoricalData, search: Search) -> tuple[LatentTree, float
     gains, costs = _filled_together(ordered) * information, _costs(ordered)
     tree, log_likelihood = fitted_forest(ordered, _best_parents(gains, costs), search)
     while ordered.has_missing.any():
-        search.tick()
+        try:
+            search.tick()
+        except STOP_SIGNALS as stop:
+            search.note_interrupt(stop)  # the forest so far is one to go on with
+            break
         again = _best_parents(_expected_gains(tree, ordered, gains), costs)
         other, value = fitted_forest(ordered, again, search)
         if _bic(other, value, ordered) <= _bic(tree, log_likelihood, ordered) + _RISE:

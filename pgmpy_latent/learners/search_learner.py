@@ -15,7 +15,7 @@ from pgmpy_latent.learners.search import Outcome, Search, Settings
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.presets import SearchTuning
-from pgmpy_latent.runtime.checkpoint import Checkpoint, Preliminary, check_checkpoint
+from pgmpy_latent.runtime.checkpoint import Checkpoint, check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.configured import Configured, Tuning, settings_in_force
 from pgmpy_latent.runtime.fingerprint import fingerprint
@@ -96,7 +96,7 @@ class SearchingLearner(SearchSettings, LatentTreeLearner):
     """
 
 
-def learned_for(host, learner, data: CategoricalData, search: Search, purpose: Preliminary = "start"):
+def learned_for(host, learner, data: CategoricalData, search: Search):
     """Return the model with which another learner begins, found with the seed, the workers and the time of that one.
 
     If the host has a checkpoint, the learner has one beside it until the search of the host begins.
@@ -111,8 +111,6 @@ def learned_for(host, learner, data: CategoricalData, search: Search, purpose: P
         The table.
     search : Search
         Of the host; it ends if Ctrl-C ended the learner.
-    purpose : str
-        What tells the checkpoint of this learner from that of another one for the same host.
     """
     learner = clone(learner)
     settings = learner.get_params(deep=False)
@@ -122,7 +120,7 @@ def learned_for(host, learner, data: CategoricalData, search: Search, purpose: P
     if "show_progress" in settings:
         learner.set_params(show_progress=host.show_progress)
     if search.checkpoint is not None and settings.get("checkpoint", 0) is None:
-        learner.set_params(checkpoint=search.checkpoint.beside(purpose))
+        learner.set_params(checkpoint=search.checkpoint.beside("start"))
     learner._outer_clock = search.clock
     learner._check_settings()
     outcome = learner._learn(data)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Literal, TypeAlias, TypeVar, get_args, get_type_hints
+from typing import Generic, TypeVar, get_type_hints
 
 from pgmpy_latent.exceptions import CheckpointError, CheckpointWarning
 from pgmpy_latent.runtime.arrays import ROUNDING
@@ -36,9 +36,6 @@ REMEDY = "Remove it, or name another file."
 MOST_SECONDS = 60.0
 #: Share of the time that may be spent on writing.
 SHARE = 0.01
-#: What comes before a search, with a checkpoint of its own: a learner of the model to begin with, or one on some rows.
-Preliminary: TypeAlias = Literal["start", "sample"]
-PRELIMINARY: tuple[Preliminary, ...] = get_args(Preliminary)
 
 
 # States ------------------------------------------------------------------------------------------
@@ -169,8 +166,7 @@ class Checkpoint:
             check_writable(self.path, "checkpoint")
         remove_unfinished(self.path)
         if saved is not None:  # the process may have been killed before it removed this file
-            for purpose in PRELIMINARY:
-                self.beside(purpose).unlink(missing_ok=True)
+            self.beside("start").unlink(missing_ok=True)
         if saved is not None and seeded and saved.entropy != entropy:
             raise self.damage(f"its seeds come from {saved.entropy}, not from {entropy}")
         self.entropy = entropy if saved is None else saved.entropy
@@ -202,7 +198,7 @@ class Checkpoint:
                 f"the search in checkpoint {str(self.path)!r} cannot go on ({type(error).__name__}: {error}). {REMEDY}"
             ) from error
 
-    def beside(self, purpose: Preliminary) -> Path:
+    def beside(self, purpose: str) -> Path:
         """Return the path of the checkpoint of a preliminary computation; it is removed when this file is written.
 
         Examples

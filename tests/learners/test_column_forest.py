@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import Baseline, LatentTree, TreeEM, encode, scores, to_pgmpy
 from pgmpy_latent.exceptions import NoOverlapWarning
@@ -125,3 +126,12 @@ def test_coil_42(data_folder):
     table = pd.read_csv(data_folder / "coil42_train.csv.gz")
     options = {"sample_weight": table.pop("count"), "weight_kind": "frequency"}
     assert Baseline("forest").fit(table, **options).bic_ == pytest.approx(-51_310.97, abs=0.01)
+
+
+def test_a_time_limit_leaves_the_forest_so_far():
+    table = random_table(0, 4, 200, gaps=0.2)
+    learner = Baseline("forest", time_limit=1e-9, show_progress=False)
+    with pytest.warns(ConvergenceWarning, match="the time limit stopped"):
+        learner.fit(table)
+    assert learner.stopped_ == "time_limit"
+    assert np.isfinite(learner.bic_)

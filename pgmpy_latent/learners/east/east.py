@@ -24,7 +24,6 @@ from pgmpy_latent.learners.search_learner import Start, learned_for
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, make_regular
-from pgmpy_latent.runtime.checkpoint import Preliminary
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.runtime.warn import warn
@@ -259,18 +258,18 @@ class EAST(PathLearner):
     def _starts(self, data: CategoricalData, search: Search, rules: Rules) -> dict[str, LatentTree]:
         """Return the trees to begin with: for a large table the forest and BinG's tree only."""
         bin_g = BinG(simplify=True, columns="anywhere")
-        starts = {FOREST: bic_forest(data, search)[0], BING: self._tree_of(bin_g, data, search)}
+        starts = {FOREST: bic_forest(data, search)[0]}
+        if not _is_stopped(search):  # otherwise the forest is what there is time for
+            starts[BING] = self._tree_of(bin_g, data, search)
         starts = {name: tree for name, tree in starts.items() if rules.broken(tree) is None}
-        if starts and _is_large(data):
+        if starts and (_is_stopped(search) or _is_large(data)):
             return starts
         classes = _two_classes(data, search, rules)
         return {**starts, CLASSES_BY_GAIN: classes, CLASSES: classes}
 
-    def _tree_of(
-        self, learner: LatentTreeLearner, data: CategoricalData, search: Search, purpose: Preliminary = "start"
-    ) -> LatentTree:
+    def _tree_of(self, learner: LatentTreeLearner, data: CategoricalData, search: Search) -> LatentTree:
         """Return the tree of another learner, without hidden variables that it does not need."""
-        return make_regular(in_order_of_table(learned_for(self, learner, data, search, purpose), data))
+        return make_regular(in_order_of_table(learned_for(self, learner, data, search), data))
 
     def _first_tree(self, data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
         start = learned_for(self, self.start, data, search) if self._start_is_to_be_fitted() else self.start
@@ -282,6 +281,13 @@ class EAST(PathLearner):
         if broken is not None:
             raise SkeletonError(f"the model to start with {broken}; start with another one, or relax the constraint")
         return tree
+
+
+def _is_stopped(search: Search) -> bool:
+    """Tell whether the time is up, or Ctrl-C was pressed; what was found until then is no start to resume from."""
+    if search.clock.is_up:
+        search.note_interrupt()
+    return search.stopped is not None
 
 
 def _few_rows(n_columns: int) -> int:

@@ -66,9 +66,19 @@ def test_bic_is_not_below_that_of_the_forest(seed, gaps):
     assert learner.bic_ >= Baseline("forest").fit(rows).bic_ - 1e-3
 
 
-def test_the_search_over_leaves_is_what_it_was():
+@pytest.mark.parametrize(("evaluation", "columns"), [("auto", "anywhere"), ("dc", "leaves")])
+def test_columns_stand_anywhere_unless_the_evaluation_knows_leaves_only(evaluation, columns):
+    rows, tuning = sample(MODELS["both"], 500, random_state=0), QUICK.replace(evaluation=evaluation)
+    learner = EAST(tuning=tuning, **QUIET).fit(rows)
+    assert learner.tree_ == EAST(columns=columns, tuning=tuning, **QUIET).fit(rows).tree_
+    inner = [name for name, degree in shape(learner.tree_).degree() if degree > 1]
+    assert set(inner).isdisjoint(rows) == (columns == "leaves")
+
+
+def test_bic_is_not_below_that_of_columns_as_leaves():
     rows = sample(MODELS["both"], 500, random_state=0)
-    assert EAST(tuning=QUICK, **QUIET).fit(rows).tree_ == EAST(columns="leaves", tuning=QUICK, **QUIET).fit(rows).tree_
+    anywhere, leaves = (EAST(columns=columns, **QUIET).fit(rows) for columns in ("anywhere", "leaves"))
+    assert anywhere.bic_ >= leaves.bic_
 
 
 def test_columns_that_must_share_a_hidden_variable_do():
@@ -79,5 +89,5 @@ def test_columns_that_must_share_a_hidden_variable_do():
 
 
 def test_other_places_are_refused():
-    with pytest.raises(ValueError, match="columns is 'inside'; give 'leaves' or 'anywhere'"):
+    with pytest.raises(ValueError, match="columns is 'inside'; give 'anywhere', 'leaves' or None"):
         EAST(columns="inside").fit(pd.DataFrame({"x": [0, 1], "y": [0, 1], "z": [0, 1]}))

@@ -116,7 +116,10 @@ def test_the_score_never_falls(evaluation, seed):
 def test_with_plenty_of_data_the_truth_is_not_left(evaluation):
     table = sample(TRUTH, 20_000, random_state=0)
     learner = tuned(EAST, start=TRUTH, evaluation=evaluation, **QUIET).fit(table)
-    assert learner.history_["operator"].tolist() == ["start", "fit"]
+    history = learner.history_
+    assert history["operator"].iloc[[0, -1]].tolist() == ["start", "fit"]
+    assert set(history["operator"][1:-1]) <= {"split and merge"}  # it starts EM anew
+    assert (history["n_parameters"] == TRUTH.n_parameters).all()
     assert splits(learner.tree_) == splits(TRUTH)
 
 
@@ -149,9 +152,19 @@ def test_a_column_of_noise_stays_alone(three_classes, evaluation):
 @every_evaluation
 def test_independent_groups_of_columns_are_trees_of_their_own(three_classes, evaluation):
     others = sample(latent_class(2, [2, 2, 2, 3], seed=3), 1000, random_state=1).add_prefix("y")
-    learner = tuned(EAST, evaluation=evaluation, **QUICK).fit(pd.concat([three_classes, others], axis=1))
+    table = pd.concat([three_classes, others], axis=1)
+    learner = tuned(EAST, columns="leaves", evaluation=evaluation, **QUICK).fit(table)
     assert components(learner.tree_) == {frozenset(three_classes), frozenset(others)}
     assert learner.n_states_ == {"H1": 3, "H2": 2}
+
+
+def test_a_group_of_columns_needs_no_hidden_variable_if_its_columns_explain_each_other(three_classes):
+    others = sample(latent_class(2, [2, 2, 2, 3], seed=3), 1000, random_state=1).add_prefix("y")
+    table = pd.concat([three_classes, others], axis=1)
+    learner = tuned(EAST, **QUICK).fit(table)
+    assert components(learner.tree_) == {frozenset(three_classes), frozenset(others)}
+    assert learner.n_states_ == {"H1": 3}
+    assert learner.bic_ > tuned(EAST, columns="leaves", **QUICK).fit(table).bic_ + 5
 
 
 def test_it_is_no_worse_than_a_latent_class_model():
@@ -170,16 +183,17 @@ def test_every_step_is_one_of_its_phase(monkeypatch, two_levels):
         return step
 
     monkeypatch.setattr(EastPolicy, "advance", noted)
-    learner = tuned(EAST, start=BinG(), **SOME).fit(two_levels.head(1000))
+    learner = tuned(EAST, columns="leaves", start=BinG(), **SOME).fit(two_levels.head(1000))
     allowed = {
         "expand": {"introduce node", "introduce state", "relocate node"},  # a new node takes over neighbours
         "adjust": {"relocate node"},
         "delete states": {"delete state"},
         "delete nodes": {"delete node", "join nodes"},
         "excursion": {"excursion"},
+        "split and merge": {"split and merge", "fit"},
     }
     assert {phase for phase, _ in taken} == {*allowed, "look ahead"}
-    allowed["look ahead"] = {"fit"}.union(*allowed.values()) - {"excursion"}
+    allowed["look ahead"] = set().union(*allowed.values()) - {"excursion", "split and merge", "fit"}
     assert all(operator is None or operator in allowed[phase] for phase, operator in taken)
     assert len(learner.history_) > 2
 
@@ -330,6 +344,16 @@ def test_a_time_limit_ends_the_search(evaluation, time_limit):
         assert learner.bic_ >= (scores.bic(start, table) if options.get("start") is start else -np.inf)
 
 
+@every_evaluation
+def test_a_time_limit_ends_the_search_where_cells_are_missing(pairs, evaluation):
+    table = pairs.mask(np.random.default_rng(0).random(pairs.shape) < 0.1)
+    learner = tuned(EAST, evaluation=evaluation, time_limit=1e-9, **QUIET)
+    with pytest.warns(ConvergenceWarning, match="the time limit stopped the search; raise time_limit"):
+        learner.fit(table)
+    assert learner.stopped_ == "time_limit"
+    assert_consistent(learner, table)
+
+
 @pytest.mark.parametrize(("moment", "n_jobs"), [(1, 1), (2, 1), (40, 1), (900, 1), (2000, 1), (60, 2), (900, 2)])
 def test_ctrl_c_leaves_the_best_so_far(monkeypatch, pairs, moment, n_jobs):
     press_ctrl_c(monkeypatch, moment)
@@ -427,7 +451,9 @@ def test_the_summary_names_every_column_once(capsys, pairs):
 # searches taken up again
 
 
-@pytest.mark.parametrize("options", [SOME, {"evaluation": "rl", **QUIET}, {"evaluation": "dc", **QUIET}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"columns": "leaves", **SOME}, {"evaluation": "rl", **QUIET}, {"evaluation": "dc", **QUIET}], ids=str
+)
 def test_a_search_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch, pairs, options):
     table, notes = pairs.iloc[:150, ::-1], Notes()  # columns against the order of their names
     notes.watch(monkeypatch)
@@ -504,6 +530,10 @@ def test_columns_without_a_cell_and_identifiers_are_refused(three_classes):
 
 def test_two_different_rows_many_times():
     table = pd.DataFrame({name: [0, 1] * 100 for name in "abcd"})
-    learner = tuned(EAST, **SOME).fit(table)
+    learner = tuned(EAST, columns="leaves", **SOME).fit(table)
     assert learner.n_states_ == {"H1": 2}
     assert learner.log_likelihood_ == pytest.approx(-200 * np.log(2), abs=0.01)
+    anywhere = tuned(EAST, **SOME).fit(table)  # a column says the same as a hidden variable, and is there anyway
+    assert anywhere.n_states_ == {}
+    assert anywhere.log_likelihood_ == pytest.approx(-200 * np.log(2), abs=0.01)
+    assert anywhere.bic_ > learner.bic_

@@ -35,6 +35,7 @@ def test_a_memory_survives_a_file(drawn, phase, exhausted, moved, taking_over, f
 
 
 QUICK = {
+    "columns": "leaves",
     "random_state": 0,
     "show_progress": False,
     "tuning": presets.EAST.replace(excursions=(), look_ahead=0),

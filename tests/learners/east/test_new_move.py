@@ -35,7 +35,8 @@ def table(monkeypatch):
 
 @pytest.mark.parametrize("evaluation", ["auto", "rl", "dc"])
 def test_the_search_makes_a_new_move(table, evaluation):
-    learner = EAST(tuning=presets.EAST.replace(evaluation=evaluation, excursions=(), look_ahead=4), **QUIET).fit(table)
+    tuning = presets.EAST.replace(evaluation=evaluation, excursions=(), look_ahead=4)
+    learner = EAST(columns="leaves", tuning=tuning, **QUIET).fit(table)
     history = learner.history_
     made = history[history["operator"] == "introduce two states"]
     assert len(made) > 0

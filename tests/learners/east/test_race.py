@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, log_likelihood, presets, sample
 from pgmpy_latent.learners.east import east
 from pgmpy_latent.learners.east.memory import EastMemory, Line, RaceMemory
 from pgmpy_latent.learners.east.race import Race
 from pgmpy_latent.runtime.lossless_json import back, plain
-from tests.support.samples import leafy_tree
+from tests.support.samples import Notes, assert_same_tree, leafy_tree, press_ctrl_c
 
 QUIET = {"random_state": 0, "show_progress": False}
 QUICK = QUIET | {"tuning": presets.EAST.replace(excursions=(), look_ahead=0)}
@@ -26,6 +27,17 @@ def chain(n_columns, n_rows, seed=0):
     for _ in range(n_columns - 1):
         columns.append(np.where(rng.random(n_rows) < 0.8, columns[-1], rng.integers(0, 3, n_rows)))
     return pd.DataFrame({f"x{at}": column for at, column in enumerate(columns)})
+
+
+def table_that_no_tree_explains():
+    """A table in which every pair of columns has a little in common."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (400, 4)), columns=list("abcd"))
+    table["e"] = (table["a"] + table["b"]) % 2
+    table["f"] = (table["b"] + table["c"] + table["d"]) % 2
+    for left in "abcdef":
+        table[left] = table[left].where(rng.random(400) < 0.8, table["a"])
+    return table
 
 
 @pytest.fixture
@@ -65,27 +77,21 @@ def test_columns_that_hang_on_columns_need_no_hidden_variable():
 
 
 def test_one_start_is_enough_for_a_tree_that_explains_all_pairs(begun):
-    table = sample(datasets.hlc_model(7, random_state=2), 2000, random_state=0)
-    learner = EAST(**QUIET).fit(table)
+    truth = datasets.hlc_model(7, random_state=6)
+    learner = EAST(**QUIET).fit(sample(truth, 5000, random_state=0))
     assert len(set(begun)) == 1
-    assert len(learner.latents_) == 3
+    assert learner.n_states_ == {"H1": 3, "H2": 3, "H3": 3}
 
 
 def test_all_starts_are_tried_on_a_small_table_that_no_tree_explains(begun):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.integers(0, 2, (400, 4)), columns=list("abcd"))
-    table["e"] = (table["a"] + table["b"]) % 2
-    table["f"] = (table["b"] + table["c"] + table["d"]) % 2
-    for left in "abcdef":  # every pair has a little in common
-        table[left] = table[left].where(rng.random(400) < 0.8, table["a"])
-    EAST(**QUICK).fit(table)
-    assert begun, "a race has begun"
-    assert set(begun) == set(east.STAGES)
+    EAST(**QUICK).fit(table_that_no_tree_explains())
+    assert set(begun) == {east.FOREST, east.BING, east.CLASSES, east.CLASSES_BY_GAIN}
 
 
-def test_a_large_table_has_one_start(begun, monkeypatch):
+def test_the_search_in_a_large_table_goes_on_from_one_start(begun, monkeypatch):
     monkeypatch.setattr(east, "FEW_CELLS", 10)
-    EAST(**QUICK).fit(chain(5, 300))
+    monkeypatch.setattr(east, "LEAST_ROWS", 40)
+    EAST(**QUICK).fit(table_that_no_tree_explains())
     assert len(set(begun)) == 1
     assert set(begun) <= {east.FOREST, east.BING}
 
@@ -94,8 +100,42 @@ def test_a_start_that_breaks_a_rule_is_left_out(begun):
     table = sample(leafy_tree(0, n_columns=6, card=3), 300, random_state=0)
     learner = EAST(together=[table.columns[:2].tolist()], **QUICK).fit(table)
     assert east.FOREST not in begun
-    above = [learner.tree_.parents[learner.tree_.index(name)] for name in table.columns[:2]]
-    assert learner.latents_, above
+    around = [set(learner.model_.to_undirected()[name]) for name in table.columns[:2]]
+    assert set.intersection(*around, learner.latents_)
+
+
+def test_a_race_goes_on_from_any_state_as_if_it_had_never_stopped(monkeypatch):
+    table, notes = table_that_no_tree_explains().iloc[:, ::-1], Notes()  # columns against the order of their names
+    notes.watch(monkeypatch)
+    whole = EAST(checkpoint="notes", **QUICK).fit(table)
+    races = [one for one in notes.saved if isinstance(one[0].memory, RaceMemory)]
+    assert len({len(state.memory.lines) for state, _ in races}) > 1, "several starts were tried"
+    rest = [one for one in notes.saved if not isinstance(one[0].memory, RaceMemory)]
+    assert rest[-1][0].finished
+    for state, history in races[:: max(1, len(races) // 6)] + rest[:: max(1, len(rest) // 3)]:
+        Notes((state, history)).watch(monkeypatch)
+        again = EAST(checkpoint="notes", **QUICK).fit(table)
+        assert_same_tree(again.tree_, whole.tree_)
+        dropped = [one.history_.drop(columns="seconds") for one in (again, whole)]
+        pd.testing.assert_frame_equal(*dropped, check_exact=True)
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.02, 0.1])
+def test_all_starts_are_tried_after_a_time_limit_that_some_did_not_meet(seconds, tmp_path):
+    table, path = table_that_no_tree_explains(), tmp_path / "search.json"
+    with pytest.warns(ConvergenceWarning, match="the time limit stopped the search"):
+        EAST(checkpoint=path, time_limit=seconds, **QUICK).fit(table)
+    assert_same_tree(EAST(checkpoint=path, **QUICK).fit(table).tree_, EAST(**QUICK).fit(table).tree_)
+
+
+def test_nothing_else_is_begun_after_ctrl_c(monkeypatch):
+    monkeypatch.setattr(BinG, "_learn", lambda *given: pytest.fail("BinG has begun"))
+    press_ctrl_c(monkeypatch, 1)
+    table = table_that_no_tree_explains()
+    table["a"] = table["a"].mask(np.random.default_rng(0).random(len(table)) < 0.1)
+    with pytest.warns(ConvergenceWarning, match="Ctrl-C stopped the search"):
+        learner = EAST(**QUICK).fit(table)
+    assert learner.stopped_ == "interrupted"
 
 
 def test_a_start_of_ones_own_is_the_only_one(begun):
@@ -107,8 +147,9 @@ def test_a_start_of_ones_own_is_the_only_one(begun):
 def test_other_evaluations_know_leaves_only():
     with pytest.raises(ValueError, match="evaluation='rl' compares trees whose columns are leaves; give columns="):
         EAST(columns="anywhere", tuning=presets.CHEN_2008).fit(chain(4, 50))
-    learner = EAST(tuning=presets.CHEN_2008_DC.replace(n_steps=3), **QUIET).fit(chain(4, 50))
-    assert all(learner.tree_.latent[up] for up in learner.tree_.parent if up >= 0)
+    tuning = presets.EAST.replace(evaluation="dc", n_steps=3)
+    default, leaves = (EAST(columns=columns, tuning=tuning, **QUIET).fit(chain(4, 50)) for columns in (None, "leaves"))
+    assert default.tree_ == leaves.tree_
 
 
 def test_the_memory_of_a_race_survives_a_file():
