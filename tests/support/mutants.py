@@ -87,7 +87,7 @@ def originals(name, table, path, monkeypatch):
     for n_writes in WRITES:
         path.unlink()
         with monkeypatch.context() as patched:
-            killed_after(patched, n_writes)
+            killed_after(patched, n_writes, path)
             try:
                 fitted(learner, table, path)
             except Killed:
