@@ -76,11 +76,21 @@ def test_columns_that_hang_on_columns_need_no_hidden_variable():
     assert edges == {frozenset((f"x{at}", f"x{at + 1}")) for at in range(5)}
 
 
-def test_one_start_is_enough_for_a_tree_that_explains_all_pairs(begun):
-    truth = datasets.hlc_model(7, random_state=6)
-    learner = EAST(**QUIET).fit(sample(truth, 5000, random_state=0))
-    assert len(set(begun)) == 1
-    assert learner.n_states_ == {"H1": 3, "H2": 3, "H3": 3}
+def test_a_large_tree_that_explains_all_pairs_is_not_taken_further(monkeypatch):
+    table = sample(datasets.hlc_model(7, random_state=2), 3000, random_state=0)
+    monkeypatch.setattr(east, "FEW_CELLS", 10)
+    monkeypatch.setattr(east, "LEAST_ROWS", 10)
+    memories, advance = [], Race.advance
+
+    def noted(self, state):
+        memories.append(state.memory)
+        return advance(self, state)
+
+    monkeypatch.setattr(Race, "advance", noted)
+    learner = EAST(random_state=0, show_progress=False).fit(table)
+    phases = {memory.phase for memory in memories if isinstance(memory, EastMemory)}
+    assert phases == {"split and merge"}
+    assert len(learner.latents_) == 3
 
 
 def test_all_starts_are_tried_on_a_small_table_that_no_tree_explains(begun):
