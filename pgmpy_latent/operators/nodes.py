@@ -31,7 +31,7 @@ def introduce_node(tree: LatentTree, node: Hashable, neighbours: Sequence[Hashab
     node : hashable
         A node, hidden or observed.
     neighbours : sequence of hashable
-        Two or more of its neighbours.
+        One or more of its neighbours.
     name : hashable
         Name of the new node, which comes last and has the states 0, 1, ... .
 
@@ -52,8 +52,8 @@ def introduce_node(tree: LatentTree, node: Hashable, neighbours: Sequence[Hashab
     chosen = [tree.index(other) for other in neighbours]
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"a neighbour of {node!r} is named twice: {list(neighbours)}; name each once")
-    if len(chosen) < 2:
-        raise ValueError(f"{name!r} would stand between {node!r} and {len(chosen)} neighbours; give two or more")
+    if not chosen:
+        raise ValueError(f"{name!r} would stand between {node!r} and none of its neighbours; give one or more")
     parent, tables = tree.parent, list(tree.tables)
     if parent[at] in chosen:
         parent, tables = rooted_at(parent, tables, at)

@@ -55,10 +55,10 @@ class EAST(PathLearner):
     """Learn a latent tree: its hidden variables, their numbers of states, and its edges.
 
     The search repeats three phases until nothing raises BIC: *expansion* introduces hidden variables between a node and
-    two of its neighbours, and adds states; *adjustment* moves neighbours of one node to another; *simplification*
-    deletes states, and then hidden variables. Any node may be the neighbour of any other, so that columns that hang on
-    columns need no hidden variable: Chow-Liu trees and latent trees are special cases. The result is a tree, or several
-    where parts of the table are independent of each other.
+    one or two of its neighbours, and adds states; *adjustment* moves neighbours of one node to another;
+    *simplification* deletes states, and then hidden variables. Any node may be the neighbour of any other, so that
+    columns that hang on columns need no hidden variable: Chow-Liu trees and latent trees are special cases. The result
+    is a tree, or several where parts of the table are independent of each other.
 
     The search begins with several trees, one after the other: the forest over the columns that has the highest BIC
     (:class:`Baseline`), the tree of :class:`BinG`, and latent class models; in large tables with the better one of the
@@ -100,7 +100,8 @@ class EAST(PathLearner):
     Warns
     -----
     FewColumnsWarning
-        If there are fewer than three columns, which no hidden variable can explain better than they do themselves.
+        If there are fewer than three columns, which no hidden variable can explain better than they do themselves;
+        except for two columns with three categories or more each, which can have a hidden variable between them.
 
     See Also
     --------
@@ -193,7 +194,8 @@ class EAST(PathLearner):
         data = super()._check_fit_data(X, sample_weight, **options)
         _refuse_many_categories(data)
         self._rules(data)  # contradictions are named before the search
-        if len(data.columns) < 3:
+        may_stand_between = len(data.columns) == 2 and data.cards.min() > 2 and self._columns_stand() == "anywhere"
+        if len(data.columns) < 3 and not may_stand_between:
             warn(
                 f"a hidden variable needs three columns to be of use, and the table has {len(data.columns)}; add "
                 "columns, or compare the result with Baseline('chow_liu')",

@@ -9,14 +9,14 @@ from collections.abc import Collection, Hashable
 
 from pgmpy_latent.learners.east.edge_moves import Relocate
 from pgmpy_latent.learners.east.move import PHASES, Move
-from pgmpy_latent.learners.east.node_moves import Contract, Delete, Introduce
+from pgmpy_latent.learners.east.node_moves import Contract, Delete, Interpose, Introduce
 from pgmpy_latent.learners.east.settings import Rules
 from pgmpy_latent.learners.east.state_moves import Grow, Shrink
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.lossless_json import back, plain, register
 
 #: All kinds of moves, in the order in which the search looks at them.
-MOVES: tuple[type[Move], ...] = (Introduce, Grow, Relocate, Shrink, Delete, Contract)
+MOVES: tuple[type[Move], ...] = (Introduce, Interpose, Grow, Relocate, Shrink, Delete, Contract)
 
 
 def moves_of(tree: LatentTree, rules: Rules, evaluation: str = "auto", phases: Collection[str] = PHASES) -> list[Move]:

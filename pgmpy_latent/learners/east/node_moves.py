@@ -162,7 +162,7 @@ class Introduce(Move):
         return evaluation.counts.triple(*(evaluation.tree.index(name) for name in (self.node, *self.moved)))
 
     def fit_counts(self, evaluation: Evaluation, table: np.ndarray | None = None) -> EvaluatedMove:
-        """Fit the new node to the counts of the old one and its two neighbours, with as many states as BIC prefers.
+        """Fit the new node to the counts of the old one and the moved ones, with as many states as BIC prefers.
 
         The log-likelihood of the whole tree rises by no less than that of the completed counts.
         """
@@ -171,12 +171,13 @@ class Introduce(Move):
             return self.refine(evaluation, None)
         cells = np.argwhere(table > 0)
         weights = table[tuple(cells.T)]
+        places = (0, *range(2, 2 + len(self.moved)))
         evidence = {
             at: Evidence(np.ascontiguousarray(cells[:, column]), table.shape[column])
-            for column, at in enumerate((0, 2, 3))
+            for column, at in enumerate(places)
         }
-        plan, rng = compile_plan([-1, 0, 1, 1], evidence), evaluation.rng(self)
-        apart = expected_log_likelihood(table.sum(axis=2)) + expected_log_likelihood(table.sum(axis=1))
+        plan, rng = compile_plan([-1, 0, *[1] * len(self.moved)], evidence), evaluation.rng(self)
+        apart = sum(map(expected_log_likelihood, _with_first_axis(table)))
         best: EvaluatedMove | None = None
         for n_states in range(2, self.n_states + 1):
             engine = TreeEngine(plan, [table.shape[0], n_states, *table.shape[1:]], weights)
@@ -193,6 +194,44 @@ class Introduce(Move):
             best = candidate
         assert best is not None  # a new node has at least two states
         return best
+
+
+@dataclass(frozen=True)
+class Interpose(Introduce):
+    """Node introduction on an edge: a new hidden node between two neighbours, with fewer states than either has.
+
+    What two columns of many categories have in common then takes fewer parameters. ``n_states`` is the most that the
+    new node may have. Not in the paper.
+    """
+
+    used_with = ("auto",)
+    ranked_by_need = False
+    counts_first = False
+
+    @classmethod
+    def in_tree(cls, tree: LatentTree, rules: Rules) -> list[Self]:
+        """Return the edges of which both ends have three states or more, if columns may stand anywhere."""
+        if tree.latent.sum() >= rules.max_latents or not rules.anywhere:
+            return []
+        moves = []
+        for node, above in enumerate(tree.parent.tolist()):
+            ends = (above, node)
+            if above < 0 or any(rules.binds(tree.names[end]) for end in ends):
+                continue
+            n_states = int(min(bound_from_cards(tree.cards[list(ends)]), rules.max_states))
+            if n_states > 1:
+                moves.append(cls(tree.names[above], (tree.names[node],), n_states))
+        return moves
+
+    def is_possible(self, tree: LatentTree, rules: Rules) -> bool:
+        """The edge must be there; which of its ends is above does not matter."""
+        return any(self.names == other.names for other in self.in_tree(tree, rules))
+
+    def evaluate(self, evaluation: Evaluation) -> EvaluatedMove:
+        """Counts of the two ends say how many states the new node gets, and where local EM starts."""
+        ends = [evaluation.tree.index(name) for name in (self.node, *self.moved)]
+        counted = self.fit_counts(evaluation, evaluation.counts.pair(*ends))
+        return replace(counted.move.refine(evaluation, counted), move=self)
 
 
 @dataclass(frozen=True)
@@ -336,6 +375,12 @@ class Contract(Move):
         n_more += int(tree.cards[nodes[0]] * tree.cards[nodes[1]] - 1)  # their edge was counted twice
         gain = score + evaluation.penalty * n_more
         return evaluation.scored(self, gain, n_more, ChangedTables(self.node, star=star))
+
+
+def _with_first_axis(table: np.ndarray) -> list[np.ndarray]:
+    """Return the counts of the first variable of a table with each of the others."""
+    axes = range(1, table.ndim)
+    return [table.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
 
 
 def _are_neighbours(tree: LatentTree, one: Hashable, other: Hashable) -> bool:

@@ -4,8 +4,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import xlogy
 
-from pgmpy_latent import EAST, Baseline, LatentTree, presets, sample, scores
+from pgmpy_latent import EAST, Baseline, LatentTree, datasets, presets, sample, scores
 from pgmpy_latent.operators import make_regular
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -86,6 +87,36 @@ def test_columns_that_must_share_a_hidden_variable_do():
     tree = EAST(columns="anywhere", together=[["x0", "x5"]], tuning=QUICK, **QUIET).fit(rows).tree_
     graph = shape(tree)
     assert any(graph.nodes[node]["column"] is None for node in nx.common_neighbors(graph, "x0", "x5"))
+
+
+def rank_two(seed=0):
+    """Two columns of eight categories, of which two groups are all that they have in common."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 2, 2000)
+    return pd.DataFrame({name: 4 * group + rng.integers(0, 4, 2000) for name in ("x", "y")})
+
+
+def test_what_two_columns_of_many_categories_have_in_common_is_a_hidden_variable_between_them():
+    rows = rank_two()
+    learner = EAST(**QUIET).fit(rows)
+    assert learner.tree_.cards[learner.tree_.latent].tolist() == [2]
+    assert sorted(learner.model_.edges()) == [("H1", "x"), ("H1", "y")]
+    counts = pd.crosstab(rows["x"], rows["y"]).to_numpy()
+    grouped = counts.reshape(2, 4, 2, 4).sum(axis=(1, 3))  # the maximum: within a group, x and y are independent
+    by_hand = (
+        xlogy(grouped, grouped / len(rows)).sum()
+        + sum(xlogy(sums, sums / np.repeat(grouped.sum(axis=1), 4)).sum() for sums in (counts.sum(1), counts.sum(0)))
+        - np.log(len(rows)) / 2 * 29
+    )
+    assert learner.bic_ == pytest.approx(by_hand, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_six_coins_need_hidden_variables_on_edges(seed):
+    table = datasets.coins("six_coins", random_state=0)
+    learner = EAST(tuning=QUICK, random_state=seed, show_progress=False).fit(table)
+    assert sorted(learner.tree_.cards[learner.tree_.latent]) == [2, 4, 4]
+    assert learner.bic_ > -5298.5  # the tree with two bits in either pair and one bit between the pairs
 
 
 def test_other_places_are_refused():

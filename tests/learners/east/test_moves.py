@@ -1,6 +1,7 @@
 """The operators of EAST: candidates are all there are, moves can be told to be possible, and trees stay trees."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from pgmpy_latent.learners.east.moves import (
     Contract,
     Delete,
     Grow,
+    Interpose,
     Introduce,
     Relocate,
     Shrink,
@@ -104,6 +106,30 @@ def test_between_components_hidden_nodes_are_linked_once_and_columns_without_any
     alone = a_tree("", "a 2, b 2, c 2", "b c")
     links = [move for move in Relocate.in_tree(alone, Rules()) if move.old is None]
     assert links == [Relocate(("a",), None, "b"), Relocate(("a",), None, "c")]
+
+
+def test_a_hidden_node_can_stand_on_an_edge_whose_ends_have_three_states_or_more():
+    tree = a_tree("H 4", "a 3, b 5, c 4, d 2, e 3", "H a, H b, H c, c d, c e")
+    anywhere = Rules(columns="anywhere")
+    moves = {move.names: move.n_states for move in Interpose.in_tree(tree, anywhere)}
+    edges = {frozenset(edge): 1 for edge in ("Ha", "Hb", "Hc", "ce")}
+    assert moves == {**edges, frozenset("Ha"): 2, frozenset("Hb"): 3, frozenset("Hc"): 3, frozenset("ce"): 2}
+    assert {move.n_states for move in Interpose.in_tree(tree, replace(anywhere, max_states=2))} == {2}
+    assert Interpose.in_tree(tree, Rules()) == []  # in the paper there is no such move
+    assert Interpose.in_tree(tree, replace(anywhere, max_latents=1)) == []
+    bound = replace(anywhere, together=(frozenset("ab"),))
+    assert {move.names for move in Interpose.in_tree(tree, bound)} == {frozenset("Hc"), frozenset("ce")}
+
+
+def test_a_node_on_an_edge_can_be_introduced_from_either_end():
+    tree, rules = a_tree("", "a 3, b 5, c 4", "a b, b c"), Rules(columns="anywhere")
+    assert all(Interpose(*ends, 2).is_possible(tree, rules) for ends in (("a", ("b",)), ("b", ("a",))))
+    assert not Interpose("a", ("c",), 2).is_possible(tree, rules)
+    for node, moved in ("ab", "ba"):
+        tables = {None: np.full((slow.card(tree, node), 2), 0.5), moved: np.full((2, slow.card(tree, moved)), 0.2)}
+        tables = {name: table / table.sum(axis=1, keepdims=True) for name, table in tables.items()}
+        new = Interpose(node, (moved,), 2).apply(tree, ChangedTables(node, tables))
+        assert slow.edges_of(new) == {frozenset(("a", "H1")), frozenset(("H1", "b")), frozenset("bc")}
 
 
 def test_no_more_hidden_nodes_than_allowed():
