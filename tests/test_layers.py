@@ -29,8 +29,8 @@ LAYERS = {
         "distinct_rows chunks row_sample dependence sparse neighbours folds"
     ),
     "inference": (
-        "layout protocol patterns plan kernels/vectors kernels/products kernels/trees kernels/cliques threads walk "
-        "tree_engine elimination network_engine sharded_engine queries"
+        "layout protocol patterns plan kernels/vectors kernels/matrices kernels/products kernels/edges kernels/trees "
+        "kernels/cliques threads walk tree_engine elimination network_engine sharded_engine queries"
     ),
     "em": (
         "starts step maximum curvature ascent sharing fit resume shards inputs few_rows estimators network_em stepwise "
@@ -90,7 +90,7 @@ ALLOWED = {
         "model.convert", "model.exports", "em.estimators", "learners.base", "classification.gaussian_networks",
     },
     "numba": {"inference.kernels"},
-    "llvmlite": {"inference.kernels.vectors"},
+    "llvmlite": {"inference.kernels.vectors", "inference.kernels.matrices"},
     "hypothesis": {"testing.strategies"},
 }  # fmt: skip
 #: Imported inside functions only, except where ``ALLOWED`` names the module.

@@ -41,6 +41,12 @@ class Layout:
         return len(self.shapes)
 
     @cached_property
+    def slices(self) -> list[slice]:
+        """Where each table stands in the flat vector."""
+        ends = np.cumsum(self.sizes)
+        return [slice(begin, end) for begin, end in zip(self.offsets.tolist(), ends.tolist(), strict=True)]
+
+    @cached_property
     def table_of_entry(self) -> np.ndarray:
         """For every entry of the flat vector, the table it belongs to."""
         return np.repeat(np.arange(self.n_tables), self.sizes)

@@ -14,12 +14,15 @@ from itertools import pairwise
 
 import numpy as np
 
+from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.plan import EDGE, PIVOT, PRODUCT, Plan, Step
 
 #: Directions, as the kernel knows them.
 UP, DOWN = 1, 2
 #: Fewest numbers that a part multiplies, about a millisecond of work; and most parts of an operation.
 SIZE, MOST = 2**20, 16
+#: Numbers that an edge multiplies in the time in which a product of messages multiplies one.
+EDGE_SPEED = 4
 #: Tables with fewer distinct rows are small, whatever their plan.
 FEW_ROWS = 4096
 #: Most sums of a part, as a share of the numbers that it multiplies; with more of them, it is not worth it.
@@ -39,6 +42,8 @@ class Segment:
         a part, and the number of its entries.
     firsts : int array
         First slots of the factors among the sums of a part.
+    tables : tuple of int
+        Tables whose counts the parts add to.
     """
 
     begin: int
@@ -46,6 +51,7 @@ class Segment:
     cuts: tuple[tuple[int, int], ...] = ()
     places: tuple[tuple[int, int, int], ...] = ()
     firsts: np.ndarray | None = None
+    tables: tuple[int, ...] = ()
 
     @cached_property
     def n_sums(self) -> int:
@@ -72,14 +78,17 @@ def divided(plan: Plan, site_step: np.ndarray, site_base: np.ndarray) -> tuple[l
         cuts = _cuts(step, site_step)
         if not cuts:
             continue
-        adds_up = _adding_up(plan, step, slots, site_step, site_base) if step.kind != EDGE else ((), None)
+        places, firsts = _adding_up(plan, step, slots, site_step, site_base) if step.kind != EDGE else ((), None)
         worth_it = (
-            sum(size for _, _, size in adds_up[0]) * len(cuts) <= MOST_SUMS * step.count * step.a * site_step[step.site]
+            sum(size for _, _, size in places) * len(cuts) <= MOST_SUMS * step.count * step.a * site_step[step.site]
         )
-        if step.kind != PIVOT or worth_it:
-            ways[0].append(Segment(at, at + 1, cuts, *(adds_up if step.kind == PIVOT else ())))
+        tables = _tables(plan, step)
+        if step.kind == PIVOT and worth_it:
+            ways[0].append(Segment(at, at + 1, cuts, places, firsts, tables))
+        elif step.kind != PIVOT:
+            ways[0].append(Segment(at, at + 1, cuts))
         if step.kind == EDGE or (step.kind == PRODUCT and worth_it):
-            ways[1].append(Segment(at, at + 1, cuts, *adds_up))
+            ways[1].append(Segment(at, at + 1, cuts, places, firsts, tables))
     up, down = (_filled(segments, len(plan.steps)) for segments in ways)
     return up, down[::-1]
 
@@ -88,12 +97,20 @@ def _cuts(step: Step, site_step: np.ndarray) -> tuple[tuple[int, int], ...]:
     """Return the parts of an operation; none if it is small."""
     if step.kind not in (PIVOT, PRODUCT, EDGE):
         return ()
-    factors = site_step[step.a] if step.kind == EDGE else step.a
+    factors = site_step[step.a] / EDGE_SPEED if step.kind == EDGE else step.a
     n_parts = min(MOST, int(step.count * factors * site_step[step.site]) // SIZE)
     if n_parts < 2:
         return ()
     ends = np.linspace(0, step.count, n_parts + 1).astype(int).tolist()
     return tuple(pairwise(ends))
+
+
+def _tables(plan: Plan, step: Step) -> tuple[int, ...]:
+    """Return the tables whose counts an operation adds to."""
+    own = (step.table,) if step.kind == EDGE else ()
+    site = plan.sites[step.a if step.kind == EDGE else step.site]
+    counts_prior = step.kind == PIVOT or (step.kind == EDGE and step.above)
+    return (*own, site.node) if counts_prior and site.has_prior else own
 
 
 def _adding_up(plan: Plan, step: Step, slots: dict, site_step: np.ndarray, site_base: np.ndarray) -> tuple:
@@ -129,6 +146,8 @@ class Parts:
         ``kernel(span, counts=, logs=, scaled=, target=, target_firsts=)`` runs operations, or patterns of one of them.
     firsts : int array
         First slots of the factors of all products.
+    layout : Layout
+        Where the counts of a table stand.
     workspace : tuple of arrays
         Messages, their mass, exponents, and whether sites have any.
     backward : bool
@@ -141,12 +160,15 @@ class Parts:
         self,
         kernel: Callable,
         firsts: np.ndarray,
+        layout: Layout,
         workspace: tuple[np.ndarray, ...],
         backward: bool,
         pool: Executor | None,
     ):
         self.kernel, self.firsts, self.backward = kernel, firsts, backward
         _, self.mass, self.exponents, self.scaled = workspace
+        self.entries = layout.slices
+        self.spare_zeros: list[np.ndarray] = []
         self.map = map if pool is None else pool.map
         self.log_likelihood = 0.0
 
@@ -164,20 +186,36 @@ class Parts:
         return self.log_likelihood
 
     def _run(self, way: int, segment: Segment, counts: np.ndarray) -> None:
-        cuts = segment.cuts or ((-1, -1),)
         n_sums = 0 if segment.firsts is None or not self.backward else segment.n_sums
 
         def part(cut: tuple[int, int]) -> tuple:
-            logs, scaled, part_counts = np.zeros(1), self.scaled.copy(), np.zeros_like(counts)
+            logs, scaled = np.zeros(1), self.scaled.copy()
+            own = self._zeros(counts) if segment.cuts else counts
             target = np.zeros(n_sums) if n_sums else self.mass
             firsts = self.firsts if segment.firsts is None else segment.firsts
             span = np.array([way, segment.begin, segment.end, *cut])
-            self.kernel(span, counts=part_counts, logs=logs, scaled=scaled, target=target, target_firsts=firsts)
-            return logs[0], scaled, part_counts, target
+            self.kernel(span, counts=own, logs=logs, scaled=scaled, target=target, target_firsts=firsts)
+            return logs[0], scaled, own, target
 
-        for logs, scaled, part_counts, target in self.map(part, cuts):
+        for logs, scaled, own, target in self.map(part, segment.cuts or ((-1, -1),)):
             self.log_likelihood += float(logs) if way == UP else 0.0
             self.scaled |= scaled
-            counts += part_counts
+            if segment.cuts:
+                self._add(own, segment.tables, counts)
             for there, here, size in segment.places if n_sums else ():
                 self.mass[there : there + size] += target[here : here + size]
+
+    def _zeros(self, counts: np.ndarray) -> np.ndarray:
+        """Return zeros for the counts of a part."""
+        try:
+            return self.spare_zeros.pop()
+        except IndexError:
+            return np.zeros_like(counts)
+
+    def _add(self, own: np.ndarray, tables: Sequence[int], counts: np.ndarray) -> None:
+        """Add the counts of a part, which are few of all, and make them zeros again."""
+        for table in tables:
+            entries = self.entries[table]
+            counts[:, entries] += own[:, entries]
+            own[:, entries] = 0.0
+        self.spare_zeros.append(own)

@@ -366,7 +366,7 @@ class TreeEngine(RowEngine):
 
             for at in range(starts):
                 which = slice(at, at + 1)
-                parts = Parts(partial(run, which=which), self.plan.firsts, scratch, backward, pool)
+                parts = Parts(partial(run, which=which), self.plan.firsts, self.layout, scratch, backward, pool)
                 log_likelihoods[at] = parts.run(*self._ways, counts[which])
         else:
             _kernel()(

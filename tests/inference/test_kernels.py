@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from pgmpy_latent.inference.kernels import products, vectors
+from pgmpy_latent.inference.kernels import matrices, products, vectors
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from tests.support import reference
@@ -39,7 +39,17 @@ def scale_rows(target, factors, count, step):
 def small_steps(target, left, right, step):
     vectors.multiply(target, 0, left, step, right, 0, step)
     vectors.add(target, 0, left, 0, step)
-    vectors.add_scaled(target, 0, 0.5, right, step, step)
+    vectors.divide(target, step, left, 0, right, step, step)
+
+
+@njit
+def product_of_matrices(target, left, right, rows, inner, columns, fresh):
+    matrices.add_product(target, columns, columns, left, 3, inner, 1, right, 5, columns, rows, inner, columns, fresh)
+
+
+@njit
+def product_with_the_transposed(target, left, right, rows, inner, columns, fresh):
+    matrices.add_product(target, columns, columns, left, 3, 1, rows, right, 5, columns, rows, inner, columns, fresh)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -81,9 +91,31 @@ def test_sums_and_scales(step):
 @pytest.mark.parametrize("step", STEPS)
 def test_one_message_at_a_time(step):
     rng = np.random.default_rng(step)
-    left, right, target = rng.random((2, step)), rng.random((2, step)), np.zeros(step)
-    small_steps(target, left.ravel(), right.ravel(), step)
-    np.testing.assert_allclose(target, left[1] * right[0] + left[0] + 0.5 * right[1], rtol=1e-14)
+    left, right, target = rng.random((2, step)), rng.random((2, step)), np.zeros((2, step))
+    right[1, 1] = 0.0
+    small_steps(target.ravel(), left.ravel(), right.ravel(), step)
+    np.testing.assert_allclose(target[0], left[1] * right[0] + left[0], rtol=1e-14)
+    quotients = np.divide(left[0], right[1], out=np.zeros(step), where=right[1] > 0)
+    np.testing.assert_array_equal(target[1], quotients)
+
+
+@pytest.mark.parametrize("columns", STEPS)
+@pytest.mark.parametrize("inner", [1, 3, 40])
+@pytest.mark.parametrize("rows", [1, 2, 4, 7, 33])
+def test_products_of_matrices(rows, inner, columns):
+    rng = np.random.default_rng(rows)
+    left, right = rng.random(3 + rows * inner), rng.random(5 + inner * columns)
+    terms = right[5:].reshape(inner, columns)
+    for multiply, factors in (
+        (product_of_matrices, left[3:].reshape(rows, inner)),
+        (product_with_the_transposed, left[3:].reshape(inner, rows).T),
+    ):
+        for fresh in (False, True):
+            before = np.full((rows + 2, columns), np.nan if fresh else 0.25)
+            target = before.copy()
+            multiply(target.ravel(), left, right, rows, inner, columns, fresh)
+            np.testing.assert_allclose(target[1:-1], (0.0 if fresh else 0.25) + factors @ terms, rtol=1e-13)
+            np.testing.assert_array_equal(target[[0, -1]], before[[0, -1]])
 
 
 @pytest.mark.parametrize("card", CARDS)

@@ -59,6 +59,32 @@ def expected_counts(parent, tables, rows, weights):
     return counts
 
 
+def open_joint(parent, tables, evidence):
+    """Return what :func:`row_joint` returns, without the joint states that a known state rules out."""
+    known = {node: [int(seen)] for node, seen in evidence.items() if np.ndim(seen) == 0}
+    grid = np.meshgrid(*[known.get(node, range(table.shape[1])) for node, table in enumerate(tables)], indexing="ij")
+    states = np.stack([axis.ravel() for axis in grid], axis=1)
+    probability = joint_probabilities(parent, tables, states)
+    for node, seen in evidence.items():
+        if node not in known:
+            probability = probability * np.asarray(seen)[states[:, node]]
+    return states, probability
+
+
+def expected_counts_of_few_hidden(parent, tables, rows, weights):
+    """Return log-likelihoods and expected counts where hidden nodes are few, and may have many states."""
+    counts, logs = [np.zeros_like(table) for table in tables], np.zeros(len(rows))
+    for at, (row, weight) in enumerate(zip(rows, weights, strict=True)):
+        states, probability = open_joint(parent, tables, row)
+        logs[at] = np.log(probability.sum())
+        posterior = weight * probability / probability.sum()
+        for node, table in enumerate(tables):
+            above = states[:, parent[node]] if parent[node] >= 0 else 0
+            entries = above * table.shape[1] + states[:, node]
+            counts[node] += np.bincount(entries, posterior, minlength=table.size).reshape(table.shape)
+    return logs, counts
+
+
 def slopes(parent, tables, rows, weights):
     """Return the derivative of the log-likelihood with respect to every table entry, zeros included.
 

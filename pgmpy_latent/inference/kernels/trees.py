@@ -14,8 +14,8 @@ import numpy as np
 from numba import boolean, float64, int8, int32, int64, njit, uint16, void
 from numba.core.types import Array
 
+from pgmpy_latent.inference.kernels.edges import bring_back, send
 from pgmpy_latent.inference.kernels.products import (
-    ABOVE,
     BLOCK,
     COUNT,
     EDGE,
@@ -30,12 +30,10 @@ from pgmpy_latent.inference.kernels.products import (
     SOFT,
     TABLE,
     A,
-    B,
     pivot,
     product,
     scatter,
 )
-from pgmpy_latent.inference.kernels.vectors import add_scaled, add_up, multiply
 
 #: Which part of a plan to run.
 WHOLE, UP, DOWN = range(3)
@@ -44,94 +42,6 @@ WHOLE, UP, DOWN = range(3)
 def _in(dtype, ndim):
     """Return the type of a read-only, contiguous input."""
     return Array(dtype, ndim, "C", readonly=True)
-
-
-# Edges
-
-
-@njit(nogil=True, error_model="numpy")
-def _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta):
-    """Write the factor [sender, receiver] of an EDGE; return the position of the sender's prior, or -1.
-
-    The prior of a root is part of its message.
-    """
-    source = op[A]
-    rows, columns, step = site_card[source], site_card[op[SITE]], site_step[op[SITE]]
-    table = table_offset[op[TABLE]]
-    prior = site_prior[source] if op[ABOVE] else -1
-    for row in range(rows):
-        weight = theta[prior + row] if prior >= 0 else 1.0
-        for column in range(columns):
-            if op[ABOVE]:
-                edge[row * step + column] = weight * theta[table + row * columns + column]
-            else:
-                edge[row * step + column] = theta[table + column * rows + row]
-        for column in range(columns, step):
-            edge[row * step + column] = 0.0
-    return prior
-
-
-@njit(nogil=True, error_model="numpy")
-def _send(
-    op, first, last, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset, theta,
-    scaled,
-):  # fmt: skip
-    """Run an EDGE upwards, for some patterns: message = product at the sender @ edge."""
-    source, site = op[A], op[SITE]
-    rows, sender_step, step = site_card[source], site_step[source], site_step[site]
-    _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta)
-    begin = site_base[source] + op[B] * sender_step
-    out = site_base[site] + op[SLOT] * step
-    for pattern in range(first, last):
-        at = out + pattern * step
-        for state in range(step):
-            up[at + state] = 0.0
-        for row in range(rows):
-            value = up[begin + pattern * sender_step + row]
-            if value != 0.0:
-                add_scaled(up, at, value, edge, row * step, step)
-    if scaled[source]:
-        scaled[site] = True
-        here, there = site_slots[site] + op[SLOT], site_slots[source] + op[B]
-        for pattern in range(first, last):
-            power[here + pattern] = power[there + pattern]
-
-
-@njit(nogil=True, error_model="numpy")
-def _return(
-    op, first, last, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior, table_offset, theta,
-    counts,
-):  # fmt: skip
-    """Run an EDGE downwards, for some patterns: mass of messages becomes mass at the sender, and counts of pairs."""
-    source, site = op[A], op[SITE]
-    rows, sender_step = site_card[source], site_step[source]
-    columns, step = site_card[site], site_step[site]
-    prior = _edge_matrix(op, edge, site_card, site_step, site_prior, table_offset, theta)
-    pairs[: rows * step] = 0.0
-    begin = site_base[source] + op[B] * sender_step
-    out = site_base[site] + op[SLOT] * step
-    for state in range(step):
-        block[state] = 0.0
-    for pattern in range(first, last):
-        for column in range(columns):
-            message = up[out + pattern * step + column]
-            block[column] = mass[out + pattern * step + column] / message if message > 0.0 else 0.0
-        for row in range(rows):
-            value = up[begin + pattern * sender_step + row]
-            if value != 0.0:
-                add_scaled(pairs, row * step, value, block, 0, step)
-                multiply(block, step, block, 0, edge, row * step, step)
-                mass[begin + pattern * sender_step + row] = value * add_up(block, step, step)
-    table = table_offset[op[TABLE]]
-    for row in range(rows):
-        for column in range(columns):
-            count = pairs[row * step + column] * edge[row * step + column]
-            if op[ABOVE]:
-                counts[table + row * columns + column] += count
-                if prior >= 0:
-                    counts[prior + row] += count
-            else:
-                counts[table + column * rows + row] += count
 
 
 # Evidence
@@ -208,6 +118,7 @@ def scratch(ops, site_step):
     return (
         block, np.empty(widest, np.int64), np.empty(block.shape[0], np.int64), np.empty(BLOCK, np.int64),
         np.empty(BLOCK), np.empty(widest), np.ones(widest), np.empty(edge), np.empty(edge),
+        np.empty(edge),
     )  # fmt: skip
 
 
@@ -222,7 +133,7 @@ def upward(
     factors only, where ``mass_firsts`` says.
     """
     site_card, site_step, site_base, site_slots, site_prior = sites
-    block, powers, state_powers, row_powers, likelihoods, prior, ones, edge, _ = spare
+    block, powers, state_powers, row_powers, likelihoods, prior, ones, edge, _, _ = spare
     total = 0.0
     for number in range(begin, end):
         op = ops[number]
@@ -237,7 +148,7 @@ def upward(
                 state_powers, row_powers,
             )  # fmt: skip
         elif kind == EDGE:
-            _send(
+            send(
                 op, first, last, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset,
                 theta, scaled,
             )  # fmt: skip
@@ -265,7 +176,7 @@ def downward(
     then goes to ``target``, where ``target_firsts`` says.
     """
     site_card, site_step, site_base, _, site_prior = sites
-    block, edge, pairs = spare[0], spare[7], spare[8]
+    block, edge, turned, pairs = spare[0], spare[7], spare[8], spare[9]
     for number in range(end - 1, begin - 1, -1):
         if not wanted[number]:
             continue
@@ -280,8 +191,8 @@ def downward(
             target_base = int64(0) if part[1] >= 0 else base
             scatter(op, target, target_base, step, low, high, target_firsts, first, last - first, mass, out)
         elif kind == EDGE:
-            _return(
-                op, first, last, up, mass, edge, pairs, block, site_card, site_step, site_base, site_prior,
+            bring_back(
+                op, first, last, up, mass, edge, turned, pairs, block, site_card, site_step, site_base, site_prior,
                 table_offset, theta, counts,
             )  # fmt: skip
 
@@ -365,7 +276,9 @@ def run(
 def _digest() -> str:
     """Return a fingerprint of all compiled code: the compiler keeps its results by the name of a function."""
     here = Path(__file__).parent
-    texts = [(here / name).read_bytes() for name in ("trees.py", "products.py", "vectors.py")]
+    texts = [
+        (here / name).read_bytes() for name in ("trees.py", "edges.py", "products.py", "matrices.py", "vectors.py")
+    ]
     return blake2b(b"".join(texts), digest_size=8).hexdigest()
 
 

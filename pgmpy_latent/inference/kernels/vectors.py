@@ -127,6 +127,26 @@ def multiply(typing_context, target, at, left, i, right, j, step):
 
 
 @intrinsic
+def divide(typing_context, target, at, left, i, right, j, step):
+    """Set ``target[at:] = left[i:] / right[j:]`` for one message, and zero where ``right`` is not positive."""
+
+    def generate(context, builder, signature, args):
+        kinds = signature.args
+        out, x, y = (_Message(context, builder, kinds[k], args[k], args[k + 1]) for k in (0, 2, 4))
+
+        def part(width, offset):
+            divisor, nothing = y.load(width, offset), ir.Constant(_lanes(width), [0.0] * width)
+            positive = builder.fcmp_ordered(">", divisor, nothing)
+            quotient = builder.fdiv(x.load(width, offset), divisor)
+            out.store(builder.select(positive, quotient, nothing), width, offset)
+
+        _for_each_part(builder, args[6], part)
+        return context.get_dummy_value()
+
+    return types.void(target, types.intp, left, types.intp, right, types.intp, types.intp), generate
+
+
+@intrinsic
 def add(typing_context, target, at, source, i, step):
     """Add one message to another: ``target[at:] += source[i:]``."""
 
@@ -141,24 +161,6 @@ def add(typing_context, target, at, source, i, step):
         return context.get_dummy_value()
 
     return types.void(target, types.intp, source, types.intp, types.intp), generate
-
-
-@intrinsic
-def add_scaled(typing_context, target, at, factor, source, i, step):
-    """Add a multiple of one message to another: ``target[at:] += factor * source[i:]``."""
-
-    def generate(context, builder, signature, args):
-        kinds = signature.args
-        out, x = (_Message(context, builder, kinds[k], args[k], args[n]) for k, n in ((0, 1), (3, 4)))
-
-        def part(width, offset):
-            product = builder.fmul(x.load(width, offset), _spread(builder, args[2], width))
-            out.store(builder.fadd(out.load(width, offset), product), width, offset)
-
-        _for_each_part(builder, args[5], part)
-        return context.get_dummy_value()
-
-    return types.void(target, types.intp, types.float64, source, types.intp, types.intp), generate
 
 
 def _add_lanes(builder, message: _Message, step, length: int | None, total) -> None:
