@@ -26,8 +26,8 @@ class HeldOut:
     n_folds : int
         Number of folds; every row is held out once.
     validation : DataFrame, array or CategoricalData, optional
-        Rows to validate with instead of folds. Those of :func:`~pgmpy_latent.encode` may have weights. All other rows
-        are learned from, so that nothing is learned twice.
+        Rows to validate with instead of folds; encode them with :func:`~pgmpy_latent.encode` to give them weights. The
+        search then learns from the whole table of ``fit``, and not once more for every fold.
 
     Examples
     --------
