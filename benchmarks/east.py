@@ -7,6 +7,7 @@ there: ``"12 variables"``, ``"| EAST |"``, ``"COIL + rl"``, ``"7 variables + see
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -33,6 +34,7 @@ from pgmpy_latent import (
     smoothed,
 )
 from pgmpy_latent.em.fit import fit
+from pgmpy_latent.em.smoothing import PSEUDO_COUNT
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.tables.encode import encode
@@ -43,6 +45,8 @@ DRAWS = range(10)
 #: Variables from which on ``EAST, rl`` gets fewer draws, and which.
 LONG_VARIABLES, LONG_DRAWS = 12, range(3)
 TEST_ROWS = 5_000
+#: Pseudo-count of smoothed figures that were measured before it was stored beside them.
+EARLIER_PSEUDO_COUNT = 0.05
 #: States of every observed variable; a small table may not show all of them.
 STATES = (0, 1, 2)
 ORACLE = "Oracle"
@@ -209,6 +213,19 @@ def splits(tree: LatentTree) -> set[frozenset[frozenset]]:
     return found
 
 
+def pseudo_counts(rows: list[dict]) -> str:
+    """Return in words which pseudo-counts the smoothed figures of stored results were measured with.
+
+    Examples
+    --------
+    >>> pseudo_counts([{"figures": '{"log_score_smoothed": -5.0}'}, {"figures": '{"bic": -9.0}'}])
+    '0.05'
+    """
+    figures = [json.loads(row["figures"]) for row in rows]
+    found = {one.get("pseudo_count", EARLIER_PSEUDO_COUNT) for one in figures if "log_score_smoothed" in one}
+    return " or ".join(f"{value:g}" for value in sorted(found or {PSEUDO_COUNT}))
+
+
 def held_out(tree: LatentTree, smooth_tree: LatentTree, test: pd.DataFrame, true: LatentTree | None = None) -> dict:
     """Return the log scores of test rows, as the tree is and smoothed, and what is lost against the true model.
 
@@ -221,6 +238,7 @@ def held_out(tree: LatentTree, smooth_tree: LatentTree, test: pd.DataFrame, true
         "impossible": int((~possible).sum()),
         "log_score": float(plain[possible].sum()),
         "log_score_smoothed": float(smooth.sum()),
+        "pseudo_count": PSEUDO_COUNT,
     }
     if true is not None:
         truth = row_log_likelihoods(true, test).to_numpy()

@@ -10,7 +10,6 @@ import numpy as np
 
 from benchmarks import east, runner
 from benchmarks.binary_forests_page import row_of, spread, table_of
-from pgmpy_latent.em.smoothing import PSEUDO_COUNT
 
 # -- what was measured -------------------------------------------------------------------------------------------------
 
@@ -151,8 +150,9 @@ def synthetic(run: runner.Runner) -> list[str]:
             "rows each. The oracle is EM from the true parameters, on the true structure made regular; its BIC can be",
             "surpassed, as few rows may not be worth all states of the true model. Empirical KL is the mean of",
             f"log p(row) - log q(row) over {east.TEST_ROWS:,} new rows, in nats, p the true and q the learned model.",
-            f"For it, EM goes on from the learned tables with a pseudo-count of {PSEUDO_COUNT} per entry, so",
-            "that no row is impossible; how many would be without, over all draws, is given. *True tree*: edges",
+            "For it, EM goes on from the learned tables with a pseudo-count of",
+            f"{east.pseudo_counts(run.rows)} per entry, so that no row is impossible; how many would be",
+            "without, over all draws, is given. *True tree*: edges",
             "between hidden variables split the columns as those of the true structure do, whatever the numbers of",
             "states. The paper's figures are those of EAST-RL(8, 40) on other models of the same sizes, on a Core 2 at",
             "2.4 GHz, so that they show orders of magnitude only. The last column is about what the public Java",
@@ -274,8 +274,9 @@ def coil(run: runner.Runner) -> list[str]:
         "",
         *prose(
             "5,822 customers of an insurance company, 42 columns, and 4,000 further customers to test with. The log",
-            f"score is the sum over all test rows of log p, after EM with a pseudo-count of {PSEUDO_COUNT} per",
-            "table entry; the next column has it without, for the rows that are then possible. The paper does not say",
+            "score is the sum over all test rows of log p, after EM with a pseudo-count of",
+            f"{east.pseudo_counts(run.rows)} per table entry; the next column has it without, for the rows that",
+            "are then possible. The paper does not say",
             "what it did about impossible rows, if there were any. In brackets its standard deviations over five runs.",
             f"All methods but EAST itself had a time limit of {east.COIL_SECONDS} seconds; the last column says how",
             "many fits it ended.",

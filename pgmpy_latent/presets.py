@@ -255,8 +255,8 @@ class EASTTuning(SearchTuning):
         choose what is worth a look, the first to put it in order, EM on all tables to decide; and ``excursions`` and
         ``look_ahead`` where nothing helps any more.
     columns : {"anywhere", "leaves"} or None
-        Where columns may stand: anywhere in the tree, which needs ``"auto"``, or at its ends only. None is the first
-        with ``"auto"``, and the second otherwise.
+        Where columns may stand: anywhere in the tree, which needs ``"auto"``, or as leaves of hidden variables; see
+        :class:`~pgmpy_latent.EAST`. None is the first with ``"auto"``, and the second otherwise.
     improvement_ratio : bool
         Whether expansion prefers what raises BIC most per parameter, and not simply what raises it most. A search from
         several starts uses both orders.

@@ -14,7 +14,6 @@ import numpy as np
 from benchmarks.tables.cells import WORSE, Cell, compared, missing, not_comparable
 from benchmarks.tables.results import Job, Results, error_of_difference, seconds_of
 from pgmpy_latent import EAST, Baseline, presets, smoothed
-from pgmpy_latent.em.smoothing import PSEUDO_COUNT
 
 TITLE = "Chen, Zhang and Wang (EAST), Table 1"
 
@@ -93,14 +92,14 @@ PROTOCOL = (
     "latter. It falls about as one over the number of rows, and a learned model can hardly undercut it; so the least "
     "mean that the paper has for a model at the most rows, times most rows / rows, is taken away from its figures. "
     "This is too much rather than too little, and flatters them.",
-    f"Both the learned trees and those of EM from the true parameters are smoothed before their KL is taken (a "
-    f"pseudo-count of {PSEUDO_COUNT} per table entry), since a probability of zero makes it infinite; the paper does "
+    "Both the learned trees and those of EM from the true parameters are smoothed before their KL is taken (a "
+    "pseudo-count of {pseudo_counts} per table entry), since a probability of zero makes it infinite; the paper does "
     "not say what it did about that.",
     "Equal is within two standard errors of a difference of the two means, by both standard deviations (of true "
     "models, ours is over different ones); on COIL, where ours is worse, our standard error counts no more "
     "than the paper's.",
     "RL0 is the search without the cost-effectiveness principle, `improvement_ratio=False`.",
-    f"COIL: BIC of the training rows; the log score of the test rows, after EM with a pseudo-count of {PSEUDO_COUNT} "
+    "COIL: BIC of the training rows; the log score of the test rows, after EM with a pseudo-count of {pseudo_counts} "
     "per table entry, so that none of the 4,000 rows is impossible. The paper does not say what it did about "
     "impossible rows. Five runs on both sides, where all were measured.",
     "Every row has the paper's setting. EAST as it comes, which is none of these settings, stands beside them.",
@@ -110,12 +109,13 @@ PROTOCOL = (
 def notes(run: runner.Runner) -> tuple[str, ...]:
     """Return the protocol, and which settings do not beat the Chow-Liu tree."""
     found = results(run)
+    pseudo_counts = east.pseudo_counts([*run.rows, *runner.Runner("east").rows])
     tree = found.values(east.COIL, east.CHOW_LIU, "bic", range(1))
     methods = {row: method for row, (method, _) in REAL_ROWS.items()} | {"EAST as it comes": "EAST"}
     means = {row: found.values(east.COIL, method, "bic", REAL_SEEDS) for row, method in methods.items()}
     below = [row for row, bics in means.items() if bics and tree and np.mean(bics) < tree[0]]
     return (
-        *PROTOCOL,
+        *(line.format(pseudo_counts=pseudo_counts) for line in PROTOCOL),
         *([f"On COIL, the BIC of {', '.join(below)} is below that of the Chow-Liu tree."] if below else []),
     )
 

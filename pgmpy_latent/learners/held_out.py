@@ -112,9 +112,9 @@ class PathMemory:
     n_parameters : tuple of tuples of int
         Numbers of parameters of the same trees.
     trees : tuple of LatentTree
-        For every fold, what was found with the last share.
+        For every fold, the tree that was found with the last share.
     own : tuple of LatentTree
-        What was found on all rows with each share, where a table of its own validates.
+        The tree that was found on all rows with each share, if a separate table validates.
     inner : InnerState or None
         The search that is under way.
     """
@@ -149,7 +149,8 @@ class PathPolicy:
     searcher : callable
         Makes the searches.
     parts : list of Fold
-        What is held out, and what is learned from. A table of its own is the only fold, with all rows to learn from.
+        Which rows are held out, and which are learned from. A separate table is the only fold, with all rows to learn
+        from.
     """
 
     def __init__(self, data: CategoricalData, search: Search, searcher: Searcher, parts: list[Fold]):
@@ -354,7 +355,7 @@ class PathLearner(SearchingLearner):
 
 
 def parts_of(data: CategoricalData, how: HeldOut, search: Search) -> list[Fold]:
-    """Return what is held out and what is learned from: folds, or a table of its own and all rows."""
+    """Return what is held out and what is learned from: folds, or a separate table and all rows."""
     if how.validation is None:
         return folds(data, how.n_folds, search.seed(0))
     table = encode(

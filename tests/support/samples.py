@@ -276,6 +276,19 @@ def press_ctrl_c(monkeypatch, moment):
     monkeypatch.setattr(Clock, "check", check)
 
 
+def run_out_of_time(monkeypatch, moment):
+    """Let all time limits be reached at the given look at a clock, counted from 1, whatever they are."""
+    calls, check = 0, Clock.check
+
+    def counted(clock):
+        nonlocal calls
+        calls += 1
+        check(clock)
+
+    monkeypatch.setattr(Clock, "check", counted)
+    monkeypatch.setattr(Clock, "is_up", property(lambda clock: calls >= moment and np.isfinite(clock.time_limit)))
+
+
 #: Learner -> its defaults.
 PRESETS = {
     "SplitMerge": presets.SPLIT_MERGE,

@@ -68,8 +68,9 @@ class EAST(PathLearner):
     Parameters
     ----------
     columns : {"anywhere", "leaves"}, optional
-        Where columns may stand: anywhere in the tree, or at its ends only, as in the paper. None: as ``tuning`` says,
-        by default anywhere.
+        Where columns may stand: anywhere in the tree, or, as in the paper, as leaves of hidden variables. With
+        ``"leaves"``, columns are linked with each other only in a part of the result that has no hidden variable; such
+        a part may later be linked to the others, by any of its columns. None: as ``tuning`` says, by default anywhere.
     start : LatentTree, pgmpy network or learner, optional
         Where to begin instead: a model, a fitted learner, or one that is yet to be fitted to the table, as
         ``BinG(simplify=True)``.

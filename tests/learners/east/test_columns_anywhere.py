@@ -7,6 +7,8 @@ import pytest
 from scipy.special import xlogy
 
 from pgmpy_latent import EAST, Baseline, LatentTree, datasets, presets, sample, scores
+from pgmpy_latent.learners.east.edge_moves import Relocate
+from pgmpy_latent.learners.east.settings import Rules
 from pgmpy_latent.operators import make_regular
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -74,6 +76,28 @@ def test_columns_stand_anywhere_unless_the_evaluation_knows_leaves_only(evaluati
     assert learner.tree_ == EAST(columns=columns, tuning=tuning, **QUIET).fit(rows).tree_
     inner = [name for name, degree in shape(learner.tree_).degree() if degree > 1]
     assert set(inner).isdisjoint(rows) == (columns == "leaves")
+
+
+def linked_columns(tree):
+    """Return the edges between columns."""
+    hidden = set(tree.latent_names)
+    return [edge for edge in shape(tree).edges if hidden.isdisjoint(edge)]
+
+
+def test_columns_that_are_leaves_are_linked_with_each_other_in_parts_without_a_hidden_variable():
+    apart = model([-1, 0, 0, 0, 0, -1, 5], [True] + [False] * 6)
+    rows = sample(apart, 500, random_state=0)
+    tree = EAST(columns="leaves", tuning=QUICK, **QUIET).fit(rows).tree_
+    assert same_shape(tree, apart)
+    assert [set(edge) for edge in linked_columns(tree)] == [{"x5", "x6"}]
+
+
+def test_parts_without_a_hidden_variable_are_linked_by_any_of_their_columns():
+    tree, rules = model([-1, 0, 0, 0, -1, 4], [True] + [False] * 5), Rules(columns="leaves")
+    links = {(*move.moved, move.new) for move in Relocate.in_tree(tree, rules) if move.old is None}
+    assert links == {("x4", "H0"), ("x5", "H0")}
+    of_columns = {(*move.moved, move.new) for move in Relocate.in_tree(model([-1, -1, 1], [False] * 3), rules)}
+    assert {("x0", "x1"), ("x0", "x2")} <= of_columns
 
 
 def test_bic_is_not_below_that_of_columns_as_leaves():
