@@ -55,6 +55,15 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def in_a_process(code: str, folder: Path = ROOT) -> dict:
+    """Run code with the package of a folder, which may hold another version; its last line is a JSON object."""
+    output = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder)},
+    )  # fmt: skip
+    return json.loads(output.stdout.strip().splitlines()[-1])
+
+
 class Runner:
     """Measures, writes down at once, and remembers."""
 
@@ -124,14 +133,17 @@ class Runner:
             return
         results = []
         for _ in range(repeats):
-            output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
-            results.append(json.loads(output.stdout.strip().splitlines()[-1]))
+            results.append(in_a_process(code))
         seconds = [result.pop("seconds") for result in results]
         self.note(case, method, seed, seconds, results[-1])
 
     def seconds(self, case: str, method: str, seed: int = 0) -> float:
         """Return the median seconds of a result."""
         return float(self.find(case, method, seed)["seconds"])
+
+    def fastest(self, case: str, method: str, seed: int = 0) -> float:
+        """Return the fewest seconds of a result."""
+        return float(self.find(case, method, seed)["fastest"])
 
     def figure(self, case: str, method: str, name: str, seed: int = 0) -> float:
         """Return one of the figures of a result."""
@@ -151,10 +163,10 @@ def render(section: str, text: str) -> None:
     PAGE.write_text(page)
 
 
-def arguments(description: str) -> argparse.Namespace:
-    """Read the options that all scripts share."""
+def arguments(description: str, given: list[str] | None = None) -> argparse.Namespace:
+    """Read the options that all scripts share, from the command line if they are not given."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--again", action="store_true", help="measure anew what is there already")
     parser.add_argument("--only", default="", help="only cases whose name contains this")
     parser.add_argument("--render", action="store_true", help="only write the page, from the results that are there")
-    return parser.parse_args()
+    return parser.parse_args(given)
