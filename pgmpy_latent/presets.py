@@ -264,9 +264,9 @@ class EASTTuning(SearchTuning):
         Starts of local EM, of which the better half survives after 1, 3, 7, ... iterations.
     n_steps : int or None
         Iterations of local EM. None stands for 6 with ``"auto"``, since EM on all tables follows, and for 40 otherwise.
-    look_ahead : int
+    look_ahead : int or None
         With ``"auto"``: how many candidates are given time to settle when none helps by itself; 0 ends the search
-        there.
+        there. None stands for 24, and for 72 in large tables.
     excursions : sequence of float or None
         With ``"auto"``: when nothing helps any more, the search goes on as if parameters cost only this share of what
         they do, and then comes back; where it ends is kept if BIC is higher there. Several shares are tried in turn;
@@ -283,7 +283,7 @@ class EASTTuning(SearchTuning):
     improvement_ratio: bool = setting(True, flag)
     n_starts: int = setting(8, _count)
     n_steps: int | None = setting(None, _count_or_none)
-    look_ahead: int = setting(24, number(0, whole=True))
+    look_ahead: int | None = setting(None, number(0, whole=True, optional=True))
     excursions: Sequence[float] | None = setting(
         None,
         sequence_of(

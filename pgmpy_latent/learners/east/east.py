@@ -3,48 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from pgmpy_latent import presets, scores
-from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import DataError, FewColumnsWarning, SkeletonError
-from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.column_forest import bic_forest
 from pgmpy_latent.learners.east.policy import EastPolicy
-from pgmpy_latent.learners.east.race import Race, Stage
+from pgmpy_latent.learners.east.race import Race
 from pgmpy_latent.learners.east.settings import Columns, EastSettings, Rules
+from pgmpy_latent.learners.east.starts import (
+    BING,
+    FOREST,
+    STAGES,
+    class_starts,
+    has_many_columns,
+    is_large,
+    two_classes,
+)
 from pgmpy_latent.learners.forests.bin_g import BinG
 from pgmpy_latent.learners.held_out import PathLearner, Searching
 from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import Start, learned_for
-from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
+from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.operators import cut_edge, make_regular
+from pgmpy_latent.operators import make_regular
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 
-#: Names of starts, and the stages of the search from each.
-FOREST, BING = "forest of columns", "BinG"
-CLASSES, CLASSES_BY_GAIN = "latent class model", "latent class model, by gain"
-STAGES = {
-    FOREST: (Stage("anywhere", True),),
-    BING: (Stage("anywhere", True),),
-    CLASSES: (Stage("leaves", True), Stage("anywhere", True)),
-    CLASSES_BY_GAIN: (Stage("anywhere", False),),
-}
-#: A table with so many cells in distinct rows, or so many distinct rows, is small: the search from all starts is cheap.
-FEW_CELLS, LEAST_ROWS = 20_000, 800
-#: Random starts of the latent class model that the search begins with.
-N_INIT = 16
-#: Shares of the penalty on excursions, and from how many columns on there are excursions in large tables, and where
-#: columns are leaves.
-EXCURSIONS, MANY_COLUMNS = (0.5, 0.25), 25
+#: Shares of the penalty on excursions.
+EXCURSIONS = (0.5, 0.25)
+#: How many moves the look-ahead tries, by default and in large tables, whose search has one start only.
+LOOK_AHEAD, LOOK_AHEAD_IF_LARGE = 24, 72
 #: Iterations of local EM by default.
 STEPS = {"rl": 40, "dc": 40, "auto": 6}
 #: Most categories of a column: counts of their pairs take seconds, and 64 MB for every state of a hidden variable.
@@ -241,13 +236,13 @@ class EAST(PathLearner):
             bool(tuning.improvement_ratio),
             tuning.n_starts,
             STEPS[tuning.evaluation] if tuning.n_steps is None else tuning.n_steps,
-            look_ahead=tuning.look_ahead,
+            look_ahead=self._look_ahead(data),
             excursions=() if continues else self._excursions(data),
             rules=rules,
         )
         if self.start is None and rules.anywhere and not continues:
-            race = Race(data, search, settings, STAGES, 1 if _is_large(data) else None, penalty)
-            return Searching(race, lambda: self._starts(data, search, rules))
+            race = Race(data, search, settings, STAGES, 1 if is_large(data) else None, penalty)
+            return Searching(race, lambda: self._starts(data, search, rules, race.last.score))
         policy = EastPolicy(data, search, settings, penalty)
         return Searching(policy, lambda: self._first_tree(data, search, rules))
 
@@ -255,20 +250,27 @@ class EAST(PathLearner):
         """Return the shares of the penalty that excursions use."""
         if self._tuning.excursions is not None:
             return tuple(self._tuning.excursions)
-        is_cheap = self._columns_stand() == "anywhere" and not _is_large(data)
-        return EXCURSIONS if is_cheap or len(data.columns) >= MANY_COLUMNS else ()
+        is_cheap = self._columns_stand() == "anywhere" and not is_large(data)
+        return EXCURSIONS if is_cheap or has_many_columns(data) else ()
 
-    def _starts(self, data: CategoricalData, search: Search, rules: Rules) -> dict[str, LatentTree]:
-        """Return the trees to begin with: for a large table the forest and BinG's tree only."""
+    def _look_ahead(self, data: CategoricalData) -> int:
+        """Return how many moves the look-ahead tries."""
+        if self._tuning.look_ahead is not None:
+            return self._tuning.look_ahead
+        return LOOK_AHEAD_IF_LARGE if is_large(data) and self._columns_stand() == "anywhere" else LOOK_AHEAD
+
+    def _starts(
+        self, data: CategoricalData, search: Search, rules: Rules, score: Callable[[LatentTree, float], float]
+    ) -> dict[str, LatentTree]:
+        """Return the trees to begin with: for a large table, or many columns, the forest and BinG's tree only."""
         bin_g = BinG(simplify=True, columns="anywhere")
         starts = {FOREST: bic_forest(data, search)[0]}
         if not _is_stopped(search):  # otherwise the forest is what there is time for
             starts[BING] = self._tree_of(bin_g, data, search)
         starts = {name: tree for name, tree in starts.items() if rules.broken(tree) is None}
-        if starts and (_is_stopped(search) or _is_large(data)):
+        if starts and (_is_stopped(search) or is_large(data) or has_many_columns(data)):
             return starts
-        classes = _two_classes(data, search, rules)
-        return {**starts, CLASSES_BY_GAIN: classes, CLASSES: classes}
+        return {**starts, **class_starts(data, search, rules, score)}
 
     def _tree_of(self, learner: LatentTreeLearner, data: CategoricalData, search: Search) -> LatentTree:
         """Return the tree of another learner, without hidden variables that it does not need."""
@@ -278,7 +280,7 @@ class EAST(PathLearner):
         start = learned_for(self, self.start, data, search) if self._start_is_to_be_fitted() else self.start
         start = model_given(start)
         if start is None:
-            return _two_classes(data, search, rules)
+            return two_classes(data, search, rules)
         tree = make_regular(in_order_of_table(start, data))
         broken = rules.broken(tree)
         if broken is not None:
@@ -291,46 +293,6 @@ def _is_stopped(search: Search) -> bool:
     if search.clock.is_up:
         search.note_interrupt()
     return search.stopped is not None
-
-
-def _few_rows(n_columns: int) -> int:
-    """Return how many rows are few enough for a search from all starts."""
-    return max(LEAST_ROWS, FEW_CELLS // n_columns)
-
-
-def _is_large(data: CategoricalData) -> bool:
-    """Tell whether a table is too large for a search from all starts."""
-    return len(data.codes) > _few_rows(len(data.columns))
-
-
-def _two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
-    """Return the latent class model with two classes, after a few iterations of EM from random memberships.
-
-    Columns with a single category carry no information and get no neighbours.
-    """
-    shape = one_state_tree(None, data)
-    shape = LatentTree(
-        shape.names,
-        [(0, 1), *shape.state_names[1:]],
-        shape.parent,
-        shape.latent,
-        [np.full((1, 2), 0.5), *(np.repeat(table, 2, axis=0) for table in shape.tables[1:])],
-    )
-    for name, card in zip(data.columns, data.cards, strict=True):
-        if card == 1 and not rules.binds(name):
-            shape = cut_edge(shape, shape.names[0], name)
-    broken = rules.broken(make_regular(shape))
-    if broken is not None:
-        raise SkeletonError(
-            f"a regular tree with one hidden variable {broken}; the table has too few columns or categories for it"
-        )
-    engine, codes = engine_for(shape, data), data.codes_of(shape.names)
-    starts = [
-        random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(0, number))
-        for number in range(N_INIT)
-    ]
-    fit = search.fit(engine, np.stack(starts), narrowing=2.0, first=True)
-    return make_regular(shape.with_tables(engine.layout.unpack(fit.tables)))
 
 
 def _groups(together, columns: set[Hashable]) -> list[frozenset]:

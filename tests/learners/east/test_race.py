@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, log_likelihood, presets, sample
-from pgmpy_latent.learners.east import east
+from pgmpy_latent.learners.east import starts
 from pgmpy_latent.learners.east.memory import EastMemory, Line, RaceMemory
 from pgmpy_latent.learners.east.race import Race
 from pgmpy_latent.runtime.lossless_json import back, plain
@@ -63,10 +63,24 @@ def test_it_is_never_below_its_starts(seed, gaps):
     if gaps:
         table["a"] = table["a"].astype(object).mask(rng.random(120) < 0.1)
     learner = EAST(**QUICK).fit(table)
-    for other in (Baseline("forest", show_progress=False), BinG(simplify=True, **QUIET)):
+    others = (
+        Baseline("forest", show_progress=False),
+        BinG(simplify=True, **QUIET),
+        Baseline("latent_class", **QUIET),
+    )
+    for other in others:
         assert learner.bic_ >= other.fit(table).bic_ - 1e-3  # where the last EM of either ends
     assert learner.log_likelihood_ == pytest.approx(log_likelihood(learner.tree_, table), rel=1e-9)
     assert learner.history_["score"].is_monotonic_increasing
+
+
+def test_with_many_columns_it_does_not_begin_with_classes(begun, monkeypatch):
+    monkeypatch.setattr(starts, "MANY_COLUMNS", 6)
+    EAST(**QUICK).fit(chain(5, 100))
+    assert set(begun) == set(starts.STAGES)
+    begun.clear()
+    EAST(**QUICK).fit(chain(6, 100))
+    assert set(begun) == {starts.FOREST, starts.BING}
 
 
 def test_columns_that_hang_on_columns_need_no_hidden_variable():
@@ -78,8 +92,8 @@ def test_columns_that_hang_on_columns_need_no_hidden_variable():
 
 def test_a_large_tree_that_explains_all_pairs_is_not_taken_further(monkeypatch):
     table = sample(datasets.hlc_model(7, random_state=2), 3000, random_state=0)
-    monkeypatch.setattr(east, "FEW_CELLS", 10)
-    monkeypatch.setattr(east, "LEAST_ROWS", 10)
+    monkeypatch.setattr(starts, "FEW_CELLS", 10)
+    monkeypatch.setattr(starts, "LEAST_ROWS", 10)
     memories, advance = [], Race.advance
 
     def noted(self, state):
@@ -95,21 +109,21 @@ def test_a_large_tree_that_explains_all_pairs_is_not_taken_further(monkeypatch):
 
 def test_all_starts_are_tried_on_a_small_table_that_no_tree_explains(begun):
     EAST(**QUICK).fit(table_that_no_tree_explains())
-    assert set(begun) == {east.FOREST, east.BING, east.CLASSES, east.CLASSES_BY_GAIN}
+    assert set(begun) == set(starts.STAGES)
 
 
 def test_the_search_in_a_large_table_goes_on_from_one_start(begun, monkeypatch):
-    monkeypatch.setattr(east, "FEW_CELLS", 10)
-    monkeypatch.setattr(east, "LEAST_ROWS", 40)
+    monkeypatch.setattr(starts, "FEW_CELLS", 10)
+    monkeypatch.setattr(starts, "LEAST_ROWS", 40)
     EAST(**QUICK).fit(table_that_no_tree_explains())
     assert len(set(begun)) == 1
-    assert set(begun) <= {east.FOREST, east.BING}
+    assert set(begun) <= {starts.FOREST, starts.BING}
 
 
 def test_a_start_that_breaks_a_rule_is_left_out(begun):
     table = sample(leafy_tree(0, n_columns=6, card=3), 300, random_state=0)
     learner = EAST(together=[table.columns[:2].tolist()], **QUICK).fit(table)
-    assert east.FOREST not in begun
+    assert starts.FOREST not in begun
     around = [set(learner.model_.to_undirected()[name]) for name in table.columns[:2]]
     assert set.intersection(*around, learner.latents_)
 
@@ -180,8 +194,8 @@ def test_a_race_that_cannot_be_is_refused(change):
     table = chain(4, 60)
     learner = EAST(**QUICK)
     data = learner._check_fit_data(table).in_order_of_names()
-    race = Race(data, learner._search(data), _settings(learner, data), east.STAGES)
-    state = race.start({east.FOREST: Baseline("forest", show_progress=False).fit(table).tree_})
+    race = Race(data, learner._search(data), _settings(learner, data), starts.STAGES)
+    state = race.start({starts.FOREST: Baseline("forest", show_progress=False).fit(table).tree_})
     race.check(state)
     line = state.memory.lines[0]
     wrong = Line(**{**vars(line), **change})

@@ -1,0 +1,91 @@
+"""The starts of EAST: which trees a search begins with, and how it goes on from each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pgmpy_latent.em.starts import random_memberships
+from pgmpy_latent.exceptions import SkeletonError
+from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.east.block_states import split_and_merged
+from pgmpy_latent.learners.east.race import Stage
+from pgmpy_latent.learners.east.settings import Rules
+from pgmpy_latent.learners.search import Search
+from pgmpy_latent.learners.skeletons import one_state_tree
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators import cut_edge, make_regular
+from pgmpy_latent.tables.encode import CategoricalData
+
+#: Names of starts, and the stages of the search from each.
+FOREST, BING = "forest of columns", "BinG"
+TWO_CLASSES, TWO_CLASSES_BY_GAIN, CLASSES = "two classes", "two classes, by gain", "latent class model"
+STAGES = {
+    FOREST: (Stage("anywhere", True),),
+    BING: (Stage("anywhere", True),),
+    TWO_CLASSES: (Stage("leaves", True), Stage("anywhere", True)),
+    TWO_CLASSES_BY_GAIN: (Stage("anywhere", False),),
+    CLASSES: (Stage("anywhere", True),),
+}
+#: A table with so many cells in distinct rows, or so many distinct rows, is small: the search from all starts is cheap.
+FEW_CELLS, LEAST_ROWS = 20_000, 800
+#: Random starts of the latent class model that the search begins with.
+N_INIT = 16
+#: From so many columns on, latent class models are too far from a good tree to begin with, and excursions help where
+#: tables are large or columns are leaves.
+MANY_COLUMNS = 25
+
+
+def _few_rows(n_columns: int) -> int:
+    """Return how many rows are few enough for a search from all starts."""
+    return max(LEAST_ROWS, FEW_CELLS // n_columns)
+
+
+def is_large(data: CategoricalData) -> bool:
+    """Tell whether a table is too large for a search from all starts."""
+    return len(data.codes) > _few_rows(len(data.columns))
+
+
+def has_many_columns(data: CategoricalData) -> bool:
+    """Tell whether a latent class model is too far from a good tree to begin with."""
+    return len(data.columns) >= MANY_COLUMNS
+
+
+def class_starts(
+    data: CategoricalData, search: Search, rules: Rules, score: Callable[[LatentTree, float], float]
+) -> dict[str, LatentTree]:
+    """Return the starts with one hidden variable above all columns: two classes, and as many as raise the score."""
+    two = two_classes(data, search, rules)
+    classes, _ = split_and_merged(two, data, search, score, rules.max_states)
+    return {TWO_CLASSES_BY_GAIN: two, TWO_CLASSES: two, CLASSES: make_regular(classes)}
+
+
+def two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:
+    """Return the latent class model with two classes, after a few iterations of EM from random memberships.
+
+    Columns with a single category carry no information and get no neighbours.
+    """
+    shape = one_state_tree(None, data)
+    shape = LatentTree(
+        shape.names,
+        [(0, 1), *shape.state_names[1:]],
+        shape.parent,
+        shape.latent,
+        [np.full((1, 2), 0.5), *(np.repeat(table, 2, axis=0) for table in shape.tables[1:])],
+    )
+    for name, card in zip(data.columns, data.cards, strict=True):
+        if card == 1 and not rules.binds(name):
+            shape = cut_edge(shape, shape.names[0], name)
+    broken = rules.broken(make_regular(shape))
+    if broken is not None:
+        raise SkeletonError(
+            f"a regular tree with one hidden variable {broken}; the table has too few columns or categories for it"
+        )
+    engine, codes = engine_for(shape, data), data.codes_of(shape.names)
+    starts = [
+        random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(0, number))
+        for number in range(N_INIT)
+    ]
+    fit = search.fit(engine, np.stack(starts), narrowing=2.0, first=True)
+    return make_regular(shape.with_tables(engine.layout.unpack(fit.tables)))
