@@ -23,8 +23,17 @@ SMOOTHING = 0.02
 CORRECTIONS = 2
 
 
-def random_tables(layout: Layout, rng: np.random.Generator) -> np.ndarray:
-    """Draw every row of every table uniformly from the simplex; return them as a flat vector.
+def random_tables(layout: Layout, rng: np.random.Generator, concentration: float = 1.0) -> np.ndarray:
+    """Draw every row of every table from the simplex; return them as a flat vector.
+
+    Parameters
+    ----------
+    layout : Layout
+        Where the tables lie.
+    rng : Generator
+        Source of the draws.
+    concentration : float
+        Parameter of the symmetric Dirichlet distribution: 1 is uniform; with less, few entries of a row are large.
 
     Examples
     --------
@@ -32,7 +41,7 @@ def random_tables(layout: Layout, rng: np.random.Generator) -> np.ndarray:
     >>> [float(table.sum()) for table in Layout([(1, 2), (2, 3)]).unpack(flat)]
     [1.0, 2.0]
     """
-    flat = rng.standard_exponential(layout.size)
+    flat = rng.standard_gamma(concentration, layout.size) + (concentration < 1) * np.finfo(np.float64).tiny
     return flat / layout.row_sums(flat)
 
 
