@@ -81,7 +81,7 @@ class FitOptions(TypedDict, total=False):
     """
 
     first: bool
-    prior: float
+    prior: float | np.ndarray
     free: np.ndarray | None
     max_iter: int
     atol: float
