@@ -378,10 +378,10 @@ class HiddenChowLiuTuning(SearchTuning):
     concentrations: Sequence[float] = setting(
         (0.1, 0.1, 0.1, 1.0), sequence_of(number(above=0), "a tuple of numbers above 0")
     )
-    race_iter: int = setting(30, _count)
+    race_iter: int = setting(20, _count)
     interval: int = setting(10, _count)
     patience: int = setting(5, _count)
-    rise: float = setting(0.001, number(0))
+    rise: float = setting(0.003, number(0))
     smoothings: Sequence[float] = setting(
         (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), sequence_of(number(above=0), "a tuple of numbers above 0")
     )

@@ -72,8 +72,8 @@ def next_candidate(
 ) -> Candidate | None:
     """Return what is tried next; None if there is nothing left.
 
-    More and more states, as long as each number is better than all before it. Then, with the best number, less
-    smoothing and more, likewise.
+    From the best candidate so far the search goes to the next larger number of states, to the next smaller smoothing or
+    to the next larger one, in this order, as long as one of them is better.
 
     Parameters
     ----------
@@ -93,15 +93,15 @@ def next_candidate(
     >>> next_candidate([Trial(2, 1.0, -7.5, 50, 9), Trial(4, 1.0, -7.8, 30, 20)], [2, 4, 8], [0.1, 1.0], 1.0)
     Candidate(n_states=2, smoothing=0.1)
     """
-    n_tried = len({trial.n_states for trial in trials})
-    if n_tried == 0:
+    if not trials:
         return Candidate(numbers[0], first)
     best = best_trial(trials)
-    if n_tried < len(numbers) and best.n_states == numbers[n_tried - 1]:
-        return Candidate(numbers[n_tried], first)
+    more, at = numbers.index(best.n_states) + 1, smoothings.index(best.smoothing)
+    nearby = [Candidate(n_states, best.smoothing) for n_states in numbers[more : more + 1]]
+    nearby += [
+        Candidate(best.n_states, value) for value in (*smoothings[max(at - 1, 0) : at], *smoothings[at + 1 : at + 2])
+    ]
     tried = {(trial.n_states, trial.smoothing) for trial in trials}
-    at = smoothings.index(best.smoothing)
-    nearby = [Candidate(best.n_states, value) for value in (*smoothings[at - 1 : at], *smoothings[at + 1 : at + 2])]
     return next((candidate for candidate in nearby if candidate not in tried), None)
 
 

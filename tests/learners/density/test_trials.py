@@ -34,6 +34,12 @@ def test_states_grow_as_long_as_each_number_is_better():
     assert [trial.smoothing for trial in trials] == [0.3, 0.3, 0.3, 0.1, 1.0]
 
 
+def test_less_smoothing_is_a_reason_to_try_more_states_again():
+    values = {(2, 0.3): -3.0, (4, 0.3): -4.0, (2, 0.1): -2.0, (4, 0.1): -1.0}
+    trials = run(lambda candidate: values.get(tuple(candidate), -9.0), (2, 4))
+    assert [(trial.n_states, trial.smoothing) for trial in trials] == [*values]
+
+
 def test_smoothing_moves_on_as_long_as_it_helps():
     trials = run(lambda candidate: candidate.smoothing, (2,))
     assert [trial.smoothing for trial in trials] == [0.3, 0.1, 1.0, 3.0]
