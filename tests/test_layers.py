@@ -52,7 +52,7 @@ LAYERS = {
         "east/column_places "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
         "forests/forest_search forests/bin_g forests/bin_a "
-        "column_forest density/shape density/trials density/policy density/hidden_chow_liu "
+        "column_forest density/shape density/mixture density/trials density/policy density/hidden_chow_liu "
         "east/block_states east/memory east/policy east/race east/east "
         "hlta/variables hlta/islands hlta/levels hlta/hlta "
         "baselines"

@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=LatentTree | LatentNetwork)
 PSEUDO_COUNT = 0.1
 
 
-def pseudo_counts_of_rows(layout: Layout, smoothing: float) -> np.ndarray:
+def pseudo_counts_of_rows(layout: Layout, smoothing: float, possible: np.ndarray | None = None) -> np.ndarray:
     """Return pseudo-counts that add up to the same in every row of every table, shared evenly by the row's entries.
 
     Where hidden variables have many states, a fixed pseudo-count of every entry would add up to more than the rows of
@@ -35,13 +35,17 @@ def pseudo_counts_of_rows(layout: Layout, smoothing: float) -> np.ndarray:
         Where the tables lie.
     smoothing : float
         Sum of the pseudo-counts of a row.
+    possible : bool array, shape (size,), optional
+        Entries that share it, at least one in every row; the others, which are zero and stay so, get none. All by
+        default.
 
     Examples
     --------
     >>> pseudo_counts_of_rows(Layout([(1, 2), (2, 4)]), 1.0).tolist()
     [0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25]
     """
-    return np.repeat(smoothing / layout.row_lengths, layout.row_lengths)
+    shared_by = np.ones(layout.size) if possible is None else possible.astype(np.float64)
+    return smoothing * shared_by / layout.row_sums(shared_by)
 
 
 def smoothed(

@@ -42,7 +42,12 @@ class HiddenChowLiu(SearchingLearner):
     Parameters
     ----------
     n_states : int, optional
-        States of every hidden variable. None tries 2, 4, 8, and so on, as long as held-out rows become likelier.
+        States of every hidden variable, in each of the trees that are mixed. None tries 2, 4, 8, and so on, as long as
+        held-out rows become likelier.
+    n_groups : int
+        Number of trees with the same edges that are mixed: rows begin in so many groups that are alike. The mixture is
+        one tree, whose hidden variables have ``n_groups`` times as many states and tables that are zero where a state
+        would lead to that of another tree.
     smoothing : float, optional
         Sum of the pseudo-counts in a row of a table, which its entries share evenly. None tries several values.
     max_states : int
@@ -86,6 +91,7 @@ class HiddenChowLiu(SearchingLearner):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "n_states": number(1, whole=True, optional=True),
+        "n_groups": number(1, whole=True),
         "smoothing": number(above=0, optional=True),
         "max_states": number(1, whole=True),
         "validation_share": number(above=0, below=1),
@@ -106,6 +112,7 @@ class HiddenChowLiu(SearchingLearner):
         self,
         *,
         n_states: int | None = None,
+        n_groups: int = 1,
         smoothing: float | None = None,
         max_states: int = 32,
         validation_share: float = 0.1,
@@ -117,6 +124,7 @@ class HiddenChowLiu(SearchingLearner):
         tuning: presets.HiddenChowLiuTuning | None = None,
     ) -> None:
         self.n_states = n_states
+        self.n_groups = n_groups
         self.smoothing = smoothing
         self.max_states = max_states
         self.validation_share = validation_share
@@ -199,6 +207,7 @@ class HiddenChowLiu(SearchingLearner):
             numbers_of_states(self.max_states) if self.n_states is None else (int(self.n_states),),
             tuple(sorted(tuning.smoothings)) if self.smoothing is None else (float(self.smoothing),),
             tuning,
+            int(self.n_groups),
         )
         return search.run(policy.start, policy.advance, policy.check, policy.finish)
 
@@ -209,7 +218,8 @@ class HiddenChowLiu(SearchingLearner):
         self.smoothing_ = best_trial(trials).smoothing
 
     def _prior_of_update(self) -> np.ndarray:
-        return pseudo_counts_of_rows(Layout([table.shape for table in self.tree_.tables]), self.smoothing_)
+        layout = Layout([table.shape for table in self.tree_.tables])
+        return pseudo_counts_of_rows(layout, self.smoothing_, layout.pack(self.tree_.tables) > 0)
 
     def summary(self, n: int | None = None) -> None:
         """Print how well the model fits, its tree, and which columns say most about each hidden variable.

@@ -11,6 +11,7 @@ from pgmpy_latent.em.smoothing import pseudo_counts_of_rows
 from pgmpy_latent.em.starts import random_tables
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.density.mixture import groups_of_rows, joined
 from pgmpy_latent.learners.density.shape import hidden_tree
 from pgmpy_latent.learners.density.trials import Candidate, Trial, best_trial, next_candidate
 from pgmpy_latent.learners.memory import check_memory_is, check_value, held_by_checkpoints
@@ -22,8 +23,8 @@ from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.folds import Fold
 
-#: Key of the seeds of starts; 0 is that of the rows that are held out.
-STARTS = 1
+#: Keys of the seeds of starts and of groups of rows; 0 is that of the rows that are held out.
+STARTS, GROUPS = 1, 2
 #: What ``history_`` calls the steps.
 MORE_STATES, OTHER_SMOOTHING, ALL_ROWS = "more states", "other smoothing", "fit to all rows"
 
@@ -63,6 +64,8 @@ class TrialsPolicy:
         What is tried.
     tuning : HiddenChowLiuTuning
         How EM runs.
+    n_groups : int
+        Number of trees that are mixed.
     """
 
     def __init__(
@@ -74,9 +77,11 @@ class TrialsPolicy:
         numbers: tuple[int, ...],
         smoothings: tuple[float, ...],
         tuning: HiddenChowLiuTuning,
+        n_groups: int = 1,
     ):
         self.data, self.part, self.parent, self.search = data, part, parent, search
         self.numbers, self.smoothings, self.tuning = numbers, smoothings, tuning
+        self.n_groups = n_groups
         self.has_own_table = part.learn is data
 
     # Candidates
@@ -89,14 +94,15 @@ class TrialsPolicy:
         """Return the tree of a candidate, from random starts or, with as many states, from the best tree so far."""
         tuning, search = self.tuning, self.search
         goes_on = best is not None and best_trial(best.memory.trials).n_states == candidate.n_states
-        tree = best.tree if best is not None and goes_on else self._shape(candidate.n_states)
+        starts = [best.tree] if best is not None and goes_on else self._starts(candidate)
+        tree = starts[0]
         engine, judging = (engine_for(tree, rows) for rows in self.part)
-        starts = [engine.layout.pack(tree.tables)] if goes_on else self._starts(engine.layout, candidate.n_states)
+        tables = np.stack([engine.layout.pack(start.tables) for start in starts])
         fit = fit_judged(
             engine,
-            np.stack(starts),
+            tables,
             judging.log_likelihood,
-            prior=pseudo_counts_of_rows(engine.layout, candidate.smoothing),
+            prior=pseudo_counts_of_rows(engine.layout, candidate.smoothing, tables[0] > 0),
             race_iter=tuning.race_iter,
             interval=tuning.interval,
             patience=tuning.patience,
@@ -112,16 +118,42 @@ class TrialsPolicy:
                 raise search.clock.stop_signal()
         return tree.with_tables(engine.layout.unpack(fit.tables)), fit
 
-    def _shape(self, n_states: int) -> LatentTree:
-        return hidden_tree(self.data, self.parent, n_states)
-
-    def _starts(self, layout: Layout, n_states: int) -> list[np.ndarray]:
-        """Return random tables."""
-        seeds = [self.search.seed(STARTS, n_states, number) for number in range(len(self.tuning.concentrations))]
+    def _starts(self, candidate: Candidate) -> list[LatentTree]:
+        """Return trees to begin with: random ones, or a mixture of trees, one for each group of rows that are alike."""
+        shape = hidden_tree(self.data, self.parent, candidate.n_states)
+        if self.n_groups > 1:
+            return [self._mixture(shape, candidate)]
         return [
-            random_tables(layout, np.random.default_rng(seed), concentration)
-            for seed, concentration in zip(seeds, self.tuning.concentrations, strict=True)
+            self._random(shape, concentration, (candidate.n_states, number))
+            for number, concentration in enumerate(self.tuning.concentrations)
         ]
+
+    def _random(self, shape: LatentTree, concentration: float, key: tuple[int, ...]) -> LatentTree:
+        """Return a tree with random tables."""
+        layout = Layout([table.shape for table in shape.tables])
+        rng = np.random.default_rng(self.search.seed(STARTS, *key))
+        return shape.with_tables(layout.unpack(random_tables(layout, rng, concentration)))
+
+    def _mixture(self, shape: LatentTree, candidate: Candidate) -> LatentTree:
+        """Return a mixture of trees, each after a few iterations of EM on a group of rows."""
+        learn = self.part.learn
+        group_of_row = groups_of_rows(learn, self.n_groups, self.search.seed(GROUPS))
+        trees, weights = [], []
+        for group in np.unique(group_of_row).tolist():
+            rows = learn.take(group_of_row == group)
+            tree = self._random(shape, self.tuning.concentrations[0], (candidate.n_states, group))
+            engine = engine_for(tree, rows)
+            fit = fit_judged(
+                engine,
+                engine.layout.pack(tree.tables)[None],
+                engine.log_likelihood,
+                prior=pseudo_counts_of_rows(engine.layout, candidate.smoothing),
+                max_iter=self.tuning.race_iter,
+                n_jobs=self.search.n_jobs,
+            )
+            trees.append(tree.with_tables(engine.layout.unpack(fit.tables)))
+            weights.append(rows.weights.sum())
+        return joined(trees, np.array(weights) / np.sum(weights))
 
     def _log_likelihood(self, tree: LatentTree, data: CategoricalData) -> float:
         engine = engine_for(tree, data)
@@ -164,8 +196,9 @@ class TrialsPolicy:
         fit = self.search.fit(
             engine,
             engine.layout.pack(tree.tables),
-            prior=pseudo_counts_of_rows(engine.layout, smoothing),
+            prior=pseudo_counts_of_rows(engine.layout, smoothing, engine.layout.pack(tree.tables) > 0),
             max_iter=self.tuning.last_iter,
+            check=False,
             n_jobs=self.search.n_jobs,
         )
         tree = tree.with_tables(engine.layout.unpack(fit.tables))
