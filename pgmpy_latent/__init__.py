@@ -23,6 +23,7 @@ _HOME = {
     "EAST": "pgmpy_latent.learners.east.east",
     "BinG": "pgmpy_latent.learners.forests.bin_g",
     "BinA": "pgmpy_latent.learners.forests.bin_a",
+    "HiddenChowLiu": "pgmpy_latent.learners.density.hidden_chow_liu",
     "HLTA": "pgmpy_latent.learners.hlta.hlta",
     "Baseline": "pgmpy_latent.learners.baselines",
     "compare_classes": "pgmpy_latent.selection.compare",

@@ -26,6 +26,7 @@ from pgmpy_latent.inference.queries import sample as sample
 from pgmpy_latent.learners.baselines import Baseline as Baseline
 from pgmpy_latent.learners.cardinality.random_starts import RandomStarts as RandomStarts
 from pgmpy_latent.learners.cardinality.split_merge import SplitMerge as SplitMerge
+from pgmpy_latent.learners.density.hidden_chow_liu import HiddenChowLiu as HiddenChowLiu
 from pgmpy_latent.learners.east.east import EAST as EAST
 from pgmpy_latent.learners.forests.bin_a import BinA as BinA
 from pgmpy_latent.learners.forests.bin_g import BinG as BinG

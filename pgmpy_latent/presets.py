@@ -34,6 +34,7 @@ __all__ = [
     "FIND_HIDDEN",
     "HARMELING_WILLIAMS_2011_BIN_A",
     "HARMELING_WILLIAMS_2011_BIN_G",
+    "HIDDEN_CHOW_LIU",
     "HLTA",
     "KARCIAUSKAS_2005_CHAPTER_4",
     "KARCIAUSKAS_2005_CHAPTER_4_STANDARD",
@@ -54,6 +55,7 @@ __all__ = [
     "EASTTuning",
     "FindHiddenTuning",
     "HLTATuning",
+    "HiddenChowLiuTuning",
     "LatentClassificationTuning",
     "RandomStartsTuning",
     "SearchTuning",
@@ -345,6 +347,49 @@ class BinGTuning(BinATuning):
 
 
 @dataclass(frozen=True, repr=False)
+class HiddenChowLiuTuning(SearchTuning):
+    """How :class:`~pgmpy_latent.HiddenChowLiu` runs EM, and what it tries.
+
+    Attributes
+    ----------
+    tol, search_tol, max_iter, search_iter, stop, accelerate
+        As in :class:`SearchTuning`. Held-out rows mostly end EM earlier than ``tol`` and ``max_iter`` do.
+    concentrations : tuple of float
+        Random starts for every number of states: for each, the parameter of the Dirichlet distribution that rows of its
+        tables are drawn from. With less than 1, few entries of a row are large.
+    race_iter : int
+        Iterations after which held-out rows choose one of several starts.
+    interval, patience : int
+        Iterations between two looks at the held-out rows, and looks in a row that may be no better before EM ends.
+    rise : float
+        How much better a look must be to count as better: log-likelihood per held-out row, in nats.
+    smoothings : tuple of float
+        Values of ``smoothing`` that are tried, in ascending order.
+    first_smoothing : float
+        The one with which numbers of states are compared; the nearest in ``smoothings``.
+    last_iter : int
+        Iterations of EM on all rows at the end.
+    """
+
+    preset: ClassVar[str] = "HIDDEN_CHOW_LIU"
+
+    tol: float = setting(0.1, number(0))
+    max_iter: int = setting(1_000, _count)
+    concentrations: Sequence[float] = setting(
+        (0.1, 0.1, 0.1, 1.0), sequence_of(number(above=0), "a tuple of numbers above 0")
+    )
+    race_iter: int = setting(20, _count)
+    interval: int = setting(10, _count)
+    patience: int = setting(5, _count)
+    rise: float = setting(0.003, number(0))
+    smoothings: Sequence[float] = setting(
+        (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), sequence_of(number(above=0), "a tuple of numbers above 0")
+    )
+    first_smoothing: float = setting(1.0, number(above=0))
+    last_iter: int = setting(10, _count)
+
+
+@dataclass(frozen=True, repr=False)
 class HLTATuning(SearchTuning):
     """How :class:`~pgmpy_latent.HLTA` runs EM.
 
@@ -487,6 +532,7 @@ RANDOM_STARTS = _documented(RandomStartsTuning(), "The defaults of :class:`~pgmp
 EAST = _documented(EASTTuning(), "The defaults of :class:`~pgmpy_latent.EAST`.")
 BIN_G = _documented(BinGTuning(), "The defaults of :class:`~pgmpy_latent.BinG`.")
 BIN_A = _documented(BinATuning(), "The defaults of :class:`~pgmpy_latent.BinA`.")
+HIDDEN_CHOW_LIU = _documented(HiddenChowLiuTuning(), "The defaults of :class:`~pgmpy_latent.HiddenChowLiu`.")
 HLTA = _documented(HLTATuning(), "The defaults of :class:`~pgmpy_latent.HLTA`.")
 STRUCTURAL_EM = _documented(StructuralEMTuning(), "The defaults of :class:`~pgmpy_latent.StructuralEM`.")
 AGGLOMERATIVE_CARDINALITY = _documented(

@@ -33,8 +33,8 @@ LAYERS = {
         "kernels/cliques threads walk tree_engine elimination network_engine sharded_engine queries"
     ),
     "em": (
-        "starts step maximum curvature ascent sharing fit resume shards inputs few_rows estimators network_em stepwise "
-        "smoothing"
+        "starts step maximum curvature ascent judged sharing fit resume shards inputs few_rows estimators network_em "
+        "stepwise smoothing"
     ),
     "diagnostics": (
         "completion dimension residuals assignments anomalies resampling goodness explain information_matrix "
@@ -52,7 +52,8 @@ LAYERS = {
         "east/column_places "
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
         "forests/forest_search forests/bin_g forests/bin_a "
-        "column_forest east/block_states east/memory east/policy east/race east/starts east/east "
+        "column_forest density/shape density/mixture density/trials density/policy density/hidden_chow_liu "
+        "east/block_states east/memory east/policy east/race east/starts east/east "
         "hlta/variables hlta/islands hlta/levels hlta/hlta "
         "baselines"
     ),

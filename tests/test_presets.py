@@ -18,6 +18,7 @@ from pgmpy_latent import (
     BinA,
     BinG,
     FindHidden,
+    HiddenChowLiu,
     LatentClassificationModel,
     RandomStarts,
     SplitMerge,
@@ -33,8 +34,8 @@ from tests.support.samples import PRESETS
 
 QUIET = {"random_state": 0, "show_progress": False}
 LEARNERS = [
-    SplitMerge, RandomStarts, EAST, BinG, BinA, HLTA, Baseline, AgglomerativeCardinality, StructuralEM, FindHidden,
-    LatentClassificationModel,
+    SplitMerge, RandomStarts, EAST, BinG, BinA, HLTA, HiddenChowLiu, Baseline, AgglomerativeCardinality, StructuralEM,
+    FindHidden, LatentClassificationModel,
 ]  # fmt: skip
 MOST = {SplitMerge: 14, RandomStarts: 14, EAST: 15}
 PAPERS = [name for name in vars(presets) if name[0].isupper() and "_20" in name]

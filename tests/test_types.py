@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("mypy")
 
 PROJECT = Path(__file__).parents[1]
-LEARNERS = ["SplitMerge", "RandomStarts", "EAST", "BinG", "BinA", "HLTA", "Baseline"]
+LEARNERS = ["SplitMerge", "RandomStarts", "EAST", "BinG", "BinA", "HLTA", "HiddenChowLiu", "Baseline"]
 NETWORKS = ["StructuralEM", "AgglomerativeCardinality", "FindHidden"]
 SCRIPT = f"""
 import pgmpy_latent as pl

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TypeVar, Unpack, cast
 
+import numpy as np
+
 from pgmpy_latent.em.fit import fit
+from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.queries import engine_for, model_and_data
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
@@ -18,6 +21,31 @@ Model = TypeVar("Model", bound=LatentTree | LatentNetwork)
 
 #: Pseudo-count of every table entry by default.
 PSEUDO_COUNT = 0.1
+
+
+def pseudo_counts_of_rows(layout: Layout, smoothing: float, possible: np.ndarray | None = None) -> np.ndarray:
+    """Return pseudo-counts that add up to the same in every row of every table, shared evenly by the row's entries.
+
+    Where hidden variables have many states, a fixed pseudo-count of every entry would add up to more than the rows of
+    the data table that belong to a state.
+
+    Parameters
+    ----------
+    layout : Layout
+        Where the tables lie.
+    smoothing : float
+        Sum of the pseudo-counts of a row.
+    possible : bool array, shape (size,), optional
+        Entries that share it, at least one in every row; the others, which are zero and stay so, get none. All by
+        default.
+
+    Examples
+    --------
+    >>> pseudo_counts_of_rows(Layout([(1, 2), (2, 4)]), 1.0).tolist()
+    [0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25]
+    """
+    shared_by = np.ones(layout.size) if possible is None else possible.astype(np.float64)
+    return smoothing * shared_by / layout.row_sums(shared_by)
 
 
 def smoothed(

@@ -21,10 +21,21 @@ SMOOTHING = 0.02
 #: How often drawn memberships are corrected by the messages of the children. Two rounds led to the best optimum of
 #: small survey tables more often than one or none; more rounds made starts alike.
 CORRECTIONS = 2
+#: Added to draws that may be so small that they become zero, which EM cannot leave.
+LEAST = 1e-12
 
 
-def random_tables(layout: Layout, rng: np.random.Generator) -> np.ndarray:
-    """Draw every row of every table uniformly from the simplex; return them as a flat vector.
+def random_tables(layout: Layout, rng: np.random.Generator, concentration: float = 1.0) -> np.ndarray:
+    """Draw every row of every table from the simplex; return them as a flat vector.
+
+    Parameters
+    ----------
+    layout : Layout
+        Where the tables lie.
+    rng : Generator
+        Source of the draws.
+    concentration : float
+        Parameter of the symmetric Dirichlet distribution: 1 is uniform; with less, few entries of a row are large.
 
     Examples
     --------
@@ -32,7 +43,7 @@ def random_tables(layout: Layout, rng: np.random.Generator) -> np.ndarray:
     >>> [float(table.sum()) for table in Layout([(1, 2), (2, 3)]).unpack(flat)]
     [1.0, 2.0]
     """
-    flat = rng.standard_exponential(layout.size)
+    flat = rng.standard_gamma(concentration, layout.size) + LEAST * (concentration < 1)
     return flat / layout.row_sums(flat)
 
 

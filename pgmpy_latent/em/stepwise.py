@@ -68,7 +68,7 @@ def counts_of_model(tree: LatentTree, weight: float) -> Running:
 
 
 def updated(
-    tree: LatentTree, running: Running, data: CategoricalData, decay: float, prior: float
+    tree: LatentTree, running: Running, data: CategoricalData, decay: float, prior: float | np.ndarray
 ) -> tuple[LatentTree, Running]:
     """Take one step of stepwise EM (Cappé and Moulines, 2009).
 

@@ -70,6 +70,8 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     _renamed: ClassVar[Mapping[str, str]] = {"n_init": "n_starts"}
     #: Whether a table that does not fit into memory is searched by a sample of its rows; it is refused otherwise.
     _may_sample: ClassVar[bool] = False
+    #: Whether a model with more parameters than rows is pointed out; not by learners whose rows decide about that.
+    _warns_of_few_rows: ClassVar[bool] = True
     #: ``scoring_method`` -> what the search maximises, in words.
     _criteria: ClassVar[Mapping[str, scores.Criterion]] = scores.SCORERS
 
@@ -173,7 +175,8 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
             warn(self._words_on_stopping(outcome), ConvergenceWarning)
         self.design_ = design_of_fit(X, table, {"sample_weight": sample_weight, "strata": strata, "cluster": cluster})
         self._unseen = unseen
-        warn_of_few_rows(self._learned, table.total_weight)
+        if self._warns_of_few_rows:
+            warn_of_few_rows(self._learned, table.total_weight)
         return self
 
     def _outcome(self, data: CategoricalData | SparseRows) -> Outcome:
@@ -426,11 +429,14 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         if self._running is None:
             whole = None if self._data is None else running_counts(self.tree_, self._data)
             self._running = whole or counts_of_model(self.tree_, self.total_weight_)
-        prior = float(settings_in_force(self).get("prior") or 0.0)
         with one_blas_thread():
-            self.tree_, self._running = updated(self.tree_, self._running, data, float(decay), prior)
+            self.tree_, self._running = updated(self.tree_, self._running, data, float(decay), self._prior_of_update())
         self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)
         return self
+
+    def _prior_of_update(self) -> float | np.ndarray:
+        """Return the pseudo-counts of table entries in :meth:`partial_fit`."""
+        return float(settings_in_force(self).get("prior") or 0.0)
 
     def _new_rows(self, X, design: dict[str, object], weight_kind: WeightKind | None) -> CategoricalData:
         """Read new rows, with the columns and states of the tree."""

@@ -358,14 +358,26 @@ def parts_of(data: CategoricalData, how: HeldOut, search: Search) -> list[Fold]:
     """Return what is held out and what is learned from: folds, or a separate table and all rows."""
     if how.validation is None:
         return folds(data, how.n_folds, search.seed(0))
-    table = encode(
-        how.validation,
+    return [Fold(data, validation_table(data, how.validation))]
+
+
+def validation_table(data: CategoricalData, table) -> CategoricalData:
+    """Read rows to validate with, with the columns, states and codes for missing cells of those to learn from.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The rows to learn from.
+    table : DataFrame, array or CategoricalData
+        The rows to validate with. Categories that the others do not have count as missing.
+    """
+    return encode(
+        table,
         columns=data.columns,
         state_names=dict(zip(data.columns, data.state_names, strict=True)),
         unseen="missing",
         missing=CombinedCodes(None, dict(data.missing)) if data.missing else None,
     )
-    return [Fold(data, table)]
 
 
 def with_held_out_scores(outcome: Outcome[LatentTree], totals: Sequence[float]) -> Outcome[LatentTree]:

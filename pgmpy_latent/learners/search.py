@@ -81,12 +81,13 @@ class FitOptions(TypedDict, total=False):
     """
 
     first: bool
-    prior: float
+    prior: float | np.ndarray
     free: np.ndarray | None
     max_iter: int
     atol: float
     narrowing: float | None
     polish: bool
+    check: bool
     retry: bool
     target: float
     n_jobs: int | None
@@ -277,6 +278,7 @@ class Search:
             accelerate=settings.accelerate,
             stop=settings.stop,
             polish=polish,
+            check=options.get("check", True),
             retry=options.get("retry", False),
             target=options.get("target", -np.inf),
             n_jobs=options.get("n_jobs", 1),

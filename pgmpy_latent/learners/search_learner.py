@@ -18,10 +18,9 @@ from pgmpy_latent.presets import SearchTuning
 from pgmpy_latent.runtime.checkpoint import Checkpoint, check_checkpoint
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.configured import Configured, Tuning, settings_in_force
-from pgmpy_latent.runtime.fingerprint import fingerprint
+from pgmpy_latent.runtime.fingerprint import Identified, fingerprint
 from pgmpy_latent.runtime.settings import Constraint, RandomState, evaluations, number, whole_seed
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.sparse import SparseRows
 
 #: Seconds that a learner gets at least to find the model that another one begins with.
 LEAST_SECONDS = 0.1
@@ -52,7 +51,7 @@ class SearchSettings(Configured):
     #: Clock of a computation that this learner is part of: if that is cancelled, its search ends.
     _outer_clock: Clock | None = None
 
-    def _search(self, data: CategoricalData | SparseRows) -> Search:
+    def _search(self, data: Identified) -> Search:
         path = getattr(self, "checkpoint", None)
         checkpoint = None if path is None else Checkpoint(path, fingerprint(self, data))
         tuning = self._tuning

@@ -27,9 +27,9 @@ from pgmpy_latent.networks.counts import Completion
 from pgmpy_latent.networks.graph import Graph, nodes_in_order, rearranged, tables_in_order
 from pgmpy_latent.networks.scoring import SCORERS, check_scoring_method, family_score, network_score
 from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.fingerprint import Identified
 from pgmpy_latent.scores import Criterion
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.sparse import SparseRows
 
 #: Share of a table row that is spread over its states where EM begins, so that no hidden state is ruled out.
 SMOOTHING = 1e-3
@@ -96,7 +96,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
         """Dirichlet pseudo-count of every table entry: ``prior``, or the one that goes with the score."""
         return SCORERS[self.scoring_method].pseudo_count if self.prior is None else float(self.prior)
 
-    def _search(self, data: CategoricalData | SparseRows) -> Search:
+    def _search(self, data: Identified) -> Search:
         search = super()._search(data)
         search.settings = replace(search.settings, prior=self._pseudo_count)
         return search

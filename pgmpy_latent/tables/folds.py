@@ -17,6 +17,11 @@ class Fold(NamedTuple):
     learn: CategoricalData
     held_out: CategoricalData
 
+    def identity(self) -> tuple[str, tuple[np.ndarray, ...]]:
+        """Return text and arrays that together are the same for the same rows in both parts only."""
+        texts, arrays = zip(*(part.identity() for part in self), strict=True)
+        return repr(texts), (*arrays[0], *arrays[1])
+
 
 def folds(data: CategoricalData, n_folds: int, seed: np.random.SeedSequence) -> list[Fold]:
     """Divide a table at random; every row is held out in one fold.
@@ -55,6 +60,58 @@ def folds(data: CategoricalData, n_folds: int, seed: np.random.SeedSequence) -> 
         Fold(_part(data, weights[np.arange(n_folds) != at].sum(axis=0)), _part(data, weights[at]))
         for at in range(n_folds)
     ]
+
+
+def held_out_share(data: CategoricalData, share: float, seed: np.random.SeedSequence) -> Fold:
+    """Hold out a share of the rows, drawn at random: at least one, and not all.
+
+    Rows, weights and clusters count as in :func:`folds`, and the draw depends on as little.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        The table.
+    share : float
+        Of the rows, or of the clusters if there are any.
+    seed : SeedSequence
+        Of the draw.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import encode
+    >>> data = encode(np.array([[0], [0], [0], [1], [1], [1]]))
+    >>> part = held_out_share(data, 0.3, np.random.SeedSequence(0))
+    >>> part.learn.weights.sum(), part.held_out.weights.sum()
+    (np.float64(4.0), np.float64(2.0))
+    """
+    rng = np.random.default_rng(seed)
+    design = _units(data)
+    counts = _counts_held_out(design, data.row_keys, share, rng)
+    rest = design.count - counts
+    learn, held_out = (np.bincount(design.row, design.weight * n, minlength=data.n_distinct) for n in (rest, counts))
+    if not (learn.any() and held_out.any()):
+        units = "row" if design.cluster is None else "cluster"
+        raise DataError(f"there is one {units} only, and none to hold out; give a table to validate with: X_valid=...")
+    return Fold(_part(data, learn), _part(data, held_out))
+
+
+def _counts_held_out(design: Design, keys: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Return how many rows of each entry of a design are held out."""
+    if design.cluster is not None:
+        clusters = np.unique(design.cluster)
+        return np.where(
+            np.isin(design.cluster, rng.permutation(clusters)[: _some(len(clusters), share)]), design.count, 0
+        )
+    order = np.lexsort([design.weight, keys[design.row]])  # not that of rows, columns or states
+    rows = np.round(design.count[order]).astype(np.int64)
+    counts = np.empty(len(rows))
+    counts[order] = rng.multivariate_hypergeometric(rows, _some(int(rows.sum()), share), method="marginals")
+    return counts
+
+
+def _some(n: int, share: float) -> int:
+    """Return a share of a number, in whole numbers: at least one, and not all."""
+    return max(min(round(share * n), n - 1), 1)
 
 
 def _units(data: CategoricalData) -> Design:

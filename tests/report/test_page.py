@@ -22,6 +22,7 @@ from pgmpy_latent import (
     BinA,
     BinG,
     FindHidden,
+    HiddenChowLiu,
     LatentNetwork,
     LatentTree,
     RandomStarts,
@@ -127,6 +128,7 @@ TREES = [
     BinG(**QUIET),
     BinA(**QUIET),
     HLTA(**QUIET),
+    HiddenChowLiu(n_states=3, **QUIET),
     Baseline("independence"),
     Baseline("chow_liu"),
 ]

@@ -297,6 +297,7 @@ PRESETS = {
     "BinG": presets.BIN_G,
     "BinA": presets.BIN_A,
     "HLTA": presets.HLTA,
+    "HiddenChowLiu": presets.HIDDEN_CHOW_LIU,
     "StructuralEM": presets.STRUCTURAL_EM,
     "AgglomerativeCardinality": presets.AGGLOMERATIVE_CARDINALITY,
     "FindHidden": presets.FIND_HIDDEN,

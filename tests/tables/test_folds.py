@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pgmpy_latent import encode
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.tables.folds import folds
+from pgmpy_latent.tables.folds import folds, held_out_share
 
 
 def seeded(seed=0):
@@ -91,3 +91,63 @@ def test_too_few_rows_are_named():
         folds(encode(pd.DataFrame({"x": [0, 1]})), 5, seeded())
     with pytest.raises(DataError, match="too few clusters for 3 folds"):
         folds(encode(pd.DataFrame({"x": [0, 1, 0, 1]}), cluster=[0, 0, 1, 1]), 3, seeded())
+
+
+# A share ----------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 1000), st.floats(0.001, 0.999), st.sampled_from(["none", "frequency", "fractions", "sampling"]))
+def test_a_share_and_the_rest_are_the_table(seed, share, kind):
+    frame, rng = table(seed)
+    weights = {"none": None, "frequency": rng.integers(0, 5, 60) + 1}.get(kind, rng.random(60) * 3 + 0.01)
+    weight_kind = None if kind == "none" else "sampling" if kind == "sampling" else "frequency"
+    data = encode(frame, sample_weight=weights, weight_kind=weight_kind)
+    part = held_out_share(data, share, seeded(seed))
+    whole, total = weights_by_row(data), {}
+    for side in part:
+        assert side.weights.sum() > 0
+        for row, weight in weights_by_row(side).items():
+            total[row] = total.get(row, 0.0) + weight
+    assert total == pytest.approx(whole)
+    if kind in ("none", "frequency"):
+        n_rows = data.weights.sum()
+        assert part.held_out.weights.sum() == min(max(round(share * n_rows), 1), n_rows - 1)
+
+
+@given(st.integers(0, 1000))
+def test_a_share_does_not_depend_on_the_order_of_rows_and_columns(seed):
+    frame, rng = table(seed)
+    again = frame.iloc[rng.permutation(len(frame)), rng.permutation(3)]
+    first, second = (held_out_share(encode(one), 0.3, seeded(seed)).held_out for one in (frame, again))
+    assert weights_by_row(first) == weights_by_row(second)
+
+
+def test_a_weight_holds_out_as_many_rows_as_repeated_ones():
+    frame, rng = table(3)
+    weights = rng.integers(1, 4, 60)
+    repeated = frame.iloc[np.repeat(np.arange(60), weights)]
+    first = held_out_share(encode(frame, sample_weight=weights), 0.2, seeded())
+    second = held_out_share(encode(repeated), 0.2, seeded())
+    assert weights_by_row(first.held_out) == weights_by_row(second.held_out)
+
+
+def test_clusters_are_held_out_as_a_whole():
+    frame, _ = table(0)
+    cluster = np.arange(60) // 6
+    frame["row"] = pd.Categorical(np.arange(60))
+    part = held_out_share(encode(frame, cluster=cluster), 0.2, seeded())
+    rows = [side.state_names[3][code] for side in part for code in side.codes[:, 3]]
+    n_held_out = part.held_out.n_distinct
+    assert n_held_out == 12
+    assert len({cluster[row] for row in rows[-n_held_out:]}) == 2
+    with pytest.raises(DataError, match=r"one cluster only.*X_valid"):
+        held_out_share(encode(frame, cluster=np.zeros(60)), 0.2, seeded())
+
+
+def test_both_parts_of_a_fold_are_its_identity():
+    part = held_out_share(encode(table(0)[0]), 0.3, seeded())
+    text, arrays = part.identity()
+    other = part._replace(held_out=part.learn).identity()
+    assert part.identity()[0] == text
+    assert len(arrays) == 4
+    assert other[0] != text or any(not np.array_equal(*pair) for pair in zip(arrays, other[1], strict=True))

@@ -1,0 +1,232 @@
+"""The search for a hidden Chow-Liu tree: EM for every candidate, judged by rows that are held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pgmpy_latent.em.judged import JudgedFit, fit_judged
+from pgmpy_latent.em.smoothing import pseudo_counts_of_rows
+from pgmpy_latent.em.starts import random_tables
+from pgmpy_latent.inference.layout import Layout
+from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.density.mixture import groups_of_rows, joined
+from pgmpy_latent.learners.density.shape import hidden_tree
+from pgmpy_latent.learners.density.trials import Candidate, Trial, best_trial, next_candidate
+from pgmpy_latent.learners.memory import check_memory_is, check_value, held_by_checkpoints
+from pgmpy_latent.learners.resumed import check_again, check_over
+from pgmpy_latent.learners.search import Search, Step
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.presets import HiddenChowLiuTuning
+from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.folds import Fold
+
+#: Keys of the seeds of starts and of groups of rows; 0 is that of the rows that are held out.
+STARTS, GROUPS = 1, 2
+#: What ``history_`` calls the steps.
+MORE_STATES, OTHER_SMOOTHING, ALL_ROWS = "more states", "other smoothing", "fit to all rows"
+
+
+@held_by_checkpoints("memory of HiddenChowLiu")
+@dataclass(frozen=True)
+class TrialsMemory:
+    """What was tried, and whether the tables were fitted to the held-out rows too."""
+
+    trials: tuple[Trial, ...] = ()
+    has_all_rows: bool = False
+
+    @property
+    def phase(self) -> str:
+        """What the search is doing, for its progress bar."""
+        last = self.trials[-1]
+        return f"{last.n_states} states, smoothing {last.smoothing:g}"
+
+
+class TrialsPolicy:
+    """The policy: tries numbers of states, then smoothing, and fits the best model to all rows.
+
+    The score of its states is the log-likelihood of the held-out rows; that of the last state is the one that the best
+    model had before it was fitted to these rows as well.
+
+    Parameters
+    ----------
+    data : CategoricalData
+        All rows.
+    part : Fold
+        Rows to learn from, and rows that judge. If all rows are to learn from, there is a table of its own to judge.
+    parent : int array, shape (n_columns,)
+        The tree over the columns.
+    search : Search
+        Clock, seeds and workers.
+    numbers, smoothings : tuples
+        What is tried.
+    tuning : HiddenChowLiuTuning
+        How EM runs.
+    n_groups : int
+        Number of trees that are mixed.
+    """
+
+    def __init__(
+        self,
+        data: CategoricalData,
+        part: Fold,
+        parent: np.ndarray,
+        search: Search,
+        numbers: tuple[int, ...],
+        smoothings: tuple[float, ...],
+        tuning: HiddenChowLiuTuning,
+        n_groups: int = 1,
+    ):
+        self.data, self.part, self.parent, self.search = data, part, parent, search
+        self.numbers, self.smoothings, self.tuning = numbers, smoothings, tuning
+        self.n_groups = n_groups
+        self.has_own_table = part.learn is data
+
+    # Candidates
+
+    def _next(self, trials: tuple[Trial, ...]) -> Candidate | None:
+        first = min(self.smoothings, key=lambda value: abs(value - self.tuning.first_smoothing))
+        return next_candidate(trials, self.numbers, self.smoothings, first)
+
+    def _fitted(self, candidate: Candidate, best: State | None) -> tuple[LatentTree, JudgedFit]:
+        """Return the tree of a candidate, from random starts or, with as many states, from the best tree so far."""
+        tuning, search = self.tuning, self.search
+        goes_on = best is not None and best_trial(best.memory.trials).n_states == candidate.n_states
+        starts = [best.tree] if best is not None and goes_on else self._starts(candidate)
+        tree = starts[0]
+        engine, judging = (engine_for(tree, rows) for rows in self.part)
+        tables = np.stack([engine.layout.pack(start.tables) for start in starts])
+        fit = fit_judged(
+            engine,
+            tables,
+            judging.log_likelihood,
+            prior=pseudo_counts_of_rows(engine.layout, candidate.smoothing, tables[0] > 0),
+            race_iter=tuning.race_iter,
+            interval=tuning.interval,
+            patience=tuning.patience,
+            rise=tuning.rise * self.part.held_out.weights.sum(),
+            max_iter=tuning.max_iter,
+            atol=tuning.tol,
+            n_jobs=search.n_jobs,
+            clock=search.clock,
+        )
+        if fit.interrupted:
+            search.note_interrupt()
+            if best is not None:
+                raise search.clock.stop_signal()
+        return tree.with_tables(engine.layout.unpack(fit.tables)), fit
+
+    def _starts(self, candidate: Candidate) -> list[LatentTree]:
+        """Return trees to begin with: random ones, or a mixture of trees, one for each group of rows that are alike."""
+        shape = hidden_tree(self.data, self.parent, candidate.n_states)
+        if self.n_groups > 1:
+            return [self._mixture(shape, candidate)]
+        return [
+            self._random(shape, concentration, (candidate.n_states, number))
+            for number, concentration in enumerate(self.tuning.concentrations)
+        ]
+
+    def _random(self, shape: LatentTree, concentration: float, key: tuple[int, ...]) -> LatentTree:
+        """Return a tree with random tables."""
+        layout = Layout([table.shape for table in shape.tables])
+        rng = np.random.default_rng(self.search.seed(STARTS, *key))
+        return shape.with_tables(layout.unpack(random_tables(layout, rng, concentration)))
+
+    def _mixture(self, shape: LatentTree, candidate: Candidate) -> LatentTree:
+        """Return a mixture of trees, each after a few iterations of EM on a group of rows."""
+        learn = self.part.learn
+        group_of_row = groups_of_rows(learn, self.n_groups, self.search.seed(GROUPS))
+        trees, weights = [], []
+        for group in np.unique(group_of_row).tolist():
+            rows = learn.take(group_of_row == group)
+            tree = self._random(shape, self.tuning.concentrations[0], (candidate.n_states, group))
+            engine = engine_for(tree, rows)
+            fit = fit_judged(
+                engine,
+                engine.layout.pack(tree.tables)[None],
+                engine.log_likelihood,
+                prior=pseudo_counts_of_rows(engine.layout, candidate.smoothing),
+                max_iter=self.tuning.race_iter,
+                n_jobs=self.search.n_jobs,
+            )
+            trees.append(tree.with_tables(engine.layout.unpack(fit.tables)))
+            weights.append(rows.weights.sum())
+        return joined(trees, np.array(weights) / np.sum(weights))
+
+    def _log_likelihood(self, tree: LatentTree, data: CategoricalData) -> float:
+        engine = engine_for(tree, data)
+        return float(engine.log_likelihood(engine.layout.pack(tree.tables)))
+
+    # Steps
+
+    def start(self) -> State:
+        """Return the state after the first candidate."""
+        candidate = self._next(())
+        assert candidate is not None, "there is always a first one"
+        return self._tried(candidate, None)[1]
+
+    def _tried(self, candidate: Candidate, best: State | None) -> tuple[Trial, State]:
+        """Try a candidate; return the trial, and the state that has it as its best model."""
+        tree, fit = self._fitted(candidate, best)
+        trial = Trial(*candidate, fit.verdict, fit.n_iter, tree.n_parameters)
+        trials = (trial,) if best is None else (*best.memory.trials, trial)
+        step = 0 if best is None else best.step + 1
+        value = self._log_likelihood(tree, self.data)
+        return trial, State(tree, trial.log_likelihood, value, step, TrialsMemory(trials))
+
+    def advance(self, state: State) -> Step:
+        """Try the next candidate; fit the best model to all rows if there is none."""
+        candidate = self._next(state.memory.trials)
+        if candidate is None:
+            return self.finish(state)
+        trial, new = self._tried(candidate, state)
+        if trial.log_likelihood <= state.score:
+            return Step(replace(state, memory=new.memory))
+        is_larger = trial.n_states > best_trial(state.memory.trials).n_states
+        return Step(new, *((MORE_STATES, trial.n_states) if is_larger else (OTHER_SMOOTHING, trial.smoothing)))
+
+    def finish(self, state: State) -> Step:
+        """Let the best tables follow all rows, by a few iterations of EM; not if the judging rows are a table apart."""
+        if self.has_own_table:
+            return Step(replace(state, finished=True))
+        tree, smoothing = state.tree, best_trial(state.memory.trials).smoothing
+        engine = engine_for(tree, self.data)
+        fit = self.search.fit(
+            engine,
+            engine.layout.pack(tree.tables),
+            prior=pseudo_counts_of_rows(engine.layout, smoothing, engine.layout.pack(tree.tables) > 0),
+            max_iter=self.tuning.last_iter,
+            check=False,
+            n_jobs=self.search.n_jobs,
+        )
+        tree = tree.with_tables(engine.layout.unpack(fit.tables))
+        memory = replace(state.memory, has_all_rows=True)
+        new = State(tree, state.score, fit.log_likelihood, state.step + 1, memory, finished=True)
+        return Step(new, ALL_ROWS, None)
+
+    # Checkpoints
+
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of this search."""
+        check_memory_is(state, TrialsMemory, "HiddenChowLiu")
+        memory: TrialsMemory = state.memory
+        self._check_order(memory.trials)
+        check_over(state, self._next(memory.trials) is None)
+        is_last = state.finished and not self.has_own_table
+        check_value("has_all_rows", memory.has_all_rows, memory.has_all_rows == is_last)
+        best = best_trial(memory.trials)
+
+        def score(tree: LatentTree, log_likelihood: float) -> float:
+            return best.log_likelihood if memory.has_all_rows else self._log_likelihood(tree, self.part.held_out)
+
+        check_again(state, self.data, score)
+        check_value("trials", memory.trials, state.score == best.log_likelihood)
+
+    def _check_order(self, trials: tuple[Trial, ...]) -> None:
+        """Raise if these are not the candidates that come one after the other."""
+        check_value("trials", trials, bool(trials))
+        for at, trial in enumerate(trials):
+            expected = self._next(trials[:at])
+            check_value("trials", trials, expected == (trial.n_states, trial.smoothing))
