@@ -268,12 +268,12 @@ class EASTTuning(SearchTuning):
         Iterations of local EM. None stands for 6 with ``"auto"``, since EM on all tables follows, and for 40 otherwise.
     look_ahead : int or None
         With ``"auto"``: how many candidates are given time to settle when none helps by itself; 0 ends the search
-        there. None stands for 24, and for 72 in large tables.
+        there. None stands for 24, and for 5 per column in large tables.
     excursions : sequence of float or None
         With ``"auto"``: when nothing helps any more, the search goes on as if parameters cost only this share of what
-        they do, and then comes back; where it ends is kept if BIC is higher there. Several shares are tried in turn;
-        ``()`` does without. None stands for ``(0.5, 0.25)``, except for none in tables with fewer than 25 columns that
-        are large, or whose columns are leaves: this rarely finds anything there and takes as long as all the rest.
+        they do, or so many times as much, and then comes back; where it ends is kept if BIC is higher there. Several
+        shares are tried in turn; ``()`` does without. None stands for ``(0.25, 2.0)`` from 25 columns on, ``(2.0,)`` if
+        the table is large as well, and none with fewer columns, where this rarely finds anything.
     """
 
     preset: ClassVar[str] = "EAST"
@@ -289,7 +289,7 @@ class EASTTuning(SearchTuning):
     excursions: Sequence[float] | None = setting(
         None,
         sequence_of(
-            number(above=0, below=1), "a tuple of numbers between 0 and 1, () for none, or None", optional=True
+            number(above=0), "a tuple of positive numbers, such as (0.25, 2.0), () for none, or None", optional=True
         ),
     )
 

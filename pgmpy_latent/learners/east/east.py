@@ -22,6 +22,7 @@ from pgmpy_latent.learners.east.starts import (
     class_starts,
     has_many_columns,
     is_large,
+    most_starts,
     two_classes,
 )
 from pgmpy_latent.learners.forests.bin_g import BinG
@@ -36,10 +37,10 @@ from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 
-#: Shares of the penalty on excursions.
-EXCURSIONS = (0.5, 0.25)
-#: How many moves the look-ahead tries, by default and in large tables, whose search has one start only.
-LOOK_AHEAD, LOOK_AHEAD_IF_LARGE = 24, 72
+#: Shares of the penalty on excursions; smaller trees take less time than larger ones.
+TO_LARGER_TREES, TO_SMALLER_TREES = 0.25, 2.0
+#: How many moves the look-ahead tries by default, and for every column of a large table, whose search has fewer starts.
+LOOK_AHEAD, LOOK_AHEAD_PER_COLUMN = 24, 5
 #: Iterations of local EM by default.
 STEPS = {"rl": 40, "dc": 40, "auto": 6}
 #: Most categories of a column: counts of their pairs take seconds, and 64 MB for every state of a hidden variable.
@@ -56,9 +57,9 @@ class EAST(PathLearner):
     is a tree, or several where parts of the table are independent of each other.
 
     The search begins with several trees, one after the other: the forest over the columns that has the highest BIC
-    (:class:`Baseline`), the tree of :class:`BinG`, and latent class models; in large tables with the better one of the
-    first two. It goes on with the best result: by excursions to larger trees, by moves that pay off only together, and
-    by a last look at the numbers of states, by splits and merges.
+    (:class:`Baseline`), the tree of :class:`BinG`, and latent class models; in large tables with the first two, or the
+    better one of these. It goes on with the best result: by excursions to larger and to smaller trees if there are many
+    columns, by moves that pay off only together, and by a last look at the numbers of states, by splits and merges.
 
     Parameters
     ----------
@@ -241,7 +242,7 @@ class EAST(PathLearner):
             rules=rules,
         )
         if self.start is None and rules.anywhere and not continues:
-            race = Race(data, search, settings, STAGES, 1 if is_large(data) else None, penalty)
+            race = Race(data, search, settings, STAGES, most_starts(data), penalty)
             return Searching(race, lambda: self._starts(data, search, rules, race.last.score))
         policy = EastPolicy(data, search, settings, penalty)
         return Searching(policy, lambda: self._first_tree(data, search, rules))
@@ -250,14 +251,16 @@ class EAST(PathLearner):
         """Return the shares of the penalty that excursions use."""
         if self._tuning.excursions is not None:
             return tuple(self._tuning.excursions)
-        is_cheap = self._columns_stand() == "anywhere" and not is_large(data)
-        return EXCURSIONS if is_cheap or has_many_columns(data) else ()
+        if not has_many_columns(data):
+            return ()
+        return (TO_SMALLER_TREES,) if most_starts(data) == 1 else (TO_LARGER_TREES, TO_SMALLER_TREES)
 
     def _look_ahead(self, data: CategoricalData) -> int:
         """Return how many moves the look-ahead tries."""
         if self._tuning.look_ahead is not None:
             return self._tuning.look_ahead
-        return LOOK_AHEAD_IF_LARGE if is_large(data) and self._columns_stand() == "anywhere" else LOOK_AHEAD
+        goes_far = is_large(data) and self._columns_stand() == "anywhere"
+        return max(LOOK_AHEAD, LOOK_AHEAD_PER_COLUMN * len(data.columns)) if goes_far else LOOK_AHEAD
 
     def _starts(
         self, data: CategoricalData, search: Search, rules: Rules, score: Callable[[LatentTree, float], float]

@@ -333,22 +333,24 @@ class EastPolicy:
             return candidate, None
         return candidate, self.fitted(tree, state.step + 1, state.memory, target=self._target(tree, state.score))
 
-    # With a lower penalty
+    # With another penalty
 
     def _excursion(self, state: State) -> Step:
-        """Search with a lower penalty, then with the full one; accept the result if its BIC is higher.
+        """Search with another penalty, then with the usual one; accept the result if its BIC is higher.
 
-        A tree that is too large shows dependences that a smaller one misses; superfluous parts are then removed.
+        A tree that is too large shows dependences that a smaller one misses; superfluous parts are then removed. One
+        that is too small has lost what held the others in place, and grows anew.
         """
         left = state.memory.excursions
         if not left:
             return Step(replace(state, memory=replace(state.memory, phase=LOOK_AHEAD)))
-        lenient = EastPolicy(self.data, self.search, self.settings, left[0] * self.penalty, self.division)
-        strict = EastPolicy(self.data, self.search, self.settings, self.penalty, self.division)
+        other = EastPolicy(self.data, self.search, self.settings, left[0] * self.penalty, self.division)
+        usual = EastPolicy(self.data, self.search, self.settings, self.penalty, self.division)
+        away, back = (PHASES[:1], (*PHASES[1:], PHASES[0])) if left[0] < 1 else (PHASES[1:], PHASES)
         new, is_back = state, False
         try:
-            for policy, phases in ((lenient, PHASES[:1]), (strict, (*PHASES[1:], PHASES[0]))):
-                new, is_back = policy._set_out(new, phases), policy is strict
+            for policy, phases in ((other, away), (usual, back)):
+                new, is_back = policy._set_out(new, phases), policy is usual
                 while new.memory.phase in phases:
                     self.search.tick()
                     new = policy._next_action(new.memory)(new).state

@@ -45,7 +45,8 @@ class Race:
     stages : mapping
         Name of a start -> the stages of the search from there.
     most : int, optional
-        How many starts are tried, the best ones; None is all.
+        How many starts are tried, the best ones; None is all. If there is such a limit, the first tree that explains
+        all pairs of columns is enough.
     penalty : float, optional
         Cost of a parameter; that of BIC by default.
     """
@@ -115,9 +116,12 @@ class Race:
             tree = rooted_at_columns(line.tree, self.division.columns)
             line = replace(line, stage=line.stage + 1, tree=tree, memory=EastMemory())
             return Step(replace(state, memory=replace(state.memory, lines=(line, *waiting))))
-        if waiting:
+        is_enough = self._is_enough(state.tree)
+        if waiting and not is_enough:
             return Step(replace(state, memory=replace(state.memory, lines=tuple(waiting))))
-        return Step(replace(state, memory=self._memory_after(state)))
+        exhausted = {phase: state.step for phase in PHASES}
+        further = EastMemory(EXCURSION, exhausted, excursions=self.settings.excursions)
+        return Step(replace(state, memory=EastMemory(SPLIT_AND_MERGE, exhausted) if is_enough else further))
 
     def _advanced(self, state: State, line: Line, waiting: Sequence[Line]) -> Step:
         """Take a step of the search from one start; the state has the best tree of all."""
@@ -140,20 +144,15 @@ class Race:
             self._policies[stage] = EastPolicy(self.data, self.search, settings, self.last.penalty, self.division)
         return self._policies[stage]
 
-    def _explains_pairs(self, tree: LatentTree) -> bool:
-        """Tell whether no two columns go together in a way that would be worth an edge between them."""
+    def _is_enough(self, tree: LatentTree) -> bool:
+        """Tell whether only numbers of states need a look: in a large table, where no pair of columns needs an edge.
+
+        There a pair would be worth an edge if the two went together in a way that the tree does not explain.
+        """
+        if self.most is None:
+            return False
         _, _, statistic, df, _ = pair_statistics(tree, self.data).T
         return bool((statistic / 2 <= self.last.penalty * df).all())
-
-    def _memory_after(self, state: State) -> EastMemory:
-        """Return the memory with which the search goes on with the best tree.
-
-        If one start was enough, and the tree explains all pairs of columns, only numbers of states are looked at.
-        """
-        exhausted = {phase: state.step for phase in PHASES}
-        if self.most == 1 and self._explains_pairs(state.tree):
-            return EastMemory(SPLIT_AND_MERGE, exhausted)
-        return EastMemory(EXCURSION, exhausted, excursions=self.settings.excursions)
 
 
 def _state_of(line: Line) -> State:

@@ -30,10 +30,11 @@ STAGES = {
 }
 #: A table with so many cells in distinct rows, or so many distinct rows, is small: the search from all starts is cheap.
 FEW_CELLS, LEAST_ROWS = 20_000, 800
+#: A larger table with no more cells than this in distinct rows is searched from the forest of columns and from BinG.
+MORE_CELLS = 120_000
 #: Random starts of the latent class model that the search begins with.
 N_INIT = 16
-#: From so many columns on, latent class models are too far from a good tree to begin with, and excursions help where
-#: tables are large or columns are leaves.
+#: From so many columns on, latent class models are too far from a good tree to begin with, and excursions help.
 MANY_COLUMNS = 25
 
 
@@ -47,8 +48,15 @@ def is_large(data: CategoricalData) -> bool:
     return len(data.codes) > _few_rows(len(data.columns))
 
 
+def most_starts(data: CategoricalData) -> int | None:
+    """Return how many starts a search is carried on from; None is all."""
+    if not is_large(data):
+        return None
+    return 2 if data.codes.size <= MORE_CELLS else 1
+
+
 def has_many_columns(data: CategoricalData) -> bool:
-    """Tell whether a latent class model is too far from a good tree to begin with."""
+    """Tell whether there are so many columns that a latent class model is far from a good tree."""
     return len(data.columns) >= MANY_COLUMNS
 
 

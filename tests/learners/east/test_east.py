@@ -277,7 +277,7 @@ def test_a_start_that_breaks_a_constraint_is_refused(two_levels, constraints, me
         ({"evaluation": "x"}, "evaluation is 'x'; give 'auto', 'rl' or 'dc'"),
         ({"n_starts": 0}, "n_starts is 0; give a whole number of at least 1"),
         ({"look_ahead": -1}, "look_ahead is -1; give a whole number of at least 0"),
-        ({"excursions": (2,)}, r"excursions is \(2,\); give a tuple of numbers between 0 and 1"),
+        ({"excursions": (-2,)}, r"excursions is \(-2,\); give a tuple of positive numbers"),
         ({"start": "file.json"}, "start is a str; give a LatentTree, a pgmpy network with CPDs, or a fitted learner"),
     ],
     ids=str,
