@@ -32,6 +32,7 @@ from pgmpy_latent.scores.information import (  # noqa: F401
 )
 from pgmpy_latent.scores.marginal_likelihood import cheeseman_stutz
 from pgmpy_latent.scores.scoring_methods import (  # noqa: F401
+    HELD_OUT,
     PENALTIES,
     SCORERS,
     Criterion,
