@@ -268,12 +268,13 @@ class EASTTuning(SearchTuning):
         Iterations of local EM. None stands for 6 with ``"auto"``, since EM on all tables follows, and for 40 otherwise.
     look_ahead : int or None
         With ``"auto"``: how many candidates are given time to settle when none helps by itself; 0 ends the search
-        there. None stands for 24, and for 5 per column in large tables.
+        there. None stands for 24, and in tables of more than 20,000 cells (in distinct rows, 800 rows at least) whose
+        columns may stand anywhere for 5 per column, if that is more; of more than 120,000 cells, for 72 at most.
     excursions : sequence of float or None
         With ``"auto"``: when nothing helps any more, the search goes on as if parameters cost only this share of what
         they do, or so many times as much, and then comes back; where it ends is kept if BIC is higher there. Several
         shares are tried in turn; ``()`` does without. None stands for ``(0.25, 2.0)`` from 25 columns on, ``(2.0,)`` if
-        the table is large as well, and none with fewer columns, where this rarely finds anything.
+        there are more than 120,000 cells as well, and none with fewer columns, where this rarely finds anything.
     """
 
     preset: ClassVar[str] = "EAST"
@@ -353,7 +354,8 @@ class HiddenChowLiuTuning(SearchTuning):
     Attributes
     ----------
     tol, search_tol, max_iter, search_iter, stop, accelerate
-        As in :class:`SearchTuning`. Held-out rows mostly end EM earlier than ``tol`` and ``max_iter`` do.
+        As in :class:`SearchTuning`, for the last EM on all rows. EM of what is tried ends at ``tol`` or ``max_iter``,
+        but mostly earlier, by held-out rows.
     concentrations : tuple of float
         Random starts for every number of states: for each, the parameter of the Dirichlet distribution that rows of its
         tables are drawn from. With less than 1, few entries of a row are large.
@@ -376,14 +378,15 @@ class HiddenChowLiuTuning(SearchTuning):
     tol: float = setting(0.1, number(0))
     max_iter: int = setting(1_000, _count)
     concentrations: Sequence[float] = setting(
-        (0.1, 0.1, 0.1, 1.0), sequence_of(number(above=0), "a tuple of numbers above 0")
+        (0.1, 0.1, 0.1, 1.0), sequence_of(number(above=0), "a tuple of numbers above 0, one at least", least=1)
     )
     race_iter: int = setting(20, _count)
     interval: int = setting(10, _count)
     patience: int = setting(5, _count)
     rise: float = setting(0.003, number(0))
     smoothings: Sequence[float] = setting(
-        (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), sequence_of(number(above=0), "a tuple of numbers above 0")
+        (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+        sequence_of(number(above=0), "a tuple of numbers above 0, one at least", least=1),
     )
     first_smoothing: float = setting(1.0, number(above=0))
     last_iter: int = setting(10, _count)

@@ -68,7 +68,7 @@ def test_few_frames_lie_between_a_fit_of_a_tree_and_the_kernel(table):
 
 
 #: Functions in which a search of EAST hands over to another search, and how deep the way through them may be.
-ELSEWHERE = {"learners.search_learner.learned_for": 30, "learners.east.policy._split_and_merge": 24}
+ELSEWHERE = {"learners.search_learner.learned_for": 30, "learners.east.block_states.split_and_merged": 24}
 
 
 def test_few_frames_lie_between_a_search_and_the_kernel():
@@ -89,7 +89,7 @@ def test_few_frames_lie_between_a_search_and_the_kernel():
 def test_the_page_says_how_deep_a_search_is():
     text = " ".join(PAGE.read_text().split())
     assert "A search of `EAST` reaches the same compiled code through 23 calls at most" in text
-    assert f"{ELSEWHERE['learners.east.policy._split_and_merge']} where it splits and merges states" in text
+    assert f"{ELSEWHERE['learners.east.block_states.split_and_merged']} where it splits and merges states" in text
     assert (
         f"{ELSEWHERE['learners.search_learner.learned_for']} where another learner finds a tree to begin with" in text
     )

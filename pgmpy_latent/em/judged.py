@@ -144,7 +144,11 @@ def fit_judged(
         watch, interrupted = Watch(ascent, judge, interval, patience, rise), False
         try:
             if len(ascent.position.numbers) > 1:
-                race(ascent, [(race_iter, 1)], judge=lambda values: judge(ascent.position.before))
+                race(
+                    ascent,
+                    [(max(1, min(race_iter, max_iter - 1)), 1)],
+                    judge=lambda values: judge(ascent.position.before),
+                )
             if ascent.run(watch.is_over):
                 watch.look(ascent.result(interrupted=False).tables)
         except STOP_SIGNALS:

@@ -169,8 +169,8 @@ def flag(name: str, value: object) -> None:
         raise ValueError(f"{name} is {value!r}; give True or False")
 
 
-def sequence_of(each: Constraint, words: str, *, optional: bool = False) -> Constraint:
-    """Declare a sequence whose members satisfy a constraint; ``words`` say what to give.
+def sequence_of(each: Constraint, words: str, *, least: int = 0, optional: bool = False) -> Constraint:
+    """Declare a sequence of at least some members, which satisfy a constraint; ``words`` say what to give.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def sequence_of(each: Constraint, words: str, *, optional: bool = False) -> Cons
         if value is None and optional:
             return
         complaint = ValueError(f"{name} is {value!r}; give {words}")
-        if not isinstance(value, Sequence) or isinstance(value, str):
+        if not isinstance(value, Sequence) or isinstance(value, str) or len(value) < least:
             raise complaint
         try:
             for member in value:

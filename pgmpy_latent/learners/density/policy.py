@@ -148,9 +148,12 @@ class TrialsPolicy:
                 engine.layout.pack(tree.tables)[None],
                 engine.log_likelihood,
                 prior=pseudo_counts_of_rows(engine.layout, candidate.smoothing),
-                max_iter=self.tuning.race_iter,
+                max_iter=self.tuning.race_iter if self.search.stopped is None else 1,
                 n_jobs=self.search.n_jobs,
+                clock=self.search.clock,
             )
+            if fit.interrupted:  # the other groups begin with their random tables
+                self.search.note_interrupt()
             trees.append(tree.with_tables(engine.layout.unpack(fit.tables)))
             weights.append(rows.weights.sum())
         return joined(trees, np.array(weights) / np.sum(weights))

@@ -39,8 +39,9 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Shares of the penalty on excursions; smaller trees take less time than larger ones.
 TO_LARGER_TREES, TO_SMALLER_TREES = 0.25, 2.0
-#: How many moves the look-ahead tries by default, and for every column of a large table, whose search has fewer starts.
-LOOK_AHEAD, LOOK_AHEAD_PER_COLUMN = 24, 5
+#: How many moves the look-ahead tries by default; for every column of a larger table, whose search has fewer starts; and
+#: at most in the largest tables.
+LOOK_AHEAD, LOOK_AHEAD_PER_COLUMN, MOST_LOOK_AHEAD = 24, 5, 72
 #: Iterations of local EM by default.
 STEPS = {"rl": 40, "dc": 40, "auto": 6}
 #: Most categories of a column: counts of their pairs take seconds, and 64 MB for every state of a hidden variable.
@@ -57,9 +58,10 @@ class EAST(PathLearner):
     is a tree, or several where parts of the table are independent of each other.
 
     The search begins with several trees, one after the other: the forest over the columns that has the highest BIC
-    (:class:`Baseline`), the tree of :class:`BinG`, and latent class models; in large tables with the first two, or the
-    better one of these. It goes on with the best result: by excursions to larger and to smaller trees if there are many
-    columns, by moves that pay off only together, and by a last look at the numbers of states, by splits and merges.
+    (:class:`Baseline`), the tree of :class:`BinG`, and latent class models; with many columns or in larger tables with
+    the first two, or the better one of these. It goes on with the best result: by excursions to larger and to smaller
+    trees if there are many columns, by moves that pay off only together, and by a last look at the numbers of states,
+    by splits and merges.
 
     Parameters
     ----------
@@ -98,7 +100,8 @@ class EAST(PathLearner):
     -----
     FewColumnsWarning
         If there are fewer than three columns, which no hidden variable can explain better than they do themselves;
-        except for two columns with three categories or more each, which can have a hidden variable between them.
+        except for two columns with three categories or more each, which can have a hidden variable between them if
+        they may stand anywhere.
 
     See Also
     --------
@@ -259,8 +262,10 @@ class EAST(PathLearner):
         """Return how many moves the look-ahead tries."""
         if self._tuning.look_ahead is not None:
             return self._tuning.look_ahead
-        goes_far = is_large(data) and self._columns_stand() == "anywhere"
-        return max(LOOK_AHEAD, LOOK_AHEAD_PER_COLUMN * len(data.columns)) if goes_far else LOOK_AHEAD
+        if not is_large(data) or self._columns_stand() == "leaves":
+            return LOOK_AHEAD
+        further = max(LOOK_AHEAD, LOOK_AHEAD_PER_COLUMN * len(data.columns))
+        return min(further, MOST_LOOK_AHEAD) if most_starts(data) == 1 else further
 
     def _starts(
         self, data: CategoricalData, search: Search, rules: Rules, score: Callable[[LatentTree, float], float]

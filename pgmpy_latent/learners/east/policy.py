@@ -339,7 +339,8 @@ class EastPolicy:
         """Search with another penalty, then with the usual one; accept the result if its BIC is higher.
 
         A tree that is too large shows dependences that a smaller one misses; superfluous parts are then removed. One
-        that is too small has lost what held the others in place, and grows anew.
+        that is too small, after a round of adjustment and simplification, has lost what held the others in place, and
+        grows anew.
         """
         left = state.memory.excursions
         if not left:

@@ -87,6 +87,6 @@ class EastSettings:
     n_steps: int = 40
     n_tries: int = 3
     look_ahead: int = 24
-    excursions: tuple[float, ...] = (0.5, 0.25)
+    excursions: tuple[float, ...] = ()
     tolerance: float = 0.1
     rules: Rules = field(default_factory=Rules)

@@ -65,8 +65,11 @@ def class_starts(
 ) -> dict[str, LatentTree]:
     """Return the starts with one hidden variable above all columns: two classes, and as many as raise the score."""
     two = two_classes(data, search, rules)
-    classes, _ = split_and_merged(two, data, search, score, rules.max_states)
-    return {TWO_CLASSES_BY_GAIN: two, TWO_CLASSES: two, CLASSES: make_regular(classes)}
+    starts = {TWO_CLASSES_BY_GAIN: two, TWO_CLASSES: two}
+    if search.stopped is not None:
+        return starts
+    classes = make_regular(split_and_merged(two, data, search, score, rules.max_states)[0])
+    return starts if rules.broken(classes) else {**starts, CLASSES: classes}
 
 
 def two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:

@@ -14,6 +14,7 @@ from pgmpy_latent.learners.east import starts
 from pgmpy_latent.learners.east.memory import EastMemory, Line, RaceMemory
 from pgmpy_latent.learners.east.race import Race
 from pgmpy_latent.runtime.lossless_json import back, plain
+from pgmpy_latent.tables.encode import encode
 from tests.support.samples import Notes, assert_same_tree, leafy_tree, press_ctrl_c, run_out_of_time
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -74,6 +75,38 @@ def test_it_is_never_below_its_starts(seed, gaps):
     assert learner.history_["score"].is_monotonic_increasing
 
 
+def test_columns_that_must_share_a_hidden_variable_do_where_the_latent_class_model_needs_none():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (300, 5)), columns=list("abcde"))
+    tree = EAST(together=["a", "b"], **QUICK).fit(table).tree_
+    (shared,) = {tree.names[tree.parent[tree.index(name)]] for name in "ab"} | ({"a", "b"} & set(tree.latent_names))
+    assert shared in tree.latent_names
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "n_rows", "look_ahead", "excursions"),
+    [
+        (6, 100, 24, ()),
+        (6, 20_000, 30, ()),
+        (26, 300, 24, (0.25, 2.0)),
+        (26, 3_000, 130, (0.25, 2.0)),
+        (26, 5_000, 72, (2.0,)),
+    ],
+)
+def test_how_far_it_looks_depends_on_rows_and_columns(n_columns, n_rows, look_ahead, excursions):
+    codes = np.random.default_rng(0).integers(0, 9, (n_rows, n_columns))
+    data, learner = encode(pd.DataFrame(codes).rename(columns=str)), EAST()
+    assert (learner._look_ahead(data), learner._excursions(data)) == (look_ahead, excursions)
+
+
+def test_excursions_to_smaller_trees_never_lower_the_score():
+    table = sample(leafy_tree(), 600, random_state=0)
+    tuning = presets.EAST.replace(excursions=(2.0,), look_ahead=0)
+    learner = EAST(tuning=tuning, **QUIET).fit(table)
+    assert learner.history_["score"].is_monotonic_increasing
+    assert learner.bic_ >= EAST(**QUICK).fit(table).bic_ - 1e-3
+
+
 def test_with_many_columns_it_does_not_begin_with_classes(begun, monkeypatch):
     monkeypatch.setattr(starts, "MANY_COLUMNS", 6)
     EAST(**QUICK).fit(chain(5, 100))
@@ -112,11 +145,13 @@ def test_all_starts_are_tried_on_a_small_table_that_no_tree_explains(begun):
     assert set(begun) == set(starts.STAGES)
 
 
-def test_the_search_in_a_large_table_goes_on_from_one_start(begun, monkeypatch):
+@pytest.mark.parametrize(("more_cells", "n_starts"), [(10, 1), (10_000, 2)])
+def test_the_search_in_a_large_table_goes_on_from_one_start_or_two(begun, monkeypatch, more_cells, n_starts):
     monkeypatch.setattr(starts, "FEW_CELLS", 10)
     monkeypatch.setattr(starts, "LEAST_ROWS", 40)
+    monkeypatch.setattr(starts, "MORE_CELLS", more_cells)
     EAST(**QUICK).fit(table_that_no_tree_explains())
-    assert len(set(begun)) == 1
+    assert len(set(begun)) == n_starts
     assert set(begun) <= {starts.FOREST, starts.BING}
 
 
