@@ -39,8 +39,8 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Shares of the penalty on excursions; smaller trees take less time than larger ones.
 TO_LARGER_TREES, TO_SMALLER_TREES = 0.25, 2.0
-#: How many moves the look-ahead tries by default; for every column of a larger table, whose search has fewer starts; and
-#: at most in the largest tables.
+#: How many moves the look-ahead tries by default; for every column of a larger table, whose search has fewer starts;
+#: and at most in the largest tables.
 LOOK_AHEAD, LOOK_AHEAD_PER_COLUMN, MOST_LOOK_AHEAD = 24, 5, 72
 #: Iterations of local EM by default.
 STEPS = {"rl": 40, "dc": 40, "auto": 6}
