@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Literal, Unpack, overload
+from typing import Literal, TypeAlias, Unpack, overload
 
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import NotFittedError
 
 from pgmpy_latent.exceptions import AbsentColumnError, DataError, DesignWarning, UnknownColumnError
+from pgmpy_latent.inference.mixture_engine import MixtureEngine
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.settings import word_list
@@ -27,12 +29,15 @@ from pgmpy_latent.tables.unseen import FIT_AGAIN, Unseen, unknown_cells, unseen_
 #: How many impossible rows a warning names.
 MOST_NAMED = 10
 
+#: What can be asked about rows.
+AnyModel: TypeAlias = LatentTree | LatentNetwork | TreeMixture
+
 #: What becomes of columns of a model that a table lacks.
 Absent = Literal["error", "sum_out"]
 
 
 def encode_for(
-    tree: LatentTree | LatentNetwork,
+    tree: AnyModel,
     X,
     *,
     sample_weight=None,
@@ -73,7 +78,7 @@ def encode_for(
         raise UnknownColumnError(f"{error}{left_out}.") from None
 
 
-def _columns_to_read(tree: LatentTree | LatentNetwork, X, absent: Absent) -> list[Hashable]:
+def _columns_to_read(tree: AnyModel, X, absent: Absent) -> list[Hashable]:
     if absent not in ("error", "sum_out"):
         raise ValueError(f"absent is {absent!r}; give 'error' or 'sum_out'")
     columns = list(tree.observed_names)
@@ -112,7 +117,7 @@ def check_is_model(model) -> None:
     TypeError: expected a LatentTree or LatentNetwork as the first argument, got str; a fitted estimator has one as \
 tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network
     """
-    if not isinstance(model, (LatentTree, LatentNetwork)):
+    if not isinstance(model, (LatentTree, LatentNetwork, TreeMixture)):
         raise TypeError(
             f"expected a LatentTree or LatentNetwork as the first argument, got {type(model).__name__}; a fitted "
             "estimator has one as tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one "
@@ -250,9 +255,13 @@ def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int,
 @overload
 def engine_for(tree: LatentTree, data: CategoricalData) -> TreeEngine: ...
 @overload
+def engine_for(tree: TreeMixture, data: CategoricalData) -> MixtureEngine: ...
+@overload
 def engine_for(tree: LatentTree | LatentNetwork, data: CategoricalData) -> TreeEngine | NetworkEngine: ...
-def engine_for(tree: LatentTree | LatentNetwork, data: CategoricalData) -> TreeEngine | NetworkEngine:
-    """Return an engine for a tree or network and the distinct rows of a table.
+@overload
+def engine_for(tree: AnyModel, data: CategoricalData) -> TreeEngine | NetworkEngine | MixtureEngine: ...
+def engine_for(tree: AnyModel, data: CategoricalData) -> TreeEngine | NetworkEngine | MixtureEngine:
+    """Return an engine for a tree, a network or a mixture of trees and the distinct rows of a table.
 
     A network in which no node has several parents gets the engine of trees, which is faster.
 
@@ -263,6 +272,9 @@ def engine_for(tree: LatentTree | LatentNetwork, data: CategoricalData) -> TreeE
     >>> round(float(engine.log_likelihood(engine.layout.pack(tree.tables))), 4)
     -0.5754
     """
+    if isinstance(tree, TreeMixture):
+        nodes = np.array([[part.index(name) for name in tree.observed_names] for part in tree.trees])
+        return MixtureEngine([engine_for(part, data) for part in tree.trees], nodes)
     if isinstance(tree, LatentTree):
         return TreeEngine(compile_plan(tree.parent, tree_evidence(data, tree.names)), tree.cards, data.weights)
     return network_engine(tree.names, tree.parents, tree.cards, data)
@@ -289,7 +301,7 @@ def network_engine(
 
 
 def log_likelihood(
-    tree: LatentTree | LatentNetwork,
+    tree: AnyModel,
     X,
     *,
     sample_weight=None,
@@ -301,7 +313,7 @@ def log_likelihood(
 
     Parameters
     ----------
-    tree : LatentTree or LatentNetwork
+    tree : LatentTree, LatentNetwork or TreeMixture
         The model.
     X : DataFrame, array or CategoricalData
         The table; missing cells are summed out.
@@ -329,9 +341,7 @@ def log_likelihood(
     return float(engine.log_likelihood(tables))
 
 
-def row_log_likelihoods(
-    tree: LatentTree | LatentNetwork, X, *, unseen: Unseen = "missing", absent: Absent = "error"
-) -> pd.Series:
+def row_log_likelihoods(tree: AnyModel, X, *, unseen: Unseen = "missing", absent: Absent = "error") -> pd.Series:
     """Return the log-likelihood of each row, under the table's index. See :func:`log_likelihood`.
 
     Examples
@@ -346,7 +356,7 @@ def row_log_likelihoods(
 
 
 def posterior(
-    tree: LatentTree | LatentNetwork,
+    tree: AnyModel,
     X,
     nodes: Sequence[Hashable] | None = None,
     *,
@@ -357,7 +367,7 @@ def posterior(
 
     Parameters
     ----------
-    tree : LatentTree or LatentNetwork
+    tree : LatentTree, LatentNetwork or TreeMixture
         The model.
     X : DataFrame, array or CategoricalData
         The table.
@@ -398,7 +408,7 @@ def posterior(
 
 
 def most_likely(
-    tree: LatentTree | LatentNetwork,
+    tree: AnyModel,
     X,
     nodes: Sequence[Hashable] | None = None,
     *,
@@ -426,7 +436,7 @@ def most_likely(
 
 
 def _likeliest(
-    tree: LatentTree | LatentNetwork, X, names: list[Hashable], unseen: Unseen, absent: Absent
+    tree: AnyModel, X, names: list[Hashable], unseen: Unseen, absent: Absent
 ) -> tuple[list[np.ndarray], np.ndarray, CategoricalData]:
     """Return the codes of the most likely states, an array per node, which rows are impossible, and the data."""
     engine, tables, data = _ask(tree, X, None, unseen, absent)
@@ -440,7 +450,7 @@ def _likeliest(
 
 
 def impute(
-    tree: LatentTree | LatentNetwork,
+    tree: AnyModel,
     X,
     *,
     method: str = "most_likely",
@@ -452,7 +462,7 @@ def impute(
 
     Parameters
     ----------
-    tree : LatentTree or LatentNetwork
+    tree : LatentTree, LatentNetwork or TreeMixture
         The model.
     X : DataFrame, array or CategoricalData
         The table.
@@ -495,7 +505,7 @@ def impute(
 
 
 def _drawn(
-    tree: LatentTree | LatentNetwork, X, rng: np.random.Generator, unseen: Unseen, absent: Absent
+    tree: AnyModel, X, rng: np.random.Generator, unseen: Unseen, absent: Absent
 ) -> tuple[list[np.ndarray], np.ndarray, CategoricalData]:
     """Return the codes of the observed nodes with missing cells drawn, which rows are impossible, and the data."""
     data = encode_for(tree, X, unseen=unseen, absent=absent)
@@ -509,7 +519,7 @@ def _drawn(
     return [codes[:, node] for node in np.flatnonzero(~tree.latent)], _impossible(engine, tables, rows), data
 
 
-def _filled(tree: LatentTree | LatentNetwork, X, codes: list[np.ndarray], data: CategoricalData) -> pd.DataFrame:
+def _filled(tree: AnyModel, X, codes: list[np.ndarray], data: CategoricalData) -> pd.DataFrame:
     """Return a table with its missing cells filled from codes; categories that the model does not know stay."""
     source, rows, missing = open_source(X), X.row_index if isinstance(X, CategoricalData) else None, dict(tree.missing)
     has_missing = dict(zip(data.columns, data.has_missing, strict=True))
@@ -526,12 +536,12 @@ def _filled(tree: LatentTree | LatentNetwork, X, codes: list[np.ndarray], data: 
     return _like(as_pandas(X), columns, index_of(X, data))
 
 
-def sample(tree: LatentTree | LatentNetwork, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
+def sample(tree: AnyModel, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
     """Draw rows from a tree or another network.
 
     Parameters
     ----------
-    tree : LatentTree or LatentNetwork
+    tree : LatentTree, LatentNetwork or TreeMixture
         The model.
     n : int
         Number of rows.
@@ -560,7 +570,7 @@ def sample(tree: LatentTree | LatentNetwork, n: int, *, latents: bool = False, r
     return _frame_of_codes(tree, [codes[:, tree.index(name)] for name in names], names, pd.RangeIndex(n))
 
 
-def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Generator) -> np.ndarray:
+def sample_codes(tree: AnyModel, n: int, rng: np.random.Generator) -> np.ndarray:
     """Draw rows of codes, a column per node. See :func:`sample`.
 
     Examples
@@ -569,6 +579,8 @@ def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Genera
     >>> sample_codes(tree, 2, np.random.default_rng(0)).tolist()
     [[1], [1]]
     """
+    if isinstance(tree, TreeMixture):
+        return _sample_mixture(tree, n, rng)
     codes = np.zeros((n, tree.n_nodes), dtype=np.int32)
     for node in tree.order:
         bounds = np.cumsum(tree.tables[node], axis=1)
@@ -576,15 +588,33 @@ def sample_codes(tree: LatentTree | LatentNetwork, n: int, rng: np.random.Genera
         rows = np.zeros(n, dtype=np.int64)
         for above in tree.parents[node]:
             rows = rows * tree.cards[above] + codes[:, above]
-        uniform = rng.random(n)
-        for combination in np.unique(rows):
-            here = rows == combination
-            codes[here, node] = np.searchsorted(bounds[combination], uniform[here], side="right")
+        codes[:, node] = _first_above(bounds, rows, rng.random(n))
+    return codes
+
+
+def _first_above(bounds: np.ndarray, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return where each value would be put into its row of ascending bounds, by bisection of all of them at once."""
+    low, high = np.zeros(len(rows), dtype=np.int64), np.full(len(rows), bounds.shape[1] - 1)
+    for _ in range((bounds.shape[1] - 1).bit_length()):
+        middle = (low + high) // 2
+        is_above = bounds[rows, middle] > values
+        low, high = np.where(is_above, low, middle + 1), np.where(is_above, middle, high)
+    return high
+
+
+def _sample_mixture(mixture: TreeMixture, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the part of every row, and the row from the tree of that part."""
+    codes = np.empty((n, mixture.n_nodes), dtype=np.int32)
+    codes[:, 0] = rng.choice(len(mixture.trees), n, p=mixture.weights)
+    for number, tree in enumerate(mixture.trees):
+        rows = codes[:, 0] == number
+        columns = [tree.index(name) for name in mixture.observed_names]
+        codes[rows, 1:] = sample_codes(tree, int(rows.sum()), rng)[:, columns]
     return codes
 
 
 def _ask(
-    tree: LatentTree | LatentNetwork, X, sample_weight, unseen: Unseen, absent: Absent, **survey: Unpack[Survey]
+    tree: AnyModel, X, sample_weight, unseen: Unseen, absent: Absent, **survey: Unpack[Survey]
 ) -> tuple[RowEngine, np.ndarray, CategoricalData]:
     """Return an engine for a model and a table, the flat tables of the model, and the encoded table."""
     data = encode_for(tree, X, sample_weight=sample_weight, unseen=unseen, absent=absent, **survey)
@@ -623,7 +653,7 @@ def index_of(X, data: CategoricalData) -> pd.Index:
 
 
 def _frame_of_codes(
-    tree: LatentTree | LatentNetwork, codes: Sequence[np.ndarray], names: Sequence[Hashable], index: pd.Index
+    tree: AnyModel, codes: Sequence[np.ndarray], names: Sequence[Hashable], index: pd.Index
 ) -> pd.DataFrame:
     """Return nodes as columns of their states, given an array of codes per node."""
     columns = {
@@ -636,9 +666,10 @@ def _like(X, filled: dict[Hashable, pd.Series], index: pd.Index) -> pd.DataFrame
     """Return filled columns in place of those of a frame, in its categorical types; columns that it lacks come last."""
     if not isinstance(X, pd.DataFrame):
         return _frame(filled, index)
-    lacking = {name: column for name, column in filled.items() if name not in set(map(plain, X.columns))}
-    columns = []
-    for at, name in enumerate(map(plain, X.columns)):
+    names = [plain(name) for name in X.columns]
+    known, columns = set(names), []
+    lacking = {name: column for name, column in filled.items() if name not in known}
+    for at, name in enumerate(names):
         column = X.iloc[:, at].reset_index(drop=True)
         columns.append(in_dtype_of(filled[name], column.dtype) if name in filled else column)
     return _frame_of_columns([*X.columns, *lacking], [*columns, *lacking.values()], index)

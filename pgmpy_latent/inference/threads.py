@@ -177,7 +177,6 @@ class Parts:
         self.scaled[:] = False
         self.exponents[:] = 0
         if self.backward:
-            self.mass[:] = 0.0
             counts[:] = 0.0
         for segment in up:
             self._run(UP, segment, counts)
@@ -197,13 +196,14 @@ class Parts:
             self.kernel(span, counts=own, logs=logs, scaled=scaled, target=target, target_firsts=firsts)
             return logs[0], scaled, own, target
 
-        for logs, scaled, own, target in self.map(part, segment.cuts or ((-1, -1),)):
+        for number, (logs, scaled, own, target) in enumerate(self.map(part, segment.cuts or ((-1, -1),))):
             self.log_likelihood += float(logs) if way == UP else 0.0
             self.scaled |= scaled
             if segment.cuts:
                 self._add(own, segment.tables, counts)
             for there, here, size in segment.places if n_sums else ():
-                self.mass[there : there + size] += target[here : here + size]
+                sums, own_sums = self.mass[there : there + size], target[here : here + size]
+                np.add(sums, own_sums, out=sums) if number else np.copyto(sums, own_sums)
 
     def _zeros(self, counts: np.ndarray) -> np.ndarray:
         """Return zeros for the counts of a part."""

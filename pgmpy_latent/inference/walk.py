@@ -6,6 +6,7 @@ Expected counts never need this: they are summed over patterns. Here every row h
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from pgmpy_latent.runtime.arrays import largest_in_rows
 
 #: Natural logarithm of the factor that one exponent stands for.
 LOG_OF_EXPONENT = -512 * np.log(2.0)
+#: Products are multiplied as they are as long as no entry is smaller, and none larger than its inverse.
+SMALLEST = 1e-150
 
 
 def region_of(parents: np.ndarray, tables: np.ndarray) -> np.ndarray:
@@ -495,8 +498,8 @@ def _scaled_to_one(array: np.ndarray) -> np.ndarray:
 def multiply_scaled(first: np.ndarray, others) -> np.ndarray:
     """Multiply any number of arrays [row, state]; only the ratios within a row are meaningful.
 
-    Each state has an exponent of its own, so that a product of thousands of factors neither vanishes nor loses a state
-    that a later factor makes likely again.
+    Once products become small, each state has an exponent of its own, so that a product of thousands of factors neither
+    vanishes nor loses a state that a later factor makes likely again.
 
     Examples
     --------
@@ -505,9 +508,17 @@ def multiply_scaled(first: np.ndarray, others) -> np.ndarray:
     >>> product / product.sum()
     array([[0.25, 0.75]])
     """
-    mantissa, exponent = np.frexp(first)
+    others, product = iter(others), first
     for other in others:
-        fraction, power = np.frexp(other)
+        larger = product * other
+        if not (larger.size and larger.min() >= SMALLEST and larger.max() <= 1 / SMALLEST):
+            break
+        product = larger
+    else:
+        return np.ldexp(product, -np.frexp(largest_in_rows(product))[1])
+    mantissa, exponent = np.frexp(product)
+    for factor in chain([other], others):
+        fraction, power = np.frexp(factor)
         mantissa, carry = np.frexp(mantissa * fraction)
         exponent = exponent + power + carry
     # a zero must not decide which power is the largest

@@ -32,7 +32,7 @@ def rows_of_sums(target, source, count, step):
 
 @njit
 def scale_rows(target, factors, count, step):
-    vectors.scale_rows(target, factors, count, step)
+    vectors.scale_rows(target, 0, target, factors, count, step)
 
 
 @njit
@@ -40,6 +40,22 @@ def small_steps(target, left, right, step):
     vectors.multiply(target, 0, left, step, right, 0, step)
     vectors.add(target, 0, left, 0, step)
     vectors.divide(target, step, left, 0, right, step, step)
+
+
+@njit
+def largest_in_rows(target, source, count, step):
+    vectors.largest_in_rows(target, source, step, count, step)
+
+
+@njit
+def scale_into(target, source, factors, count, step):
+    vectors.scale_rows(target, step, source, factors, count, step)
+
+
+@njit
+def powers_of_two(number):
+    exponent = vectors.power_of_two(number)
+    return exponent, vectors.two_to_the(exponent)
 
 
 @njit
@@ -99,6 +115,46 @@ def test_one_message_at_a_time(step):
     np.testing.assert_array_equal(target[1], quotients)
 
 
+@pytest.mark.parametrize("length", [2, 4, 6, 8, 10, 14, 64])
+def test_nothing_beyond_a_message_is_touched(length):
+    rng = np.random.default_rng(length)
+    left, right = rng.random(2 * length + 8), 1 + rng.random(2 * length + 8)
+    target = np.full(2 * length + 8, 0.5)
+    small_steps(target, left, right, length)
+    np.testing.assert_array_equal(target[2 * length :], 0.5)
+    np.testing.assert_allclose(target[:length], left[length : 2 * length] * right[:length] + left[:length], rtol=1e-14)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_largest_numbers_and_rounded_rows(step):
+    rng = np.random.default_rng(step)
+    source, factors = rng.random((7, step)), rng.random(6)
+    found = np.zeros(7)
+    largest_in_rows(found, source.ravel(), 6, step)
+    np.testing.assert_array_equal(found[:6], source[1:].max(axis=1))
+    target = np.zeros((8, step), np.float32)
+    scale_into(target.ravel(), source.ravel(), factors, 6, step)
+    np.testing.assert_array_equal(target[1:7], (source[:6] * factors[:, None]).astype(np.float32))
+    assert not target[[0, 7]].any()
+
+
+@pytest.mark.parametrize("number", [1.0, 0.3, 0.5, 1e-199, 7.0])
+def test_powers_of_two(number):
+    exponent, power = powers_of_two(number)
+    assert power / 2 <= number < power == 2.0**exponent
+
+
+@pytest.mark.parametrize("columns", STEPS)
+@pytest.mark.parametrize("rows", [1, 9, 33])
+def test_products_of_matrices_in_single_precision(rows, columns):
+    rng = np.random.default_rng(rows)
+    left, right = rng.random(3 + rows * 40, np.float32), rng.random(5 + 40 * columns, np.float32)
+    target = np.zeros((rows + 2, columns), np.float32)
+    product_of_matrices(target.ravel(), left, right, rows, 40, columns, True)
+    expected = left[3:].reshape(rows, 40).astype(float) @ right[5:].reshape(40, columns)
+    np.testing.assert_allclose(target[1:-1], expected, rtol=40 * 2.0**-24)
+
+
 @pytest.mark.parametrize("columns", STEPS)
 @pytest.mark.parametrize("inner", [1, 3, 40])
 @pytest.mark.parametrize("rows", [1, 2, 4, 7, 33])
@@ -116,6 +172,19 @@ def test_products_of_matrices(rows, inner, columns):
             multiply(target.ravel(), left, right, rows, inner, columns, fresh)
             np.testing.assert_allclose(target[1:-1], (0.0 if fresh else 0.25) + factors @ terms, rtol=1e-13)
             np.testing.assert_array_equal(target[[0, -1]], before[[0, -1]])
+
+
+@pytest.mark.parametrize(("wide", "height"), [(32, 4), (64, 8)])
+def test_tiles_of_any_shape_give_the_same_bits(wide, height, monkeypatch):
+    """Processors with other vectors have other tiles; the order of sums does not depend on them."""
+    rng = np.random.default_rng(0)
+    left, right = rng.random(3 + 33 * 40), rng.random(5 + 40 * 44)
+    target, expected = np.zeros((35, 44)), np.zeros((35, 44))
+    product_of_matrices(expected.ravel(), left, right, 33, 40, 44, True)
+    monkeypatch.setattr(matrices, "WIDE", wide)
+    monkeypatch.setattr(matrices, "TILE_ROWS", height)
+    njit(product_of_matrices.py_func)(target.ravel(), left, right, 33, 40, 44, True)
+    np.testing.assert_array_equal(target, expected)
 
 
 @pytest.mark.parametrize("card", CARDS)

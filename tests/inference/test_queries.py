@@ -27,6 +27,7 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import DataError, UnseenCategoryError, UnseenCategoryWarning
+from pgmpy_latent.inference import queries
 from pgmpy_latent.inference.queries import model_and_data, model_of
 from pgmpy_latent.model.network import as_network
 from pgmpy_latent.testing import codes_for, latent_trees
@@ -369,3 +370,14 @@ def test_errors_about_unseen_categories_give_remedies_that_exist():
             ask(new)
     with pytest.raises(UnseenCategoryError, match=remedies.format('ask for unseen="missing"')):
         posterior(learner.tree_, new, unseen="error")
+
+
+@given(st.integers(0, 1000), st.integers(1, 9))
+def test_states_are_drawn_as_a_search_in_every_row_of_a_table_would(seed, n_states):
+    rng = np.random.default_rng(seed)
+    bounds = np.cumsum(rng.dirichlet(np.full(n_states, 0.3), size=4), axis=1)
+    bounds[:, -1] = np.inf
+    rows = rng.integers(4, size=50)
+    values = np.where(rng.random(50) < 0.2, np.minimum(bounds[rows, 0], 1.0), rng.random(50))
+    wanted = [np.searchsorted(bounds[row], value, side="right") for row, value in zip(rows, values, strict=True)]
+    assert queries._first_above(bounds, rows, values).tolist() == wanted

@@ -340,6 +340,20 @@ def test_a_region_is_connected_and_smallest(tree, data):
         assert len(children) + (int(tree.parent[node]) in region) >= 2
 
 
+@given(st.integers(0, 1000), st.sampled_from([1.0, 1e-20, 1e-80, 1e-160]), st.sampled_from([0.0, 0.3]))
+def test_multiply_scaled_is_the_product_with_exponents_apart(seed, scale, zeros):
+    rng = np.random.default_rng(seed)
+    arrays = rng.random((4, 5, 3)) * scale ** rng.random((4, 5, 3)) * (rng.random((4, 5, 3)) >= zeros)
+    mantissa, exponent = np.frexp(arrays[0])
+    for other in arrays[1:]:
+        fraction, power = np.frexp(other)
+        mantissa, carry = np.frexp(mantissa * fraction)
+        exponent = exponent + power + carry
+    largest = np.where(mantissa > 0, exponent, np.iinfo(np.int32).min).max(axis=1, keepdims=True)
+    wanted = np.ldexp(mantissa, np.maximum(exponent - largest, -2000))
+    assert (multiply_scaled(arrays[0], arrays[1:]) == wanted).all()
+
+
 def test_multiply_scaled_keeps_what_a_plain_product_loses():
     left = np.array([[1.0, 1e-300]])
     right = np.array([[1e-300, 1.0]])

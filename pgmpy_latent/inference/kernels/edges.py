@@ -8,7 +8,10 @@ from numba import njit
 
 from pgmpy_latent.inference.kernels.matrices import add_product
 from pgmpy_latent.inference.kernels.products import ABOVE, SITE, SLOT, TABLE, A, B, block_rows
-from pgmpy_latent.inference.kernels.vectors import divide, multiply
+from pgmpy_latent.inference.kernels.vectors import add, divide, is_single, multiply
+
+#: How many times as many patterns are worked on at once in single precision.
+ROUNDED = 2
 
 
 @njit(nogil=True, error_model="numpy")
@@ -81,9 +84,27 @@ def _return_mass(up, mass, begin, sender_step, out, step, columns, n_patterns, t
 
 
 @njit(nogil=True, error_model="numpy")
+def _return_rounded_mass(
+    up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
+):
+    """Do the same with messages of single precision: only products of matrices are rounded, and sums over a block."""
+    rows = ROUNDED * block_rows(max(step, sender_step))
+    for first in range(0, n_patterns, rows):
+        n_rows = min(rows, n_patterns - first)
+        here, there = begin + first * sender_step, out + first * step
+        divide(block, 0, mass, there, up, there, n_rows * step)
+        add_product(
+            returned, 0, sender_step, block, 0, step, 1, turned, 0, sender_step, n_rows, columns, sender_step, True
+        )
+        multiply(mass, here, returned, 0, up, here, n_rows * sender_step)
+        add_product(some_pairs, 0, step, up, here, 1, sender_step, block, 0, step, sender_step, n_rows, step, True)
+        add(pairs, 0, some_pairs, 0, sender_step * step)
+
+
+@njit(nogil=True, error_model="numpy")
 def bring_back(
-    op, first, last, up, mass, edge, turned, pairs, block, site_card, site_step, site_base, site_prior, table_offset,
-    theta, counts,
+    op, first, last, up, mass, edge, turned, pairs, some_pairs, block, returned, site_card, site_step, site_base,
+    site_prior, table_offset, theta, counts,
 ):  # fmt: skip
     """Run an EDGE downwards, for some patterns: mass of messages becomes mass at the sender, and counts of pairs."""
     source, site = op[A], op[SITE]
@@ -94,7 +115,13 @@ def bring_back(
     pairs[: sender_step * step] = 0.0
     begin = site_base[source] + (op[B] + first) * sender_step
     out = site_base[site] + (op[SLOT] + first) * step
-    _return_mass(up, mass, begin, sender_step, out, step, columns, last - first, turned, pairs, block)
+    n_patterns = last - first
+    if is_single(up):
+        _return_rounded_mass(
+            up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
+        )
+    else:
+        _return_mass(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, block)
     table = table_offset[op[TABLE]]
     for row in range(rows):
         for column in range(columns):

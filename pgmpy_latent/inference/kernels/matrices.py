@@ -9,14 +9,16 @@ depend on the machine's libraries, nor on how many threads there are.
 from __future__ import annotations
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 
-from pgmpy_latent.inference.kernels.vectors import LANES, intrinsic
+from pgmpy_latent.inference.kernels.vectors import converted, intrinsic, number_type, size_of, spread
 
-#: Rows of a tile, and its columns: as many sums as hide how long an addition takes, and still fit into registers.
-TILE_ROWS = 4
-TILE_COLUMNS = (2 * LANES, LANES, LANES // 2)
+#: Bytes of a vector, by the widest that this processor has.
+WIDE = 64 if get_host_cpu_features().get("avx512f") else 32
+#: Rows of a tile, and vectors of a row: as many sums as hide how long an addition takes, and still fit into registers.
+TILE_ROWS, TILE_VECTORS = (8, 2) if WIDE == 64 else (4, 2)
 #: A product and the sum it is added to may be rounded once instead of twice, where the processor can do it.
 FUSED = ("contract",)
 
@@ -25,7 +27,7 @@ class _Matrix:
     """A matrix inside an array, while code is generated; its rows and columns lie some distance apart."""
 
     def __init__(self, context, builder, array_type, array, begin, row_step, column_step=None):
-        self.builder = builder
+        self.builder, self.kind = builder, number_type(array_type)
         self.data = context.make_array(array_type)(context, builder, array).data
         self.begin, self.row_step, self.column_step = begin, row_step, column_step
 
@@ -35,42 +37,46 @@ class _Matrix:
         place = self.builder.add(self.builder.mul(row, self.row_step), column)
         return self.builder.gep(self.data, [self.builder.add(self.begin, place)])
 
-    def number(self, row, column):
-        return self.builder.load(self.address(row, column))
+    def number(self, row, column, kind):
+        return converted(self.builder, self.builder.load(self.address(row, column)), kind)
 
     def vector(self, row, column, kind):
-        value = self.builder.load(self.builder.bitcast(self.address(row, column), kind.as_pointer()))
-        value.align = 8
-        return value
+        own = ir.VectorType(self.kind, kind.count)
+        value = self.builder.load(self.builder.bitcast(self.address(row, column), own.as_pointer()))
+        value.align = size_of(self.kind)
+        return converted(self.builder, value, kind)
 
     def store(self, value, row, column):
         place = self.builder.bitcast(self.address(row, column), value.type.as_pointer())
-        self.builder.store(value, place).align = 8
+        self.builder.store(value, place).align = size_of(self.kind)
 
 
-def _spread(builder, number, kind):
-    """Emit a vector of one and the same number."""
-    first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-    nowhere = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
-    return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), nowhere)
-
-
-def _tile(builder, out, left, right, row, column, n_rows, width, inner, fresh) -> None:
-    """Emit the sums of one tile."""
-    kind = ir.VectorType(ir.DoubleType(), width)
+def _tile(builder, out, left, right, row, column, shape, inner, fresh) -> None:
+    """Emit the sums of one tile; its shape: rows, vectors of a row, numbers of a vector."""
+    n_rows, n_vectors, width = shape
+    kind = ir.VectorType(out.kind, width)
     rows = [builder.add(row, ir.Constant(row.type, at)) for at in range(n_rows)]
-    sums = [cgutils.alloca_once(builder, kind) for _ in rows]
+    columns = [builder.add(column, ir.Constant(row.type, at * width)) for at in range(n_vectors)]
+    sums = {(at, here): cgutils.alloca_once(builder, kind) for at in range(n_rows) for here in range(n_vectors)}
     zero = ir.Constant(kind, [0.0] * width)
-    for at, total in zip(rows, sums, strict=True):
-        builder.store(builder.select(fresh, zero, out.vector(at, column, kind)), total)
+    for (at, here), total in sums.items():
+        builder.store(builder.select(fresh, zero, out.vector(rows[at], columns[here], kind)), total)
     with cgutils.for_range(builder, inner) as loop:
-        terms = right.vector(loop.index, column, kind)
-        for at, total in zip(rows, sums, strict=True):
-            factor = _spread(builder, left.number(at, loop.index), kind)
-            term = builder.fmul(factor, terms, flags=FUSED)
+        terms = [right.vector(loop.index, here, kind) for here in columns]
+        factors = [spread(builder, left.number(at, loop.index, out.kind), kind) for at in rows]
+        for (at, here), total in sums.items():
+            term = builder.fmul(factors[at], terms[here], flags=FUSED)
             builder.store(builder.fadd(builder.load(total), term, flags=FUSED), total)
-    for at, total in zip(rows, sums, strict=True):
-        out.store(builder.load(total), at, column)
+    for (at, here), total in sums.items():
+        out.store(builder.load(total), rows[at], columns[here])
+
+
+def _shapes(kind: ir.Type) -> list[tuple[int, int]]:
+    """Return the tiles of a row, widest first: vectors, and numbers of each."""
+    widths = [WIDE // size_of(kind)]
+    while widths[-1] > 2:
+        widths.append(widths[-1] // 2)
+    return [(TILE_VECTORS, widths[0]), *((1, width) for width in widths)]
 
 
 def _in_tiles(builder, begin, end, size, body):
@@ -91,7 +97,7 @@ def add_product(
     """Add a product of matrices to another: ``target[row, column] += sum(left[row, k] * right[k, column] for k)``.
 
     ``left[row, k]`` stands at ``i + row * row_step + k * inner_step``: a transposed matrix has these two exchanged.
-    If ``fresh``, ``target`` is overwritten. The number of columns must be a multiple of LANES.
+    If ``fresh``, ``target`` is overwritten. The number of columns must be even. Sums have the precision of ``target``.
     """
 
     def generate(context, builder, signature, args):
@@ -104,16 +110,18 @@ def add_product(
 
         def columns_of(row, height):
             begin = nothing
-            for width in TILE_COLUMNS:
+            for vectors, width in _shapes(out.kind):
+                shape = height, vectors, width
                 begin = _in_tiles(
-                    builder, begin, n_columns, width,
-                    lambda column, width=width: _tile(
-                        builder, out, factors, terms, row, column, height, width, n_inner, is_fresh
+                    builder, begin, n_columns, vectors * width,
+                    lambda column, shape=shape: _tile(
+                        builder, out, factors, terms, row, column, shape, n_inner, is_fresh
                     ),
                 )  # fmt: skip
 
-        whole = _in_tiles(builder, nothing, n_rows, TILE_ROWS, lambda row: columns_of(row, TILE_ROWS))
-        _in_tiles(builder, whole, n_rows, 1, lambda row: columns_of(row, 1))
+        done = nothing
+        for height in (TILE_ROWS, 1):
+            done = _in_tiles(builder, done, n_rows, height, lambda row, height=height: columns_of(row, height))
         return context.get_dummy_value()
 
     place = types.intp

@@ -3,6 +3,9 @@
 Messages can get too small for a floating-point number. A product whose largest entry is tiny is computed again with
 an exponent for every state, and products of many factors are rescaled on the way. Exponents count factors of
 ``2**-512`` that were taken out of a message.
+
+Messages of single precision have a shorter range. Products are computed in double all the same; a stored one is scaled
+by a power of two, so that its largest entry is a half or more, and then rounded. Exponents count halves in this case.
 """
 
 import numpy as np
@@ -13,9 +16,13 @@ from pgmpy_latent.inference.kernels.vectors import (
     add_up,
     add_up_rows,
     gather_multiply,
+    is_single,
+    largest_in_rows,
     multiply,
+    power_of_two,
     scale_rows,
     scatter_add,
+    two_to_the,
 )
 
 #: Columns of an operation.
@@ -34,6 +41,8 @@ LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT = range(8)
 TINY = 2.0**-512
 HUGE = 2.0**512
 LOG_TINY = -512 * np.log(2.0)
+#: Halves in TINY.
+HALVES = 512
 #: A product whose largest entry is smaller than this is computed again with one exponent per state.
 SMALL = 1e-200
 #: Likelihoods are multiplied before their logarithm is taken if they lie between this and its reciprocal; so no product
@@ -99,6 +108,14 @@ def _scaled_product(op, up, base, card, step, low, high, firsts, pattern, out, a
 
 
 @njit(nogil=True, error_model="numpy")
+def clear(op, mass, base, step, firsts, lengths):
+    """Set the mass of the factors of a product to zero, before it is summed: it is in the nearest cache then."""
+    for factor in range(op[FIRSTS], op[FIRSTS] + op[A]):
+        begin = base + firsts[factor] * step
+        mass[begin : begin + lengths[factor] * step] = 0.0
+
+
+@njit(nogil=True, error_model="numpy")
 def scatter(op, mass, base, step, low, high, firsts, first, n_rows, source, begin):
     """Add the mass of some patterns to that of their factors."""
     here, there = op[B] + first, op[HIGH] + first
@@ -115,12 +132,21 @@ def scatter(op, mass, base, step, low, high, firsts, first, n_rows, source, begi
 
 
 @njit(nogil=True, error_model="numpy")
-def _exponent_of_factors(op, exponents, slot_base, low, high, firsts, pattern):
-    """Return the exponents that the factors of a pattern bring along."""
-    power = 0
+def _add_exponents(op, exponents, slot_base, low, high, firsts, first, n_rows, row_powers):
+    """Add the exponents that the factors of some patterns bring along.
+
+    No array is handed on for a single pattern: to count who holds it takes longer than all the rest.
+    """
+    here, there, has_high = op[B] + first, op[HIGH] + first, op[HIGH] >= 0
     for factor in range(op[A]):
-        power += exponents[slot_base + _slot_of_factor(op, low, high, firsts, factor, pattern)]
-    return power
+        start = slot_base + firsts[op[FIRSTS] + factor]
+        for row in range(n_rows):
+            slot = start + low[here + row]
+            if has_high:
+                slot += int64(high[there + row]) << 16
+            row_powers[row] += exponents[slot]
+        here += op[COUNT]
+        there += op[COUNT]
 
 
 @njit(nogil=True, error_model="numpy")
@@ -221,7 +247,7 @@ def _largest(out, at, card):
 @njit(nogil=True, error_model="numpy")
 def product(
     op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers,
-    row_powers,
+    row_powers, largest,
 ):  # fmt: skip
     """Fill the slots of a PRODUCT from ``begin`` to ``end``; return whether any of them carries an exponent."""
     out = base + op[SLOT] * step
@@ -233,17 +259,50 @@ def product(
             op, up, base, card, step, low, high, firsts, first, n_rows, up, out + first * step, ones, state_powers,
             row_powers,
         )  # fmt: skip
-        for pattern in range(first, first + n_rows):
-            power = row_powers[pattern - first]
-            at = out + pattern * step
-            if power < 0 or _largest(up, at, card) < SMALL:
-                power = _scaled_product(op, up, base, card, step, low, high, firsts, pattern, up, at, powers)
-            if scaled:
-                power += _exponent_of_factors(op, exponents, slot_base, low, high, firsts, pattern)
-            if power != 0:
-                exponents[slot_base + op[SLOT] + pattern] = power
+        largest_in_rows(largest, up, out + first * step, n_rows, step)
+        for row in range(n_rows):
+            if row_powers[row] < 0 or largest[row] < SMALL:
+                pattern = first + row
+                at = out + pattern * step
+                row_powers[row] = _scaled_product(op, up, base, card, step, low, high, firsts, pattern, up, at, powers)
+        if scaled:
+            _add_exponents(op, exponents, slot_base, low, high, firsts, first, n_rows, row_powers)
+        for row in range(n_rows):
+            if row_powers[row] != 0:
+                exponents[slot_base + op[SLOT] + first + row] = row_powers[row]
                 any_scaled = True
     return any_scaled
+
+
+@njit(nogil=True, error_model="numpy")
+def rounded_product(
+    op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers,
+    row_powers, block, factors,
+):  # fmt: skip
+    """Fill the slots of a PRODUCT of single precision from ``begin`` to ``end``; all carry exponents."""
+    out = base + op[SLOT] * step
+    rows = block_rows(step)
+    for first in range(begin, end, rows):
+        n_rows = min(rows, end - first)
+        _multiply_block(
+            op, up, base, card, step, low, high, firsts, first, n_rows, block, int64(0), ones, state_powers, row_powers
+        )
+        largest_in_rows(factors, block, int64(0), n_rows, step)
+        for row in range(n_rows):
+            if row_powers[row] < 0 or factors[row] < SMALL:
+                at = row * step
+                row_powers[row] = _scaled_product(
+                    op, up, base, card, step, low, high, firsts, first + row, block, at, powers
+                )
+                factors[row] = _largest(block, at, card)
+            exponent = power_of_two(factors[row]) if factors[row] > 0.0 else int64(0)
+            factors[row] = two_to_the(-exponent)
+            row_powers[row] = row_powers[row] * HALVES - exponent
+        if scaled:
+            _add_exponents(op, exponents, slot_base, low, high, firsts, first, n_rows, row_powers)
+        for row in range(n_rows):
+            exponents[slot_base + op[SLOT] + first + row] = row_powers[row]
+        scale_rows(up, out + first * step, block, factors, n_rows, step)
 
 
 # The pivot: the last product, never stored
@@ -255,6 +314,7 @@ def _finish_block(
     scaled, block, likelihoods, powers, prior, row_powers,
 ):  # fmt: skip
     """Turn products into posterior mass, in place; return the weighted log-likelihood."""
+    unit = LOG_TINY / HALVES if is_single(up) else LOG_TINY
     add_up_rows(likelihoods, block, n_rows, step)
     for row in range(n_rows):
         pattern, at = first + row, row * step
@@ -263,23 +323,25 @@ def _finish_block(
             multiply(block, at, block, at, prior, 0, step)
             likelihoods[row] = add_up(block, at, step)
             row_powers[row] = power
-        if scaled:
-            row_powers[row] += _exponent_of_factors(op, exponents, slot_base, low, high, firsts, pattern)
+    if is_single(up):
+        row_powers[:n_rows] *= HALVES
+    if scaled:
+        _add_exponents(op, exponents, slot_base, low, high, firsts, first, n_rows, row_powers)
     place = op[SLOT] + first
     if keep_logs:
         for row in range(n_rows):
-            row_logs[place + row] = np.log(likelihoods[row]) + row_powers[row] * LOG_TINY
-    total = _weighted_logs(likelihoods, row_powers, weights, place, n_rows)
+            row_logs[place + row] = np.log(likelihoods[row]) + row_powers[row] * unit
+    total = _weighted_logs(likelihoods, row_powers, weights, place, n_rows, unit)
     for row in range(n_rows):
         share = weights[place + row] / likelihoods[row]
         likelihoods[row] = share if likelihoods[row] > 0.0 else 0.0
-    scale_rows(block, likelihoods, n_rows, step)
+    scale_rows(block, int64(0), block, likelihoods, n_rows, step)
     return total
 
 
 @njit(nogil=True, error_model="numpy")
-def _weighted_logs(likelihoods, row_powers, weights, place, n_rows):
-    """Return the sum of the weighted logarithms of the likelihoods."""
+def _weighted_logs(likelihoods, row_powers, weights, place, n_rows, unit):
+    """Return the sum of the weighted logarithms of the likelihoods; ``unit`` is the logarithm of an exponent of one."""
     total = 0.0
     together = 1.0  # the likelihoods of rows of weight one: the logarithm of their product costs one, not many
     for row in range(n_rows):
@@ -292,7 +354,7 @@ def _weighted_logs(likelihoods, row_powers, weights, place, n_rows):
         elif weight > 0.0:
             total += weight * np.log(likelihood)
         if row_powers[row] != 0:
-            total += weight * row_powers[row] * LOG_TINY
+            total += weight * row_powers[row] * unit
     return total + np.log(together)
 
 

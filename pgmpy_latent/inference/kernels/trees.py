@@ -11,10 +11,10 @@ from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
-from numba import boolean, float64, int8, int32, int64, njit, uint16, void
+from numba import boolean, float32, float64, int8, int32, int64, njit, uint16, void
 from numba.core.types import Array
 
-from pgmpy_latent.inference.kernels.edges import bring_back, send
+from pgmpy_latent.inference.kernels.edges import ROUNDED, bring_back, send
 from pgmpy_latent.inference.kernels.products import (
     BLOCK,
     COUNT,
@@ -30,10 +30,13 @@ from pgmpy_latent.inference.kernels.products import (
     SOFT,
     TABLE,
     A,
+    clear,
     pivot,
     product,
+    rounded_product,
     scatter,
 )
+from pgmpy_latent.inference.kernels.vectors import is_single
 
 #: Which part of a plan to run.
 WHOLE, UP, DOWN = range(3)
@@ -106,8 +109,8 @@ def _mute(op, up, base, card, step):
 
 
 @njit(nogil=True, error_model="numpy")
-def scratch(ops, site_step):
-    """Return scratch arrays."""
+def scratch(ops, site_step, up):
+    """Return scratch arrays; those for the products of matrices have the precision of the messages."""
     widest, edge = 2, 4
     for site in range(site_step.shape[0]):
         widest = max(widest, site_step[site])
@@ -115,17 +118,18 @@ def scratch(ops, site_step):
         if ops[number][KIND] == EDGE:
             edge = max(edge, site_step[ops[number][A]] * site_step[ops[number][SITE]])
     block = np.empty(max(BLOCK, 16 * widest))
+    some = ROUNDED * block.shape[0]
     return (
         block, np.empty(widest, np.int64), np.empty(block.shape[0], np.int64), np.empty(BLOCK, np.int64),
-        np.empty(BLOCK), np.empty(widest), np.ones(widest), np.empty(edge), np.empty(edge),
-        np.empty(edge),
+        np.empty(BLOCK), np.empty(widest), np.ones(widest), np.empty(edge, up.dtype), np.empty(edge, up.dtype),
+        np.empty(edge), np.empty(edge, up.dtype), np.empty(some, up.dtype), np.empty(some, up.dtype),
     )  # fmt: skip
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
 def upward(
-    ops, begin, end, part, low, high, firsts, sites, table_offset, soft, weights, theta, muted, counts, row_logs,
-    keep_logs, backward, up, mass, mass_firsts, power, scaled, spare,
+    ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, weights, theta, muted, counts,
+    row_logs, keep_logs, backward, up, mass, mass_firsts, power, scaled, spare,
 ):  # fmt: skip
     """Fill the messages of the operations from ``begin`` to ``end`` and finish at pivots; return the log-likelihood.
 
@@ -133,7 +137,7 @@ def upward(
     factors only, where ``mass_firsts`` says.
     """
     site_card, site_step, site_base, site_slots, site_prior = sites
-    block, powers, state_powers, row_powers, likelihoods, prior, ones, edge, _, _ = spare
+    block, powers, state_powers, row_powers, likelihoods, prior, ones, edge, _, _, _, _, _ = spare
     total = 0.0
     for number in range(begin, end):
         op = ops[number]
@@ -142,10 +146,16 @@ def upward(
         card, step, base, slots = site_card[site], site_step[site], site_base[site], site_slots[site]
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf(op, up, base, card, step, table_offset[op[TABLE]], theta)
+        elif kind == PRODUCT and is_single(up):
+            rounded_product(
+                op, first, last, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones,
+                state_powers, row_powers, block, likelihoods,
+            )  # fmt: skip
+            scaled[site] = True
         elif kind == PRODUCT:
             scaled[site] |= product(
                 op, first, last, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones,
-                state_powers, row_powers,
+                state_powers, row_powers, likelihoods,
             )  # fmt: skip
         elif kind == EDGE:
             send(
@@ -154,6 +164,8 @@ def upward(
             )  # fmt: skip
         elif kind == PIVOT:
             mass_base = int64(0) if part[1] >= 0 else base
+            if backward and part[1] < 0:
+                clear(op, mass, base, step, firsts, lengths)
             total += pivot(
                 op, first, last, up, power, mass, mass_base, mass_firsts, base, slots, card, step, low, high, firsts,
                 site_prior[site], theta, weights, row_logs, keep_logs, backward, scaled[site], block, likelihoods,
@@ -168,15 +180,16 @@ def upward(
 
 @njit(nogil=True, error_model="numpy", inline="always")
 def downward(
-    ops, begin, end, part, low, high, sites, table_offset, theta, wanted, counts, up, mass, target, target_firsts, spare
-):
+    ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, theta, wanted, counts, up, mass, target,
+    target_firsts, spare,
+):  # fmt: skip
     """Bring the mass from the pivots down to the tables, through the operations from ``end`` back to ``begin``.
 
     If ``part`` names patterns, there is one operation, which is run for these alone; mass of the factors of a product
     then goes to ``target``, where ``target_firsts`` says.
     """
     site_card, site_step, site_base, _, site_prior = sites
-    block, edge, turned, pairs = spare[0], spare[7], spare[8], spare[9]
+    edge, turned, pairs, some_pairs, block, returned = spare[7:]
     for number in range(end - 1, begin - 1, -1):
         if not wanted[number]:
             continue
@@ -189,18 +202,20 @@ def downward(
         elif kind == PRODUCT:
             out = base + (op[SLOT] + first) * step
             target_base = int64(0) if part[1] >= 0 else base
+            if part[1] < 0:
+                clear(op, mass, base, step, firsts, lengths)
             scatter(op, target, target_base, step, low, high, target_firsts, first, last - first, mass, out)
         elif kind == EDGE:
             bring_back(
-                op, first, last, up, mass, edge, turned, pairs, block, site_card, site_step, site_base, site_prior,
-                table_offset, theta, counts,
+                op, first, last, up, mass, edge, turned, pairs, some_pairs, block, returned, site_card, site_step,
+                site_base, site_prior, table_offset, theta, counts,
             )  # fmt: skip
 
 
 def run(
-    ops, span, low, high, firsts, site_card, site_step, site_base, site_slots, site_prior, table_offset, soft, weights,
-    weightings, tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, up, mass, exponents,
-    scaled, target, target_firsts,
+    ops, span, low, high, firsts, lengths, site_card, site_step, site_base, site_slots, site_prior, table_offset,
+    soft, weights, weightings, tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, up,
+    mass, exponents, scaled, target, target_firsts,
 ):  # fmt: skip
     """Run a plan, or a part of it, for every start.
 
@@ -214,8 +229,8 @@ def run(
     low, high : uint16
         Patterns of the factors of all products, counted from the first slot of each factor: their lower halves, and,
         of the few products that need them, their upper halves.
-    firsts : int64
-        First slots of the factors.
+    firsts, lengths : int64
+        First slots of the factors, and how many slots each has.
     site_card, site_step, site_base, site_slots, site_prior : int64 (n_sites,)
         States of the site, numbers per slot, its first entry in ``up``, its first slot, and the entry of ``tables``
         where the prior of the site starts if it is a root (-1: none).
@@ -237,8 +252,10 @@ def run(
     log_likelihoods : float64 (starts,), written
     row_logs : float64 (starts, n_patterns), written if ``keep_logs``
         Log-likelihood of each pattern.
-    up, mass : float64 (n_entries,), written
-        Workspace: messages, and their mass.
+    up : float64 or float32 (n_entries,), written
+        Workspace: messages, whose precision is that of the products of matrices too.
+    mass : float64 (n_entries,), written
+        Workspace: the mass of the messages.
     exponents : int32 (n_slots,), written
         Workspace: exponents of the messages.
     scaled : bool (n_sites,), written
@@ -250,26 +267,25 @@ def run(
         Like ``firsts``.
     """
     sites = (site_card, site_step, site_base, site_slots, site_prior)
-    spare = scratch(ops, site_step)
+    spare = scratch(ops, site_step, up)
     begin, end, part = span[1], span[2], (span[3], span[4])
     for start in range(tables.shape[0]):
         if span[0] == WHOLE:
             scaled[:] = False
             exponents[:] = 0
             if backward:
-                mass[:] = 0.0
                 counts[start] = 0.0
         logs = row_logs[start if keep_logs else 0]
         if span[0] != DOWN:
             log_likelihoods[start] = upward(
-                ops, begin, end, part, low, high, firsts, sites, table_offset, soft, weights[weightings[start]],
-                tables[start], muted, counts[start], logs, keep_logs, backward, up, target, target_firsts, exponents,
-                scaled, spare,
+                ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft,
+                weights[weightings[start]], tables[start], muted, counts[start], logs, keep_logs, backward, up, target,
+                target_firsts, exponents, scaled, spare,
             )  # fmt: skip
         if backward and span[0] != UP:
             downward(
-                ops, begin, end, part, low, high, sites, table_offset, tables[start], wanted, counts[start], up, mass,
-                target, target_firsts, spare,
+                ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, tables[start], wanted,
+                counts[start], up, mass, target, target_firsts, spare,
             )  # fmt: skip
 
 
@@ -282,12 +298,21 @@ def _digest() -> str:
     return blake2b(b"".join(texts), digest_size=8).hexdigest()
 
 
-_SIGNATURE = void(
+def signature(number):
+    """Return the types of the arguments of ``run``, given that of the numbers in messages."""
+    return void(
         _in(int64, 2), _in(int64, 1), _in(uint16, 1), _in(uint16, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
-        _in(int64, 1), _in(int64, 1),
+        _in(int64, 1), _in(int64, 1), _in(int64, 1),
         _in(int64, 1), _in(int64, 1), _in(float64, 1), _in(float64, 2), _in(int64, 1), _in(float64, 2), _in(int8, 1),
-        _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, float64[::1],
+        _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, number[::1],
         float64[::1], int32[::1], boolean[::1], float64[::1], _in(int64, 1),
     )  # fmt: skip
+
+
 run.__qualname__ = f"run_{_digest()}"
-run = njit(_SIGNATURE, nogil=True, error_model="numpy", cache=True)(run)
+
+
+def compiled(precision):
+    """Return ``run`` for messages of a precision, "double" or "single"; the compiler keeps the result of each."""
+    number = float32 if precision == "single" else float64
+    return njit(signature(number), nogil=True, error_model="numpy", cache=True)(run)

@@ -4,6 +4,9 @@ The compiler vectorises long loops by itself, but not the short ones over the st
 nearly all that message passing consists of. So messages are laid out in steps of :func:`stride` numbers, and these
 functions work on a whole step with one or a few vector instructions. Padding is always zero.
 
+Arrays may be of double or of single precision. Numbers are multiplied and added in double if any of the arrays is, and
+rounded where they are stored.
+
 They are written as instructions for the compiler (intrinsics), not as compiled functions: what they do appears in
 the place where they are used, and compiling stays quick.
 """
@@ -22,6 +25,8 @@ intrinsic: Callable[[Callable], Callable] = extending.intrinsic
 
 #: Numbers that one vector instruction handles; messages over one or two states use a half.
 LANES = 4
+#: Largest quotient in single precision: products of it and of sums of probabilities stay in the range of numbers.
+LARGEST = 2.0**100
 
 
 def stride(card: int) -> int:
@@ -35,8 +40,20 @@ def stride(card: int) -> int:
     return 2 if card <= 2 else (card + LANES - 1) // LANES * LANES
 
 
-def _lanes(width: int) -> ir.VectorType:
-    return ir.VectorType(ir.DoubleType(), width)
+DOUBLE, SINGLE = ir.DoubleType(), ir.FloatType()
+
+
+def number_type(array_type) -> ir.Type:
+    """Return the type of an array's numbers, for the compiler."""
+    return SINGLE if array_type.dtype == types.float32 else DOUBLE
+
+
+def converted(builder, value, kind: ir.Type):
+    """Emit a number or a vector in another precision."""
+    if value.type == kind:
+        return value
+    narrow = (value.type.element if isinstance(value.type, ir.VectorType) else value.type) == DOUBLE
+    return builder.fptrunc(value, kind) if narrow else builder.fpext(value, kind)
 
 
 def _by_length(builder, step, emit) -> None:
@@ -61,9 +78,12 @@ def _by_length(builder, step, emit) -> None:
 def _parts(builder, step, length: int | None, body) -> None:
     """Emit ``body(width, offset)`` for the parts of a message: without a loop if its length is known."""
     if length is None:
-        zero, lanes = (ir.Constant(step.type, number) for number in (0, LANES))
-        with cgutils.for_range_slice(builder, zero, step, lanes) as (offset, _):
-            body(LANES, offset)
+        begin = ir.Constant(step.type, 0)
+        for width in (2 * LANES, LANES, LANES // 2):
+            end = builder.and_(step, ir.Constant(step.type, -width))
+            with cgutils.for_range_slice(builder, begin, end, ir.Constant(step.type, width)) as (offset, _):
+                body(width, offset)
+            begin = end
     else:
         width = min(length, LANES)
         for offset in range(0, length, width):
@@ -76,10 +96,13 @@ def _for_each_part(builder, step, body) -> None:
 
 
 class _Message:
-    """The numbers of an array from some position on, while code is generated."""
+    """The numbers of an array from some position on, while code is generated.
 
-    def __init__(self, context, builder, array_type, array, position):
-        self.builder = builder
+    They are loaded, and handed over to be stored, as numbers of the type ``work``.
+    """
+
+    def __init__(self, context, builder, array_type, array, position, work=DOUBLE):
+        self.builder, self.kind, self.work = builder, number_type(array_type), work
         self.data = context.make_array(array_type)(context, builder, array).data
         self.position = position
 
@@ -91,22 +114,33 @@ class _Message:
 
     def _address(self, width: int, offset):
         place = self.builder.gep(self.data, [self.builder.add(self.position, offset)])
-        return self.builder.bitcast(place, _lanes(width).as_pointer())
+        return self.builder.bitcast(place, ir.VectorType(self.kind, width).as_pointer())
 
     def load(self, width: int, offset):
         value = self.builder.load(self._address(width, offset))
-        value.align = 8
-        return value
+        value.align = size_of(self.kind)
+        return converted(self.builder, value, ir.VectorType(self.work, width))
 
     def store(self, value, width: int, offset) -> None:
-        self.builder.store(value, self._address(width, offset)).align = 8
+        value = converted(self.builder, value, ir.VectorType(self.kind, width))
+        self.builder.store(value, self._address(width, offset)).align = size_of(self.kind)
 
 
-def _spread(builder, number, width: int):
-    lanes = ir.Constant(_lanes(width), ir.Undefined)
-    for lane in range(width):
-        lanes = builder.insert_element(lanes, number, ir.Constant(ir.IntType(32), lane))
-    return lanes
+def size_of(kind: ir.Type) -> int:
+    """Return how many bytes a number takes."""
+    return 8 if kind == DOUBLE else 4
+
+
+def spread(builder, number, kind: ir.VectorType):
+    """Emit a vector of one and the same number."""
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    nowhere = ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
+    return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), nowhere)
+
+
+def _widest(array_types) -> ir.Type:
+    """Return the type of number to work with, given some arrays."""
+    return DOUBLE if any(number_type(kind) == DOUBLE for kind in array_types) else SINGLE
 
 
 @intrinsic
@@ -115,7 +149,8 @@ def multiply(typing_context, target, at, left, i, right, j, step):
 
     def generate(context, builder, signature, args):
         kinds = signature.args
-        out, x, y = (_Message(context, builder, kinds[k], args[k], args[k + 1]) for k in (0, 2, 4))
+        work = _widest([kinds[0], kinds[2], kinds[4]])
+        out, x, y = (_Message(context, builder, kinds[k], args[k], args[k + 1], work) for k in (0, 2, 4))
 
         def part(width, offset):
             out.store(builder.fmul(x.load(width, offset), y.load(width, offset)), width, offset)
@@ -128,16 +163,24 @@ def multiply(typing_context, target, at, left, i, right, j, step):
 
 @intrinsic
 def divide(typing_context, target, at, left, i, right, j, step):
-    """Set ``target[at:] = left[i:] / right[j:]`` for one message, and zero where ``right`` is not positive."""
+    """Set ``target[at:] = left[i:] / right[j:]`` for one message, and zero where ``right`` is not positive.
+
+    Numbers are divided in the precision of ``target``; in single precision no quotient exceeds LARGEST.
+    """
 
     def generate(context, builder, signature, args):
         kinds = signature.args
-        out, x, y = (_Message(context, builder, kinds[k], args[k], args[k + 1]) for k in (0, 2, 4))
+        work = number_type(kinds[0])
+        out, x, y = (_Message(context, builder, kinds[k], args[k], args[k + 1], work) for k in (0, 2, 4))
 
         def part(width, offset):
-            divisor, nothing = y.load(width, offset), ir.Constant(_lanes(width), [0.0] * width)
+            kind = ir.VectorType(work, width)
+            divisor, nothing = y.load(width, offset), ir.Constant(kind, [0.0] * width)
             positive = builder.fcmp_ordered(">", divisor, nothing)
             quotient = builder.fdiv(x.load(width, offset), divisor)
+            if work == SINGLE:
+                most = ir.Constant(kind, [LARGEST] * width)
+                quotient = builder.select(builder.fcmp_ordered("<", quotient, most), quotient, most)
             out.store(builder.select(positive, quotient, nothing), width, offset)
 
         _for_each_part(builder, args[6], part)
@@ -152,7 +195,8 @@ def add(typing_context, target, at, source, i, step):
 
     def generate(context, builder, signature, args):
         kinds = signature.args
-        out, x = (_Message(context, builder, kinds[k], args[k], args[k + 1]) for k in (0, 2))
+        work = _widest([kinds[0], kinds[2]])
+        out, x = (_Message(context, builder, kinds[k], args[k], args[k + 1], work) for k in (0, 2))
 
         def part(width, offset):
             out.store(builder.fadd(out.load(width, offset), x.load(width, offset)), width, offset)
@@ -170,9 +214,11 @@ def _add_lanes(builder, message: _Message, step, length: int | None, total) -> N
     def part(width, offset):
         lanes = message.load(width, offset)
         parts = [builder.extract_element(lanes, ir.Constant(ir.IntType(32), k)) for k in range(width)]
-        while len(parts) > 1:
-            parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-        builder.store(builder.fadd(builder.load(total), parts[0]), total)
+        for first in range(0, width, LANES):  # the order of sums does not depend on the width
+            few = parts[first : first + LANES]
+            while len(few) > 1:
+                few = [builder.fadd(a, b) for a, b in zip(few[::2], few[1::2], strict=True)]
+            builder.store(builder.fadd(builder.load(total), few[0]), total)
 
     _parts(builder, step, length, part)
 
@@ -282,23 +328,98 @@ def add_up_rows(typing_context, target, source, count, step):
 
 
 @intrinsic
-def scale_rows(typing_context, target, factors, count, step):
-    """Multiply the messages ``target[row]`` by the numbers ``factors[row]``, for ``count`` rows."""
+def scale_rows(typing_context, target, at, source, factors, count, step):
+    """Set ``target[row] = factors[row] * source[row]``, for ``count`` messages; ``target`` begins at ``at``."""
 
     def generate(context, builder, signature, args):
-        out = _Message(context, builder, signature.args[0], args[0], ir.Constant(args[3].type, 0))
-        numbers = context.make_array(signature.args[1])(context, builder, args[1]).data
+        kinds = signature.args
+        out = _Message(context, builder, kinds[0], args[0], args[1])
+        x = _Message(context, builder, kinds[2], args[2], ir.Constant(args[5].type, 0))
+        numbers = context.make_array(kinds[3])(context, builder, args[3]).data
 
         def row(number, begin, length, size):
-            factor, message = builder.load(builder.gep(numbers, [number])), out.moved(begin)
+            factor, before, after = builder.load(builder.gep(numbers, [number])), x.moved(begin), out.moved(begin)
 
             def part(width, offset):
-                product = builder.fmul(message.load(width, offset), _spread(builder, factor, width))
-                message.store(product, width, offset)
+                factors_of_part = spread(builder, factor, ir.VectorType(DOUBLE, width))
+                after.store(builder.fmul(before.load(width, offset), factors_of_part), width, offset)
 
-            _parts(builder, args[3], length, part)
+            _parts(builder, args[5], length, part)
 
-        _for_each_row(builder, args[2], args[3], row)
+        _for_each_row(builder, args[4], args[5], row)
         return context.get_dummy_value()
 
-    return types.void(target, factors, types.intp, types.intp), generate
+    return types.void(target, types.intp, source, factors, types.intp, types.intp), generate
+
+
+@intrinsic
+def largest_in_rows(typing_context, target, source, i, count, step):
+    """Set ``target[row]`` to the largest number of the message ``source[row]``, none of them negative."""
+
+    def generate(context, builder, signature, args):
+        x = _Message(context, builder, signature.args[1], args[1], args[2])
+        found = context.make_array(signature.args[0])(context, builder, args[0]).data
+
+        def larger(a, b):
+            return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+        def row(number, begin, length, size):
+            message = x.moved(begin)
+            most = cgutils.alloca_once_value(builder, ir.Constant(DOUBLE, 0.0))
+            builder.store(ir.Constant(DOUBLE, 0.0), most)
+
+            def part(width, offset):
+                lanes = message.load(width, offset)
+                while width > 1:
+                    width //= 2
+                    halves = [[*range(begin, begin + width)] for begin in (0, width)]
+                    low, high = (
+                        builder.shuffle_vector(
+                            lanes, lanes, ir.Constant(ir.VectorType(ir.IntType(32), width), half)
+                        )
+                        for half in halves
+                    )  # fmt: skip
+                    lanes = larger(low, high)
+                lane = builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
+                builder.store(larger(lane, builder.load(most)), most)
+
+            _parts(builder, args[4], length, part)
+            builder.store(builder.load(most), builder.gep(found, [number]))
+
+        _for_each_row(builder, args[3], args[4], row)
+        return context.get_dummy_value()
+
+    return types.void(target, source, types.intp, types.intp, types.intp), generate
+
+
+@intrinsic
+def power_of_two(typing_context, number):
+    """Return the least power of two, as an exponent, that exceeds a number; neither zero nor nearly so."""
+
+    def generate(context, builder, signature, args):
+        bits = builder.bitcast(args[0], ir.IntType(64))
+        place = builder.lshr(bits, ir.Constant(ir.IntType(64), 52))
+        return builder.sub(place, ir.Constant(ir.IntType(64), 1022))
+
+    return types.int64(types.float64), generate
+
+
+@intrinsic
+def two_to_the(typing_context, exponent):
+    """Return a power of two, from 2**-1022 to 2**1023."""
+
+    def generate(context, builder, signature, args):
+        place = builder.add(args[0], ir.Constant(ir.IntType(64), 1023))
+        return builder.bitcast(builder.shl(place, ir.Constant(ir.IntType(64), 52)), DOUBLE)
+
+    return types.float64(types.int64), generate
+
+
+@intrinsic
+def is_single(typing_context, array):
+    """Tell whether an array is of single precision: known when code is compiled."""
+
+    def generate(context, builder, signature, args):
+        return ir.Constant(ir.IntType(1), int(number_type(signature.args[0]) == SINGLE))
+
+    return types.boolean(array), generate
