@@ -6,13 +6,18 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
+from pgmpy_latent.diagnostics.adjustment import holm, share_as_extreme, smallest_of_all
+from pgmpy_latent.diagnostics.pair_draws import drawn_pair_statistics
+from pgmpy_latent.diagnostics.pairs import pair_statistics
+from pgmpy_latent.diagnostics.resampling import n_rows_of
+from pgmpy_latent.em.restrictions import refuse_restricted
 from pgmpy_latent.exceptions import NoOverlapWarning
-from pgmpy_latent.inference.queries import engine_for, model_and_data
-from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.inference.queries import model_and_data
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.settings import check_n_jobs, check_number, entropy_of
 from pgmpy_latent.runtime.warn import warn
-from pgmpy_latent.tables.dependence import Block, joint_counts_in_blocks, named_pairs, sums_of_rows
+from pgmpy_latent.tables.dependence import named_pairs
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey, WeightKind
 
@@ -23,7 +28,17 @@ NAMED = 5
 
 
 def residuals(
-    model, X, *, sample_weight=None, weight_kind: WeightKind | None = None, strata=None, cluster=None
+    model,
+    X,
+    *,
+    n_bootstrap: int = 0,
+    sample_weight=None,
+    weight_kind: WeightKind | None = None,
+    strata=None,
+    cluster=None,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    show_progress: bool = True,
 ) -> pd.DataFrame:
     """Compare the joint counts of every two columns with those that a model predicts.
 
@@ -37,12 +52,21 @@ def residuals(
         The model, fitted to ``X``.
     X : DataFrame, array or CategoricalData
         The table.
+    n_bootstrap : int
+        Number of tables that are drawn from the model, for p-values. 0 draws none, and p-values are those of the
+        chi-squared distribution, which are too large; 200 are enough for a decision.
     sample_weight : array, shape (n_rows,), optional
         Weights of the rows, or the name of the column that holds them.
     weight_kind, strata, cluster
         What the weights are, and how rows were drawn; see :func:`pgmpy_latent.encode`. By default all are as the
         learner was fitted: it remembers the kind and the columns (``design_``). Sampling weights sum to the effective
         number of rows; that rows of a cluster are alike is not accounted for in p-values, which are then too small.
+    random_state : int, optional
+        For the drawn tables: same seed, same p-values.
+    n_jobs : int, optional
+        Threads that share them; the result does not depend on it.
+    show_progress : bool
+        Whether drawing for more than two seconds shows a bar.
 
     Returns
     -------
@@ -54,8 +78,10 @@ def residuals(
         - ``statistic``: Pearson's X², the sum of ``(observed - fitted)² / fitted`` over the cells of their table;
         - ``df``: ``(k - 1) (l - 1)``, where k and l states occur in the table or are possible under the model;
         - ``per_df``: ``statistic / df``; up to about 1 the model accounts for the pair;
-        - ``p_value``: of the statistic, in the chi-squared distribution with ``df`` degrees of freedom;
-        - ``adjusted_p``: the same, adjusted for the number of pairs by Holm's method;
+        - ``p_value``: of the statistic, in the chi-squared distribution with ``df`` degrees of freedom; with a
+          bootstrap, ``(1 + b) / (1 + B)`` if it is as large in b of the B drawn tables;
+        - ``adjusted_p``: the same, adjusted for the number of pairs: by Holm's method; with a bootstrap, by how often
+          any pair of a drawn table stands out as much (Westfall and Young);
         - ``n``: weight of the rows in which both are filled.
 
         ``attrs["advice"]`` is a sentence that names the pairs that stand out, in the same order, and says what can be
@@ -72,14 +98,19 @@ def residuals(
     probability. Where cells are missing this presumes that rows in which both are filled are like other rows as far as
     these two columns go. If they are not, a pair may stand out because of the rows that are left.
 
-    P-values are approximate. Parameters were estimated from the same rows, which makes the statistic of a true model
-    smaller than chi-squared, by how much differs from pair to pair: p-values err on the side of the model. Cells that
-    are expected in fewer than about one row make single statistics large by chance.
+    *Bootstrap.* Tables are drawn from the model, with as many rows as the given one and with missing cells where it has
+    them. The model is fitted to each of them anew, with its own tables to begin with, and with the ``prior`` of the
+    learner if it has one.
+
+    Without a bootstrap, p-values are approximate. Parameters were estimated from the same rows, which makes the
+    statistic of a true model smaller than chi-squared, by how much differs from pair to pair: p-values err on the side
+    of the model. Cells that are expected in fewer than about one row make single statistics large by chance.
 
     References
     ----------
     Oberski, D. L., van Kollenburg, G. H. and Vermunt, J. K. (2013). A Monte Carlo evaluation of three methods to detect
     local dependence in binary data latent class models. Advances in Data Analysis and Classification 7, 267-279.
+    Westfall, P. H. and Young, S. S. (1993). Resampling-based multiple testing. Wiley.
 
     Examples
     --------
@@ -98,17 +129,33 @@ def residuals(
     1 of 28 pairs of columns goes together in a way that the model does not explain (X²/df in brackets):
     'r' and 's' (22.4). EAST would try a hidden variable for the two alone, further states, or another place in the
     tree for one of them.
+    >>> drawn = residuals(RandomStarts(n_states=2).fit(table), table, n_bootstrap=19)
+    >>> drawn.loc[0, ["p_value", "adjusted_p"]].tolist()
+    [0.05, 0.05]
     """
+    check_number("n_bootstrap", n_bootstrap, 0, whole=True)
+    check_n_jobs(n_jobs)
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+    if n_bootstrap:
+        refuse_restricted(model, "residuals(n_bootstrap=...)")
     tree, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
     with one_blas_thread():
         first, second, statistic, df, n = pair_statistics(tree, data).T
     statistic[n == 0] = np.nan
     _warn_of_no_overlap(data, np.stack([first, second], axis=1)[n == 0].astype(np.int64))
-    p_value = np.where(df > 0, chi2.sf(statistic, np.maximum(df, 1)), np.nan)
-    order = np.lexsort([second, first, -statistic, p_value])  # NaN comes last
+    approximate = _chi_squared_p(statistic, df)
+    p_value, adjusted = approximate, holm(approximate)
+    if n_bootstrap:
+        n_rows_of(data)  # raises
+        entropy, prior = entropy_of(random_state), _prior_of(model)
+        drawn = drawn_pair_statistics(
+            tree, data, int(n_bootstrap), entropy, prior=prior, n_jobs=n_jobs, show_progress=show_progress
+        )
+        p_value = np.where(df > 0, share_as_extreme(drawn[0], statistic), np.nan)
+        adjusted = smallest_of_all(_chi_squared_p(*drawn), approximate)
+    order = np.lexsort([second, first, -statistic, approximate, p_value])  # NaN comes last
     first, second, df = first[order].astype(np.int64), second[order].astype(np.int64), df[order].astype(np.int64)
-    statistic, p_value = statistic[order], p_value[order]
+    statistic, p_value, adjusted = statistic[order], p_value[order], adjusted[order]
     with np.errstate(divide="ignore", invalid="ignore"):
         per_df = np.where(df > 0, statistic / df, np.nan)
     table = pd.DataFrame(
@@ -119,7 +166,7 @@ def residuals(
             "df": df,
             "per_df": per_df,
             "p_value": p_value,
-            "adjusted_p": _holm(p_value),
+            "adjusted_p": adjusted,
             "n": n[order],
         }
     )
@@ -127,62 +174,19 @@ def residuals(
     return table
 
 
-def pair_statistics(tree: LatentTree | LatentNetwork, data: CategoricalData) -> np.ndarray:
-    """Return a row (first, second, statistic, df, n) for every pair of columns; see :func:`residuals`."""
-    parts = [np.empty((0, 5))]
-    for left, right, counts, totals in joint_counts_in_blocks(data):
-        parts.append(_compared(left, right, counts, totals, _pair_probabilities(tree, data, left, right)))
-    return np.concatenate(parts)
+def _chi_squared_p(statistic: np.ndarray, df: np.ndarray) -> np.ndarray:
+    return np.where(df > 0, chi2.sf(statistic, np.maximum(df, 1)), np.nan)
+
+
+def _prior_of(model) -> float:
+    """Return the pseudo-count that a learner was fitted with; a model itself has none."""
+    prior = getattr(model, "prior", None)
+    return float(prior) if isinstance(prior, (int, float)) else 0.0
 
 
 def _names(data: CategoricalData, positions: np.ndarray) -> pd.Series:
     names = pd.Series(dict(enumerate(data.columns)), dtype=object)  # a name may be a tuple
     return names.loc[positions].reset_index(drop=True)
-
-
-def _pair_probabilities(
-    tree: LatentTree | LatentNetwork, data: CategoricalData, left: Block, right: Block
-) -> np.ndarray:
-    """Return P(state, other state) under the model for all states of the columns of two blocks.
-
-    A row with a single filled cell has the likelihood P(state), and P(other state | state) is its posterior.
-    """
-    column = np.repeat(left.columns, left.cards)
-    n_rows = len(column)
-    codes = np.full((n_rows, len(data.columns)), -1)
-    codes[np.arange(n_rows), column] = np.arange(n_rows) - np.repeat(left.starts, left.cards)
-    engine = engine_for(tree, CategoricalData(data.columns, data.state_names, codes, np.ones(n_rows)))
-    tables = engine.layout.pack(tree.tables)
-    shares = np.exp(engine.row_log_likelihoods(tables))
-    given = engine.beliefs(tables, [tree.index(data.columns[at]) for at in right.columns])
-    return np.nan_to_num(np.concatenate(given, axis=1)) * shares[:, None]  # given an impossible state it is NaN
-
-
-def _compared(
-    left: Block, right: Block, counts: np.ndarray, totals: np.ndarray, probabilities: np.ndarray
-) -> np.ndarray:
-    """Return a row (first, second, statistic, df, n) for every pair of different columns of two blocks."""
-    fitted = np.repeat(np.repeat(totals, left.cards, axis=0), right.cards, axis=1) * probabilities
-    apart = (counts - fitted) ** 2
-    terms = np.divide(apart, fitted, out=np.where(apart > 0, np.inf, 0.0), where=fitted > 0)
-    statistic = sums_of_rows(np.add.reduceat(terms, right.starts, axis=1), left.starts)
-    possible = counts + probabilities  # a state counts if it occurs or may occur
-    rows = sums_of_rows((np.add.reduceat(possible, right.starts, axis=1) > 0).astype(np.float64), left.starts)
-    columns = np.add.reduceat((sums_of_rows(possible, left.starts) > 0).astype(np.float64), right.starts, axis=1)
-    df = np.maximum(rows - 1, 0) * np.maximum(columns - 1, 0)
-    first, second = np.meshgrid(left.columns, right.columns, indexing="ij")
-    wanted = first < second
-    return np.stack([values[wanted] for values in (first, second, statistic, df, totals)], axis=1)
-
-
-def _holm(p_values: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted for their number by Holm's method; NaN stays NaN and does not count."""
-    adjusted = np.full(len(p_values), np.nan)
-    known = np.flatnonzero(~np.isnan(p_values))
-    order = known[np.argsort(p_values[known], kind="stable")]
-    stepped = p_values[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
-    return adjusted
 
 
 def _warn_of_no_overlap(data: CategoricalData, apart: np.ndarray) -> None:

@@ -86,10 +86,13 @@ class RaceMemory:
         The one under way, and those that wait.
     leader : str
         Name of the line that the best tree so far comes from.
+    passed : tuple of (str, int, float)
+        The trees that lines came through: name of the line, number of parameters and log-likelihood.
     """
 
     lines: tuple[Line, ...]
     leader: str
+    passed: tuple[tuple[str, int, float], ...] = ()
 
     @property
     def phase(self) -> str:

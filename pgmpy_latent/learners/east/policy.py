@@ -328,10 +328,7 @@ class EastPolicy:
     ) -> tuple[EvaluatedMove, State | None]:
         """Evaluate a move, unless that was done before, and fit the tree; None if it breaks a rule."""
         candidate = evaluation.candidate(item) if isinstance(item, Move) else item
-        tree = self._changed_tree(state, candidate)
-        if tree is None:
-            return candidate, None
-        return candidate, self.fitted(tree, state.step + 1, state.memory, target=self._target(tree, state.score))
+        return candidate, self._made(state, candidate, wanted=state.score)
 
     # With another penalty
 

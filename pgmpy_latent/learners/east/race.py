@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from pgmpy_latent.diagnostics.residuals import pair_statistics
+from pgmpy_latent.diagnostics.pairs import pair_statistics
 from pgmpy_latent.learners.east.blocks import Division
 from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, SPLIT_AND_MERGE, EastMemory, Line, RaceMemory
 from pgmpy_latent.learners.east.move import PHASES
@@ -19,6 +19,10 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.blocks import rooted_at_columns
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.tables.encode import CategoricalData
+
+#: Trees with as many parameters whose log-likelihoods are so close, in nats, are taken to be the same.
+SAME = 0.05
+Passed = tuple[tuple[str, int, float], ...]
 
 
 class Stage(NamedTuple):
@@ -128,13 +132,28 @@ class Race:
         step = self._policy(self.stages[line.name][line.stage - 1]).advance(_state_of(line))
         new = step.state
         line = Line(line.name, line.stage, new.tree, new.score, new.log_likelihood, new.step, new.memory)
-        memory = replace(state.memory, lines=(line, *waiting))
+        line, passed = self._followed(line, state.memory.passed)
+        memory = replace(state.memory, lines=(line, *waiting), passed=passed)
         if new.score <= state.score + RISE:
             return Step(replace(state, memory=memory))
         better = State(new.tree, new.score, new.log_likelihood, state.step + 1, replace(memory, leader=line.name))
         if line.name != state.memory.leader:
             return Step(better, "start", line.name)
         return Step(better, step.operator, step.target)
+
+    def _followed(self, line: Line, passed: Passed) -> tuple[Line, Passed]:
+        """Return a line, ended where another line came through the same tree, and the trees that lines came through.
+
+        From the same tree searches take the same path, or nearly so: all that were followed to their ends met there.
+        """
+        stages = self.stages[line.name]
+        if stages[line.stage - 1].columns != self.settings.rules.columns:
+            return line, passed
+        here = (line.name, line.tree.n_parameters, line.log_likelihood)
+        for name, n_parameters, value in passed:
+            if name != line.name and n_parameters == here[1] and abs(value - here[2]) < SAME:
+                return replace(line, stage=len(stages), memory=EastMemory(EXCURSION)), passed
+        return line, passed if passed[-1:] == (here,) else (*passed, here)
 
     def _policy(self, stage: Stage) -> EastPolicy:
         """Return the policy of a stage; it keeps what it knows about the last tree."""

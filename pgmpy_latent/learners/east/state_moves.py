@@ -18,6 +18,7 @@ from pgmpy_latent.learners.east.evaluation import Evaluation
 from pgmpy_latent.learners.east.move import DELETE_STATES, EXPAND, Move
 from pgmpy_latent.learners.east.settings import Rules
 from pgmpy_latent.learners.local.directions import NEGLIGIBLE, data_directions
+from pgmpy_latent.learners.local.node_states import best_splits
 from pgmpy_latent.learners.local.pairs import losses
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import regular_bound
@@ -27,6 +28,8 @@ from pgmpy_latent.operators.star import Star, with_star
 
 #: How many merges of two states a state deletion starts with: those of the most similar states.
 MERGES = 12
+#: From more splits than this, partial EM chooses some that a state introduction starts with.
+MANY_SPLITS, CHOSEN_SPLITS = 16, 4
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,17 @@ class Grow(_ChangeStates):
         node = evaluation.tree.index(self.node)
         here, star = messages.neighbourhood(node), messages.star(node)
         each = max(1, -(-evaluation.settings.n_starts // star.n_states))
-        starts = []
+        shifts = []
         for state in range(star.n_states):
             weights = messages.weights * messages.posterior(node)[:, state]
             if (weights > NEGLIGIBLE * weights.max()).sum() < 2:
                 continue  # the same row over and over
-            shifts = data_directions(star, state, here.messages, weights, each, rng)
-            starts += [stars.split(star, state, shift) for shift in shifts if np.any(shift)]
+            directions = data_directions(star, state, here.messages, weights, each, rng)
+            shifts += [(state, shift) for shift in directions if np.any(shift)]
+        if evaluation.counts_first and len(shifts) > MANY_SPLITS:
+            starts = best_splits(here, star, messages.posterior(node), shifts, CHOSEN_SPLITS, evaluation.search)
+        else:
+            starts = [stars.split(star, state, shift) for state, shift in shifts]
         return starts or [stars.split(star, 0, np.zeros(star.rows.shape[1]))]
 
     def need(self, evaluation: Evaluation) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -16,7 +16,7 @@ from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.local.directions import NEGLIGIBLE, data_directions, random_directions, random_star
 from pgmpy_latent.learners.local.neighbourhood import Neighbourhood
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
-from pgmpy_latent.learners.search import FitOptions
+from pgmpy_latent.learners.search import FitOptions, Search
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import star as stars
 from pgmpy_latent.operators.star import Star
@@ -73,6 +73,71 @@ class Merge:
 
     loss: float
     states: tuple[int, int]
+
+
+def unsplit(alone: Star) -> Star:
+    """Return the star of a single state as two equal halves."""
+    return stars.split(alone, 0, np.zeros(alone.rows.shape[1]))
+
+
+def engine_of_halves(
+    here: Neighbourhood, belongs: np.ndarray, left_out: int | None = LEFT_OUT
+) -> tuple[TreeEngine, Neighbourhood]:
+    """Return what runs partial EM: the two halves of a state, on the rows that belong to it.
+
+    Parameters
+    ----------
+    here : Neighbourhood
+        The latent class model around the node.
+    belongs : array, shape (rows,)
+        Probability of the state given each row.
+    left_out : int, optional
+        Rows that do not belong to the state are left out if there are so many; None leaves out none.
+    """
+    weights = here.weights * belongs
+    rows = np.flatnonzero(belongs > BELONGS)
+    if left_out is not None and len(weights) - len(rows) >= left_out:
+        weights = weights[rows]
+        here = here.part(rows, weights)
+    return here.engine(2, weights), here
+
+
+def best_splits(
+    here: Neighbourhood,
+    star: Star,
+    posterior: np.ndarray,
+    shifts: Iterable[tuple[int, np.ndarray]],
+    n: int,
+    search: Search,
+) -> list[Star]:
+    """Return the stars that the most promising splits lead to, by a few iterations of partial EM.
+
+    Parameters
+    ----------
+    here, star
+        The latent class model around a node, and its tables.
+    posterior : array, shape (rows, states)
+        P(state | row).
+    shifts : pairs of a state and how far its halves are moved apart
+        The splits.
+    n : int
+        How many of them are returned, the ones that raise the log-likelihood most.
+    search : Search
+        Says when to stop.
+    """
+    found = []
+    for state, shift in shifts:
+        search.tick()
+        alone = Star(np.ones(1), star.rows[[state]], star.cards)
+        engine, part = engine_of_halves(here, posterior[:, state])
+        before = engine.log_likelihood(part.flat([unsplit(alone)])[0])
+        flat = part.flat([stars.split(alone, 0, shift)])
+        group, prior = np.zeros(1, np.int64), search.settings.prior
+        tables, values, _ = narrowed_in_groups(engine, flat, group, PARTIAL_STAGES, prior, search.clock)
+        if len(values) and np.isfinite(values[0]):
+            found.append((float(values[0] - before), state, part.star(tables[0], 2)))
+    found.sort(key=lambda split: -split[0])
+    return [stars.substitute(star, state, halves) for _, state, halves in found[:n]]
 
 
 class NodeStates:
@@ -250,15 +315,10 @@ class NodeStates:
         halves = self._halves(state, alone)
         if not halves:
             return None
-        weights = self.neighbourhood.weights * self.posterior[:, state]
-        here = self.neighbourhood
-        rows = np.flatnonzero(self.posterior[:, state] > BELONGS)
-        if self._is_quick and len(weights) - len(rows) >= LEFT_OUT:
-            weights = weights[rows]
-            here = here.part(rows, weights)
-        engine = here.engine(2, weights)
-        unsplit = stars.split(alone, 0, np.zeros(self.star.rows.shape[1]))
-        before = engine.log_likelihood(here.flat([unsplit])[0])
+        engine, here = engine_of_halves(
+            self.neighbourhood, self.posterior[:, state], LEFT_OUT if self._is_quick else None
+        )
+        before = engine.log_likelihood(here.flat([unsplit(alone)])[0])
         table, value = self._partial_em(engine, here.flat(halves))
         return Split(float(value - before), state, here.star(table, 2)) if np.isfinite(value) else None
 

@@ -1,6 +1,7 @@
 """A search that begins with several starts: which of them it tries, and what it never falls below."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, log_likelihood, presets, sample
+from pgmpy_latent.learners.east import race as race_module
 from pgmpy_latent.learners.east import starts
 from pgmpy_latent.learners.east.memory import EastMemory, Line, RaceMemory
 from pgmpy_latent.learners.east.race import Race
@@ -236,6 +238,35 @@ def test_a_race_that_cannot_be_is_refused(change):
     wrong = Line(**{**vars(line), **change})
     with pytest.raises(ValueError):
         race.check(type(state)(**{**vars(state), "memory": RaceMemory((wrong,), state.memory.leader)}))
+
+
+@pytest.mark.parametrize(("shift", "ends"), [(0.01, True), (-0.01, True), (1.0, False)])
+def test_a_line_ends_at_a_tree_that_another_line_came_through(shift, ends):
+    table = chain(4, 60)
+    learner = EAST(**QUICK)
+    data = learner._check_fit_data(table).in_order_of_names()
+    race = Race(data, learner._search(data), _settings(learner, data), starts.STAGES)
+    forest = Baseline("forest", show_progress=False).fit(table).tree_
+    start = race.start({starts.FOREST: forest, starts.BING: forest})
+    first = race.advance(race.advance(start).state).state  # the stage begins, and the first step
+    (name, n_parameters, value), *_ = first.memory.passed
+    assert (name, n_parameters) == (first.memory.lines[0].name, first.memory.lines[0].tree.n_parameters)
+    other = next(line for line in start.memory.lines if line.name != name)
+    began = race.advance(replace(start, memory=replace(start.memory, lines=(other,)))).state
+    passed = ((name, n_parameters, value + shift),)
+    then = race.advance(replace(began, memory=replace(began.memory, passed=passed))).state.memory
+    assert (then.lines[0].memory.phase == "excursion") == ends
+    assert (len(then.passed) == 1) == ends
+
+
+def test_lines_that_meet_save_steps_and_change_nothing(begun, monkeypatch):
+    table = chain(5, 300)
+    met = EAST(**QUICK).fit(table)
+    n_steps = len(begun)
+    monkeypatch.setattr(race_module, "SAME", -1.0)  # never
+    apart = EAST(**QUICK).fit(table)
+    assert met.bic_ == pytest.approx(apart.bic_, abs=1e-3)
+    assert n_steps < len(begun) - n_steps
 
 
 def _settings(learner, data):
