@@ -13,6 +13,7 @@ from pgmpy_latent import presets
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners.east.column_places import MovesColumns, run_with_places
 from pgmpy_latent.learners.east.settings import Columns
+from pgmpy_latent.learners.hlta.column_tree import at_least_column_tree
 from pgmpy_latent.learners.hlta.levels import LevelsPolicy
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
@@ -23,7 +24,8 @@ from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
 
-#: Most cells of a table whose columns are moved in the end: messages at all nodes take some 200 bytes for each.
+#: Most cells of a table whose columns are moved in the end, or compared with the tree over the columns: messages at
+#: all nodes take some 200 bytes for each.
 MOST_CELLS = 10**7
 
 
@@ -33,10 +35,14 @@ class HLTA(MovesColumns, SparseLearner, SearchingLearner):
     Hierarchical latent tree analysis, as for words in documents. The two columns that say most about each other are
     the beginning of an island, which is joined by the column that says most about one of its members, until two hidden
     variables would explain the island clearly better than one does; columns about which the hidden variable says too
-    little stay outside. Every island gets a binary hidden variable. The hidden variables, known by their posteriors,
-    are the variables of the next level, and so on, until few are left; these are linked by the tree with the highest
-    mutual information. Only small models are fitted on the way up; at the end EM fits the
-    whole tree, on all rows at once or, for large tables, on some at a time (stepwise EM).
+    little stay outside. Every island gets a hidden variable, of two states at first; when the island is complete,
+    states are split as long as BIC rises. The hidden variables, known by their posteriors, are the variables of the
+    next level, and so on, until few are left; these are linked by the tree with the highest mutual information. Only
+    small models are fitted on the way up; at the end EM fits the whole tree, on all rows at once or, for large
+    tables, on some at a time (stepwise EM).
+
+    Where the forest over the columns with the highest BIC beats this tree, as where columns nearly determine each
+    other, hidden variables take the place of its inner columns instead (up to 10 million cells).
 
     Parameters
     ----------
@@ -49,6 +55,8 @@ class HLTA(MovesColumns, SparseLearner, SearchingLearner):
     top : int
         A level of so many variables or fewer is the last. A large number gives one level of hidden variables, linked
         with each other.
+    max_states : int, optional
+        Most states of a hidden variable; 2 is as in the papers. None: as many as BIC asks for.
     prior : float, optional
         Dirichlet pseudo-count of every table entry, so that nothing that has not occurred yet is impossible; None is
         maximum likelihood (batches then still use 0.001).
@@ -100,6 +108,7 @@ class HLTA(MovesColumns, SparseLearner, SearchingLearner):
         "max_island": number(3, whole=True),
         "threshold": number(0),
         "top": number(1, whole=True),
+        "max_states": number(2, whole=True, optional=True),
     }
     _default_tuning = presets.HLTA
     _tuning: presets.HLTATuning
@@ -110,6 +119,7 @@ class HLTA(MovesColumns, SparseLearner, SearchingLearner):
         max_island: int = 60,
         threshold: float = 3.0,
         top: int = 15,
+        max_states: int | None = None,
         columns: Columns = "leaves",
         prior: float | None = 0.01,
         tol: float | None = None,
@@ -123,6 +133,7 @@ class HLTA(MovesColumns, SparseLearner, SearchingLearner):
         self.max_island = max_island
         self.threshold = threshold
         self.top = top
+        self.max_states = max_states
         self.columns = columns
         self.prior = prior
         self.tol = tol
@@ -141,6 +152,7 @@ class HLTA(MovesColumns, SparseLearner, SearchingLearner):
             search,
             max_size=int(self.max_island),
             threshold=float(self.threshold),
+            max_states=self.max_states,
             top=int(self.top),
             batch_size=self._tuning.batch_size,
             n_epochs=int(self._tuning.n_epochs),
@@ -156,6 +168,13 @@ class HLTA(MovesColumns, SparseLearner, SearchingLearner):
             zip(numbered_latent_names(ordered.columns, len(levels)), levels, strict=True)
         )
         outcome = made_regular(outcome, policy.score)
+        n_cells = ordered.n_distinct * len(ordered.columns)
+        if outcome.stopped is None and policy.batch_size >= ordered.n_distinct and n_cells <= MOST_CELLS:
+            found = at_least_column_tree(
+                outcome, _written_out(ordered), search, policy.score, self.columns != "leaves", self.max_states
+            )
+            if found is not outcome:  # all of its hidden variables have a column below
+                outcome, level_of = found, dict.fromkeys(found.tree.latent_names, 1)
         self.levels_ = {name: level_of[name] for name in outcome.tree.latent_names}
         return outcome
 

@@ -3,7 +3,8 @@
 An island begins with the two variables that say most about each other. The variable outside that says most about one
 inside is tried next: if a model with two hidden variables, of which one is the parent of the newcomer and its closest
 relative, is clearly better than one with a single hidden variable, the island ends without these two. A newcomer about
-which the hidden variable says too little, although one of the members may seem to say something, stays outside.
+which the hidden variable says too little, although one of the members may seem to say something, stays outside. When
+the island is complete, states of the hidden variable are split in two as long as BIC rises.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from pgmpy_latent import scores
 from pgmpy_latent.inference.patterns import distinct_pairs
@@ -22,7 +24,7 @@ from pgmpy_latent.learners.search import Search
 from pgmpy_latent.operators.edges import normalised
 from pgmpy_latent.tables.neighbours import Neighbours
 
-#: States of a hidden variable.
+#: States of a hidden variable while its island grows.
 STATES = 2
 #: Probability with which a second hidden variable begins in the same state as the first.
 FOLLOWS = 0.9
@@ -62,7 +64,7 @@ class Island:
     tables : tuple of arrays
         Of the hidden variable, and of the members given it.
     log_likelihood : float
-    posterior : array, shape (n_patterns, 2)
+    posterior : array, shape (n_patterns, n_states)
         Of the hidden variable.
     """
 
@@ -70,6 +72,11 @@ class Island:
     tables: tuple[np.ndarray, ...]
     log_likelihood: float
     posterior: np.ndarray
+
+    @property
+    def n_states(self) -> int:
+        """Number of states of the hidden variable."""
+        return self.posterior.shape[1]
 
 
 class Islands:
@@ -87,6 +94,8 @@ class Islands:
         Most variables of an island.
     threshold : float
         By how much the BIC of two hidden variables must exceed that of one.
+    max_states : int, optional
+        Most states of a hidden variable.
     """
 
     def __init__(
@@ -97,11 +106,13 @@ class Islands:
         search: Search,
         max_size: int,
         threshold: float,
+        max_states: int | None = None,
     ):
         self.variables, self.weights, self.neighbours = variables, weights, neighbours
         self.search = search
         self.max_size = max_size
         self.threshold = threshold
+        self.max_states = np.inf if max_states is None else max_states
         self.penalty = scores.penalty_per_parameter(weights.sum())
         self.free = np.ones(len(variables), bool)
         self.tied = self._tied()
@@ -119,7 +130,7 @@ class Islands:
         """Return the next island, or None if no related variables are left."""
         for left, right in self.seeds:
             if self.free[left] and self.free[right] and self._related(left, right):
-                island = self._grown((left, right))
+                island = self._sized(self._grown((left, right)))
                 self.free[list(island.group.members)] = False
                 return island
         return None
@@ -128,7 +139,7 @@ class Islands:
         """Return an island that was found earlier."""
         self.free[list(members)] = False
         group = self.group(members)
-        return self._island(group, self._engine(group, [-1] + [0] * len(group.members)), tables)
+        return self._island(group, self._engine(group, [-1] + [0] * len(group.members), tables[0].shape[1]), tables)
 
     def _related(self, left: int, right: int) -> bool:
         near = self.neighbours.which
@@ -222,7 +233,7 @@ class Islands:
         return self._fitted(group, [*island.tables, *new])
 
     def _fitted(self, group: Group, tables: Sequence[np.ndarray]) -> Island:
-        engine = self._engine(group, [-1] + [0] * len(group.members))
+        engine = self._engine(group, [-1] + [0] * len(group.members), tables[0].shape[1])
         fit = self.search.fit(engine, engine.layout.pack(tables))
         return self._island(group, engine, engine.layout.unpack(fit.tables))
 
@@ -231,7 +242,7 @@ class Islands:
         flat = engine.layout.pack(tables)
         return Island(group, tuple(tables), float(engine.log_likelihood(flat)), engine.beliefs(flat, [0])[0])
 
-    def _engine(self, group: Group, parents: Sequence[int]) -> TreeEngine:
+    def _engine(self, group: Group, parents: Sequence[int], n_states: int = STATES) -> TreeEngine:
         """Return an engine whose last nodes are the members; those before are hidden."""
         n_hidden = len(parents) - len(group.members)
         members = [self.variables[at] for at in group.members]
@@ -239,7 +250,7 @@ class Islands:
             n_hidden + place: variable.evidence(codes)
             for place, (variable, codes) in enumerate(zip(members, group.codes, strict=True))
         }
-        cards = [STATES] * n_hidden + [variable.n_states for variable in members]
+        cards = [n_states] * n_hidden + [variable.n_states for variable in members]
         return TreeEngine(compile_plan(parents, evidence), cards, group.masses)
 
     def _without(self, island: Island, newcomer: int, relative: int) -> Island | None:
@@ -257,6 +268,57 @@ class Islands:
         share, _, *tables = engine.layout.unpack(fit.tables)
         left = [place for place, gone in enumerate(apart) if not gone]
         return self._fitted(self.group([members[place] for place in left]), [share, *(tables[at] for at in left)])
+
+    # States
+
+    def _sized(self, island: Island) -> Island:
+        """Return the island with a hidden variable of as many states as BIC asks for."""
+        cost = self.penalty * (1 + sum(self.variables[at].n_states - 1 for at in island.group.members))
+        while island.n_states < self.max_states:
+            larger = self._split(island)
+            if larger is None or larger.log_likelihood - island.log_likelihood <= cost:
+                break
+            island = larger
+        return island
+
+    def _split(self, island: Island) -> Island | None:
+        """Return the island with the most mixed state split along the direction in which its rows differ most."""
+        cells = self._cells(island.group)
+        spreads = [_spread(cells, island.group.masses * posterior) for posterior in island.posterior.T]
+        state = max(range(len(spreads)), key=lambda at: spreads[at][0])
+        value, along = spreads[state]
+        if value <= 0:
+            return None
+        share, whole = expit(along), island.posterior[:, state]
+        memberships = np.column_stack([island.posterior, whole * share])
+        memberships[:, state] = whole * (1 - share)
+        shares = normalised((island.group.masses @ memberships)[None] + SMOOTHING)
+        return self._fitted(island.group, [shares, *self._given(island.group, memberships, _parts(island.group))])
+
+    def _cells(self, group: Group) -> np.ndarray:
+        """Return what each pattern says about the members, as probabilities of states; wide columns are left out."""
+        parts = [self.variables[at].beliefs[codes] for at, codes in _parts(group) if not self.variables[at].is_wide]
+        return np.concatenate([np.empty((len(group.masses), 0)), *parts], axis=1)
+
+
+def _spread(cells: np.ndarray, masses: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the largest variance of weighted rows along any direction, times their weight, and the rows along it.
+
+    Rows along the direction are in units of their standard deviation.
+
+    Examples
+    --------
+    >>> value, along = _spread(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, 1.0]))
+    >>> round(value, 9), np.abs(along).round(9).tolist()
+    (1.0, [1.0, 1.0])
+    """
+    total = masses.sum()
+    if cells.shape[1] == 0 or total <= 0:
+        return 0.0, np.zeros(len(masses))
+    centred = cells - (masses @ cells) / total
+    values, vectors = np.linalg.eigh((centred * masses[:, None]).T @ centred)
+    along = centred @ (vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1]))
+    return float(values[-1]), along / np.sqrt(max(values[-1] / total, np.finfo(float).tiny))
 
 
 def _parts(group: Group) -> list[tuple[int, np.ndarray]]:

@@ -124,7 +124,7 @@ class Forest:
             self.parents[variable.node], self.tables[variable.node] = node, table
         alone = sum(log_likelihood_alone(variable, self.weights) for variable in members)
         self.log_likelihood += island.log_likelihood - alone
-        self.n_parameters += 1 + sum(variable.n_states - 1 for variable in members)
+        self.n_parameters += (island.n_states - 1) * (1 + sum(variable.n_states - 1 for variable in members))
         return node
 
     def link(self, parent: Variable, child: Variable) -> None:
@@ -144,7 +144,7 @@ class LevelsPolicy:
         The table, columns in the order of their names.
     search : Search
         Runs EM.
-    max_size, threshold
+    max_size, threshold, max_states
         Of islands. See :class:`~pgmpy_latent.learners.hlta.islands.Islands`.
     top : int
         A level with so many variables or fewer is the last.
@@ -161,6 +161,7 @@ class LevelsPolicy:
         *,
         max_size: int,
         threshold: float,
+        max_states: int | None,
         top: int,
         batch_size: int | None,
         n_epochs: int,
@@ -169,6 +170,7 @@ class LevelsPolicy:
         self.search = search
         self.max_size = max_size
         self.threshold = threshold
+        self.max_states = max_states
         self.top = top
         self.batch_size = _batch_size(data) if batch_size is None else batch_size
         self.n_epochs = n_epochs
@@ -428,7 +430,7 @@ class _LevelState:
                 near = nearest_columns(data, NEAREST, search.tick)
             else:
                 near = nearest_variables(self.variables, data.weights, NEAREST, search.clock)
-            options = (self.policy.max_size, self.policy.threshold)
+            options = (self.policy.max_size, self.policy.threshold, self.policy.max_states)
             self._islands = Islands(self.variables, data.weights, near, search, *options)
         return self._islands
 

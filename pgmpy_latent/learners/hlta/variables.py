@@ -13,11 +13,11 @@ from pgmpy_latent.operators.edges import normalised
 from pgmpy_latent.runtime.arrays import WIDE, one_blas_thread
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.tables.dependence import block_information
-from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.encode import CategoricalData, code_dtype
 from pgmpy_latent.tables.neighbours import Nearest, Neighbours
 from pgmpy_latent.tables.sparse import SparseRows
 
-#: How finely the log-odds of a binary hidden variable are told apart, and from where on they all count as sure.
+#: How finely the log-odds of the states of a hidden variable are told apart, and from where on they all count as sure.
 BINS, SURE = 16, 6.0
 #: Hidden variables that are compared with others at once.
 BLOCK = 128
@@ -102,7 +102,7 @@ def _filled(data: CategoricalData, card: int) -> Callable[[int], np.ndarray]:
 
 
 def hidden_variable(node: int, patterns: np.ndarray, posterior: np.ndarray, weights: np.ndarray) -> Variable:
-    """Return a binary hidden variable; its codes are bins of the log-odds of its states.
+    """Return a hidden variable; its codes are bins of the log-odds of its states against the first.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def hidden_variable(node: int, patterns: np.ndarray, posterior: np.ndarray, weig
         Its number.
     patterns : int array, shape (n_rows,)
         The pattern of each row below the variable.
-    posterior : array, shape (n_patterns, 2)
+    posterior : array, shape (n_patterns, n_states)
         Of each pattern.
     weights : array, shape (n_rows,)
         Of the rows.
@@ -122,13 +122,15 @@ def hidden_variable(node: int, patterns: np.ndarray, posterior: np.ndarray, weig
     ([0, 1, 1], [[0.9, 0.1], [0.2, 0.8]])
     """
     tiny = np.finfo(float).tiny
-    odds = np.log(np.maximum(posterior[:, 1], tiny)) - np.log(np.maximum(posterior[:, 0], tiny))
-    used, bins = np.unique(np.digitize(odds, np.linspace(-SURE, SURE, BINS - 1)), return_inverse=True)
+    logs = np.log(np.maximum(posterior, tiny))
+    binned = np.digitize(logs[:, 1:] - logs[:, :1], np.linspace(-SURE, SURE, BINS - 1))
+    used, bins = np.unique(binned, axis=0, return_inverse=True)
+    bins = bins.ravel()
     masses = np.bincount(patterns, weights, minlength=len(posterior))
     sums = np.stack([np.bincount(bins, masses * column, minlength=len(used)) for column in posterior.T], axis=1)
     beliefs = sums / sums.sum(axis=1, keepdims=True)
     messages = beliefs / np.maximum(sums.sum(axis=0), tiny)
-    codes = bins.astype(np.int8)[patterns]
+    codes = bins.astype(code_dtype(len(used)))[patterns]
     return Variable(node, lambda: codes, beliefs, messages / messages.max(axis=1, keepdims=True))
 
 

@@ -244,7 +244,7 @@ def test_batches_hold_every_row_with_all_its_weight(seed, n, size):
     rng = np.random.default_rng(seed)
     weights = rng.choice([0.5, 1.0, 2.0, 40.0], n)
     data = CategoricalData([0], [[0, 1]], rng.integers(0, 2, (n, 1)), weights)
-    options = {"max_size": 15, "threshold": 3.0, "top": 15, "batch_size": size, "n_epochs": 1}
+    options = {"max_size": 15, "threshold": 3.0, "max_states": 2, "top": 15, "batch_size": size, "n_epochs": 1}
     batches = levels.LevelsPolicy(data, quick_search(), **options)._batches(0)
     total = sum(np.bincount(rows, own, minlength=n) for rows, own in batches)
     np.testing.assert_allclose(total, weights)
@@ -319,11 +319,24 @@ def test_a_sparse_table_is_never_written_out(monkeypatch):
     assert sum(frozenset(range(5 * g, 5 * g + 5)) in found for g in range(20)) >= 15
 
 
+def late_after(monkeypatch, n_variables, seconds):
+    """Let so many seconds pass at once after a number of hidden variables."""
+    original, counter, calls = levels.hidden_variable, time.perf_counter, []
+
+    def counted(*args, **kwargs):
+        calls.append(args)
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(levels, "hidden_variable", counted)
+    monkeypatch.setattr(time, "perf_counter", lambda: counter() + (seconds if len(calls) > n_variables else 0.0))
+
+
 def test_time_limit_returns_the_forest_so_far_with_its_own_likelihood(monkeypatch):
     monkeypatch.setattr(levels, "CHUNK_SECONDS", 0.0)
     frame = planted(3000, groups=(5,) * 8, lead=0.6)
+    late_after(monkeypatch, 3, 1e4)
     with pytest.warns(UserWarning, match="time limit"):
-        learner = HLTA(time_limit=0.15, **QUIET).fit(frame)
+        learner = HLTA(time_limit=1000.0, **QUIET).fit(frame)
     assert learner.stopped_ == "time_limit"
     assert learner.log_likelihood_ == pytest.approx(log_likelihood(learner.tree_, frame), rel=1e-12)
     assert set(learner.levels_) == set(learner.latents_)
@@ -332,14 +345,7 @@ def test_time_limit_returns_the_forest_so_far_with_its_own_likelihood(monkeypatc
 def test_batches_finish_their_em_after_a_time_limit(monkeypatch):
     """A tenth of the limit is kept for it, also where it looks at some rows at a time."""
     frame = planted(400, groups=(5,) * 60, lead=0.6)
-    original, counter, calls = levels.hidden_variable, time.perf_counter, []
-
-    def counted(*args, **kwargs):
-        calls.append(args)
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(levels, "hidden_variable", counted)
-    monkeypatch.setattr(time, "perf_counter", lambda: counter() + (910.0 if len(calls) > 20 else 0.0))
+    late_after(monkeypatch, 20, 910.0)
     with pytest.warns(UserWarning, match="time limit stopped the search") as caught:
         learner = HLTA(
             time_limit=1000.0, tuning=presets.HLTA.replace(batch_size=200, n_epochs=1), random_state=0, **QUIET
@@ -475,3 +481,55 @@ def test_ctrl_c_while_a_model_is_written_down_is_too_late_to_lose_it(monkeypatch
     learner = BinA(random_state=0, show_progress=False).fit(planted())
     assert np.isfinite(learner.bic_)
     assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+
+
+# States, and the tree over the columns --------------------------------------------------------------------
+
+
+def class_table(n_states, n_columns=10, n_rows=3000):
+    """Return rows of a latent class model with clear classes."""
+    rng = np.random.default_rng(0)
+    profiles = np.where(rng.random((n_states, n_columns)) < 0.5, 0.05, 0.95)
+    classes = rng.integers(0, n_states, n_rows)
+    rows = (rng.random((n_rows, n_columns)) < profiles[classes]).astype(int)
+    return pd.DataFrame(rows, columns=[f"c{at}" for at in range(n_columns)])
+
+
+def test_hidden_variables_have_as_many_states_as_bic_asks_for():
+    table = class_table(4)
+    found, binary = (HLTA(max_states=limit, random_state=0, **QUIET).fit(table) for limit in (None, 2))
+    assert max(found.n_states_.values()) > 2
+    assert max(binary.n_states_.values()) == 2
+    assert found.bic_ > binary.bic_
+
+
+def test_the_tree_over_the_columns_is_not_better():
+    rng = np.random.default_rng(0)
+    chain = [rng.integers(0, 2, 2000)]
+    for _ in range(11):
+        chain.append(np.where(rng.random(2000) < 0.15, 1 - chain[-1], chain[-1]))
+    table = pd.DataFrame(np.stack(chain, axis=1), columns=[f"c{at:02}" for at in range(12)])
+    chow_liu = Baseline("chow_liu", prior=0.01).fit(table)  # the prior of HLTA
+    anywhere = HLTA(columns="anywhere", random_state=0, **QUIET).fit(table)
+    assert anywhere.bic_ >= chow_liu.bic_ - 1e-6
+    leaves = HLTA(random_state=0, **QUIET).fit(table)
+    assert set(leaves.levels_) == set(leaves.latents_)
+    assert not set(leaves.tree_.parent[leaves.tree_.parent >= 0]) & set(np.flatnonzero(~leaves.tree_.latent))
+
+
+def test_hidden_copies_of_columns_take_over_where_columns_determine_each_other():
+    rng = np.random.default_rng(1)
+    parent, columns = [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6], [rng.integers(0, 2, 4000)]
+    for above in parent:
+        columns.append(np.where(rng.random(4000) < 0.03, 1 - columns[above], columns[above]))
+    noisy = [np.where(rng.random(4000) < 0.05, 1 - column, column) for column in columns]
+    table = pd.DataFrame(np.stack(noisy, axis=1), columns=[f"c{at:02}" for at in range(len(noisy))])
+    learner = HLTA(random_state=0, **QUIET).fit(table)
+    assert learner.bic_ >= Baseline("chow_liu").fit(table).bic_
+    assert learner.log_likelihood_ == pytest.approx(log_likelihood(learner.tree_, table))
+    assert learner.score_ == pytest.approx(learner.bic_)
+
+
+def test_hidden_variables_need_two_states():
+    with pytest.raises(ValueError, match="max_states"):
+        HLTA(max_states=1, **QUIET).fit(class_table(2))
