@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypedDict, TypeVar
+from typing import ClassVar, Literal, TypedDict, TypeVar
 
 from pgmpy_latent.em.starts import STRATEGIES, random_strategies
 from pgmpy_latent.runtime.configured import Tuning, choices, fill_docstring, setting
@@ -371,6 +371,10 @@ class HiddenChowLiuTuning(SearchTuning):
         The one with which numbers of states are compared; the nearest in ``smoothings``.
     last_iter : int
         Iterations of EM on all rows at the end.
+    precision : {"double", "single"}
+        Of the expected counts while ``HiddenChowLiu`` tries candidates with 16 states or more: see
+        :meth:`~pgmpy_latent.inference.tree_engine.TreeEngine.in_precision`. Held-out rows are judged, and the last EM
+        on all rows runs, in double.
     """
 
     preset: ClassVar[str] = "HIDDEN_CHOW_LIU"
@@ -390,6 +394,7 @@ class HiddenChowLiuTuning(SearchTuning):
     )
     first_smoothing: float = setting(1.0, number(above=0))
     last_iter: int = setting(10, _count)
+    precision: Literal["double", "single"] = setting("double", one_of("double", "single"))
 
 
 @dataclass(frozen=True, repr=False)

@@ -260,7 +260,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         if all(isinstance(name, str) for name in X.columns):
             self.feature_names_in_ = np.array(X.columns, dtype=object)
         model = self._keep_model(outcome.tree, getattr(X, "missing", ()))
-        self.model_ = self.causal_graph_ = to_pgmpy(model)
+        self._keep_network(model)
         self.latents_ = list(model.latent_names)
         self.n_states_ = {name: int(model.cards[model.index(name)]) for name in self.latents_}
         single = [name for name in self.latents_ if self.n_states_[name] == 1 and outcome.stopped is None]
@@ -273,6 +273,10 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         self.n_iter_ = max(1, len(outcome.history))
         self.stopped_ = outcome.stopped
         self.remaining_gain_ = float(outcome.remaining_gain)
+
+    def _keep_network(self, model) -> None:
+        """Set the public attributes that hold the learned model as a network of pgmpy."""
+        self.model_ = self.causal_graph_ = to_pgmpy(model)
 
     def _keep_search(self, data: CategoricalData | SparseRows, large: LargeTable) -> None:
         """Set the public attributes that say which rows the search has seen; only learners that sample have some."""

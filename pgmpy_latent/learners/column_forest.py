@@ -20,11 +20,15 @@ _SMOOTHING = 0.01
 _RISE = 1e-6
 
 
-def chow_liu_parents(data: CategoricalData) -> np.ndarray:
-    """Return the parent of each column in the tree of largest mutual information, whatever their order."""
+def chow_liu_parents(data: CategoricalData, *, warns: bool = True) -> np.ndarray:
+    """Return the parent of each column in the tree of largest mutual information, whatever their order.
+
+    ``warns`` says whether columns that are never filled together are pointed out.
+    """
     ordered = data.in_order_of_names()
     information, apart = pairwise_information(ordered)
-    warn_of_no_overlap(ordered.columns, apart)
+    if warns:
+        warn_of_no_overlap(ordered.columns, apart)
     return _in_order_of(data, ordered, strongest_forest(information.round(DECIMALS)))
 
 

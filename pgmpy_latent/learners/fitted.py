@@ -334,7 +334,7 @@ class FittedModel(TransformerMixin):
         check_is_fitted(self)
         return queries.sample(self._learned, n, latents=latents, random_state=random_state)
 
-    def report(self, path, X=None, *, sample_weight=None, **survey: Unpack[Survey]) -> None:
+    def report(self, path, X=None, *, sample_weight=None, groups=None, **survey: Unpack[Survey]) -> None:
         """Write a report: one page of HTML about the model, the table and the search, which needs no network.
 
         Parameters
@@ -345,6 +345,8 @@ class FittedModel(TransformerMixin):
             The table to hold the model against; by default the one that ``fit`` was given.
         sample_weight : array, shape (n_rows,), optional
             Weights of the rows of ``X``, or the name of the column that holds them.
+        groups : GroupComparison, optional
+            What :func:`pgmpy_latent.compare_groups` found; it gets a section.
         survey : weight_kind, strata, cluster
             What the weights are, and how rows were drawn, as in :meth:`fit`.
 
@@ -361,7 +363,7 @@ class FittedModel(TransformerMixin):
         from pgmpy_latent.report import write_report  # a later layer
 
         check_is_fitted(self)
-        write_report(self, path, X, sample_weight=sample_weight, **survey)
+        write_report(self, path, X, sample_weight=sample_weight, groups=groups, **survey)
 
 
 class FittedTree(FittedModel):

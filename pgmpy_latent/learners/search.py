@@ -20,6 +20,7 @@ from tqdm.auto import tqdm
 
 from pgmpy_latent.em.fit import Fit, fit
 from pgmpy_latent.inference.protocol import Engine
+from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime import parallel
@@ -31,7 +32,7 @@ from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
 LAST_SHARE = 0.1
 
 
-Model = TypeVar("Model", bound=LatentTree | LatentNetwork)
+Model = TypeVar("Model", bound=LatentTree | LatentNetwork | TreeMixture)
 
 
 @dataclass(frozen=True)

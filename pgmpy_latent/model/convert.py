@@ -7,6 +7,7 @@ import os
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 
@@ -17,10 +18,13 @@ from pgmpy_latent.model.json_format import (
     Node,
     from_document,
     from_text,
+    mixture_from_text,
+    mixture_text,
     parents_first,
     to_text,
 )
 from pgmpy_latent.model.labels import check_names
+from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork, check_one_parent
 from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork, TabularCPD
 from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE as EXACT
@@ -35,17 +39,25 @@ MISSING = "missing"
 # LatentTree and pgmpy -----------------------------------------------------------------------------
 
 
-def to_pgmpy(tree: LatentTree | LatentNetwork) -> DiscreteBayesianNetwork:
+@overload
+def to_pgmpy(tree: LatentTree | LatentNetwork) -> DiscreteBayesianNetwork: ...
+@overload
+def to_pgmpy(tree: TreeMixture) -> list[tuple[float, DiscreteBayesianNetwork]]: ...
+def to_pgmpy(
+    tree: LatentTree | LatentNetwork | TreeMixture,
+) -> DiscreteBayesianNetwork | list[tuple[float, DiscreteBayesianNetwork]]:
     """Return the tree, or another network, as a pgmpy network.
 
     Parameters
     ----------
-    tree : LatentTree or LatentNetwork
+    tree : LatentTree, LatentNetwork or TreeMixture
 
     Returns
     -------
     pgmpy.models.DiscreteBayesianNetwork
-        With the same order of nodes, states, hidden nodes (``latents``) and tables; ``check_model()`` holds.
+        With the same order of nodes, states, hidden nodes (``latents``) and tables; ``check_model()`` holds. Of a
+        mixture, a list of the weight and the network of every tree: in one network, a column would need a row of its
+        table for every combination of the hidden states above it in all trees.
 
     Examples
     --------
@@ -57,6 +69,8 @@ def to_pgmpy(tree: LatentTree | LatentNetwork) -> DiscreteBayesianNetwork:
     >>> network.get_cpds("x").state_names
     {'x': ['no', 'yes'], 'H': [0, 1]}
     """
+    if isinstance(tree, TreeMixture):
+        return [(weight, to_pgmpy(part)) for weight, part in zip(tree.weights.tolist(), tree.trees, strict=True)]
     return build_network(_nodes_of_tree(tree))
 
 
@@ -326,8 +340,8 @@ def aligned_table(
 # Files --------------------------------------------------------------------------------------------
 
 
-def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str | os.PathLike) -> None:
-    """Write a tree, or any discrete pgmpy network, to a JSON file that :func:`load` reads back exactly.
+def save(model: LatentTree | LatentNetwork | TreeMixture | DiscreteBayesianNetwork, path: str | os.PathLike) -> None:
+    """Write a tree, a mixture of trees or a discrete pgmpy network to a JSON file that :func:`load` reads back exactly.
 
     A LatentNetwork comes back as a pgmpy network.
 
@@ -338,7 +352,7 @@ def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str 
 
     Parameters
     ----------
-    model : LatentTree, LatentNetwork or pgmpy.models.DiscreteBayesianNetwork
+    model : LatentTree, LatentNetwork, TreeMixture or pgmpy.models.DiscreteBayesianNetwork
     path : path-like
         Its folder must exist.
 
@@ -356,10 +370,12 @@ def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str 
     ...     load(f"{folder}/model.json") == tree
     True
     """
-    if isinstance(model, (LatentTree, LatentNetwork)):
+    if isinstance(model, TreeMixture):
+        text = mixture_text([_nodes_of_tree(tree) for tree in model.trees], model.weights.tolist())
+    elif isinstance(model, (LatentTree, LatentNetwork)):
         text = model_text(model)
     else:
-        for attribute in ("tree_", "network_"):
+        for attribute in ("tree_", "network_", "mixture_"):
             if hasattr(model, attribute):
                 raise TypeError(f"expected a model, got {kind_in_words(model)}; save its {attribute}")
         nodes = _nodes_of_network(model)  # also says what is expected, should the model be neither
@@ -367,7 +383,7 @@ def save(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork, path: str 
     write_whole(path, text.encode())
 
 
-def load(path: str | os.PathLike) -> LatentTree | DiscreteBayesianNetwork:
+def load(path: str | os.PathLike) -> LatentTree | TreeMixture | DiscreteBayesianNetwork:
     """Read what :func:`save` wrote.
 
     Parameters
@@ -376,7 +392,7 @@ def load(path: str | os.PathLike) -> LatentTree | DiscreteBayesianNetwork:
 
     Returns
     -------
-    LatentTree or pgmpy.models.DiscreteBayesianNetwork
+    LatentTree, TreeMixture or pgmpy.models.DiscreteBayesianNetwork
         Whichever was saved; a LatentNetwork comes back as a pgmpy network, of which :func:`network_from_pgmpy` makes
         one again.
 
@@ -399,6 +415,9 @@ def load(path: str | os.PathLike) -> LatentTree | DiscreteBayesianNetwork:
     check_readable(path, "give a file that save wrote")
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
+        mixture = mixture_from_text(text)
+        if mixture is not None:
+            return TreeMixture([_build_tree(nodes) for nodes in mixture[0]], mixture[1])
         kind, nodes, title = from_text(text)
         return _build_tree(nodes) if kind == "tree" else build_network(nodes, title)
     except UnicodeDecodeError as error:

@@ -5,7 +5,8 @@ network its ``title``, and ``nodes``, in order. A node has ``name``, ``latent``,
 name), ``table`` (a row per combination of parent states, the last parent running fastest) and, in a network,
 ``roles`` other than being latent. If values of a column count as missing cells, ``missing`` lists them. Names and
 states are JSON strings, integers and booleans; a float is
-``{"float": "0.5"}``, a tuple ``{"tuple": [...]}``: ``1``, ``1.0``, ``True`` and ``"1"`` stay apart.
+``{"float": "0.5"}``, a tuple ``{"tuple": [...]}``: ``1``, ``1.0``, ``True`` and ``"1"`` stay apart. A mixture of trees
+has the kind "mixture", and ``weights`` and ``trees``, each of which is written like a file, in place of ``nodes``.
 """
 
 from __future__ import annotations
@@ -79,6 +80,14 @@ def to_text(kind: str, nodes: Sequence[Node], title: str = "") -> str:
     return "{\n" + "".join(lines) + f'  "nodes": [\n{body}\n  ]\n}}\n'
 
 
+def mixture_text(trees: Sequence[Sequence[Node]], weights: Sequence[float]) -> str:
+    """Return the text of a mixture: ``weights``, and under ``trees`` the text that each tree would have by itself."""
+    head = {"format": FORMAT, "version": VERSION, "kind": "mixture", "weights": list(weights)}
+    lines = [f"  {_dump(key)}: {_dump(value)},\n" for key, value in head.items()]
+    body = ",\n".join(to_text("tree", nodes).strip() for nodes in trees)
+    return "{\n" + "".join(lines) + f'  "trees": [\n{body}\n  ]\n}}\n'
+
+
 def _dump(value) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
@@ -136,6 +145,25 @@ def from_text(text: str) -> tuple[str, list[Node], str]:
         raise FileFormatError("nested too deeply") from None
 
 
+def mixture_from_text(text: str) -> tuple[list[list[Node]], list[float]] | None:
+    """Return the nodes of every tree of a mixture, and their weights; None if the text is no mixture."""
+    try:
+        document = _parse(text)
+        if not isinstance(document, dict) or document.get("kind") != "mixture":
+            return None
+        _check_head(document)
+        _check_fields(document, {"format", "version", "kind", "weights", "trees"}, set(), "the file")
+        weights = _list(document["weights"], '"weights"')
+        if not all(type(weight) in (int, float) for weight in weights):
+            raise FileFormatError('"weights" are not numbers')
+        trees = [from_document(tree) for tree in _list(document["trees"], '"trees"')]
+    except RecursionError:
+        raise FileFormatError("nested too deeply") from None
+    if any(kind != "tree" for kind, _, _ in trees):
+        raise FileFormatError('the parts of a mixture must be of the kind "tree"')
+    return [nodes for _, nodes, _ in trees], weights
+
+
 def _parse(text: str):
     try:
         return json.loads(text)
@@ -145,13 +173,7 @@ def _parse(text: str):
 
 def from_document(document) -> tuple[str, list[Node], str]:
     """Return kind, nodes and title of a text that was parsed already."""
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise FileFormatError(f'"format" is not "{FORMAT}": not a file that pgmpy_latent.save wrote')
-    version = document.get("version")
-    if type(version) is not int or version < 1:
-        raise FileFormatError(f"unknown version {shorten(version)}; this package writes version {VERSION}")
-    if version > VERSION:
-        raise FileFormatError(f"version {shorten(version)} was written by a newer pgmpy_latent; upgrade it")
+    _check_head(document)
     kind = document.get("kind")
     if kind not in KINDS:
         raise FileFormatError(f'"kind" is {shorten(kind)}; it must be "tree" or "network"')
@@ -161,6 +183,17 @@ def from_document(document) -> tuple[str, list[Node], str]:
     if not isinstance(title, str) or not _is_unicode(title):
         raise FileFormatError(f'"title" is {shorten(title)}, not text')
     return kind, _read_nodes(_list(document["nodes"], '"nodes"')), title
+
+
+def _check_head(document) -> None:
+    """Raise unless a text is of this format, in a version that is known."""
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FileFormatError(f'"format" is not "{FORMAT}": not a file that pgmpy_latent.save wrote')
+    version = document.get("version")
+    if type(version) is not int or version < 1:
+        raise FileFormatError(f"unknown version {shorten(version)}; this package writes version {VERSION}")
+    if version > VERSION:
+        raise FileFormatError(f"version {shorten(version)} was written by a newer pgmpy_latent; upgrade it")
 
 
 def _read_nodes(entries: list) -> list[Node]:

@@ -9,6 +9,7 @@ from pgmpy_latent.operators.nodes import (
     link_nodes,
     relocate_node,
 )
+from pgmpy_latent.operators.pruning import prune_states
 from pgmpy_latent.operators.regularity import (
     bound_from_cards,
     equivalent,
@@ -53,6 +54,7 @@ __all__ = [
     "merge_states",
     "neighbour_rows",
     "permute_states",
+    "prune_states",
     "random_direction",
     "regular_bound",
     "relocate_node",

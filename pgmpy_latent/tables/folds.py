@@ -10,6 +10,9 @@ from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Design
 
+#: Rows that are enough to judge by, and the least and the largest share that is held out to have so many.
+ENOUGH_ROWS, LEAST_SHARE, MOST_SHARE = 1_000, 0.1, 0.3
+
 
 class Fold(NamedTuple):
     """Rows to learn from, and rows that are held out."""
@@ -62,7 +65,20 @@ def folds(data: CategoricalData, n_folds: int, seed: np.random.SeedSequence) -> 
     ]
 
 
-def held_out_share(data: CategoricalData, share: float, seed: np.random.SeedSequence) -> Fold:
+def usual_share(n_rows: float) -> float:
+    """Return the share of rows to hold out where nobody says: a tenth, or more if a tenth are fewer than 1,000 rows.
+
+    It is never more than three tenths, since the others are learned from.
+
+    Examples
+    --------
+    >>> usual_share(100), usual_share(5_000), usual_share(20_000)
+    (0.3, 0.2, 0.1)
+    """
+    return min(MOST_SHARE, max(LEAST_SHARE, ENOUGH_ROWS / n_rows))
+
+
+def held_out_share(data: CategoricalData, share: float | None, seed: np.random.SeedSequence) -> Fold:
     """Hold out a share of the rows, drawn at random: at least one, and not all.
 
     Rows, weights and clusters count as in :func:`folds`, and the draw depends on as little.
@@ -71,8 +87,8 @@ def held_out_share(data: CategoricalData, share: float, seed: np.random.SeedSequ
     ----------
     data : CategoricalData
         The table.
-    share : float
-        Of the rows, or of the clusters if there are any.
+    share : float, optional
+        Of the rows, or of the clusters if there are any. None stands for the :func:`usual_share`.
     seed : SeedSequence
         Of the draw.
 
@@ -86,6 +102,7 @@ def held_out_share(data: CategoricalData, share: float, seed: np.random.SeedSequ
     """
     rng = np.random.default_rng(seed)
     design = _units(data)
+    share = usual_share(float(design.count.sum())) if share is None else share
     counts = _counts_held_out(design, data.row_keys, share, rng)
     rest = design.count - counts
     learn, held_out = (np.bincount(design.row, design.weight * n, minlength=data.n_distinct) for n in (rest, counts))

@@ -121,7 +121,7 @@ LEARNERS = [
     BinG(random_state=0, show_progress=False),
     BinA(random_state=0, show_progress=False),
     HLTA(show_progress=False),
-    HiddenChowLiu(n_states=3, random_state=0, show_progress=False),
+    HiddenChowLiu(n_states=3, validation_share=0.1, random_state=0, show_progress=False),
     Baseline("independence"),
     Baseline("chow_liu"),
     Baseline("latent_class", random_state=0, show_progress=False),

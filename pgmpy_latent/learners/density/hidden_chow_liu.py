@@ -14,7 +14,7 @@ from pgmpy_latent.em.smoothing import pseudo_counts_of_rows
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.learners.column_forest import chow_liu_parents
 from pgmpy_latent.learners.density.policy import TrialsPolicy
-from pgmpy_latent.learners.density.trials import best_trial, numbers_of_states, table_of
+from pgmpy_latent.learners.density.trials import MOST_GROUPS, best_trial, numbers_of_states, table_of
 from pgmpy_latent.learners.held_out import validation_table
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner
@@ -43,18 +43,20 @@ class HiddenChowLiu(SearchingLearner):
     ----------
     n_states : int, optional
         States of every hidden variable, in each of the trees that are mixed. None tries 2, 4, 8, and so on, as long as
-        held-out rows become likelier.
-    n_groups : int
+        held-out rows become likelier. In the end, states that carry nothing are pruned (see
+        :func:`pgmpy_latent.operators.prune_states`), so that hidden variables can have fewer.
+    n_groups : int, optional
         Number of trees with the same edges that are mixed: rows begin in so many groups that are alike. The mixture is
         one tree, whose hidden variables have ``n_groups`` times as many states and tables that are zero where a state
-        would lead to that of another tree.
+        would lead to that of another tree. None tries 1, 2, 4 and 8, after states and smoothing, as long as held-out
+        rows become likelier.
     smoothing : float, optional
         Sum of the pseudo-counts in a row of a table, which its entries share evenly. None tries several values.
     max_states : int
-        Most states that are tried.
-    validation_share : float
-        Share of the rows that are held out, if ``fit`` is not given a table to validate with. The final tables are
-        fitted to them as well.
+        Most states that are tried; those of all trees together, if the number of trees is tried too.
+    validation_share : float, optional
+        Share of the rows that are held out, if ``fit`` is not given a table to validate with. None: a tenth, but 1,000
+        rows if a tenth are fewer, up to three tenths. The final tables are fitted to them as well.
     {shared}
     tuning : HiddenChowLiuTuning, optional
         How EM begins and ends, and which smoothing is tried. None stands for ``presets.HIDDEN_CHOW_LIU``.
@@ -64,8 +66,8 @@ class HiddenChowLiu(SearchingLearner):
     smoothing_ : float
         The smoothing that was chosen.
     held_out_ : DataFrame
-        What was tried: ``n_states``, ``smoothing``, ``log_likelihood`` of the held-out rows, ``n_iter`` of EM,
-        ``n_parameters``, and which one was the ``best``.
+        What was tried: ``n_states``, ``smoothing``, ``n_groups``, ``log_likelihood`` of the held-out rows, ``n_iter``
+        of EM, ``n_parameters``, and which one was the ``best``.
     tree_, model_, history_, bic_, stopped_, ...
         See the fitted attributes shared by all learners in ``docs/learners.md``. ``score_`` is the log-likelihood of
         the held-out rows.
@@ -91,10 +93,10 @@ class HiddenChowLiu(SearchingLearner):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "n_states": number(1, whole=True, optional=True),
-        "n_groups": number(1, whole=True),
+        "n_groups": number(1, whole=True, optional=True),
         "smoothing": number(above=0, optional=True),
         "max_states": number(1, whole=True),
-        "validation_share": number(above=0, below=1),
+        "validation_share": number(above=0, below=1, optional=True),
     }
     _default_tuning = presets.HIDDEN_CHOW_LIU
     _tuning: presets.HiddenChowLiuTuning
@@ -112,10 +114,10 @@ class HiddenChowLiu(SearchingLearner):
         self,
         *,
         n_states: int | None = None,
-        n_groups: int = 1,
+        n_groups: int | None = 1,
         smoothing: float | None = None,
         max_states: int = 32,
-        validation_share: float = 0.1,
+        validation_share: float | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         time_limit: float | None = None,
@@ -207,7 +209,8 @@ class HiddenChowLiu(SearchingLearner):
             numbers_of_states(self.max_states) if self.n_states is None else (int(self.n_states),),
             tuple(sorted(tuning.smoothings)) if self.smoothing is None else (float(self.smoothing),),
             tuning,
-            int(self.n_groups),
+            (1, *numbers_of_states(MOST_GROUPS)) if self.n_groups is None else (int(self.n_groups),),
+            max(int(self.max_states), int(self.n_states or 1)) if self.n_groups is None else None,
         )
         return search.run(policy.start, policy.advance, policy.check, policy.finish)
 

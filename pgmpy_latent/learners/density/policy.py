@@ -18,6 +18,7 @@ from pgmpy_latent.learners.memory import check_memory_is, check_value, held_by_c
 from pgmpy_latent.learners.resumed import check_again, check_over
 from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.pruning import prune_states
 from pgmpy_latent.presets import HiddenChowLiuTuning
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.tables.encode import CategoricalData
@@ -25,8 +26,11 @@ from pgmpy_latent.tables.folds import Fold
 
 #: Keys of the seeds of starts and of groups of rows; 0 is that of the rows that are held out.
 STARTS, GROUPS = 1, 2
+#: From so many states on, single precision is faster than double.
+MANY_STATES = 16
 #: What ``history_`` calls the steps.
 MORE_STATES, OTHER_SMOOTHING, ALL_ROWS = "more states", "other smoothing", "fit to all rows"
+MORE_GROUPS, PRUNED = "more groups", "states that carry nothing"
 
 
 @held_by_checkpoints("memory of HiddenChowLiu")
@@ -64,8 +68,10 @@ class TrialsPolicy:
         What is tried.
     tuning : HiddenChowLiuTuning
         How EM runs.
-    n_groups : int
-        Number of trees that are mixed.
+    groups : tuple of int
+        Numbers of trees to mix that are tried.
+    most : int, optional
+        Most states of a hidden variable in all trees together.
     """
 
     def __init__(
@@ -77,26 +83,30 @@ class TrialsPolicy:
         numbers: tuple[int, ...],
         smoothings: tuple[float, ...],
         tuning: HiddenChowLiuTuning,
-        n_groups: int = 1,
+        groups: tuple[int, ...] = (1,),
+        most: int | None = None,
     ):
         self.data, self.part, self.parent, self.search = data, part, parent, search
         self.numbers, self.smoothings, self.tuning = numbers, smoothings, tuning
-        self.n_groups = n_groups
+        self.groups, self.most = groups, most
         self.has_own_table = part.learn is data
 
     # Candidates
 
     def _next(self, trials: tuple[Trial, ...]) -> Candidate | None:
         first = min(self.smoothings, key=lambda value: abs(value - self.tuning.first_smoothing))
-        return next_candidate(trials, self.numbers, self.smoothings, first)
+        return next_candidate(trials, self.numbers, self.smoothings, first, self.groups, self.most)
 
     def _fitted(self, candidate: Candidate, best: State | None) -> tuple[LatentTree, JudgedFit]:
         """Return the tree of a candidate, from random starts or, with as many states, from the best tree so far."""
         tuning, search = self.tuning, self.search
-        goes_on = best is not None and best_trial(best.memory.trials).n_states == candidate.n_states
+        before = None if best is None else best_trial(best.memory.trials)
+        goes_on = before and (before.n_states, before.n_groups) == (candidate.n_states, candidate.n_groups)
         starts = [best.tree] if best is not None and goes_on else self._starts(candidate)
         tree = starts[0]
         engine, judging = (engine_for(tree, rows) for rows in self.part)
+        if candidate.n_states >= MANY_STATES:
+            engine = engine.in_precision(tuning.precision)
         tables = np.stack([engine.layout.pack(start.tables) for start in starts])
         fit = fit_judged(
             engine,
@@ -121,7 +131,7 @@ class TrialsPolicy:
     def _starts(self, candidate: Candidate) -> list[LatentTree]:
         """Return trees to begin with: random ones, or a mixture of trees, one for each group of rows that are alike."""
         shape = hidden_tree(self.data, self.parent, candidate.n_states)
-        if self.n_groups > 1:
+        if candidate.n_groups > 1:
             return [self._mixture(shape, candidate)]
         return [
             self._random(shape, concentration, (candidate.n_states, number))
@@ -137,7 +147,7 @@ class TrialsPolicy:
     def _mixture(self, shape: LatentTree, candidate: Candidate) -> LatentTree:
         """Return a mixture of trees, each after a few iterations of EM on a group of rows."""
         learn = self.part.learn
-        group_of_row = groups_of_rows(learn, self.n_groups, self.search.seed(GROUPS))
+        group_of_row = groups_of_rows(learn, candidate.n_groups, self.search.seed(GROUPS))
         trees, weights = [], []
         for group in np.unique(group_of_row).tolist():
             rows = learn.take(group_of_row == group)
@@ -162,6 +172,14 @@ class TrialsPolicy:
         engine = engine_for(tree, data)
         return float(engine.log_likelihood(engine.layout.pack(tree.tables)))
 
+    def _standard_error(self, tree: LatentTree, other: LatentTree) -> float:
+        """Return the standard error of the difference of two trees' log-likelihoods of the held-out rows."""
+        held_out = self.part.held_out
+        engines = [(engine_for(one, held_out), one) for one in (tree, other)]
+        rows, others = (engine.row_log_likelihoods(engine.layout.pack(one.tables)) for engine, one in engines)
+        gains, weights = rows - others, held_out.weights
+        return float(np.sqrt(weights @ (gains - weights @ gains / weights.sum()) ** 2))
+
     # Steps
 
     def start(self) -> State:
@@ -173,7 +191,8 @@ class TrialsPolicy:
     def _tried(self, candidate: Candidate, best: State | None) -> tuple[Trial, State]:
         """Try a candidate; return the trial, and the state that has it as its best model."""
         tree, fit = self._fitted(candidate, best)
-        trial = Trial(*candidate, fit.verdict, fit.n_iter, tree.n_parameters)
+        error = 0.0 if best is None else self._standard_error(tree, best.tree)
+        trial = Trial(*candidate, fit.verdict, error, fit.n_iter, tree.n_parameters)
         trials = (trial,) if best is None else (*best.memory.trials, trial)
         step = 0 if best is None else best.step + 1
         value = self._log_likelihood(tree, self.data)
@@ -185,15 +204,24 @@ class TrialsPolicy:
         if candidate is None:
             return self.finish(state)
         trial, new = self._tried(candidate, state)
-        if trial.log_likelihood <= state.score:
+        if best_trial(new.memory.trials) is not trial:
             return Step(replace(state, memory=new.memory))
-        is_larger = trial.n_states > best_trial(state.memory.trials).n_states
+        before = best_trial(state.memory.trials)
+        if trial.n_groups > before.n_groups:
+            return Step(new, MORE_GROUPS, trial.n_groups)
+        is_larger = trial.n_states > before.n_states
         return Step(new, *((MORE_STATES, trial.n_states) if is_larger else (OTHER_SMOOTHING, trial.smoothing)))
 
     def finish(self, state: State) -> Step:
-        """Let the best tables follow all rows, by a few iterations of EM; not if the judging rows are a table apart."""
+        """Let the best tables follow all rows, by a few iterations of EM, and prune states that carry nothing.
+
+        Tables are not changed if the judging rows are a table apart.
+        """
         if self.has_own_table:
-            return Step(replace(state, finished=True))
+            tree = prune_states(state.tree)
+            if tree is state.tree:
+                return Step(replace(state, finished=True))
+            return Step(replace(state, tree=tree, step=state.step + 1, finished=True), PRUNED, None)
         tree, smoothing = state.tree, best_trial(state.memory.trials).smoothing
         engine = engine_for(tree, self.data)
         fit = self.search.fit(
@@ -204,7 +232,7 @@ class TrialsPolicy:
             check=False,
             n_jobs=self.search.n_jobs,
         )
-        tree = tree.with_tables(engine.layout.unpack(fit.tables))
+        tree = prune_states(tree.with_tables(engine.layout.unpack(fit.tables)))
         memory = replace(state.memory, has_all_rows=True)
         new = State(tree, state.score, fit.log_likelihood, state.step + 1, memory, finished=True)
         return Step(new, ALL_ROWS, None)
@@ -232,4 +260,4 @@ class TrialsPolicy:
         check_value("trials", trials, bool(trials))
         for at, trial in enumerate(trials):
             expected = self._next(trials[:at])
-            check_value("trials", trials, expected == (trial.n_states, trial.smoothing))
+            check_value("trials", trials, expected == (trial.n_states, trial.smoothing, trial.n_groups))

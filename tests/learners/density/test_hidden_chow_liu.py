@@ -7,9 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from pgmpy_latent import Baseline, HiddenChowLiu, datasets, encode, log_likelihood, presets, sample
+from pgmpy_latent import (
+    Baseline,
+    HiddenChowLiu,
+    datasets,
+    encode,
+    log_likelihood,
+    presets,
+    sample,
+)
 from pgmpy_latent.exceptions import CheckpointError, DataError, UnseenCategoryWarning
 from pgmpy_latent.learners.density import policy
+from pgmpy_latent.learners.density.shape import hidden_tree
 from tests.support import reference
 from tests.support.samples import assert_same_tree, leafy_tree, press_ctrl_c
 
@@ -64,7 +73,7 @@ def test_test_rows_are_never_seen_and_a_planted_leak_is_caught(learner, rows, se
 
 def test_rows_that_judge_are_not_learned_from(learner, rows, seen):
     train = rows[0]
-    clone(learner).fit(train)
+    clone(learner).set_params(validation_share=0.1).fit(train)
     sizes = [data.weights.sum() for data in seen]
     assert set(sizes) == {225.0, 25.0, 250.0}
     learn, held_out = (next(data for data in seen if data.weights.sum() == size) for size in (225, 25))
@@ -86,7 +95,7 @@ def test_a_share_that_is_held_out_is_learned_from_in_the_end(learner, rows):
     fitted = clone(learner).fit(rows[0])
     last = fitted.history_.iloc[-1]
     assert last["operator"] == "fit to all rows"
-    assert last["score"] == fitted.held_out_["log_likelihood"].max()
+    assert last["score"] == fitted.held_out_.query("best")["log_likelihood"].item()
     assert last["log_likelihood"] > fitted.history_["log_likelihood"].iloc[-2]
 
 
@@ -115,17 +124,58 @@ def test_the_best_trial_is_the_model(learner, rows):
     train, valid, _ = rows
     fitted = clone(learner).fit(train, X_valid=valid)
     tried = fitted.held_out_
-    best = tried.loc[tried["log_likelihood"].idxmax()]
-    assert best["best"]
     assert tried["best"].sum() == 1
+    best = tried.query("best").iloc[0]
+    others = tried.loc[best.name + 1 :]
+    assert (others["log_likelihood"] <= best["log_likelihood"] + others["standard_error"]).all()
     assert fitted.smoothing_ == best["smoothing"]
     assert set(fitted.n_states_.values()) == {best["n_states"]}
     assert fitted.n_parameters_ == best["n_parameters"]
 
 
+def test_states_that_carry_nothing_are_pruned_and_no_row_notices(monkeypatch, tmp_path):
+    train = datasets.load_anes96().iloc[:60, :7]
+    valid = datasets.load_anes96().iloc[60:120, :7]
+    learner = HiddenChowLiu(n_states=32, smoothing=3.0, checkpoint=tmp_path / "search.json", **QUIET)
+    pruned = clone(learner).fit(train, X_valid=valid)
+    monkeypatch.setattr(policy, "prune_states", lambda tree: tree)
+    whole = clone(learner).set_params(checkpoint=None).fit(train, X_valid=valid)
+    assert set(whole.n_states_.values()) == {32}
+    assert min(pruned.n_states_.values()) < 32
+    assert pruned.n_parameters_ < whole.n_parameters_ == pruned.held_out_["n_parameters"].iloc[0]
+    for table in (train, valid, valid.mask(np.random.default_rng(0).random(valid.shape) < 0.2)):
+        assert pruned.score_samples(table) == pytest.approx(whole.score_samples(table), abs=1e-9)
+    monkeypatch.undo()
+    assert_same_tree(clone(learner).fit(train, X_valid=valid).tree_, pruned.tree_)  # from the checkpoint
+
+
 def test_given_settings_are_not_searched_for(rows):
     fitted = HiddenChowLiu(n_states=3, smoothing=0.7, **QUIET).fit(rows[0])
     assert fitted.held_out_[["n_states", "smoothing"]].to_numpy().tolist() == [[3, 0.7]]
+
+
+def test_the_standard_error_is_that_of_the_difference(rows):
+    train, valid, _ = rows
+    fits = [HiddenChowLiu(n_states=n, smoothing=1.0, **QUIET).fit(train, X_valid=valid) for n in (2, 4)]
+    gains = np.subtract(*(fit.score_samples(valid) for fit in fits))
+    tried = HiddenChowLiu(max_states=4, smoothing=1.0, **QUIET).fit(train, X_valid=valid).held_out_
+    assert tried["standard_error"].tolist() == pytest.approx([0.0, gains.std() * np.sqrt(len(valid))], rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_with_fifty_rows_per_parameter_new_rows_are_predicted_within_two_hundredths_of_the_truth(seed):
+    truth = hidden_chow_liu_tree(seed)
+    train, new = (sample(truth, n, random_state=at) for at, n in enumerate((50 * truth.n_parameters, 20_000)))
+    assert HiddenChowLiu(**QUIET).fit(train).score(new) > log_likelihood(truth, new) / len(new) - 0.02
+
+
+def hidden_chow_liu_tree(seed, n_columns=7, n_states=3):
+    """Return a random tree of the kind that is learned, whose columns have two to four categories."""
+    rng = np.random.default_rng(seed)
+    parent = np.array([-1] + [rng.integers(at) for at in range(1, n_columns)])
+    cards = rng.integers(2, 5, size=n_columns)
+    tree = hidden_tree(encode(np.arange(12)[:, None] % cards), parent, n_states)
+    return tree.with_tables([rng.dirichlet(np.full(t.shape[1], 0.5), size=len(t)) for t in tree.tables])
 
 
 def test_rows_drawn_from_such_a_tree_are_predicted_nearly_as_well_as_by_the_truth():

@@ -1,16 +1,18 @@
 """A mixture of trees with the same edges is one tree, and stays a mixture while EM runs."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
+from sklearn.base import clone
 
 from pgmpy_latent import HiddenChowLiu, encode, log_likelihood, row_log_likelihoods, sample
 from pgmpy_latent.learners.density.mixture import groups_of_rows, joined
 from pgmpy_latent.learners.density.shape import hidden_tree
 from pgmpy_latent.testing import assert_valid, check_learner
-from tests.support.samples import leafy_tree
+from tests.support.samples import assert_same_tree, leafy_tree
 
 QUIET = {"random_state": 0, "show_progress": False}
 
@@ -75,3 +77,19 @@ def test_groups_do_not_depend_on_the_order_of_rows(table):
 def test_fewer_rows_than_groups_make_fewer_groups():
     data = encode(np.array([[0, 0], [1, 1], [1, 1]]))
     assert len(set(groups_of_rows(data, 5, np.random.SeedSequence(0)).tolist())) == 2
+
+
+def test_held_out_rows_choose_the_number_of_groups(tmp_path):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(4, size=1_200)
+    shares = rng.choice([0.1, 0.9], size=(4, 10))
+    rows = pd.DataFrame((rng.random((1_200, 10)) < shares[kind]).astype(int))
+    learner = HiddenChowLiu(n_groups=None, n_states=2, checkpoint=tmp_path / "search.json", **QUIET)
+    fitted = learner.fit(rows[:800], X_valid=rows[800:])
+    tried = fitted.held_out_
+    best = tried.query("best").iloc[0]
+    assert best["n_groups"] > 1
+    assert (tried["n_groups"] * tried["n_states"]).max() <= 32
+    assert fitted.score_ == best["log_likelihood"] > tried.query("n_groups == 1")["log_likelihood"].max()
+    assert "more groups" in set(fitted.history_["operator"])
+    assert_same_tree(clone(learner).fit(rows[:800], X_valid=rows[800:]).tree_, fitted.tree_)  # from the checkpoint
