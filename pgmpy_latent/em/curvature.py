@@ -75,7 +75,7 @@ def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float
     moving = tables > STILL
     inverse = np.divide(1.0, tables, where=moving, out=np.zeros_like(tables))
     _, counts = problem.engine.expected_counts(tables[None], problem.free, pool=problem.pool)
-    metric = problem.engine.layout.row_sums(counts[0] + problem.prior) * inverse
+    metric = problem.row_weights(counts[0] + problem.prior, tables) * inverse
     first = np.where(moving, new - tables, 0.0)
     error, rest, way = np.zeros_like(tables), first, first
     size, gain, longest, n_steps = float(metric @ first**2), 0.0, SLOW, 1

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.constraints import Constraints
 from pgmpy_latent.em.few_rows import warn_of_few_rows
 from pgmpy_latent.em.inputs import (
     RowsInMemory,
@@ -22,15 +23,18 @@ from pgmpy_latent.em.inputs import (
     opened_rows,
     tables_of_cpds,
 )
+from pgmpy_latent.em.restrictions import Restrictions, check_fixed, check_ordinal, check_tied, ordered_columns
 from pgmpy_latent.em.resume import EMCheckpoint
 from pgmpy_latent.em.starts import STRATEGIES, StartInputs, StartRows, make_start
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, StateNameError
+from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.model.convert import to_cpds
 from pgmpy_latent.model.network import (
     LatentNetwork,
     by_state,
     check_one_parent,
+    reordered_tables,
     topological_order,
 )
 from pgmpy_latent.model.pgmpy_api import DAG, DiscreteParameterEstimator, TabularCPD
@@ -108,6 +112,23 @@ KEYWORDS = {
         f"{DEFAULT_START}; if it names all, there is one start, and the hidden states keep their order. Zeros in CPDs "
         "give way where the data are more likely without.",
     ),
+    "tied": (
+        "tied : list of lists of nodes, optional",
+        "Groups of nodes whose tables are equal, as those of an item at several times: same states, and parents with "
+        "as many states. Counts are summed; pseudo-counts and parameters count once.",
+    ),
+    "fixed": (
+        "fixed : dict of node to array or TabularCPD, optional",
+        "Tables that are known, or some of their entries: an array with a row per state of the parent and a column per "
+        "state, NaN where an entry is free. Free entries share what is left of their row. Fixed entries have neither "
+        "pseudo-counts nor parameters, and hidden states that they are about keep their order.",
+    ),
+    "ordinal": (
+        "ordinal : list of columns or True, optional",
+        "Columns whose categories are ordered, from low to high; True for all ordered Categoricals. A class moves the "
+        "answers up or down by one effect (adjacent-category logits with scores 1, 2, ...), which leaves ``(c - 1) + "
+        "(K - 1)`` parameters for c categories and K classes.",
+    ),
     "seed": (
         "seed : int, optional",
         "The same seed gives the same result, whatever ``n_jobs`` is.",
@@ -173,12 +194,17 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
     total_weight_: float
     stopped_: str | None
     degenerate_states_: list[str]
+    n_parameters_: int
+    bic_: float
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "n_init": number(1, whole=True),
         "max_iter": number(1, whole=True),
         "atol": number(0, below=np.inf),
         "prior": number(0, below=np.inf, optional=True),
         "init_cpds": check_init_cpds,
+        "tied": check_tied,
+        "fixed": check_fixed,
+        "ordinal": check_ordinal,
         "seed": number(0, whole=True, optional=True),
         "memory_limit": number(1, optional=True),
         "checkpoint": lambda name, value: check_checkpoint(value),
@@ -199,6 +225,9 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         memory_limit: float | None = MEMORY_LIMIT,
         time_limit: float | None = None,
         checkpoint: str | os.PathLike | None = None,
+        tied: Sequence[Sequence[Hashable]] | None = None,
+        fixed: Mapping[Hashable, object] | None = None,
+        ordinal: Sequence[Hashable] | bool | None = None,
     ) -> None:
         self.latent_card = latent_card
         self.n_init = n_init
@@ -212,6 +241,9 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         self.memory_limit = memory_limit
         self.time_limit = time_limit
         self.checkpoint = checkpoint
+        self.tied = tied
+        self.fixed = fixed
+        self.ordinal = ordinal
         super().__init__(state_names=state_names)
 
     def fit(
@@ -255,6 +287,8 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         clock = Clock(self.time_limit)
         structure = self._structure(model)
         self._check_state_names(structure.names)
+        wanted = self._restrictions(structure, data)
+        wanted.check_names(structure)
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
         encoded = encoded_table(data, structure, self.state_names, sample_weight, self.memory_limit, missing, **survey)
         self._warn_of_columns(encoded, missing)
@@ -262,9 +296,10 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         cards = np.array([len(states) for states in state_names])
         prior = 0.0 if self.prior is None else float(self.prior)
         with one_blas_thread(), opened_rows(structure, cards, encoded, self.n_jobs) as rows:
+            constraints = self._constraints_of(wanted, structure, state_names, rows.engine.layout, data)
             checkpoint = self._checkpoint(structure, state_names, rows)
             starts = self._starts(structure, state_names, rows, checkpoint.entropy)
-            checkpoint.check(em.Problem(rows.engine, prior), len(starts))
+            checkpoint.check(em.constrained_problem(rows.engine, prior, constraints), len(starts))
             result = checkpoint.fit
             if result is None:
                 with self._progress(clock) as report, checkpoint.resuming:
@@ -272,6 +307,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
                         rows.engine,
                         starts,
                         prior=prior,
+                        constraints=constraints,
                         max_iter=int(self.max_iter) + 1,  # evaluations: the first is that of the start itself
                         atol=float(self.atol),
                         n_jobs=rows.n_jobs,
@@ -290,8 +326,26 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         self.stopped_ = ("time_limit" if clock.seconds_left <= 0 else "interrupted") if result.interrupted else None
         self.degenerate_states_ = degenerate_states(fitted, shares)
         self._warn(result)
-        warn_of_few_rows(fitted, encoded.total_weight)
+        self.n_parameters_ = fitted.n_parameters if constraints is None else constraints.n_parameters
+        self.bic_ = float(self.log_likelihood_ - self.n_parameters_ * np.log(self.total_weight_) / 2)
+        warn_of_few_rows(fitted, encoded.total_weight, n_parameters=self.n_parameters_)
         return self
+
+    def _restrictions(self, structure: Structure, data) -> Restrictions:
+        """Return what the user wants to hold for the tables."""
+        ordinal = self.ordinal
+        if isinstance(ordinal, bool):
+            ordinal = [name for name in ordered_columns(data) if name in structure.names] if ordinal else []
+        return Restrictions(self.tied or (), self.fixed, ordinal or ())
+
+    def _constraints_of(
+        self, wanted: Restrictions, structure: Structure, state_names: list[tuple], layout: Layout, data
+    ) -> Constraints | None:
+        """Return the constraints of EM, and remember what they mean for the order of hidden states."""
+        self._wanted = wanted
+        if not wanted:
+            return None
+        return wanted.constraints(structure, state_names, layout, [*(self.state_names or ()), *ordered_columns(data)])
 
     def _warn_of_columns(self, encoded: CategoricalData | ShardedTable, missing) -> None:
         """Warn of columns with many states, and of values that look like codes for missing answers."""
@@ -460,11 +514,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
                 f"(atol={self.atol}). Raise max_iter, or accept a larger atol.",
                 ConvergenceWarning,
             )
-        if self.degenerate_states_:
-            warn(
-                f"{'; '.join(self.degenerate_states_)}. Fewer states would fit as well.",
-                DegenerateStateWarning,
-            )
+        warn_of_degenerate_states(self.degenerate_states_)
 
 
 class TreeEM(EMEstimator):
@@ -504,6 +554,10 @@ class TreeEM(EMEstimator):
         ``"time_limit"`` or ``"interrupted"``; None if EM came to its end.
     degenerate_states_ : list of str
         Hidden states that are empty or equal to another one, in words.
+    n_parameters_ : int
+        Number of free parameters, constraints taken into account.
+    bic_ : float
+        ``log_likelihood_ - n_parameters_ / 2 * log(total_weight_)``; larger is better.
 
     Examples
     --------
@@ -537,9 +591,25 @@ class TreeEM(EMEstimator):
     ) -> tuple[LatentTree, list[np.ndarray]]:
         parent = np.array([above[0] if above else -1 for above in structure.parents], dtype=np.int64)
         unordered = engine.layout.unpack(tables)
-        ordered = canonical_tables(parent, structure.latent, unordered, self._sortable(structure))
+        if self._wanted:
+            orders = self._wanted.orders(structure, state_shares(engine, tables), self._sortable(structure))
+            ordered = reordered_tables(unordered, structure.parents, orders)
+        else:
+            ordered = canonical_tables(parent, structure.latent, unordered, self._sortable(structure))
         self.tree_ = LatentTree(structure.names, state_names, parent, structure.latent, ordered, missing)
         return self.tree_, marginals(self.tree_)
+
+
+def state_shares(engine: Engine, tables: np.ndarray) -> list[np.ndarray]:
+    """Return the expected share of the rows that are in each state of every node."""
+    _, counts = engine.expected_counts(tables)
+    return [table.sum(axis=0) / engine.total_weight for table in engine.layout.unpack(counts)]
+
+
+def warn_of_degenerate_states(descriptions: Sequence[str]) -> None:
+    """Warn of hidden states that are empty or there twice, if there are any."""
+    if descriptions:
+        warn(f"{'; '.join(descriptions)}. Fewer states would fit as well.", DegenerateStateWarning)
 
 
 def degenerate_states(model: DiscreteModel, shares: Sequence[np.ndarray]) -> list[str]:

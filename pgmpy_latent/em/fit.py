@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmpy_latent.em.ascent import Ascent, Fit, Position, StopRule, same_value
+from pgmpy_latent.em.constraints import Constraints
 from pgmpy_latent.em.maximum import all_lifted
 from pgmpy_latent.em.sharing import Sharing
 from pgmpy_latent.em.step import (
@@ -28,8 +29,8 @@ from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 
 __all__ = [
-    "Fit", "Position", "Problem", "Runner", "fit", "fit_groups", "log_prior", "m_step", "narrowed_in_groups",
-    "narrowing_stages", "race", "step",
+    "Fit", "Position", "Problem", "Runner", "constrained_problem", "fit", "fit_groups", "log_prior", "m_step",
+    "narrowed_in_groups", "narrowing_stages", "race", "step",
 ]  # fmt: skip
 
 #: Value that zeros of a start are lifted to where there is a prior.
@@ -56,6 +57,7 @@ def fit(
     retry: bool = False,
     target: float = -np.inf,
     n_jobs: int | None = 1,
+    constraints: Constraints | None = None,
     position: Position | None = None,
     checkpoint: Callable[[Position, bool], None] | None = None,
     clock: Clock | None = None,
@@ -109,6 +111,9 @@ def fit(
     n_jobs : int, optional
         Number of workers, as joblib understands it: threads of this process share starts, and the rows of large tables;
         with another backend of joblib, its workers share starts that take long. The result does not depend on it.
+    constraints : Constraints, optional
+        Tables that are equal, entries that are fixed, and log-linear tables. They hold in every step, and the starts
+        are changed so that they hold there. Not together with ``free``: fix the tables instead.
     position : Position, optional
         Where to resume an EM with the same starts and options, as passed to ``checkpoint``.
     checkpoint : callable
@@ -134,9 +139,12 @@ def fit(
     """
     if stop not in ("remaining", "last_step"):
         raise ValueError(f"stop is {stop!r}; give 'remaining' or 'last_step'")
-    starts = _possible(np.atleast_2d(np.asarray(starts, dtype=np.float64)), engine.layout, prior, free)
+    if constraints is not None and free is not None:
+        raise ValueError("free and constraints do not go together; name the tables that may not change in fixed")
+    prior, starts = _constrained(np.atleast_2d(np.asarray(starts, dtype=np.float64)), engine, prior, free, constraints)
     rule = StopRule(atol, max_iter, stop, target, accelerate, check)
-    problem, starts, widen = _reduced(Problem(engine, prior, free, parallel.n_threads(n_jobs)), starts)
+    problem = Problem(engine, prior, free, parallel.n_threads(n_jobs), constraints=constraints)
+    problem, starts, widen = _reduced(problem, starts)
     retrying = Retry(problem, rule, polish) if retry and stop == "remaining" else None
     with problem.threads() as problem:
         anywhere = clock if checkpoint is None else None  # a position can be resumed from between cycles only
@@ -264,6 +272,7 @@ def fit_groups(
     groups: np.ndarray,
     *,
     prior: float | np.ndarray = 0.0,
+    constraints: Constraints | None = None,
     max_iter: int = 10_000,
     atol: float = 1e-3,
     stages: Sequence[tuple[int, int]] = (),
@@ -281,7 +290,7 @@ def fit_groups(
         Flat tables to begin with.
     groups : int array, shape (n_starts,)
         The problem, and so the weighting, of each start. Every problem needs a start that is possible.
-    prior, max_iter, atol
+    prior, constraints, max_iter, atol
         As in :func:`fit`; the best starts are not polished.
     stages : list of (iterations, number of starts kept in each group)
         How the number of starts is reduced before the others run to their ends.
@@ -303,8 +312,9 @@ def fit_groups(
     [[0.5, 0.5], [0.25, 0.75]]
     """
     groups = np.asarray(groups, np.int64)
-    starts = _possible(np.asarray(starts, dtype=np.float64), engine.layout, prior, None)
-    ascent = Ascent.begin(Problem(engine, prior), starts, StopRule(atol, max_iter), groups=groups)
+    prior, starts = _constrained(np.asarray(starts, dtype=np.float64), engine, prior, None, constraints)
+    problem = constrained_problem(engine, prior, constraints)
+    ascent = Ascent.begin(problem, starts, StopRule(atol, max_iter), groups=groups)
     running = groups[ascent.position.numbers]
     impossible = np.setdiff1d(groups, running)
     if len(impossible):
@@ -316,6 +326,26 @@ def fit_groups(
     ascent.run()
     tables, objectives = ascent.best_of_groups(engine.n_weightings)
     return tables, objectives - log_prior(tables, prior)
+
+
+def constrained_problem(engine: Engine, prior: float | np.ndarray, constraints: Constraints | None) -> Problem:
+    """Return the problem that :func:`fit` solves, for one thread."""
+    spread = prior if constraints is None else constraints.pseudo_counts(prior)
+    return Problem(engine, spread, constraints=constraints)
+
+
+def _constrained(
+    starts: np.ndarray,
+    engine: Engine,
+    prior: float | np.ndarray,
+    free: np.ndarray | None,
+    constraints: Constraints | None,
+) -> tuple[float | np.ndarray, np.ndarray]:
+    """Return pseudo-counts and starts that agree with each other and with the constraints."""
+    if constraints is None:
+        return prior, _possible(starts, engine.layout, prior, free)
+    prior = constraints.pseudo_counts(prior)
+    return prior, constraints.project(_possible(starts, engine.layout, prior, None))
 
 
 def _possible(starts: np.ndarray, layout: Layout, prior: float | np.ndarray, free: np.ndarray | None) -> np.ndarray:

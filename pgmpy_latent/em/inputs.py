@@ -167,16 +167,17 @@ def encoded_table(
 
 def tables_of_cpds(cpds: Mapping, structure: Structure, state_names: list[tuple]) -> dict[Hashable, np.ndarray]:
     """Return the tables of CPDs by variable, with states in the order of ``state_names``."""
+    return {name: table_of_cpd(name, cpd, structure, state_names, "init_cpds") for name, cpd in cpds.items()}
+
+
+def table_of_cpd(name: Hashable, cpd, structure: Structure, state_names: Sequence[tuple], argument: str) -> np.ndarray:
+    """Return the table of a CPD, with states in the order of ``state_names``; errors name the argument it came by."""
     names, parents = structure.names, structure.parents
     states = dict(zip(names, state_names, strict=True))
-    tables = {}
-    for name, cpd in cpds.items():
-        above = [names[node] for node in parents[names.index(name)]]
-        if cpd.variables[0] != name or set(cpd.variables[1:]) != set(above):
-            raise StateNameError(
-                f"init_cpds of {name!r} is over {list(cpd.variables)}, the model needs {[name, *above]}"
-            )
-        tables[name] = aligned_table(cpd, states, above)
-        if problem := table_problem(tables[name]):
-            raise InvalidTreeError(f"init_cpds of {name!r}: {problem}")
-    return tables
+    above = [names[node] for node in parents[names.index(name)]]
+    if cpd.variables[0] != name or set(cpd.variables[1:]) != set(above):
+        raise StateNameError(f"{argument} of {name!r} is over {list(cpd.variables)}, the model needs {[name, *above]}")
+    table = aligned_table(cpd, states, above)
+    if problem := table_problem(table):
+        raise InvalidTreeError(f"{argument} of {name!r}: {problem}")
+    return table

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from pgmpy_latent.em.step import Point, Problem, step
-from pgmpy_latent.inference.layout import Layout
 
 #: Value that zeros are lifted to so that their slopes show. Along a row the likelihood is concave: if it rises here, it
 #: rises from zero as well; if it does not, there is next to nothing to gain.
@@ -62,9 +61,11 @@ def promised_gains(
     seen = np.where(small & (tables < SEEN), SEEN, tables)
     _, counts = problem.engine.expected_counts(seen, problem.free, weightings, pool=problem.pool)
     counts = counts + problem.prior
+    if problem.constraints is not None:
+        counts = problem.constraints.pooled(counts)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         slopes = counts / seen
-        surplus = slopes - layout.row_sums(counts)
+        surplus = slopes - problem.row_weights(counts, tables)
         ratio = surplus / slopes
         weights = np.add.reduceat(counts, layout.offsets, axis=-1)[..., layout.table_of_entry]
         unmet = small & (surplus > 0) & np.isfinite(slopes)
@@ -96,10 +97,12 @@ def higher(
     Point or None
     """
     strongest = np.where(np.arange(len(steps)) == np.argmax(steps), steps, 0.0)
+    if problem.constraints is not None:
+        strongest = problem.constraints.lifted_together(strongest)
     for move in (steps, strongest):  # lifting all may lower the objective; lifting one alone does raise it
         best: Point | None = None
         for share in SHARES:
-            point = _moved(tables, share * move, problem.engine.layout)[None]
+            point = _moved(tables, share * move, problem)[None]
             weightings = None if weighting is None else np.array([weighting])
             log_likelihoods, objectives, new = step(problem, point, weightings)
             if best is not None and objectives[0] <= best.objective:
@@ -111,10 +114,11 @@ def higher(
     return None
 
 
-def _moved(tables: np.ndarray, moves: np.ndarray, layout: Layout) -> np.ndarray:
+def _moved(tables: np.ndarray, moves: np.ndarray, problem: Problem) -> np.ndarray:
     """Return tables with some entries lifted; rows without any stay as they are, bit for bit."""
-    points = tables + moves
-    return np.where(layout.row_sums(moves) > 0, points / layout.row_sums(points), tables)
+    layout, points = problem.engine.layout, tables + moves
+    moved = np.where(layout.row_sums(moves) > 0, points / layout.row_sums(points), tables)
+    return moved if problem.constraints is None else problem.constraints.project(moved)
 
 
 def all_lifted(problem: Problem, tables: np.ndarray) -> np.ndarray:
@@ -131,4 +135,4 @@ def all_lifted(problem: Problem, tables: np.ndarray) -> np.ndarray:
     moves = np.maximum(SMALL - tables, 0.0)
     if problem.free_entries is not None:
         moves = np.where(problem.free_entries, moves, 0.0)
-    return _moved(tables, moves, problem.engine.layout)
+    return _moved(tables, moves, problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.em.estimators import EMEstimator
+from pgmpy_latent.em.estimators import EMEstimator, state_shares
 from pgmpy_latent.em.inputs import Structure
 from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.model.network import LatentNetwork, reordered_tables
@@ -34,7 +34,7 @@ class NetworkEM(EMEstimator):
         Natural logarithm of the likelihood of the data; larger is better.
     log_likelihoods_ : ndarray
         The same at every iteration of the best start.
-    n_iter_, converged_, n_best_, start_objectives_, interrupted_, stopped_, degenerate_states_
+    n_iter_, converged_, n_best_, start_objectives_, interrupted_, stopped_, degenerate_states_, n_parameters_, bic_
         As in :class:`~pgmpy_latent.TreeEM`.
 
     Raises
@@ -66,15 +66,9 @@ class NetworkEM(EMEstimator):
         missing: MissingCodes,
     ) -> tuple[LatentNetwork, list[np.ndarray]]:
         shares = state_shares(engine, tables)
-        orders = {node: np.argsort(-shares[node], kind="stable") for node in self._sortable(structure)}
+        orders = self._wanted.orders(structure, shares, self._sortable(structure))
         ordered = reordered_tables(engine.layout.unpack(tables), structure.parents, orders)
         self.network_ = LatentNetwork(
             structure.names, state_names, structure.parents, structure.latent, ordered, missing
         )
         return self.network_, [share[orders[node]] if node in orders else share for node, share in enumerate(shares)]
-
-
-def state_shares(engine: Engine, tables: np.ndarray) -> list[np.ndarray]:
-    """Return the expected share of the rows that are in each state of every node."""
-    _, counts = engine.expected_counts(tables)
-    return [table.sum(axis=0) / engine.total_weight for table in engine.layout.unpack(counts)]

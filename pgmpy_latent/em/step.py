@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from pgmpy_latent.em.constraints import Constraints
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.runtime import parallel
@@ -101,6 +102,8 @@ class Problem:
         Threads that share the starts, and the rows of large tables. The result does not depend on it.
     pool : Executor, optional
         These threads, while :meth:`threads` keeps them ready.
+    constraints : Constraints, optional
+        What must hold for the tables in every step. The prior is then that of ``constraints.pseudo_counts``.
     """
 
     engine: Engine
@@ -108,10 +111,13 @@ class Problem:
     free: np.ndarray | None = None
     n_threads: int = 1
     pool: Executor | None = None
+    constraints: Constraints | None = None
 
     @property
     def free_entries(self) -> np.ndarray | None:
-        """For every entry of the flat tables, whether it may change."""
+        """For every entry of the flat tables, whether it may change on its own."""
+        if self.constraints is not None:
+            return self.constraints.movable
         return None if self.free is None else np.asarray(self.free)[self.engine.layout.table_of_entry]
 
     @contextmanager
@@ -125,7 +131,13 @@ class Problem:
 
     def for_one_thread(self) -> Problem:
         """Return the same problem for a worker, which can be pickled."""
-        return Problem(self.engine, self.prior, self.free)
+        return Problem(self.engine, self.prior, self.free, constraints=self.constraints)
+
+    def row_weights(self, counts: np.ndarray, tables: np.ndarray) -> np.ndarray:
+        """Return, for every entry, the weight of its row: the multiplier of "the row sums to one"."""
+        if self.constraints is not None:
+            return self.constraints.row_weights(counts, tables)
+        return self.engine.layout.row_sums(counts)
 
     def shared_counts(self, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log-likelihoods and counts of many starts, which the threads share if there are any.
@@ -148,6 +160,8 @@ class Problem:
         positive = np.where((tables > 0) | (fallback == 0), np.maximum(tables, 0), fallback)
         sums = self.engine.layout.row_sums(positive)
         normalised = np.divide(positive, sums, out=fallback.copy(), where=sums > 0)
+        if self.constraints is not None:
+            return self.constraints.project(normalised)
         entries = self.free_entries
         return normalised if entries is None else np.where(entries, normalised, fallback)
 
@@ -173,6 +187,8 @@ def step(
         # a row is so unlikely that dividing by its probability overflows: as good as impossible
         overflown = ~np.isfinite(counts).all(axis=1)
         objectives, counts[overflown] = np.where(overflown, -np.inf, objectives), 0.0
+    if problem.constraints is not None:
+        return log_likelihoods, objectives, problem.constraints.m_step(counts + problem.prior, tables)
     new = m_step(counts, problem.engine.layout, problem.prior, tables, problem.free_entries)
     return log_likelihoods, objectives, new
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent.diagnostics import explain
-from pgmpy_latent.em.network_em import state_shares
+from pgmpy_latent.em.estimators import state_shares
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.queries import engine_for, network_engine

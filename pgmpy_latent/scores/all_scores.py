@@ -37,12 +37,15 @@ class ScoreParts:
         Whether to find the :func:`effective_dimension`.
     random_state : int or Generator
         For the effective dimension.
+    n_parameters : int, optional
+        Number of free parameters, if constraints left fewer than the tables have.
     """
 
     done: Completed
     prior: float = 1.0
     effective: bool = False
     random_state: Any = 0
+    n_parameters: int | None = None
 
     @property
     def total(self) -> float:
@@ -52,7 +55,7 @@ class ScoreParts:
     @property
     def d(self) -> int:
         """The number of free parameters."""
-        return self.done.tree.n_parameters
+        return self.done.tree.n_parameters if self.n_parameters is None else self.n_parameters
 
     @property
     def n(self) -> float:
@@ -236,6 +239,7 @@ def summary(
     prior: float = 1.0,
     effective: bool = True,
     random_state=0,
+    n_parameters: int | None = None,
     **survey: Unpack[Survey],
 ) -> Summary:
     """Return all scores at once, from a single propagation.
@@ -254,6 +258,8 @@ def summary(
         Whether to find the :func:`effective_dimension`, which takes seconds from some hundred parameters on.
     random_state : int or Generator
         For the effective dimension.
+    n_parameters : int, optional
+        Number of free parameters, if constraints left fewer than the tables have, as ``TreeEM(...).n_parameters_``.
 
     Returns
     -------
@@ -268,7 +274,7 @@ def summary(
     >>> round(scores.bic, 4), round(scores.aic, 4), scores.relative_entropy
     (-2.9425, -3.2493, 1.0)
     """
-    parts = ScoreParts(complete(tree, X, sample_weight, **survey), prior, effective, random_state)
+    parts = ScoreParts(complete(tree, X, sample_weight, **survey), prior, effective, random_state, n_parameters)
     values: dict[str, Any] = {name: score.value(parts) for name, score in SCORES.items()}
     return Summary(
         total_weight=parts.n,

@@ -715,3 +715,151 @@ def agreement_of_edges(tree, other):
             counted += 1
             agree += bool(common)
     return agree / counted if counted else float("nan")
+
+
+def hidden_markov_log_likelihood(codes, begin, move, show):
+    """Log-likelihood of sequences (one per row, -1 missing) under a hidden Markov model, by the forward recursion."""
+    total = 0.0
+    for row in codes:
+        message = np.asarray(begin, dtype=float)
+        for at, code in enumerate(row):
+            message = message if at == 0 else message @ move
+            message = message * (show[:, code] if code >= 0 else 1.0)
+        total += np.log(message.sum())
+    return total
+
+
+def hidden_markov_em(codes, begin, move, show, n_iter, prior=0.0):
+    """Textbook Baum-Welch: begin (K,), move (K, K) and show (K, c) after some iterations."""
+    for _ in range(n_iter):
+        at_first, moves, shown = np.zeros_like(begin), np.zeros_like(move), np.zeros_like(show)
+        likely = np.where(codes[..., None] >= 0, show.T[np.maximum(codes, 0)], 1.0)  # rows, times, states
+        n_times = codes.shape[1]
+        ahead, back = np.empty_like(likely), np.ones_like(likely)
+        ahead[:, 0] = begin * likely[:, 0]
+        for at in range(1, n_times):
+            ahead[:, at] = (ahead[:, at - 1] @ move) * likely[:, at]
+        for at in range(n_times - 2, -1, -1):
+            back[:, at] = (likely[:, at + 1] * back[:, at + 1]) @ move.T
+        total = ahead[:, -1].sum(axis=1)
+        states = ahead * back / total[:, None, None]
+        at_first = states[:, 0].sum(axis=0)
+        for at in range(n_times):
+            for code in range(show.shape[1]):
+                shown[:, code] += states[codes[:, at] == code, at].sum(axis=0)
+        for at in range(n_times - 1):
+            after = likely[:, at + 1] * back[:, at + 1] / total[:, None]
+            moves += move * (ahead[:, at].T @ after)
+        begin = (at_first + prior) / (at_first + prior).sum()
+        move = (moves + prior) / (moves + prior).sum(axis=1, keepdims=True)
+        show = (shown + prior) / (shown + prior).sum(axis=1, keepdims=True)
+    return begin, move, show
+
+
+def multilevel_em(codes, groups, sizes, shares, items, n_iter):
+    """EM of classes in clusters of groups, group by group.
+
+    Parameters
+    ----------
+    codes : int array, shape (n_rows, n_items)
+        -1 where a cell is missing.
+    groups : int array, shape (n_rows,)
+    sizes : array (G,); shares : array (G, K); items : list of arrays (K, c)
+
+    Returns
+    -------
+    log_likelihood : float
+        At the given tables.
+    sizes, shares, items
+        After some iterations.
+    """
+    first = None
+    for _ in range(max(n_iter, 1)):
+        total, of_cluster, of_class = 0.0, np.zeros_like(sizes), np.zeros_like(shares)
+        of_item = [np.zeros_like(table) for table in items]
+        for group in np.unique(groups):
+            rows = codes[groups == group]
+            row = np.ones((len(rows), shares.shape[1]))
+            for at, table in enumerate(items):
+                row *= np.where(rows[:, at, None] >= 0, table.T[np.maximum(rows[:, at], 0)], 1.0)
+            joint = shares[None] * row[:, None, :]  # rows, clusters, classes
+            logs = np.log(sizes) + np.log(joint.sum(axis=2)).sum(axis=0)
+            top = logs.max()
+            likely = np.exp(logs - top)
+            total += top + np.log(likely.sum())
+            likely /= likely.sum()
+            of_cluster += likely
+            by_row = likely[None, :, None] * joint / joint.sum(axis=2, keepdims=True)
+            of_class += by_row.sum(axis=0)
+            for at in range(len(items)):
+                for code in range(items[at].shape[1]):
+                    of_item[at][:, code] += by_row[rows[:, at] == code].sum(axis=(0, 1))
+        first = total if first is None else first
+        if n_iter:
+            sizes, shares = of_cluster / of_cluster.sum(), of_class / of_class.sum(axis=1, keepdims=True)
+            items = [table / table.sum(axis=1, keepdims=True) for table in of_item]
+    return first, sizes, shares, items
+
+
+# Score tests --------------------------------------------------------------------------------------
+
+
+def network_rows(network, tables, cells):
+    """Return P(cells) of every row of cells, in the order of the observed nodes: all hidden states are summed over."""
+    observed = np.flatnonzero(~network.latent).tolist()
+    hidden = np.flatnonzero(network.latent).tolist()
+    found = []
+    for row in cells:
+        unknown = [*hidden, *(node for node, code in zip(observed, row, strict=True) if code < 0)]
+        total = 0.0
+        for states in product(*(range(network.cards[node]) for node in unknown)):
+            at = dict(zip(observed, row, strict=True)) | dict(zip(unknown, states, strict=True))
+            probability = 1.0
+            for node, above in enumerate(network.parents):
+                place = 0
+                for parent in above:
+                    place = place * network.cards[parent] + at[parent]
+                probability *= tables[node][place, at[node]]
+            total += probability
+        found.append(total)
+    return np.array(found)
+
+
+def score_statistic(network, larger, codes, weights):
+    """Return the score statistic of a network within a larger one with the same distribution: g' inv(A) g.
+
+    Parameters are all logits of the larger one; derivatives are differences; A is the expected information, over all
+    rows that are possible, for the pattern of missing cells of every row.
+    """
+
+    def tables_at(theta):
+        tables, at = [], 0
+        for table in larger.tables:
+            rows, states = table.shape
+            logits = np.log(table) - np.log(table[:, -1:])
+            logits[:, :-1] += theta[at : at + rows * (states - 1)].reshape(rows, states - 1)
+            at += rows * (states - 1)
+            tables.append(np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))
+        return tables
+
+    def derivatives(cells):
+        step = 1e-4
+        columns = []
+        for unit in np.eye(larger.n_parameters):
+            up = network_rows(larger, tables_at(step * unit), cells)
+            down = network_rows(larger, tables_at(-step * unit), cells)
+            columns.append((np.log(up) - np.log(down)) / (2 * step))
+        return np.stack(columns, axis=1)
+
+    gradient = weights @ derivatives(codes)
+    observed = np.flatnonzero(~network.latent)
+    information = np.zeros((larger.n_parameters, larger.n_parameters))
+    for pattern in np.unique(codes < 0, axis=0):
+        cells = [
+            [-1] if missing else range(larger.cards[node]) for node, missing in zip(observed, pattern, strict=True)
+        ]
+        cells = np.array(list(product(*cells)))
+        share = weights[((codes < 0) == pattern).all(axis=1)].sum()
+        scores = derivatives(cells)
+        information += share * (scores * network_rows(larger, larger.tables, cells)[:, None]).T @ scores
+    return gradient @ np.linalg.solve(information, gradient)

@@ -1,0 +1,1 @@
+"""Rows that belong together: people over time, pupils in schools."""
