@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -27,6 +28,20 @@ BATCH = 64
 NOTHING = 1e-6
 #: Share of a probability's direction that may lie in directions without information.
 NEGLIGIBLE = 1e-4
+
+
+class Parameters(Protocol):
+    """Parameters that tables are functions of."""
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters."""
+
+    def moved(self, step: float) -> Iterator[np.ndarray]:
+        """Yield the tables with each of the parameters in turn raised by a step."""
+
+    def gradient(self, tables: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Return the gradient of the log-likelihood: (..., n_parameters), from expected counts at some tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +167,7 @@ def at_the_boundary(layout: Layout, tables: np.ndarray, counts: np.ndarray) -> n
     return (tables == 0) | ((tables < SMALL) & (tables * layout.row_sums(counts) < FEW_ROWS))
 
 
-def information(problem: Problem, coordinates: Coordinates, show_progress: bool = False) -> np.ndarray:
+def information(problem: Problem, coordinates: Parameters, show_progress: bool = False) -> np.ndarray:
     """Return the observed information: minus the second derivatives of the log-likelihood by the parameters.
 
     The gradients are exact; their derivatives are differences between two points on either side.
@@ -183,7 +198,7 @@ def information(problem: Problem, coordinates: Coordinates, show_progress: bool 
     return (matrix + matrix.T) / 2
 
 
-def row_scores(engine: RowEngine, coordinates: Coordinates, show_progress: bool = False) -> np.ndarray:
+def row_scores(engine: RowEngine, coordinates: Parameters, show_progress: bool = False) -> np.ndarray:
     """Return the derivatives of the log-likelihood of every distinct row by the parameters: (rows, n_parameters).
 
     They are differences between two points on either side. A row that is missing throughout says nothing.

@@ -17,6 +17,7 @@ from pgmpy_latent.diagnostics import information_matrix as fisher
 from pgmpy_latent.diagnostics.dimension import effective_dimension
 from pgmpy_latent.diagnostics.resampling import drawn_weights
 from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.restrictions import refuse_restricted
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import RowEngine
@@ -150,6 +151,7 @@ def standard_errors(
     """
     _check_settings(method, level, n_bootstrap, n_jobs)
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+    refuse_restricted(model, "standard_errors")
     tree, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
     method = _method_for(data, method)
     _warn_of_few_units(data.design)

@@ -49,6 +49,32 @@ the largest number compared, so that more might be better still.'
     return size, f"{reason} But {'; '.join([*first, f'and {last}' if first else last])}."
 
 
+def worth_of_edge(table: pd.DataFrame) -> list[str]:
+    """Return a sentence if an edge between two columns is worth more than classes are; nothing otherwise.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame(
+    ...     {"bic": [-120.0, -112.5], "edge": [("x", "y"), ("x", "z")], "edge_bic": [-110.0, -115.0]}, index=[1, 2])
+    >>> print(*worth_of_edge(table))
+    One edge is worth more than one class: with an edge between 'x' and 'y', 1 class has a BIC of -110.0, by 2.5 over \
+2 classes without; add_direct_effects adds it.
+    """
+    if "edge_bic" not in table or table["edge_bic"].isna().all():
+        return []
+    size, best = int(table["edge_bic"].idxmax()), int(table["bic"].idxmax())
+    gain = table.loc[size, "edge_bic"] - table.loc[best, "bic"]
+    if gain <= 0:
+        return []
+    first, second = table.loc[size, "edge"]
+    worth = "One edge is worth more than one class" if size < best else "An edge would raise BIC further"
+    has = "has" if size == 1 else "have"
+    return [
+        f"{worth}: with an edge between {first!r} and {second!r}, {_classes(size)} {has} a BIC of "
+        f"{table.loc[size, 'edge_bic']:.1f}, by {gain:.1f} over {_classes(best)} without; add_direct_effects adds it."
+    ]
+
+
 def caveats(data: CategoricalData, n_bootstrap: int) -> list[str]:
     """Return what a reader should know about weights and draws before believing any of this.
 

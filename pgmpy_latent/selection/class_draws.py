@@ -9,7 +9,9 @@ import numpy as np
 
 from pgmpy_latent.diagnostics.goodness import deviance_and_pearson
 from pgmpy_latent.diagnostics.resampling import Draws, drawn_from_model
+from pgmpy_latent.em.constraints import Constraints, ordinal_families
 from pgmpy_latent.em.fit import fit_groups
+from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.queries import tree_evidence
 from pgmpy_latent.learners.local.directions import data_directions, random_star
 from pgmpy_latent.learners.local.neighbourhood import star_model
@@ -65,6 +67,7 @@ def refitted(
     data: CategoricalData,
     seeds: Sequence[np.random.SeedSequence],
     prior: float,
+    ordinal: Sequence[int] = (),
 ) -> Refit:
     """Draw tables from a latent class model, and fit it and a larger one to each of them.
 
@@ -78,6 +81,8 @@ def refitted(
         One per draw.
     prior : float
         Dirichlet pseudo-count of every table entry.
+    ordinal : sequence of int
+        Numbers of the columns whose categories are ordered.
 
     Returns
     -------
@@ -85,7 +90,7 @@ def refitted(
     """
     generators = [np.random.default_rng(seed) for seed in seeds]
     with one_blas_thread():
-        there = _Fits(drawn_from_model(tree, data, generators), prior, generators)
+        there = _Fits(drawn_from_model(tree, data, generators), prior, generators, ordinal)
         stars, logs = there.fit(there.starts_near(_star(tree)))
         g2, x2 = there.misfit(stars)
         if larger is None:
@@ -110,15 +115,24 @@ class _Fits:
         Dirichlet pseudo-count of every table entry.
     generators : list of Generator
         One per table.
+    ordinal : sequence of int
+        Numbers of the columns whose categories are ordered.
     """
 
-    def __init__(self, draws: Draws, prior: float, generators: Sequence[np.random.Generator]):
+    def __init__(
+        self,
+        draws: Draws,
+        prior: float,
+        generators: Sequence[np.random.Generator],
+        ordinal: Sequence[int] = (),
+    ):
         data = draws.data
         self.draws = draws
         self.here = star_model(list(tree_evidence(data, data.columns).values()), data.weights)
         self.messages = self.here.messages[slice(None)]
         self.prior = prior
         self.generators = generators
+        self.ordinal = ordinal
 
     def fit(self, starts: Sequence[Sequence[Star]]) -> tuple[list[Star], np.ndarray]:
         """Return the best model of every table, given some starts for each, and its log-likelihood."""
@@ -127,9 +141,22 @@ class _Fits:
         flat = self.here.flat([star for stars_of_table in starts for star in stars_of_table])
         groups = np.repeat(np.arange(len(starts)), [len(stars_of_table) for stars_of_table in starts])
         tables, logs = fit_groups(
-            engine, flat, groups, prior=self.prior, atol=DRAW_TOL, max_iter=DRAW_ITERATIONS, stages=STAGES
+            engine,
+            flat,
+            groups,
+            prior=self.prior,
+            constraints=self._constraints(engine.layout),
+            atol=DRAW_TOL,
+            max_iter=DRAW_ITERATIONS,
+            stages=STAGES,
         )
         return [self.here.star(stars_of_table, n_states) for stars_of_table in tables], logs
+
+    def _constraints(self, layout: Layout) -> Constraints | None:
+        """Return the constraints of ordered columns, whose tables come after that of the classes."""
+        if not self.ordinal:
+            return None
+        return Constraints(layout, log_linear=ordinal_families(layout, [1 + column for column in self.ordinal]))
 
     def _random(self, star: Star, n_states: int) -> list[Star]:
         """Return random starts, from the rows of all tables: EM takes them elsewhere in each."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Never
@@ -19,10 +19,13 @@ from pgmpy_latent.diagnostics.goodness import chi_squared_p, degrees_of_freedom,
 from pgmpy_latent.diagnostics.resampling import batches, n_rows_of
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em.ascent import same_value
+from pgmpy_latent.em.constraints import Constraints, ordinal_families
 from pgmpy_latent.em.few_rows import warn_of_few_rows
+from pgmpy_latent.em.restrictions import check_order, check_ordinal, ordered_columns
 from pgmpy_latent.em.starts import random_memberships
-from pgmpy_latent.exceptions import RegularityWarning
+from pgmpy_latent.exceptions import DataError, RegularityWarning
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.cardinality.random_starts import RandomStarts, with_cards
 from pgmpy_latent.learners.cardinality.split_merge import SplitMerge
 from pgmpy_latent.learners.skeletons import one_state_tree
@@ -35,7 +38,8 @@ from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.configured import fill_docstring, refuse_renamed
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number, entropy_of
 from pgmpy_latent.runtime.warn import warn
-from pgmpy_latent.selection.class_choice import caveats, recommended
+from pgmpy_latent.selection.added_edges import best_edge
+from pgmpy_latent.selection.class_choice import caveats, recommended, worth_of_edge
 from pgmpy_latent.selection.class_draws import DRAW_TOL, Refit, refitted
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey, WeightKind
@@ -46,8 +50,8 @@ MOST_PARAMETERS = 500
 FURTHER_COLUMNS = {
     "relative_entropy": "float64", "smallest_share": "float64", "n_best": "int64", "n_starts": "int64",
     "effective_dimension": "Int64", "identified": "boolean", "g2": "float64", "x2": "float64", "df": "Int64",
-    "g2_p": "float64", "x2_p": "float64", "blrt": "float64", "blrt_p": "float64", "found_by": object,
-    "seconds": "float64",
+    "g2_p": "float64", "x2_p": "float64", "blrt": "float64", "blrt_p": "float64", "edge": object,
+    "edge_bic": "float64", "found_by": object, "seconds": "float64",
 }  # fmt: skip
 
 
@@ -60,6 +64,7 @@ class _Settings:
     prior: float
     entropy: int
     n_jobs: int | None
+    ordinal: tuple[Hashable, ...] = ()
 
     @property
     def of_learners(self) -> dict:
@@ -79,6 +84,7 @@ class _ClassFit:
     n_best: int
     n_starts: int
     interrupted: bool
+    n_parameters: int | None = None
 
 
 @fill_docstring(scores=", ".join(f"``{name}``" for name in scores.compared_scores()))
@@ -100,6 +106,7 @@ def compare_classes(
     return_models: bool = False,
     missing=None,
     allow_many_states=None,
+    ordinal: Sequence[Hashable] | bool | None = None,
     **renamed: Never,
 ):
     """Fit latent class models with several numbers of classes and put what speaks for each side by side.
@@ -138,6 +145,11 @@ def compare_classes(
         Values that count as missing cells, as ``{"age": [99, -1]}``; the models keep them. See :meth:`SplitMerge.fit`.
     allow_many_states : bool or list of columns, optional
         Which columns are categories although they look like identifiers, dates or measurements.
+    ordinal : list of columns or True, optional
+        Columns whose categories are ordered; True for all ordered Categoricals. A class moves their answers up or down
+        by one effect, which takes ``(c - 1) + (K - 1)`` parameters for c categories and K classes; see :class:`TreeEM`.
+        All models are then fitted from random starts, and from the model before with a class there twice. The
+        effective dimension and the Cheeseman-Stutz score, which know no order, are NA. See :func:`order_test`.
 
     Returns
     -------
@@ -161,6 +173,10 @@ def compare_classes(
         - ``blrt``: twice the gain in log-likelihood over the next smaller model of the table; ``blrt_p``: small if
           tables drawn from that smaller model do not show such a gain (bootstrap likelihood-ratio test). NaN in the
           first row and without a bootstrap.
+        - ``edge``: two columns, and ``edge_bic``: the BIC of this model with an edge between them, which is the best of
+          the edges between the three pairs with the largest residuals. Where it is larger than the BIC of a model with
+          a class more, the edge is worth more than the class, and the reason says so; :func:`add_direct_effects` adds
+          it. None and NaN above 500 parameters.
         - ``found_by``: "random starts" or "splits"; ``seconds``: for the fit and the tables drawn from it.
     models : dict of int to LatentTree
         Only if asked for.
@@ -201,6 +217,9 @@ def compare_classes(
         raise ValueError(f"method is {method!r}; give 'both', 'random' or 'split'")
     check_number("n_bootstrap", n_bootstrap, 0, whole=True)
     entropy = entropy_of(random_state)
+    check_ordinal("ordinal", ordinal)
+    if ordinal and method == "split":
+        raise ValueError("ordinal and method='split' do not go together; leave method out")
     settings = _Settings(method, n_starts, 0.0 if prior is None else prior, entropy, n_jobs)
     check_number("n_starts", n_starts, 1, whole=True)
     learner = RandomStarts(n_starts=n_starts, **settings.of_learners)
@@ -208,20 +227,21 @@ def compare_classes(
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     options = {"missing": missing, "allow_many_states": allow_many_states}
     data = learner._check_fit_data(X, sample_weight, **options, **survey)
+    settings = replace(settings, ordinal=tuple(ordered_items(X, data, ordinal)))
     if n_bootstrap:
         n_rows_of(data)  # raises
     fits, seconds = _fit_all(sizes, data, settings, show_progress)
     _warn_of_too_many(list(fits), data)
     refits = _bootstrap(fits, data, settings, n_bootstrap, seconds, show_progress) if n_bootstrap else {}
-    table = _table(fits, data, seconds)
+    table = _table(fits, data, seconds, settings.prior)
     _fill_in_p_values(table, refits)
     table.attrs["recommended"], reason = recommended(table)
-    table.attrs["reason"] = " ".join([reason, *caveats(data, n_bootstrap)])
+    table.attrs["reason"] = " ".join([reason, *worth_of_edge(table), *caveats(data, n_bootstrap)])
     table.insert(0, "best", table.index == table.attrs["recommended"])
     models = {size: replace(fit.tree, missing=data.missing) for size, fit in fits.items()}
     best = table.attrs["recommended"]
     called = f"the recommended model, of {best} class{'es' * (best != 1)},"
-    warn_of_few_rows(models[best], data.total_weight, called=called)
+    warn_of_few_rows(models[best], data.total_weight, called=called, n_parameters=fits[best].n_parameters)
     return (table, models) if return_models else table
 
 
@@ -259,6 +279,8 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore", RegularityWarning)  # one for all sizes comes at the end
         warnings.simplefilter("ignore", ConvergenceWarning)
+        if settings.ordinal:
+            return _ordinal_fit(size, smaller, data, settings)
         if settings.method != "split":
             trees["random starts"], fit = _from_random_starts(size, data, settings)
             ends, interrupted = fit.final_objectives, fit.interrupted
@@ -283,6 +305,14 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
 
 def _from_random_starts(size: int, data: CategoricalData, settings: _Settings) -> tuple[LatentTree, em.Fit]:
     """Fit a model from random starts, all of which go on to their ends."""
+    shape, engine, starts = _random_starts(size, data, settings)
+    fit = em.fit(engine, starts, prior=float(settings.prior), retry=True, n_jobs=settings.n_jobs)
+    tree = canonical_states(shape.with_tables(engine.layout.unpack(fit.tables)))
+    return shape.with_tables(tree.tables), fit  # states are numbered in their new order
+
+
+def _random_starts(size: int, data: CategoricalData, settings: _Settings) -> tuple[LatentTree, TreeEngine, np.ndarray]:
+    """Return the shape of a model with some classes, its engine, and random starts."""
     shape = one_state_tree(None, data)
     shape = with_cards(shape, np.where(shape.latent, size, shape.cards))
     engine, codes = engine_for(shape, data), data.codes_of(shape.names)
@@ -292,9 +322,37 @@ def _from_random_starts(size: int, data: CategoricalData, settings: _Settings) -
         )
         for number in range(settings.n_starts if size > 1 else 1)
     ]
-    fit = em.fit(engine, np.stack(starts), prior=float(settings.prior), retry=True, n_jobs=settings.n_jobs)
+    return shape, engine, np.stack(starts)
+
+
+def _ordinal_fit(size: int, smaller: LatentTree | None, data: CategoricalData, settings: _Settings) -> _ClassFit:
+    """Fit a model with ordered columns: from random starts, and from the smaller model with its first class twice."""
+    shape, engine, starts = _random_starts(size, data, settings)
+    n_random = len(starts)
+    if smaller is not None:
+        starts = np.vstack([starts, engine.layout.pack(_with_classes(smaller, size).tables)])
+    families = ordinal_families(engine.layout, [shape.index(name) for name in settings.ordinal])
+    constraints = Constraints(engine.layout, log_linear=families)
+    prior, n_jobs = float(settings.prior), settings.n_jobs
+    fit = em.fit(engine, starts, prior=prior, constraints=constraints, retry=True, n_jobs=n_jobs)
     tree = canonical_states(shape.with_tables(engine.layout.unpack(fit.tables)))
-    return shape.with_tables(tree.tables), fit  # states are numbered in their new order
+    found_by = "random starts" if fit.best_start < n_random else "splits"
+    n_best = int(same_value(fit.final_objectives[:n_random], fit.objective).sum())
+    ordered = shape.with_tables(tree.tables)
+    return _ClassFit(ordered, fit.log_likelihood, found_by, n_best, n_random, fit.interrupted, constraints.n_parameters)
+
+
+def ordered_items(X, data: CategoricalData, ordinal: Sequence[Hashable] | bool | None) -> list[Hashable]:
+    """Return the columns whose categories are ordered; raise for names that are no columns, and for unknown orders."""
+    stated = list(data.columns) if isinstance(X, CategoricalData) else ordered_columns(X)
+    if isinstance(ordinal, bool):
+        ordinal = [name for name in ordered_columns(X) if name in data.columns] if ordinal else []
+    states = dict(zip(data.columns, data.state_names, strict=True))
+    for name in ordinal or ():
+        if name not in states:
+            raise DataError(f"ordinal names {name!r}, which is no column of the table; leave it out")
+        check_order(name, states[name], stated)
+    return list(ordinal or ())
 
 
 def _with_classes(tree: LatentTree, size: int) -> LatentTree:
@@ -325,7 +383,8 @@ def _bootstrap(
             bar.set_postfix_str(f"{size} classes", refresh=False)
             tree, more = fits[size].tree, None if larger is None else fits[larger].tree
             seeds = [[settings.seed(1, size, draw) for draw in draws] for draws in batches(data, n_bootstrap)]
-            work = partial(refitted, tree, more, data, prior=float(settings.prior))
+            ordinal = [data.columns.index(name) for name in settings.ordinal]
+            work = partial(refitted, tree, more, data, prior=float(settings.prior), ordinal=ordinal)
             parts, interrupted = parallel.work_through(
                 work, seeds, settings.n_jobs, lambda part: bar.update(len(part.g2))
             )
@@ -367,9 +426,12 @@ def _checked_sizes(n_classes: Iterable[int]) -> list[int]:
     return sorted({int(size) for size in sizes})
 
 
-def _table(fits: dict[int, _ClassFit], data: CategoricalData, seconds: dict[int, float]) -> pd.DataFrame:
+def _table(fits: dict[int, _ClassFit], data: CategoricalData, seconds: dict[int, float], prior: float) -> pd.DataFrame:
     """Return the table without what the bootstrap says."""
-    rows = [{"n_classes": size, **_row(fit, data), "seconds": seconds[size]} for size, fit in fits.items()]
+    rows = [
+        {"n_classes": size, **_row(fit, data), **_edge(fit, data, prior), "seconds": seconds[size]}
+        for size, fit in fits.items()
+    ]
     table = pd.DataFrame(rows).set_index("n_classes")
     table["blrt"] = 2 * table["log_likelihood"].diff()
     table["blrt_p"] = np.nan
@@ -379,8 +441,11 @@ def _table(fits: dict[int, _ClassFit], data: CategoricalData, seconds: dict[int,
 
 
 def _row(fit: _ClassFit, data: CategoricalData) -> dict:
-    tree = fit.tree
-    summary = asdict(scores.summary(tree, data, effective=tree.n_parameters <= MOST_PARAMETERS))
+    tree, free = fit.tree, fit.n_parameters is None
+    effective = free and tree.n_parameters <= MOST_PARAMETERS
+    summary = asdict(scores.summary(tree, data, effective=effective, n_parameters=fit.n_parameters))
+    if not free:
+        summary["cheeseman_stutz"] = np.nan
     dimension = summary["effective_dimension"]
     hidden = int(np.flatnonzero(tree.latent)[0])
     return {
@@ -394,6 +459,17 @@ def _row(fit: _ClassFit, data: CategoricalData) -> dict:
         **_misfit(tree, data, summary["n_parameters"] if dimension is None else dimension),
         "found_by": fit.found_by,
     }
+
+
+def _edge(fit: _ClassFit, data: CategoricalData, prior: float) -> dict:
+    """Return the best edge between two columns, and the BIC of the model with it; none beside ordered columns."""
+    none = {"edge": None, "edge_bic": np.nan}
+    is_ordered = fit.n_parameters is not None
+    if is_ordered or fit.tree.n_parameters > MOST_PARAMETERS:
+        return none
+    with one_blas_thread():
+        found = best_edge(fit.tree, data, float(prior))
+    return none if found is None else {"edge": (found.parent, found.child), "edge_bic": found.bic}
 
 
 def _misfit(tree: LatentTree, data: CategoricalData, dimension: int) -> dict:

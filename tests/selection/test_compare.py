@@ -19,7 +19,7 @@ QUIET = {"show_progress": False, "n_starts": 4}
 COLUMNS = [
     "best", "log_likelihood", "n_parameters", "bic", "aic", "caic", "adjusted_bic", "icl", "cheeseman_stutz",
     "relative_entropy", "smallest_share", "n_best", "n_starts", "effective_dimension", "identified", "g2", "x2", "df",
-    "g2_p", "x2_p", "blrt", "blrt_p", "found_by", "seconds",
+    "g2_p", "x2_p", "blrt", "blrt_p", "edge", "edge_bic", "found_by", "seconds",
 ]  # fmt: skip
 
 
@@ -367,3 +367,12 @@ def test_a_model_that_describes_every_cell_is_never_rejected():
 def test_weights_that_stand_for_too_many_rows_to_draw_are_refused_before_work(weight):
     with pytest.raises(WeightError, match="more rows than a bootstrap can draw; scale them"):
         compare_classes(np.eye(3, dtype=int), [1], sample_weight=np.full(3, weight), n_bootstrap=3)
+
+
+@pytest.mark.slow
+def test_the_bootstrap_of_the_survey_on_abortion(data_folder):
+    """300 draws: three classes against two, p = .003, the smallest possible; four against three, .6 to .7."""
+    answers = pd.read_csv(data_folder / "lca_gss08.csv").iloc[:, :6]
+    table = compare_classes(answers, [2, 3, 4], n_bootstrap=300, show_progress=False)
+    assert table.loc[3, "blrt_p"] == pytest.approx(1 / 301)
+    assert 0.6 <= table.loc[4, "blrt_p"] <= 0.7
