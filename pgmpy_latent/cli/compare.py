@@ -9,31 +9,38 @@ from typing import TYPE_CHECKING
 from pgmpy_latent.cli.columns import choose_columns
 from pgmpy_latent.cli.describe import aligned, describe_table
 from pgmpy_latent.cli.files import columns_with_codes, encoded, missing_codes, optional_output, table_of, write_rows
+from pgmpy_latent.cli.groups import check_group, compare_and_say
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
     add_prior,
     add_reading,
     add_seed_and_jobs,
+    listed,
     number,
     sizes,
 )
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import announce_compiling, counted, say, width, wrapped
-from pgmpy_latent.tables.files import known_endings
+from pgmpy_latent.tables.files import BadInputError, check_known, known_endings
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pgmpy_latent.tables.encode import CategoricalData
 
 EXAMPLES = """\
 examples:
   pgmpy-latent compare answers.csv --drop id --classes 1-6
   pgmpy-latent compare answers.csv --weights w --bootstrap 100 --output all.csv
+  pgmpy-latent compare answers.csv --group country --classes 3
 
 Fits a latent class model for every number of classes. Larger BIC, AIC and ICL
 are better. Entropy is 1 if every row clearly belongs to one class. With --bootstrap,
 p-values say whether one more class describes the table better than chance would
-(BLRT), and whether the model fits at all (G2).
+(BLRT), and whether the model fits at all (G2). With --group, it says what differs
+between groups, for one number of classes: nothing, the sizes of the classes,
+some items, or everything.
 """
 #: Columns of the comparison before and after the scores -> title and format; those that a table lacks are left out.
 SIZE = {"log_likelihood": ("log-lik.", "{:.2f}"), "n_parameters": ("params", "{:,.0f}")}
@@ -63,6 +70,7 @@ def add_parser(commands) -> None:
     parser.add_argument(
         "--classes", type=sizes, metavar="A-B", default=list(range(1, 9)), help="numbers of classes (default: 1-8)"
     )
+    parser.add_argument("--group", metavar="COLUMN", help="say what differs between the groups of this column instead")
     parser.add_argument("--output", metavar="FILE.csv", help="write the whole table there, with all columns")
     add_overwrite(parser)
     add_columns(parser)
@@ -71,6 +79,9 @@ def add_parser(commands) -> None:
     group.add_argument("--starts", type=number(int, 1), metavar="N", default=16, help="random starts (default: 16)")
     group.add_argument(
         "--bootstrap", type=number(int, 0), metavar="N", default=0, help="draws for p-values (default: none)"
+    )
+    group.add_argument(
+        "--ordinal", type=listed, metavar="A,B,...", default=[], help="columns of numbers that are ordered categories"
     )
     add_prior(group)
     add_seed_and_jobs(group)
@@ -81,9 +92,17 @@ def run(args: argparse.Namespace) -> int:
     path = optional_output(args.output)
     check_outputs(args, [("--output", path)], [("the table", args.file)])
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
+    check_known(table.frame, args.ordinal, "--ordinal")
+    if args.group is not None:
+        check_group(args, table)
     data = encoded(table, args.weight_kind, args.allow_many_states)
+    _check_ordinal(data, args.ordinal)
     codes = missing_codes(args, data)
     say([*describe_table(table, data, columns_with_codes(args)), ""])
+
+    if args.group is not None:
+        announce_compiling()
+        return compare_and_say(args, data, path, codes)
 
     from pgmpy_latent import compare_classes
     from pgmpy_latent.exceptions import MissingCodeWarning
@@ -102,6 +121,7 @@ def run(args: argparse.Namespace) -> int:
             n_jobs=args.jobs,
             missing=codes,
             allow_many_states=True,
+            ordinal=args.ordinal or None,
             **bootstrap,
         )
     say([*comparison_lines(comparison), "", *_recommendation(comparison)])
@@ -109,6 +129,17 @@ def run(args: argparse.Namespace) -> int:
         write_rows(comparison.reset_index(), path, "%.10g")
         say([f"Written: {path}"])
     return 130 if len(comparison) < len(args.classes) else 0  # Ctrl-C leaves the sizes that were done
+
+
+def _check_ordinal(data: CategoricalData, columns: list[str]) -> None:
+    """Raise for columns of texts: a file does not say in which order they are."""
+    states = dict(zip(data.columns, data.state_names, strict=True))
+    for name in columns:
+        if len(states[name]) > 2 and not all(isinstance(state, (int, float)) for state in states[name]):
+            raise BadInputError(
+                f"--ordinal names column {name!r}, whose categories are texts, and a file does not say in which order "
+                "they are; replace them by numbers"
+            )
 
 
 def comparison_lines(comparison: pd.DataFrame) -> list[str]:
@@ -123,7 +154,7 @@ def comparison_lines(comparison: pd.DataFrame) -> list[str]:
         )
     if "identified" in comparison.columns:
         comparison = comparison.assign(
-            identified=["yes" if identified else "no" for identified in comparison["identified"]]
+            identified=[pd.NA if pd.isna(known) else "yes" if known else "no" for known in comparison["identified"]]
         )
     rows = {
         "classes": [f"{'* ' if best else ''}{n}" for n, best in zip(comparison.index, comparison["best"], strict=True)]

@@ -21,6 +21,7 @@ from pgmpy_latent.model.network import LatentNetwork, as_tree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
 from pgmpy_latent.runtime.configured import settings_in_force
+from pgmpy_latent.selection.groups import GroupComparison
 from pgmpy_latent.tables.dependence import block_information
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -68,6 +69,8 @@ class Facts:
         Whether the table is the one that the learner learned from.
     command : str or None
         The command line that the model comes from.
+    groups : GroupComparison or None
+        What differs between groups.
     """
 
     model: LatentTree | LatentNetwork
@@ -75,6 +78,7 @@ class Facts:
     learner: StructureLearner | None = None
     own_data: bool = True
     command: str | None = None
+    groups: GroupComparison | None = None
 
     def __post_init__(self):
         if isinstance(self.model, LatentNetwork) and all(len(above) <= 1 for above in self.model.parents):

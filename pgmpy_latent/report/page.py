@@ -20,6 +20,7 @@ from pgmpy_latent.report.checklist_section import checklist_section
 from pgmpy_latent.report.data_section import data_section
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.fit_section import fit_section
+from pgmpy_latent.report.groups_section import groups_section
 from pgmpy_latent.report.html import Html, count, decimal, element, paragraph
 from pgmpy_latent.report.latents_section import latents_section
 from pgmpy_latent.report.network_section import network_section
@@ -27,7 +28,8 @@ from pgmpy_latent.report.reproduce_section import reproduce_section
 from pgmpy_latent.report.search_section import search_section
 from pgmpy_latent.report.tree_section import tree_section
 from pgmpy_latent.runtime.files import check_writable, write_whole
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, kind_in_words
+from pgmpy_latent.selection.groups import GroupComparison
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
 
@@ -38,6 +40,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
     ("tree", "Tree", tree_section),
     ("latents", "Hidden variables", latents_section),
     ("fit", "Fit", fit_section),
+    ("groups", "Groups", groups_section),
     ("search", "Search", search_section),
     ("data", "Data", data_section),
     ("checklist", "Checklist", checklist_section),
@@ -46,7 +49,14 @@ SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
 
 
 def write_report(
-    model, path: str | os.PathLike, X=None, *, sample_weight=None, command: str | None = None, **survey: Unpack[Survey]
+    model,
+    path: str | os.PathLike,
+    X=None,
+    *,
+    sample_weight=None,
+    groups: GroupComparison | None = None,
+    command: str | None = None,
+    **survey: Unpack[Survey],
 ) -> None:
     """Write a report about a model: one HTML page that works offline.
 
@@ -60,6 +70,8 @@ def write_report(
         The table to hold the model against; by default the one that the learner learned from.
     sample_weight : array, shape (n_rows,), optional
         Weights of the rows of ``X``, or the name of the column that holds them.
+    groups : GroupComparison, optional
+        What :func:`pgmpy_latent.compare_groups` found; it gets a section.
     command : str, optional
         What was typed to get the model, where it was not Python; it is what the reader is told to repeat.
     survey : weight_kind, strata, cluster
@@ -85,8 +97,10 @@ def write_report(
     path = check_writable(path)
     if path.suffix.lower() not in ENDINGS:
         raise ValueError(f"{str(path)!r}: a report is a page of HTML; name it {path.with_suffix('.html').name!r}")
+    if groups is not None and not isinstance(groups, GroupComparison):
+        raise TypeError(f"groups is {kind_in_words(groups)}; give what compare_groups(X, group, n_states) returns")
     facts = gather(model, X, sample_weight, **survey)
-    facts.command = command
+    facts.command, facts.groups = command, groups
     write_whole(path, page(facts).encode("utf-8"))
 
 

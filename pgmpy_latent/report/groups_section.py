@@ -1,0 +1,62 @@
+"""What differs between groups: the ladder of models, the tests of items, and the sizes of the classes by group."""
+
+from __future__ import annotations
+
+from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.html import Html, count, decimal, folded, label, p_value, paragraph, percent, section, table
+from pgmpy_latent.selection.groups import GroupComparison
+
+
+def groups_section(facts: Facts) -> Html | None:
+    """Return the section about groups; None if they were not compared."""
+    found = facts.groups
+    if found is None:
+        return None
+    parts = [
+        paragraph(f"Do the groups of {label(found.group)} differ? {found.reason}"),
+        _models(found),
+        paragraph(
+            "The log-likelihood is that of the items given the group. Larger BIC is better. Each likelihood-ratio test "
+            "compares a model with the one above it."
+        ),
+    ]
+    if len(found.items):
+        parts.append(folded("Which items differ?", _items(found)))
+    parts.append(_sizes(found))
+    return section("groups", "What differs between groups", *parts)
+
+
+def _models(found: GroupComparison) -> Html:
+    rows = [
+        [
+            f"{row.Index} (recommended)" if row.best else row.Index,
+            decimal(row.log_likelihood),
+            count(row.n_parameters),
+            decimal(row.bic),
+            decimal(row.lr),
+            decimal(row.lr_df, 0),
+            p_value(row.lr_p),
+        ]
+        for row in found.table.astype({"lr_df": "float64"}).itertuples()
+    ]
+    header = ["model", "log-likelihood", "parameters", "BIC", "likelihood ratio", "df", "p"]
+    return table(header, rows, numbers=range(1, 7))
+
+
+def _items(found: GroupComparison) -> Html:
+    rows = [
+        [label(row.item), decimal(row.statistic), count(row.df), p_value(row.p_value), p_value(row.adjusted_p),
+         "yes" if row.differs else "no"]
+        for row in found.items.itertuples()
+    ]  # fmt: skip
+    header = ["item", "statistic", "df", "p", "p, adjusted (Holm)", "differs"]
+    return table(header, rows, numbers=range(1, 5))
+
+
+def _sizes(found: GroupComparison) -> Html:
+    sizes = found.sizes()
+    rows = [[label(group), *(percent(share) for share in row)] for group, row in zip(sizes.index, sizes.to_numpy(),
+                                                                                    strict=True)]  # fmt: skip
+    header = [label(found.group), *(f"class {state}" for state in sizes.columns)]
+    caption = f"Sizes of the classes by group, in the recommended model ({found.recommended})"
+    return table(header, rows, numbers=range(1, len(header)), caption=caption)
