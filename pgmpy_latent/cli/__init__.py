@@ -1,4 +1,4 @@
-"""The command line, ``pgmpy-latent``: learn, score, predict, sample, compare, convert and demo."""
+"""The command line, ``pgmpy-latent``: learn, score, predict, sample, compare, relate, convert and demo."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from pgmpy_latent import __version__
-from pgmpy_latent.cli import ask, compare, convert, demo, learn
+from pgmpy_latent.cli import ask, compare, convert, demo, learn, relate
 from pgmpy_latent.cli.text import progress_and_notes
 from pgmpy_latent.exceptions import PgmpyLatentError
 
@@ -46,6 +46,7 @@ def _parser() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction]:
     learn.add_parser(commands)
     ask.add_parsers(commands)
     compare.add_parser(commands)
+    relate.add_parser(commands)
     convert.add_parser(commands)
     demo.add_parser(commands)
     return parser, commands

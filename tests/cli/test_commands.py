@@ -28,7 +28,7 @@ from pgmpy_latent.cli.options import jobs, listed, number, positive, sizes
 from pgmpy_latent.cli.text import PlainLines, note, progress_and_notes
 from pgmpy_latent.datasets import load_anes96
 
-COMMANDS = ("learn", "score", "predict", "sample", "compare", "convert", "demo")
+COMMANDS = ("learn", "score", "predict", "sample", "compare", "relate", "convert", "demo")
 
 
 def answers_tree():
@@ -555,6 +555,21 @@ def test_comparison(capsys, rows):
     assert f"{written['bic'][1]:.2f}" in out
 
 
+def test_ordered_columns_are_compared_and_texts_refused(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 200)
+    table = pd.DataFrame({name: rng.binomial(3, 0.2 + 0.5 * truth) for name in "abcd"})
+    table.assign(e=np.array(["often", "never", "always"])[rng.integers(0, 3, 200)]).to_csv("t.csv", index=False)
+    argv = ["compare", "t.csv", "--classes", "1-2", "--starts", "2"]
+    code, out, _ = run(capsys, *argv, "--drop", "e", "--ordinal", "a,b,c,d", "--output", "c.csv")
+    assert code == 0
+    assert pd.read_csv("c.csv")["n_parameters"].tolist() == [12, 17]
+    assert "Recommended: 2 classes. " in out
+    assert "a file does not say in which order" in refused(capsys, *argv, "--ordinal", "e")
+    assert "--ordinal" in refused(capsys, *argv, "--ordinal", "zzz")
+
+
 def test_all_that_a_comparison_says_is_shown(capsys, rows, monkeypatch):
     def compare(data, sizes, **options):
         asked.append((sizes, options))
@@ -655,7 +670,7 @@ def test_demonstration_and_what_it_proposes(capsys, monkeypatch):
     assert "944 rows, 9 columns" in out
     assert pd.read_csv("demo.csv").shape == load_anes96().shape
     proposed = re.findall(r"^  pgmpy-latent (.*)$", out, flags=re.MULTILINE)
-    assert {line.split()[0] for line in proposed} == {*COMMANDS} - {"demo"}
+    assert {line.split()[0] for line in proposed} == {*COMMANDS} - {"demo", "relate"}  # the model has all columns
     for line in proposed:
         code, _, err = run(capsys, *line.split())
         assert code == 0, err

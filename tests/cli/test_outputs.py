@@ -134,7 +134,7 @@ def test_a_checkpoint_that_is_there_is_taken_up_and_no_other_file_is(capsys):
     assert {path: text for path, text in contents().items() if path in before} == before
 
 
-@pytest.mark.parametrize("command", ["learn", "score", "predict", "sample", "compare", "convert", "demo"])
+@pytest.mark.parametrize("command", ["learn", "score", "predict", "sample", "compare", "relate", "convert", "demo"])
 def test_help_says_so(capsys, command):
     with pytest.raises(SystemExit):
         main([command, "--help"])

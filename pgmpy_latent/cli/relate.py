@@ -1,0 +1,135 @@
+"""``pgmpy-latent relate``: what predicts the class of a saved model, and what differs between its classes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from pgmpy_latent.cli.columns import labels_of, weights_of
+from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
+from pgmpy_latent.cli.options import KINDS, add_command, add_reading, listed, number
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
+from pgmpy_latent.cli.text import announce_compiling, say
+from pgmpy_latent.tables.files import BadInputError, check_known, known_endings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXAMPLES = """\
+examples:
+  pgmpy-latent relate model.json answers.csv --covariates age,sex
+  pgmpy-latent relate model.json answers.csv --covariates age --steps 1
+  pgmpy-latent relate model.json answers.csv --outcome income --correction bch
+
+Covariates predict the class, by a multinomial logit; an outcome differs between
+classes. Three steps assign rows to classes and correct for wrong assignments.
+Rows without a covariate or an outcome are left out of every step. A column counts
+as numeric if all of its cells are numbers, unless --categorical names it.
+"""
+#: Families of outcomes.
+FAMILIES = ("normal", "categorical", "count")
+
+
+def add_parser(commands) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "relate",
+        "relate classes to other columns",
+        "Say what predicts the class of a row, or what differs between classes.",
+        EXAMPLES,
+    )
+    parser.set_defaults(run=run, absent="error")
+    parser.add_argument("model", metavar="MODEL.json", help="a model that learn has written; also .bif, .xmlbif")
+    parser.add_argument("file", metavar="FILE", help=f"the rows: {known_endings()}")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--covariates", type=listed, metavar="A,B,...", help="columns that predict the class")
+    which.add_argument("--outcome", metavar="COLUMN", help="a column that differs between classes")
+    parser.add_argument(
+        "--categorical", type=listed, metavar="A,B,...", default=[], help="columns of numbers that are categories"
+    )
+    parser.add_argument("--steps", type=int, choices=(1, 2, 3), default=3, help="number of steps (default: 3)")
+    parser.add_argument(
+        "--correction", choices=("ml", "bch", "none"), default="ml", help="with three steps (default: ml)"
+    )
+    parser.add_argument(
+        "--assignment", choices=("modal", "proportional"), default="modal", help="with three steps (default: modal)"
+    )
+    parser.add_argument("--family", choices=FAMILIES, help="distribution of the outcome (default: by its values)")
+    parser.add_argument("--latent", metavar="NAME", help="hidden variable that is the class, if there are several")
+    parser.add_argument("--starts", type=number(int, 1), metavar="N", default=1, help="starts of one step (default: 1)")
+    parser.add_argument("--seed", type=number(int, 0), metavar="N", default=0, help="seed of the starts (default: 0)")
+    parser.add_argument("--output", metavar="FILE.csv", help="write coefficients or means there")
+    add_overwrite(parser)
+    group = parser.add_argument_group("how rows were drawn")
+    group.add_argument("--weights", metavar="COLUMN", help="column of row weights")
+    group.add_argument("--weight-kind", choices=KINDS, help="what the weights are")
+    group.add_argument("--strata", metavar="COLUMN", help="column of strata, which were drawn from separately")
+    group.add_argument("--cluster", metavar="COLUMN", help="column of clusters (primary sampling units)")
+    add_reading(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Relate, print the result, and write its table if a file is named."""
+    path = optional_output(args.output)
+    check_outputs(args, [("--output", path)], [("the table", args.file), ("the model", args.model)])
+    model = read_model(args.model)
+    rows, frame = table_for(model, args)
+    names = args.covariates or [args.outcome]
+    check_known(frame, names, "--covariates" if args.covariates else "--outcome")
+    check_known(frame, args.categorical, "--categorical")
+    z = _values(frame, names, args.categorical)
+
+    from pgmpy_latent import CovariateRelation, relate
+
+    announce_compiling()
+    try:
+        found = relate(
+            model,
+            rows,
+            z,
+            "covariate" if args.covariates else "outcome",
+            args.steps,
+            None if args.correction == "none" else args.correction,
+            args.assignment,
+            latent=args.latent,
+            family=args.family,
+            n_starts=args.starts,
+            random_state=args.seed,
+            weight_kind=args.weight_kind,
+            **_design(frame, args),
+        )
+    except ValueError as error:
+        raise BadInputError(str(error)) from None
+    say(repr(found).splitlines())
+    if path is not None:
+        write_rows(found.coefficients if isinstance(found, CovariateRelation) else found.means, path, "%.10g")
+        say([f"Written: {path}"])
+
+
+def _values(frame: pd.DataFrame, names: list[str], categorical: list[str]) -> pd.DataFrame:
+    """Return columns, as numbers where all cells are."""
+    import pandas as pd
+
+    columns = {}
+    for name in names:
+        column = frame[name]
+        numbers = pd.to_numeric(column.astype(object), errors="coerce")
+        is_number = name not in categorical and bool((numbers.notna() == column.notna()).all())
+        columns[name] = numbers.astype("float64") if is_number else column.astype(object)
+    return pd.DataFrame(columns)
+
+
+def _design(frame: pd.DataFrame, args: argparse.Namespace) -> dict:
+    """Return weights, strata and clusters of the rows."""
+    found = {}
+    for option, what, name in (
+        ("--weights", "sample_weight", args.weights),
+        ("--strata", "strata", args.strata),
+        ("--cluster", "cluster", args.cluster),
+    ):
+        if name is not None:
+            check_known(frame, [name], option)
+            column = weights_of(frame[name]) if what == "sample_weight" else labels_of(frame[name], option)
+            found[what] = column.to_numpy()
+    return found

@@ -1,0 +1,427 @@
+"""Relating classes to covariates and outcomes, in one, two or three steps."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Literal, overload
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chi2
+from sklearn.exceptions import ConvergenceWarning
+
+from pgmpy_latent.em.restrictions import refuse_restricted
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.relations.covariate_result import ALL, CovariateRelation, coefficient_table, terms_of
+from pgmpy_latent.relations.covariates import Covariates, standardising
+from pgmpy_latent.relations.evidence import Assignment, Correction, Method
+from pgmpy_latent.relations.last_step import Estimate, covariance, estimated
+from pgmpy_latent.relations.logit import LogitPart
+from pgmpy_latent.relations.one_step import OneStep, OneStepParameters, Starts
+from pgmpy_latent.relations.outcome_result import OutcomeRelation, difference_table, mean_table
+from pgmpy_latent.relations.outcomes import Family, NormalPart, family_of, outcome_part
+from pgmpy_latent.relations.rows import RelatedRows, related_rows
+from pgmpy_latent.relations.step_one import StepOne
+from pgmpy_latent.relations.wald import wald_test
+from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.settings import RandomState, check_n_jobs, check_number, entropy_of
+from pgmpy_latent.runtime.warn import warn
+from pgmpy_latent.tables.survey import Survey, WeightKind
+
+#: Size of a coefficient of a covariate in standard deviations above which it has no finite maximum.
+SEPARATED = 15.0
+
+
+@overload
+def relate(
+    learner, table, z, kind: Literal["covariate"] = "covariate", steps: int = 3, correction: Correction | None = "ml",
+    assignment: Assignment = "modal", *, latent: Hashable | None = None, reference: Hashable | None = None,
+    family: Family | None = None, level: float = 0.95, n_starts: int = 1, random_state: RandomState = 0,
+    n_jobs: int | None = None, sample_weight=None, weight_kind: WeightKind | None = None, strata=None, cluster=None,
+) -> CovariateRelation: ...  # fmt: skip
+@overload
+def relate(
+    learner, table, z, kind: Literal["outcome"], steps: int = 3, correction: Correction | None = "ml",
+    assignment: Assignment = "modal", *, latent: Hashable | None = None, reference: Hashable | None = None,
+    family: Family | None = None, level: float = 0.95, n_starts: int = 1, random_state: RandomState = 0,
+    n_jobs: int | None = None, sample_weight=None, weight_kind: WeightKind | None = None, strata=None, cluster=None,
+) -> OutcomeRelation: ...  # fmt: skip
+def relate(
+    learner,
+    table,
+    z,
+    kind: Literal["covariate", "outcome"] = "covariate",
+    steps: int = 3,
+    correction: Correction | None = "ml",
+    assignment: Assignment = "modal",
+    *,
+    latent: Hashable | None = None,
+    reference: Hashable | None = None,
+    family: Family | None = None,
+    level: float = 0.95,
+    n_starts: int = 1,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    sample_weight=None,
+    weight_kind: WeightKind | None = None,
+    strata=None,
+    cluster=None,
+) -> CovariateRelation | OutcomeRelation:
+    """Relate the classes of a model to covariates, which predict the class, or to an outcome that differs by class.
+
+    Parameters
+    ----------
+    learner : fitted learner, TreeEM, LatentTree or LatentNetwork
+        The model of the columns. Its hidden variable is the class.
+    table : DataFrame
+        Rows with the columns of the model.
+    z : column name, list of them, Series or DataFrame
+        The covariates, or the outcome; by position: the index is not looked at. Numbers count as numbers, and
+        categories and truth values as categories, the first of which the others are compared with.
+    kind : {"covariate", "outcome"}
+        Whether z predicts the class, by a multinomial logit, or the class z.
+    steps : {3, 2, 1}
+        Three: rows are assigned to classes, and assigned classes are related to z. Two: the probabilities of the
+        columns given the class are fixed, and classes are summed out. One: all parameters are estimated together, from
+        the learner's; for covariates only, since an outcome would become one of the columns that define the classes.
+    correction : {"ml", "bch"}, optional
+        With three steps, how wrong assignments are corrected for: by the likelihood of assigned classes, or by weights;
+        None treats assigned classes as if they were known, which makes relations too weak.
+    assignment : {"modal", "proportional"}
+        With three steps, whether a row is assigned to its likeliest class, or to all in proportion to their posteriors.
+    latent : hashable, optional
+        Name of the hidden variable that is the class; need not be given if there is only one.
+    reference : hashable, optional
+        The class that others are compared with; by default the largest.
+    family : {"normal", "categorical", "count"}, optional
+        Distribution of an outcome in a class: a normal one with a mean and a variance per class, shares, or a Poisson
+        one. By default numbers with more than two values are normal, and everything else is categorical.
+    level : float
+        How often intervals shall cover the truth.
+    n_starts : int
+        With one step, the number of starts of EM: the first is the learner's model, the others are random. Classes
+        are in the order of the learner's, by the rows that they share.
+    random_state : int or Generator, optional
+        Seed of the random starts.
+    n_jobs : int, optional
+        Threads that share the starts; -1 for all cores, None for one. The result does not depend on it.
+    sample_weight, weight_kind, strata, cluster
+        Weights of the rows and how rows were drawn, as in :func:`pgmpy_latent.encode`; by default as the learner was
+        fitted. They hold for all steps.
+
+    Returns
+    -------
+    CovariateRelation or OutcomeRelation
+        See there for ``coefficients``, ``tests``, ``means`` and more.
+
+    Raises
+    ------
+    DataError, ValueError
+        If z cannot be used, naming what is wrong; if the classes cannot be told apart well enough for a correction.
+
+    Warns
+    -----
+    UserWarning
+        If a coefficient has no finite estimate, or if BCH gives negative shares or variances.
+
+    See Also
+    --------
+    classification_table : How many rows are assigned to the wrong class.
+
+    Notes
+    -----
+    *Rows* without a value of z (of any covariate), or without any known column, are left out of every step;
+    ``n_rows_left_out`` counts them. The model is first refitted to the rows that are used, by EM from the learner's
+    tables, so that all steps rest on the same rows; missing cells of the columns are summed out.
+
+    *ML.* With D the classification errors P(assigned class | class), which step one gives, the likelihood of a row's
+    assigned class s is the sum over classes k of ``P(k | z) D[k, s]``.
+
+    *BCH.* Each row counts in class k with the weight ``(a inv(D))[k]``, where a is 1 for the assigned class. Weights
+    sum to one and may be negative. For covariates the function to be maximised is concave all the same. For outcomes
+    the means always exist; shares that come out negative are set to zero, and the others of their class are scaled to
+    sum to one, while tests use them as they came out; a negative variance gives no standard deviation, and concerns
+    neither the means nor their standard errors. ``note`` and a warning say where this happened.
+
+    *Outcomes* with two steps and ML: classes have the sizes of step one.
+
+    *Standard errors* of two and three steps hold for all steps together: to what a row adds to the equations of the
+    last step comes how much it moves the tables of step one and the classification errors, and the variance of the sum
+    is that between rows, or between clusters within strata (a sandwich). Rows with likeliest classes that would change
+    are not accounted for. With one step they come from the observed information of the whole model, or from the
+    sandwich where rows have sampling weights, strata or clusters. Likelihood-ratio tests of two and three steps take
+    step one as known, and are not given where there are sampling weights, strata or clusters.
+
+    References
+    ----------
+    Bolck, A., Croon, M. and Hagenaars, J. (2004). Estimating latent structure models with categorical variables:
+    one-step versus three-step estimators. Political Analysis 12, 3-27.
+    Vermunt, J. K. (2010). Latent class modeling with covariates: two improved three-step approaches. Political Analysis
+    18, 450-469.
+    Bakk, Z. and Kuha, J. (2018). Two-step estimation of models between latent classes and external variables.
+    Psychometrika 83, 871-892.
+
+    Examples
+    --------
+    Does income, in five steps, predict the camp of a voter?
+
+    >>> from pgmpy_latent import RandomStarts, datasets, relate
+    >>> survey = datasets.load_anes96()
+    >>> learner = RandomStarts(n_states=2, random_state=0).fit(survey[["vote", "PID", "selfLR", "ClinLR"]])
+    >>> income = pd.Series(survey["income"].cat.codes, name="income")
+    >>> found = relate(learner, survey, income, steps=3, correction="ml")
+    >>> found.coefficients[["class", "covariate", "estimate", "standard_error"]].round(3)
+       class    covariate  estimate  standard_error
+    0      1  (intercept)    -1.133           0.145
+    1      1       income     0.299           0.051
+    >>> found.model_at({"income": 3}).get_cpds("H").values.round(3)
+    array([0.559, 0.441])
+    """
+    _check_settings(kind, steps, correction, assignment, level)
+    check_number("n_starts", n_starts, 1, whole=True)
+    check_n_jobs(n_jobs)
+    entropy = entropy_of(random_state)
+    refuse_restricted(learner, "relate")
+    survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
+    rows = related_rows(learner, table, z, latent, sample_weight=sample_weight, **survey)
+    prior = _prior_of(learner)
+    with one_blas_thread():
+        if kind == "outcome":
+            return _outcome(rows, prior, steps, correction, assignment, family, level)
+        covariates = Covariates.of(rows.z)
+        _check_reference(reference, rows.states)
+        step_one = StepOne.fitted(rows, prior)
+        sizes = step_one.sizes(step_one.tables)
+        at = int(sizes.argmax()) if reference is None else rows.states.index(reference)
+        if steps == 1:
+            return _one_step(rows, step_one, covariates, at, level, Starts(int(n_starts), entropy, n_jobs, prior))
+        method = Method(step_one, steps, correction, assignment, rows.weights, with_sizes=False)
+        return _covariate(rows, method, covariates, at, level)
+
+
+def _check_settings(kind, steps, correction, assignment, level: float) -> None:
+    if kind not in ("covariate", "outcome"):
+        raise ValueError(f"kind is {kind!r}; give 'covariate' or 'outcome'")
+    if steps not in (1, 2, 3):
+        raise ValueError(f"steps is {steps!r}; give 1, 2 or 3")
+    if correction not in ("ml", "bch", None):
+        raise ValueError(f"correction is {correction!r}; give 'ml', 'bch' or None")
+    if assignment not in ("modal", "proportional"):
+        raise ValueError(f"assignment is {assignment!r}; give 'modal' or 'proportional'")
+    if kind == "outcome" and steps == 1:
+        raise ValueError(
+            "steps=1 is not for outcomes, since the outcome would become one of the columns that define the classes; "
+            "give 2 or 3, or fit a model with the outcome among its columns"
+        )
+    check_number("level", level, 0)
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level!r}; give a number between 0 and 1, such as 0.95")
+
+
+def _check_reference(reference: Hashable | None, states: Sequence[Hashable]) -> None:
+    if reference is not None and reference not in states:
+        raise ValueError(f"reference is {reference!r}; the classes are {list(states)}")
+
+
+def _prior_of(learner) -> float:
+    """Return the pseudo-count that the learner was fitted with."""
+    prior = getattr(learner, "prior", None)
+    return float(prior) if isinstance(prior, (int, float)) else 0.0
+
+
+# Covariates ---------------------------------------------------------------------------------------
+
+
+def _covariate(
+    rows: RelatedRows, method: Method, covariates: Covariates, reference: int, level: float
+) -> CovariateRelation:
+    """Relate classes to covariates in two or three steps."""
+    method.check()
+    step_one, n_classes = method.step_one, len(rows.states)
+    raw = covariates.matrix(rows.z)
+    transform = standardising(raw)
+    part = LogitPart(raw @ transform, rows.pattern, n_classes, reference)
+    estimate = _estimate(part, method)
+    _warn_of_separation(part.beta(estimate.theta), covariates)
+    errors = covariance(part, method, estimate.theta, rows.design)
+    back = np.kron(np.eye(n_classes - 1), transform)
+    objectives = {
+        name: _estimate(LogitPart(part.matrix[:, ~terms_of(covariates, name)], rows.pattern, n_classes, reference),
+                        method).objective
+        for name in (*covariates.names, ALL)
+    }  # fmt: skip
+    n_measured = rows.network.n_parameters - (n_classes - 1) if method.steps == 2 else 0
+    layout = step_one.engine.layout
+    has_likelihood = not (method.steps == 3 and method.correction == "bch")
+    return covariate_relation(
+        rows,
+        covariates,
+        part.beta(estimate.theta) @ transform.T,
+        back @ errors @ back.T,
+        reference,
+        level,
+        log_likelihood=estimate.objective if has_likelihood else np.nan,
+        without=objectives,
+        n_parameters=n_measured + len(estimate.theta),
+        network=rows.network.with_tables(layout.unpack(step_one.tables)),
+        method=(method.steps, method.correction if method.steps == 3 else None, method.assignment),
+    )
+
+
+def _one_step(
+    rows: RelatedRows, step_one: StepOne, covariates: Covariates, reference: int, level: float, starts: Starts
+) -> CovariateRelation:
+    """Relate classes to covariates in one step."""
+    raw = covariates.matrix(rows.z)
+    transform = standardising(raw)
+    n_classes = len(rows.states)
+    part = LogitPart(raw @ transform, rows.pattern, n_classes, reference)
+    model = OneStep(rows, part)
+    tables = model.best(step_one, starts)
+    beta = part.beta(model.theta(tables))
+    _warn_of_separation(beta, covariates)
+    errors = OneStepParameters(model, tables).covariance()
+    back = np.kron(np.eye(n_classes - 1), transform)
+    network = rows.network.with_tables(model.measured(tables))
+    return covariate_relation(
+        rows,
+        covariates,
+        beta @ transform.T,
+        back @ errors @ back.T,
+        reference,
+        level,
+        log_likelihood=model.log_likelihood(tables),
+        without={
+            name: model.without(terms_of(covariates, name), tables, step_one, starts)
+            for name in (*covariates.names, ALL)
+        },
+        n_parameters=network.n_parameters - (n_classes - 1) + errors.shape[0],
+        network=network,
+        method=(1, None, "modal"),
+    )
+
+
+def _estimate(part, method: Method) -> Estimate:
+    tables = method.step_one.tables
+    found = estimated(part, method.evidence(tables), method.weights, method.step_one.posteriors(tables))
+    if not found.converged:
+        warn(
+            "the last step did not converge; classes may be too much alike. Use fewer classes, or fewer covariates.",
+            ConvergenceWarning,
+        )
+    return found
+
+
+def covariate_relation(
+    rows: RelatedRows,
+    covariates: Covariates,
+    beta: np.ndarray,
+    errors: np.ndarray,
+    reference: int,
+    level: float,
+    *,
+    log_likelihood: float,
+    without: dict[Hashable, float],
+    n_parameters: int,
+    network,
+    method: tuple[int, Correction | None, Assignment],
+) -> CovariateRelation:
+    """Return the result for coefficients on the scale of the covariates, and their covariance."""
+    others = [at for at in range(len(rows.states)) if at != reference]
+    freedom = rows.degrees_of_freedom
+    steps, correction, assignment = method
+    return CovariateRelation(
+        coefficients=coefficient_table(beta, errors, covariates, rows.states, others, level, freedom),
+        tests=_test_table(covariates, beta[others], errors, log_likelihood, without, rows.data.design is None),
+        log_likelihood=log_likelihood,
+        n_parameters=n_parameters,
+        n_rows=rows.n_rows,
+        n_rows_left_out=rows.n_left_out,
+        steps=steps,
+        correction=correction,
+        assignment=assignment,
+        reference=rows.states[reference],
+        covariance=errors,
+        level=level,
+        degrees_of_freedom=freedom,
+        network=network,
+        latent=rows.network.names[rows.node],
+        _covariates=covariates,
+        _beta=beta,
+        _rows=(rows.z, np.bincount(rows.pattern, rows.weights, minlength=len(rows.z))),
+    )
+
+
+def _test_table(
+    covariates: Covariates,
+    beta: np.ndarray,
+    errors: np.ndarray,
+    log_likelihood: float,
+    without: dict[Hashable, float],
+    compare: bool,
+) -> pd.DataFrame:
+    """Return Wald and likelihood-ratio tests of every covariate and of all of them."""
+    lines = []
+    for name in (*covariates.names, ALL):
+        which = np.tile(terms_of(covariates, name), len(beta))
+        statistic, freedom, p_value = wald_test(beta.ravel()[which], errors[np.ix_(which, which)])
+        ratio = max(2 * (log_likelihood - without[name]), 0.0) if compare and np.isfinite(log_likelihood) else np.nan
+        lines.append((statistic, freedom, p_value, ratio, float(chi2.sf(ratio, freedom))))
+    index = pd.Index([*covariates.names, ALL], name="covariate", tupleize_cols=False)
+    return pd.DataFrame(lines, index, ["wald", "df", "p_value", "likelihood_ratio", "lr_p_value"])
+
+
+def _warn_of_separation(beta: np.ndarray, covariates: Covariates) -> None:
+    """Warn if a coefficient is so large that it grows without bound."""
+    far = abs(beta[:, 1:]).max(axis=0) > SEPARATED
+    if far.any():
+        named = sorted({str(covariates.terms[at + 1][0]) for at in np.flatnonzero(far)})
+        warn(
+            f"{', '.join(named)} tells some class apart without error, so its coefficients grow without bound and "
+            "their standard errors mean nothing. Merge categories, or leave it out."
+        )
+
+
+# Outcomes -----------------------------------------------------------------------------------------
+
+
+def _outcome(
+    rows: RelatedRows,
+    prior: float,
+    steps: int,
+    correction: Correction | None,
+    assignment: Assignment,
+    family: Family | None,
+    level: float,
+) -> OutcomeRelation:
+    """Relate classes to an outcome in two or three steps."""
+    if rows.z.shape[1] != 1:
+        raise DataError(f"z has the columns {list(rows.z.columns)}; relate one outcome at a time")
+    column = rows.z.iloc[:, 0]
+    family = family_of(column, family)
+    step_one = StepOne.fitted(rows, prior)
+    method = Method(step_one, steps, correction, assignment, rows.weights, with_sizes=True)
+    method.check()
+    n_classes = len(rows.states)
+    part = outcome_part(column, rows.pattern, family, n_classes)
+    estimate = _estimate(part, method)
+    errors = covariance(part, method, estimate.theta, rows.design)
+    if isinstance(part, NormalPart):
+        errors = errors[:n_classes, :n_classes]
+    freedom = rows.degrees_of_freedom
+    sizes = step_one.sizes(step_one.tables)
+    return OutcomeRelation(
+        means=mean_table(part, estimate.theta, errors, rows.states, sizes, level, freedom),
+        tests=difference_table(part, estimate.theta, errors, rows.states),
+        log_likelihood=np.nan if steps == 3 and correction == "bch" else estimate.objective,
+        n_rows=rows.n_rows,
+        n_rows_left_out=rows.n_left_out,
+        steps=steps,
+        correction=correction if steps == 3 else None,
+        assignment=assignment,
+        outcome=rows.z.columns[0],
+        family=family,
+        covariance=errors,
+        level=level,
+        degrees_of_freedom=freedom,
+    )

@@ -1,0 +1,63 @@
+"""The command that relates classes to other columns: what it prints, writes and refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgmpy_latent import load, relate, sample, save
+from tests.cli.test_commands import answers_tree, refused, run
+
+
+@pytest.fixture(autouse=True)
+def table(tmp_path, monkeypatch):
+    """Return rows with an age, a sex and weights, which are also at rows.csv; the model is at model.json."""
+    monkeypatch.chdir(tmp_path)
+    save(answers_tree(), "model.json")
+    rows = sample(answers_tree(), 300, latents=True, random_state=1)
+    rng = np.random.default_rng(0)
+    rows["age"] = (40 + 10 * rows.pop("class") + rng.normal(0, 10, 300)).round(1)
+    rows.loc[:9, "age"] = np.nan
+    rows = rows.assign(
+        sex=np.where(rng.random(300) < 0.5, "f", "m"), w=rng.integers(1, 3, 300), town=rng.integers(0, 30, 300)
+    )
+    rows.to_csv("rows.csv", index=False)
+    return rows
+
+
+def test_covariates(capsys, table):
+    code, out, _ = run(capsys, "relate", "model.json", "rows.csv", "--covariates", "age,sex", "--output", "c.csv")
+    assert code == 0
+    expected = relate(load("model.json"), table, ["age", "sex"])
+    assert out.startswith("Covariates and class: three steps, modal assignment, ML; 290 rows, 10 left out")
+    assert pd.read_csv("c.csv")["estimate"].to_numpy() == pytest.approx(expected.coefficients["estimate"].to_numpy())
+
+
+def test_outcomes(capsys, table):
+    argv = ["relate", "model.json", "rows.csv", "--outcome", "age", "--steps", "2", "--output", "m.csv"]
+    code, out, _ = run(capsys, *argv, "--weights", "w", "--cluster", "town")
+    assert code == 0
+    assert out.startswith("age by class (normal): two steps; 290 rows, 10 left out")
+    expected = relate(load("model.json"), table, "age", "outcome", 2, sample_weight="w", cluster="town")
+    written = pd.read_csv("m.csv")
+    assert written["mean"].to_numpy() == pytest.approx(expected.means["mean"].to_numpy())
+    assert written["standard_error"].to_numpy() == pytest.approx(expected.means["standard_error"].to_numpy())
+
+
+def test_numbers_can_be_categories(capsys, table):
+    argv = ["relate", "model.json", "rows.csv", "--outcome", "w", "--categorical", "w", "--correction", "none"]
+    _, out, _ = run(capsys, *argv)
+    assert out.startswith("w by class (categorical): three steps, modal assignment, not corrected")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--covariates", "height"], "height"),
+        (["--covariates", "a"], "which the classes are made from"),
+        (["--outcome", "age", "--steps", "1"], "steps=1 is not for outcomes"),
+        (["--outcome", "age", "--categorical", "size"], "size"),
+        (["--outcome", "age", "--latent", "G"], "latent is 'G'"),
+    ],
+)
+def test_what_cannot_be_related_is_refused(capsys, options, message):
+    assert message in refused(capsys, "relate", "model.json", "rows.csv", *options)
