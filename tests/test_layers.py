@@ -20,8 +20,8 @@ PAGE = PACKAGE.parent / "docs" / "architecture.md"
 LAYERS = {
     "exceptions": "",
     "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
-    "model": "labels pgmpy_api json_format tree network convert exports",
-    "operators": "edges root blocks star states nodes canonical regularity",
+    "model": "labels pgmpy_api json_format tree network mixture convert exports",
+    "operators": "edges root blocks star states nodes canonical regularity pruning",
     "datasets": "",
     "testing": "assertions strategies",
     "tables": (
@@ -30,15 +30,15 @@ LAYERS = {
     ),
     "inference": (
         "layout protocol patterns plan kernels/vectors kernels/matrices kernels/products kernels/edges kernels/trees "
-        "kernels/cliques threads walk tree_engine elimination network_engine sharded_engine queries"
+        "kernels/cliques threads walk tree_engine elimination network_engine mixture_engine sharded_engine queries"
     ),
     "em": (
-        "starts step maximum curvature ascent judged sharing fit resume shards inputs few_rows estimators network_em "
-        "stepwise smoothing"
+        "starts log_linear class_logit constraints step maximum curvature ascent judged sharing fit resume shards "
+        "inputs few_rows restrictions estimators network_em stepwise smoothing"
     ),
     "diagnostics": (
-        "completion dimension residuals assignments anomalies resampling goodness explain information_matrix "
-        "uncertainty"
+        "completion dimension resampling adjustment pairs pair_draws residuals assignments anomalies alikeness "
+        "goodness explain information_matrix uncertainty score_test direct_effects"
     ),
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
@@ -53,11 +53,21 @@ LAYERS = {
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
         "forests/forest_search forests/bin_g forests/bin_a "
         "column_forest density/shape density/mixture density/trials density/policy density/hidden_chow_liu "
+        "density/mixture_search density/hidden_chow_liu_mixture "
+        "density/growth density/refinement "
         "east/block_states east/memory east/policy east/race east/starts east/east "
-        "hlta/variables hlta/islands hlta/levels hlta/hlta "
+        "hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta "
         "baselines"
     ),
-    "selection": "class_choice class_draws compare tree_support",
+    "selection": (
+        "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
+        "tree_support synthetic"
+    ),
+    "relations": (
+        "covariates rows step_one evidence logit last_step one_step outcomes wald covariate_result outcome_result "
+        "relate"
+    ),
+    "grouped_rows": "long_tables transitions levels",
     "networks": (
         "graph states counts scoring hill_climb fitter structural/policy structural/structural_em "
         "agglomeration/merging agglomeration/round_robin agglomeration/sizing agglomeration/cardinality "
@@ -65,11 +75,13 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html facts tree_section network_section latents_section fit_section search_section data_section "
-        "checklist_section reproduce_section page"
+        "notebook html facts tree_section network_section latents_section fit_section groups_section search_section "
+        "data_section checklist_section reproduce_section page"
     ),
-    "plotting": "axes models outline agglomeration classifier trees profiles progress fit",
-    "cli": "text options columns files outputs classes describe learn ask compare convert demo",
+    "plotting": (
+        "axes models outline agglomeration classifier trees profiles groups progress fit relations transitions"
+    ),
+    "cli": "text options columns files outputs classes describe learn ask groups compare relate convert demo",
 }
 
 
