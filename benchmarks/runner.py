@@ -82,6 +82,11 @@ class Runner:
                 return row
         return None
 
+    def forget(self, case: str, method: str, seed: int = 0) -> None:
+        """Leave a result out of what is there already, so that it is measured anew."""
+        known = self.find(case, method, seed)
+        self.rows = [row for row in self.rows if row is not known]
+
     def compare(self, case: str, methods: dict[str, Callable[[], dict | None]], *, seed: int = 0, repeats: int = 5):
         """Time several methods, alternating; a method may return figures to keep.
 
