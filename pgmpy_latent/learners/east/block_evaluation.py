@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pgmpy_latent.learners.east.blocks import Block, BlockMessages
-from pgmpy_latent.learners.east.evaluation import CombinedEvaluation, Evaluation
+from pgmpy_latent.learners.east.evaluation import CombinedEvaluation
 from pgmpy_latent.learners.east.move import Move
 from pgmpy_latent.learners.east.settings import EastSettings
 from pgmpy_latent.learners.search import Search
@@ -34,13 +34,15 @@ class BlockEvaluation(CombinedEvaluation):
         before: BlockEvaluation | None = None,
     ):
         super().__init__(messages, search, settings, penalty, step)
-        self._homes: dict[Block, Evaluation] = {}
+        self._homes: dict[Block, CombinedEvaluation] = {}
         if before is not None:
             self._homes = {block: before._homes[block] for block in messages.blocks if block in before._homes}
             self.known = {
                 move: evaluated
                 for move, evaluated in before.known.items()
-                if before.sources(move) <= set(messages.blocks) and move.names <= set(messages.tree.names)
+                if not move.counts_first  # across blocks, these draw their starts by the number of the step
+                and before.sources(move) <= set(messages.blocks)
+                and move.names <= set(messages.tree.names)
             }
 
     def __getstate__(self) -> dict:
@@ -51,7 +53,7 @@ class BlockEvaluation(CombinedEvaluation):
         """Return the blocks that the gain of a move across blocks depends on."""
         return {block for block in move.blocks(self.messages) if block is not None}
 
-    def home(self, move: Move) -> Evaluation:
+    def home(self, move: Move) -> CombinedEvaluation:
         """Return the evaluation of the block in which a move is made; this one if there are several."""
         blocks = move.blocks(self.messages)
         if len(blocks) > 1 or None in blocks:

@@ -102,9 +102,6 @@ class Evaluation:
         """Evaluate a single move, which an earlier tree may have suggested."""
         self.search.tick()
         home = self.home(move)
-        if self.counts_first and move.counts_first:
-            counted = move.fit_counts(home)
-            return counted.move.refine(home, counted)
         if move not in home.known:
             shares = move.shared_work is not None
             home.known[move] = move.evaluate_together([move], home)[0] if shares else move.evaluate(home)
@@ -194,33 +191,48 @@ class CombinedEvaluation(Evaluation):
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        self._from_counts: dict[tuple[Move, ...], list[EvaluatedMove]] = {}
+        #: Moves that were fitted to completed counts, by the move that was asked for and by the variant that was found.
+        self.counted: dict[Move, EvaluatedMove] = {}
 
     def __getstate__(self) -> dict:
         """Return what a worker needs: everything except the moves evaluated so far."""
-        return {**super().__getstate__(), "_from_counts": {}}
+        return {**super().__getstate__(), "counted": {}}
+
+    def home(self, move: Move) -> CombinedEvaluation:
+        """Return the evaluation of the part of the tree in which a move is made."""
+        return self
+
+    def candidate(self, move: Move) -> EvaluatedMove:
+        """Evaluate a single move, which an earlier tree may have suggested."""
+        home = self.home(move)
+        if move.counts_first and move not in home.known:
+            self.search.tick()
+            counted = home.counted.get(move)
+            home.known[move] = self._refined(move.fit_counts(home) if counted is None else counted)
+        return super().candidate(move)
 
     def candidates(self, moves: Sequence[Move]) -> list[EvaluatedMove]:
         """Return the moves that are worth a full fit, evaluated; the workers share them."""
-        counted = tuple(move for move in moves if move.counts_first)
+        needed = self._most_needed([move for move in moves if move.counts_first])
         numerous = [move for move in moves if move.is_screened]
         others = [move for move in moves if not (move.counts_first or move.is_screened)]
         screened: list[Move] = []
         kinds: list[type[Move]] = list(dict.fromkeys(type(move) for move in numerous))
         for kind in kinds:
             screened += kind.screened([move for move in numerous if type(move) is kind], self)
-        parcels: list = self.parcels([*others, *screened])
-        first = len(parcels)
-        if counted not in self._from_counts:
-            parcels += [CountedMove(move, move.completed_table(self.home(move))) for move in self._most_needed(counted)]
-        evaluated = self.search.map(self.evaluate_parcel, parcels)
-        for some in evaluated[:first]:
+        parcels = self.parcels([*others, *screened])
+        new = [move for move in needed if move not in self.home(move).counted]
+        tables = [CountedMove(move, move.completed_table(self.home(move))) for move in new]
+        evaluated = self.search.map(self.evaluate_parcel, [*parcels, *tables])
+        for some in evaluated[: len(parcels)]:
             self.remember(some)
-        if counted not in self._from_counts:
-            ordered = by_ratio([one for (one,) in evaluated[first:]])
-            fitted = self.search.map(self._refined, ordered[:FITTED])
-            self._from_counts[counted] = fitted + ordered[FITTED:]
-        return self.recalled(others) + self._from_counts[counted] + self.recalled(screened)
+        for move, (one,) in zip(new, evaluated[len(parcels) :], strict=True):
+            self.home(move).counted |= {move: one, one.move: one}
+        ordered = by_ratio([self.home(move).counted[move] for move in needed])
+        best = [one for one in ordered[:FITTED] if one.move not in self.home(one.move).known]
+        self.remember(self.search.map(self._refined, best))
+        fitted = self.recalled([one.move for one in ordered[:FITTED]])
+        return self.recalled(others) + fitted + ordered[FITTED:] + self.recalled(screened)
 
     def _most_needed(self, moves: Sequence[Move]) -> list[Move]:
         needs = np.empty(len(moves))

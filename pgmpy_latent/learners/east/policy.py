@@ -150,6 +150,10 @@ class EastPolicy:
             return BlockEvaluation(BlockMessages(state.tree, self.division, self._last_messages), *options, self._last)
         return EVALUATIONS[self.settings.evaluation](NodeMessages(state.tree, self.data), *options)
 
+    def learn_from(self, other: EastPolicy) -> None:
+        """Take over what another policy with the same penalty knows about the last tree that it looked at."""
+        self._current = other._current
+
     @property
     def _last(self) -> BlockEvaluation | None:
         evaluation = None if self._current is None else self._current[1]
@@ -344,6 +348,7 @@ class EastPolicy:
             return Step(replace(state, memory=replace(state.memory, phase=LOOK_AHEAD)))
         other = EastPolicy(self.data, self.search, self.settings, left[0] * self.penalty, self.division)
         usual = EastPolicy(self.data, self.search, self.settings, self.penalty, self.division)
+        usual.learn_from(self)
         away, back = (PHASES[:1], (*PHASES[1:], PHASES[0])) if left[0] < 1 else (PHASES[1:], PHASES)
         new, is_back = state, False
         try:
