@@ -40,9 +40,7 @@ class BlockEvaluation(CombinedEvaluation):
             self.known = {
                 move: evaluated
                 for move, evaluated in before.known.items()
-                if not move.counts_first  # across blocks, these draw their starts by the number of the step
-                and before.sources(move) <= set(messages.blocks)
-                and move.names <= set(messages.tree.names)
+                if before.sources(move) <= set(messages.blocks) and move.names <= set(messages.tree.names)
             }
 
     def __getstate__(self) -> dict:

@@ -73,9 +73,14 @@ class EvaluatedMove:
         return self.score / self.n_more if self.n_more > 0 else np.inf
 
 
+def by_ratio_first(candidate: EvaluatedMove) -> tuple[float, float]:
+    """Return the key that sorts by falling improvement ratio, and ties by score."""
+    return -candidate.ratio, -candidate.score
+
+
 def by_ratio(candidates: Sequence[EvaluatedMove]) -> list[EvaluatedMove]:
     """Return candidates by falling improvement ratio; ties are ordered by score."""
-    return sorted(candidates, key=lambda candidate: (-candidate.ratio, -candidate.score))
+    return sorted(candidates, key=by_ratio_first)
 
 
 def by_score(candidates: Sequence[EvaluatedMove]) -> list[EvaluatedMove]:

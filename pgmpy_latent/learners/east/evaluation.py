@@ -14,7 +14,7 @@ import numpy as np
 
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
-from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove, by_ratio
+from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove, by_ratio_first
 from pgmpy_latent.learners.east.completed_counts import CompletedCounts
 from pgmpy_latent.learners.east.settings import EastSettings
 from pgmpy_latent.learners.local.node_messages import NodeMessages
@@ -191,12 +191,13 @@ class CombinedEvaluation(Evaluation):
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        #: Moves that were fitted to completed counts, by the move that was asked for and by the variant that was found.
+        #: Moves as they were fitted to completed counts, and as they came out of local EM after that.
         self.counted: dict[Move, EvaluatedMove] = {}
+        self.refined: dict[Move, EvaluatedMove] = {}
 
     def __getstate__(self) -> dict:
         """Return what a worker needs: everything except the moves evaluated so far."""
-        return {**super().__getstate__(), "counted": {}}
+        return {**super().__getstate__(), "counted": {}, "refined": {}}
 
     def home(self, move: Move) -> CombinedEvaluation:
         """Return the evaluation of the part of the tree in which a move is made."""
@@ -204,12 +205,15 @@ class CombinedEvaluation(Evaluation):
 
     def candidate(self, move: Move) -> EvaluatedMove:
         """Evaluate a single move, which an earlier tree may have suggested."""
+        if not move.counts_first:
+            return super().candidate(move)
         home = self.home(move)
-        if move.counts_first and move not in home.known:
+        if move not in home.refined:
             self.search.tick()
-            counted = home.counted.get(move)
-            home.known[move] = self._refined(move.fit_counts(home) if counted is None else counted)
-        return super().candidate(move)
+            if move not in home.counted:
+                home.counted[move] = move.fit_counts(home)
+            home.refined[move] = self._refined(home.counted[move])
+        return home.refined[move]
 
     def candidates(self, moves: Sequence[Move]) -> list[EvaluatedMove]:
         """Return the moves that are worth a full fit, evaluated; the workers share them."""
@@ -227,12 +231,16 @@ class CombinedEvaluation(Evaluation):
         for some in evaluated[: len(parcels)]:
             self.remember(some)
         for move, (one,) in zip(new, evaluated[len(parcels) :], strict=True):
-            self.home(move).counted |= {move: one, one.move: one}
-        ordered = by_ratio([self.home(move).counted[move] for move in needed])
-        best = [one for one in ordered[:FITTED] if one.move not in self.home(one.move).known]
-        self.remember(self.search.map(self._refined, best))
-        fitted = self.recalled([one.move for one in ordered[:FITTED]])
-        return self.recalled(others) + fitted + ordered[FITTED:] + self.recalled(screened)
+            self.home(move).counted[move] = one
+        ordered = sorted(needed, key=lambda move: by_ratio_first(self.home(move).counted[move]))
+        best, others_counted = ordered[:FITTED], ordered[FITTED:]
+        new = [move for move in best if move not in self.home(move).refined]
+        refined = self.search.map(self._refined, [self.home(move).counted[move] for move in new])
+        for move, one in zip(new, refined, strict=True):
+            self.home(move).refined[move] = one
+        fitted = [self.home(move).refined[move] for move in best]
+        counted = [self.home(move).counted[move] for move in others_counted]
+        return self.recalled(others) + fitted + counted + self.recalled(screened)
 
     def _most_needed(self, moves: Sequence[Move]) -> list[Move]:
         needs = np.empty(len(moves))

@@ -132,7 +132,7 @@ class Introduce(Move):
         card = int(tree.cards[node])
         engine = TreeEngine(plan, [card, self.n_states, *tree.cards[moved]], weights)
         ones = np.ones((1, card))  # ``rest`` includes the old node's distribution already
-        rng = self._rng(evaluation)
+        rng = evaluation.rng(self)
         starts = [] if counted is None else [engine.layout.pack([ones, *counted.changed.tables.values()])]
         starts += [random_tables(engine.layout, rng) for _ in range(evaluation.settings.n_starts - len(starts))]
         flat = np.stack(starts)
@@ -142,13 +142,6 @@ class Introduce(Move):
         changed = self._changed(engine.layout.unpack(fit.tables)[1:])
         base = star_log_likelihood(parts, [messages.given(node, other) for other in moved], weights)
         return evaluation.scored(self, fit.log_likelihood - base, self.n_more(tree), changed)
-
-    def _rng(self, evaluation: Evaluation) -> np.random.Generator:
-        """Return the source of random starts, the same whatever the number of states.
-
-        So the variant that was fitted to counts finds what the move that asks for more states has found.
-        """
-        return evaluation.rng(replace(self, n_states=0))
 
     def _changed(self, tables: Sequence[np.ndarray]) -> ChangedTables:
         names = (None, *self.moved)
@@ -183,7 +176,7 @@ class Introduce(Move):
             at: Evidence(np.ascontiguousarray(cells[:, column]), table.shape[column])
             for column, at in enumerate(places)
         }
-        plan, rng = compile_plan([-1, 0, *[1] * len(self.moved)], evidence), self._rng(evaluation)
+        plan, rng = compile_plan([-1, 0, *[1] * len(self.moved)], evidence), evaluation.rng(self)
         apart = sum(map(expected_log_likelihood, _with_first_axis(table)))
         best: EvaluatedMove | None = None
         for n_states in range(2, self.n_states + 1):
