@@ -30,7 +30,8 @@ LAYERS = {
     ),
     "inference": (
         "layout protocol patterns plan kernels/vectors kernels/matrices kernels/products kernels/edges kernels/trees "
-        "kernels/cliques threads walk tree_engine elimination network_engine mixture_engine sharded_engine queries"
+        "kernels/cliques kernels/tables threads walk tree_engine elimination network_engine mixture_engine "
+        "sharded_engine queries"
     ),
     "em": (
         "starts log_linear class_logit constraints step maximum curvature ascent judged sharing fit resume shards "

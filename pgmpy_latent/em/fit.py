@@ -350,6 +350,8 @@ def _constrained(
 
 def _possible(starts: np.ndarray, layout: Layout, prior: float | np.ndarray, free: np.ndarray | None) -> np.ndarray:
     """Return starts without the zeros that a prior rules out: EM would neither begin there nor leave them."""
+    if isinstance(prior, float) and prior == 0.0:
+        return starts
     zeros = (starts == 0) & (np.asarray(prior) > 0)
     if free is not None:
         zeros &= np.asarray(free)[layout.table_of_entry]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -33,6 +34,15 @@ class Point(NamedTuple):
     log_likelihood: float
     objective: float
     new: np.ndarray
+
+
+@cache
+def _divide_rows() -> Callable:
+    """Return the compiled code; the compiler loads at first use, and would not survive Ctrl-C halfway."""
+    with parallel.uninterrupted(heed=True):
+        from pgmpy_latent.inference.kernels.tables import divide_rows
+
+        return divide_rows
 
 
 def m_step(
@@ -63,6 +73,12 @@ def m_step(
     array([0.75      , 0.25      , 0.66666667, 0.33333333, 0.5       ,
            0.5       ])
     """
+    if np.ndim(prior) == 0 and counts.ndim == 2:
+        new = np.empty(counts.shape)
+        all_entries = np.ones(layout.size, dtype=np.bool_) if free is None else free
+        tables, counts = np.ascontiguousarray(tables), np.ascontiguousarray(counts)
+        _divide_rows()(counts, float(prior), tables, all_entries, layout.row_lengths, new)
+        return new
     counts = counts + prior
     sums = layout.row_sums(counts)
     known = sums > 0
@@ -113,7 +129,7 @@ class Problem:
     pool: Executor | None = None
     constraints: Constraints | None = None
 
-    @property
+    @cached_property
     def free_entries(self) -> np.ndarray | None:
         """For every entry of the flat tables, whether it may change on its own."""
         if self.constraints is not None:

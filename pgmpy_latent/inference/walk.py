@@ -32,6 +32,8 @@ def region_of(parents: np.ndarray, tables: np.ndarray) -> np.ndarray:
     inside = np.zeros(len(parents), dtype=np.bool_)
     inside[tables] = True
     inside[parents[tables][parents[tables] >= 0]] = True
+    if inside.all():
+        return order
     root = np.arange(len(parents))
     for node in order:
         if parents[node] >= 0:

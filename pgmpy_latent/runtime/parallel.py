@@ -61,6 +61,8 @@ def n_threads(n_jobs: int | None) -> int:
     >>> n_threads(None), n_threads(2)
     (1, 2)
     """
+    if n_jobs == 1:
+        return 1
     if in_threads():
         return n_workers(n_jobs)
     if n_jobs is None or n_jobs > 0:
