@@ -236,7 +236,7 @@ class Interpose(Introduce):
 
 @dataclass(frozen=True)
 class Delete(Move):
-    """Node deletion: a hidden neighbour takes over the other neighbours."""
+    """Node deletion: a neighbour, hidden or a column, takes over the other neighbours."""
 
     node: Hashable
     into: Hashable
@@ -250,7 +250,7 @@ class Delete(Move):
 
     @classmethod
     def in_tree(cls, tree: LatentTree, rules: Rules) -> list[Self]:
-        """Return all pairs of a hidden node and a hidden neighbour."""
+        """Return all pairs of a hidden node and a neighbour that can take over."""
         return [
             cls(name, tree.names[other])
             for name in tree.latent_names
