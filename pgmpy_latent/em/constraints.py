@@ -262,12 +262,15 @@ class Constraints:
         """
         new = tables.copy()
         if self._free is not None and self.fixed is not None:
-            shares = np.where(self._free, tables, 0.0)
-            sums, n_free = self.layout.row_sums(shares), self.layout.row_sums(self._free.astype(np.float64))
-            even = np.broadcast_to(self._left / np.maximum(n_free, 1.0), tables.shape)
-            scaled = np.divide(self._left * shares, sums, out=even.copy(), where=sums > 0)
-            kept = np.abs(sums - self._left) <= SAME  # such rows stay bit for bit
-            new = np.where(self._free, np.where(kept, tables, scaled), self.fixed)
+            new[..., ~self._free] = self.fixed[~self._free]
+            layout, at = self._shared
+            free, left, given = self._free[at], self._left[at], tables[..., at]
+            shares = np.where(free, given, 0.0)
+            sums, n_free = layout.row_sums(shares), layout.row_sums(free.astype(np.float64))
+            even = np.broadcast_to(left / np.maximum(n_free, 1.0), shares.shape)
+            scaled = np.divide(left * shares, sums, out=even.copy(), where=sums > 0)
+            kept = np.abs(sums - left) <= SAME  # such rows stay bit for bit
+            new[..., at] = np.where(free, np.where(kept, given, scaled), new[..., at])
         for family, places in self._families:
             _put(new, places, family.project(_part(new, places)))
         return self._copied(new)

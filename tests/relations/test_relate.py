@@ -624,3 +624,30 @@ def test_what_refits_a_model_refuses_restricted_ones():
     for call in calls:
         with pytest.raises(ValueError, match=r"fitted with tied, which .* does not keep"):
             call(fitted, table)
+
+
+# Progress and Ctrl-C ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "z", "steps", "n_told"), [("covariate", ["age", "sex"], 1, 5),
+                                                            ("covariate", ["age", "sex"], 3, 5),
+                                                            ("outcome", "income", 3, 2)])  # fmt: skip
+def test_a_bar_shows_how_far_it_is(learner, table, kind, z, steps, n_told, monkeypatch, capsys):
+    monkeypatch.setattr("pgmpy_latent.relations.relate.PROGRESS_DELAY", 0.0)
+    relate(learner, table, z, kind, steps=steps, show_progress=False)
+    assert capsys.readouterr().err == ""
+    relate(learner, table, z, kind, steps=steps)
+    shown = capsys.readouterr().err
+    assert f"/{n_told} [" in shown
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_ctrl_c_gives_no_half_finished_figures(learner, table, steps, monkeypatch):
+    from dataclasses import replace
+
+    from pgmpy_latent.em import fit as em
+
+    fit = em.fit
+    monkeypatch.setattr(em, "fit", lambda *args, **options: replace(fit(*args, **options), interrupted=True))
+    with pytest.raises(KeyboardInterrupt):
+        relate(learner, table, "age", steps=steps)
