@@ -31,6 +31,8 @@ METHODS = {
     "three steps, BCH": (3, "bch"),
     "three steps, not corrected": (3, None),
 }
+#: Where classes overlap much, more rows show what is due to their number.
+OVERLAPPING = f"25 and 70 % say yes, {4 * N_ROWS:,} rows"
 QUESTIONS = [f"q{at}" for at in range(6)]
 #: Outcomes, and whether that of the second class is skewed, which neither two steps nor ML know.
 OUTCOMES = {"outcome": False, "skewed outcome": True}
@@ -70,11 +72,11 @@ def covariates(yes: tuple[float, float], steps: int, correction: str | None, n_t
     return _figures(slopes, covered) | {"rejected": float(np.mean(rejected))}
 
 
-def outcomes(yes: tuple[float, float], steps: int, correction: str | None, skewed: bool) -> dict:
+def outcomes(yes: tuple[float, float], steps: int, correction: str | None, skewed: bool, n: int = N_ROWS) -> dict:
     """Return mean and Monte Carlo error of the difference of means, and how often intervals cover the means."""
     differences, covered = [], []
     for seed in range(N_TABLES):
-        table = drawn(seed, yes, 0.0, skewed=skewed)
+        table = drawn(seed, yes, 0.0, n, skewed)
         learner, low = fitted(table)
         found = relate(learner, table, "y", "outcome", steps, correction).means.set_index("class")
         differences.append(found.loc[1 - low, "mean"] - found.loc[low, "mean"])
@@ -147,6 +149,11 @@ def measure(run: runner.Runner, only: str) -> None:
                 for name, how in METHODS.items()
                 if how[0] > 1
             }
+    cases[f"outcome, {OVERLAPPING}"] = {
+        name: lambda how=how: outcomes((0.25, 0.7), *how, skewed=False, n=4 * N_ROWS)
+        for name, how in METHODS.items()
+        if how[0] > 1
+    }
     timed = {"ours": ours_on_many_rows}
     if find_spec("stepmix"):
         timed |= {
@@ -177,7 +184,7 @@ def page(run: runner.Runner) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for kind, truth in (("covariate", SLOPE), *((outcome, MEANS[1] - MEANS[0]) for outcome in OUTCOMES)):
-        for words in SEPARATIONS:
+        for words in (*SEPARATIONS, OVERLAPPING):
             for name in METHODS:
                 if not run.find(f"{kind}, {words}", name):
                     continue
