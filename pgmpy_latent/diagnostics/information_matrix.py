@@ -23,7 +23,7 @@ SMALL, FEW_ROWS = 1e-3, 0.1
 #: Step of the differences between gradients, on the scale of logits.
 STEP = 1e-4
 #: How many parameters are moved at once.
-BATCH = 64
+BATCH = 16
 #: Share of the information of complete rows below which a direction counts as without information.
 NOTHING = 1e-6
 #: Share of a probability's direction that may lie in directions without information.

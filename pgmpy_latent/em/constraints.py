@@ -136,6 +136,14 @@ class Constraints:
         return None if self.fixed is None else np.isnan(self.fixed)
 
     @cached_property
+    def _fixed_places(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Where the fixed entries are, and their values."""
+        if self.fixed is None or self._free is None:
+            return None
+        places = np.flatnonzero(~self._free)
+        return places, self.fixed[places]
+
+    @cached_property
     def _left(self) -> np.ndarray:
         """For every entry, what the free entries of its row share."""
         assert self.fixed is not None
@@ -235,13 +243,12 @@ class Constraints:
         counts, tables : arrays, shape (..., size)
             Expected counts with pseudo-counts, and the tables they were computed with.
         """
-        counts, new = self.pooled(counts), tables.copy()
+        counts, new = self.pooled(counts), self._with_fixed(tables)
         layout, at = self._shared
-        if self.fixed is None or self._free is None:
+        if layout.size and self._free is None:
             sums = layout.row_sums(counts[..., at])
             new[..., at] = np.divide(counts[..., at], sums, out=new[..., at], where=sums > 0)
-        else:
-            new[..., ~self._free] = self.fixed[~self._free]
+        elif layout.size:
             free = self._free[at]
             shares = np.where(free, counts[..., at], 0.0)
             sums = layout.row_sums(shares)
@@ -260,10 +267,9 @@ class Constraints:
         >>> ties.project(np.array([0.5, 0.5, 0.1, 0.9])).tolist()
         [0.2, 0.8, 0.2, 0.8]
         """
-        new = tables.copy()
-        if self._free is not None and self.fixed is not None:
-            new[..., ~self._free] = self.fixed[~self._free]
-            layout, at = self._shared
+        new = self._with_fixed(tables)
+        layout, at = self._shared
+        if layout.size and self._free is not None:
             free, left, given = self._free[at], self._left[at], tables[..., at]
             shares = np.where(free, given, 0.0)
             sums, n_free = layout.row_sums(shares), layout.row_sums(free.astype(np.float64))
@@ -274,6 +280,14 @@ class Constraints:
         for family, places in self._families:
             _put(new, places, family.project(_part(new, places)))
         return self._copied(new)
+
+    def _with_fixed(self, tables: np.ndarray) -> np.ndarray:
+        """Return a copy of tables in which fixed entries have their values."""
+        new = tables.copy()
+        if self._fixed_places is not None:
+            places, values = self._fixed_places
+            _put(new, places, np.broadcast_to(values, (*new.shape[:-1], len(values))))
+        return new
 
     def _copied(self, tables: np.ndarray) -> np.ndarray:
         """Make tied tables equal to the first of their group, bit for bit."""

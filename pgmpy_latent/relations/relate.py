@@ -329,7 +329,8 @@ def _estimate(part, method: Method) -> Estimate:
     found = estimated(part, method.evidence(tables), method.weights, method.step_one.posteriors(tables))
     if not found.converged:
         warn(
-            "the last step did not converge; classes may be too much alike. Use fewer classes, or fewer covariates.",
+            "the last step did not converge: classes are too much alike, or a category is too rare, so that its "
+            "coefficients grow without bound. Merge categories, or use fewer classes or covariates.",
             ConvergenceWarning,
         )
     return found

@@ -434,6 +434,17 @@ def test_families_of_outcomes(learner, table):
     assert (low, high) == (pytest.approx(1.0, abs=0.2), pytest.approx(2.0, abs=0.25))
 
 
+def test_categories_are_whole_numbers_though_missing_cells_made_them_floats(learner, table):
+    marks = table["children"].clip(upper=2).astype(float).where(table.index % 7 > 0)
+    found = relate(learner, table, marks.astype("category"), "covariate", 2)
+    assert {type(category) for category in found.coefficients["category"]} == {str, int}  # "" for the constant
+    plain = relate(learner, table, marks.astype("Int64").astype("category"), "covariate", 2)
+    np.testing.assert_allclose(found.coefficients["estimate"], plain.coefficients["estimate"], atol=1e-9)
+    shares = relate(learner, table, marks, "outcome", family="categorical").means
+    assert {type(category) for category in shares["category"]} == {int}
+    assert shares.groupby("class")["share"].sum().to_numpy() == pytest.approx([1, 1])
+
+
 def test_tests_of_outcomes(learner, table):
     found = relate(learner, table, "income", "outcome", correction="bch")
     overall, pair = found.tests.iloc[0], found.tests.iloc[1]
