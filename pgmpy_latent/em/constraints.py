@@ -248,7 +248,7 @@ class Constraints:
         if layout.size and self._free is None:
             sums = layout.row_sums(counts[..., at])
             new[..., at] = np.divide(counts[..., at], sums, out=new[..., at], where=sums > 0)
-        elif layout.size:
+        elif layout.size and self._free is not None:
             free = self._free[at]
             shares = np.where(free, counts[..., at], 0.0)
             sums = layout.row_sums(shares)

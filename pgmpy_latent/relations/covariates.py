@@ -50,7 +50,7 @@ def categories_of(column: pd.Series) -> tuple[Hashable, ...]:
         return tuple(sorted(values, key=lambda value: (type(value).__name__, str(value))))
 
 
-def _whole(values: list[Hashable]) -> list[Hashable]:
+def _whole(values: list) -> list:
     """Return whole numbers that missing cells have made floats as integers."""
     whole = [int(value) for value in values if isinstance(value, float) and value.is_integer()]
     return list(whole) if len(whole) == len(values) else values
