@@ -31,8 +31,8 @@ def _covariates(found: CovariateRelation) -> list[Html]:
         for name, row in zip(found.tests.index, found.tests.itertuples(), strict=True)
     ]  # fmt: skip
     rows = [
-        [label(row[0]), _term(row.covariate, row.category), decimal(row.estimate), decimal(row.standard_error),
-         p_value(row.p_value), decimal(row.odds_ratio), f"{decimal(row.lower)} to {decimal(row.upper)}"]
+        [label(row[0]), _term(row.covariate, row.category), decimal(row.estimate, 4), decimal(row.standard_error, 4),
+         p_value(row.p_value), decimal(row.odds_ratio, 3), f"{decimal(row.lower, 3)} to {decimal(row.upper, 3)}"]
         for row in found.coefficients.rename(columns={"class": "of"}).itertuples(index=False)
     ]  # fmt: skip
     header = ["covariate", "Wald", "df", "p", "likelihood ratio", "p"]

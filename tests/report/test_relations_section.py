@@ -34,7 +34,7 @@ def test_covariates_and_outcomes_have_a_section(learner, survey, tmp_path):
     assert "Does the class depend on &lt;income&gt;, educ? Three steps, modal assignment, ML; 944 rows" in section
     assert "Does &lt;income&gt; differ between the classes? Three steps, modal assignment, BCH" in section
     row = found[0].coefficients.iloc[1]
-    assert f"{row['odds_ratio']:.2f}" in section
+    assert f"{row['odds_ratio']:.3f}" in section
     assert f"{found[1].means['mean'].iloc[0]:.2f}" in section
     assert section.count("<table") == 6
 
