@@ -1,6 +1,7 @@
-"""Do the tests of groups and of direct effects hold their level? How often each rejects at 5 % what is true.
+"""Do the tests of latent class analysis hold their level? How often each rejects at 5 % what is true.
 
-Tables are drawn with seeds fixed beforehand, 0 to N - 1. Ten minutes.
+Tests of groups, direct effects, covariates, outcomes and order. Tables are drawn with seeds fixed beforehand, 0 to
+N - 1. Twenty minutes.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
-from pgmpy_latent import LatentNetwork, compare_groups, residuals, sample
+from pgmpy_latent import LatentNetwork, compare_groups, order_test, relate, residuals, sample
 from pgmpy_latent.diagnostics.score_test import edge_tests
 from pgmpy_latent.em.fit import fit
+from pgmpy_latent.em.log_linear import ordinal_item
 from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.selection.added_edges import fitted_with_edge
 
@@ -127,6 +129,47 @@ def edges_by_residual(design: str, n_bootstrap: int, n_tables: int = N_TABLES) -
     return {"tables": n_tables, "rejected": int(rejected)}
 
 
+def sizes_by_ratio(design: str, n_tables: int = N_TABLES) -> dict:
+    """Return how often the likelihood-ratio test says that sizes differ between groups that are drawn by lot."""
+    rejected = 0
+    for seed in range(n_tables):
+        table = drawn(design, seed)
+        table["group"] = np.random.default_rng([seed, 1]).permutation(table["group"])
+        _, value, data = fitted(network(), table)
+        _, without, _ = fitted(without_group(network()), table.drop(columns="group"))
+        shares = table["group"].value_counts().to_numpy()
+        given = value - (shares * np.log(shares / data.n_rows)).sum()
+        rejected += chi2.sf(2 * (given - without), 2) <= LEVEL
+    return {"tables": n_tables, "rejected": int(rejected)}
+
+
+def by_wald(design: str, kind: str, steps: int, correction: str | None, n_tables: int = N_TABLES) -> dict:
+    """Return how often the Wald test says that a number drawn by lot predicts the class, or differs between classes."""
+    rejected = 0
+    for seed in range(n_tables):
+        table = drawn(design, seed).drop(columns="group")
+        model, _, _ = fitted(without_group(network()), table)
+        table["z"] = np.random.default_rng([seed, 2]).normal(size=len(table))
+        found = relate(model, table, "z", kind, steps, correction, show_progress=False)
+        rejected += found.tests["p_value"].iloc[0] <= LEVEL
+    return {"tables": n_tables, "rejected": int(rejected)}
+
+
+def order_by_ratio(design: str, n_tables: int = N_TABLES) -> dict:
+    """Return how often the likelihood-ratio test refuses the order of the first of four ordered questions."""
+    family, rejected = ordinal_item(2, 4), 0
+    for seed in range(n_tables):
+        rng = np.random.default_rng([seed, 3])
+        members = (rng.random(DESIGNS[design][0]) < 0.45).astype(int)
+        columns = {}
+        for at, slope in enumerate((1.3, 1.1, 1.5, 1.2)):
+            bounds = family.tables(np.array([0.3, -0.2, -0.9, slope])).cumsum(axis=1)[members, :-1]
+            columns[f"q{at}"] = (rng.random(len(members))[:, None] > bounds).sum(axis=1) + 1
+        found = order_test(pd.DataFrame(columns), 2, ["q0"], n_starts=2, random_state=seed, show_progress=False)
+        rejected += found["p"].iloc[0] <= LEVEL
+    return {"tables": n_tables, "rejected": int(rejected)}
+
+
 # --- The page -------------------------------------------------------------------------------------
 
 METHODS = {
@@ -138,6 +181,13 @@ METHODS = {
         design, N_BOOTSTRAP, FEWER_TABLES
     ),
     "any item differs: score tests, Holm": any_item,
+    "sizes differ between groups: likelihood ratio": sizes_by_ratio,
+    "z predicts the class: Wald, one step": lambda design: by_wald(design, "covariate", 1, None),
+    "z predicts the class: Wald, three steps, ML": lambda design: by_wald(design, "covariate", 3, "ml"),
+    "z predicts the class: Wald, three steps, BCH": lambda design: by_wald(design, "covariate", 3, "bch"),
+    "z differs between classes: Wald, three steps, ML": lambda design: by_wald(design, "outcome", 3, "ml"),
+    "z differs between classes: Wald, three steps, BCH": lambda design: by_wald(design, "outcome", 3, "bch"),
+    "answers have no order: likelihood ratio": order_by_ratio,
 }
 
 
@@ -152,11 +202,12 @@ def page(run: runner.Runner) -> str:
     """Return the results as a page."""
     designs = [design for design in DESIGNS if any(run.find(design, name) for name in METHODS)]
     lines = [
-        "## Tests of groups and of direct effects: do they hold their level?",
+        "## Tests of latent class analysis: do they hold their level?",
         "",
         "Written by `python -m benchmarks.class_tests`; seeds 0 to N - 1, fixed beforehand. Three groups, two classes",
-        "and six questions; only the sizes of the classes differ between the groups. How often each test rejects at",
-        f"5 % what is true; the bootstrap draws {N_BOOTSTRAP} tables.",
+        "and six questions; only the sizes of the classes differ between the groups, and not even they where sizes are",
+        "tested; z is drawn by lot; four questions of four ordered categories where order is tested. How often each",
+        f"test rejects at 5 % what is true; the bootstrap draws {N_BOOTSTRAP} tables.",
         f"Versions: {run.find(SMALL, list(METHODS)[1])['versions']}.",
         "",
         "| test | tables | " + " | ".join(designs) + " |",

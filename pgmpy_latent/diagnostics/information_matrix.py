@@ -23,7 +23,7 @@ SMALL, FEW_ROWS = 1e-3, 0.1
 #: Step of the differences between gradients, on the scale of logits.
 STEP = 1e-4
 #: How many parameters are moved at once.
-BATCH = 64
+BATCH = 16
 #: Share of the information of complete rows below which a direction counts as without information.
 NOTHING = 1e-6
 #: Share of a probability's direction that may lie in directions without information.
@@ -74,11 +74,12 @@ class Coordinates:
     def groups(self) -> list[np.ndarray]:
         """For every row of every table that can change, its entries that are not fixed: the largest comes first."""
         groups = []
-        for start, length in zip(self.layout.row_starts, self.layout.row_lengths, strict=True):
+        free = np.add.reduceat(~self.fixed, self.layout.row_starts, dtype=np.int64)
+        for row in np.flatnonzero(free > 1):
+            start, length = self.layout.row_starts[row], self.layout.row_lengths[row]
             entries = start + np.flatnonzero(~self.fixed[start : start + length])
-            if len(entries) > 1:
-                largest = int(np.argmax(self.tables[entries]))
-                groups.append(np.concatenate([entries[[largest]], np.delete(entries, largest)]))
+            largest = int(np.argmax(self.tables[entries]))
+            groups.append(np.concatenate([entries[[largest]], np.delete(entries, largest)]))
         return groups
 
     @cached_property

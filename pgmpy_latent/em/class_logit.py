@@ -85,33 +85,30 @@ class ClassLogit(Family):
         return (z[:, :, None] * z[:, None, :]).reshape(len(z), -1)
 
     def logs(self, theta: np.ndarray) -> np.ndarray:
-        """Return the logarithms of the tables of some parameters, shape (..., rows, classes)."""
+        """Return the logarithms of the tables of some parameters, shape (..., rows, classes).
+
+        In memory, all rows of a class follow each other: there are many rows and few classes.
+        """
         lead, (rows, classes) = theta.shape[:-1], self.shape
-        predictor = np.zeros((*lead, rows, classes))
-        predictor[..., self.others] = self.covariates @ np.swapaxes(theta.reshape(*lead, classes - 1, -1), -1, -2)
-        largest = predictor[..., 0].copy()
-        for at in range(1, classes):  # many rows of few classes: numpy is slow along short axes
-            np.maximum(largest, predictor[..., at], out=largest)
-        predictor -= largest[..., None]
-        odds = np.exp(predictor)
-        total = odds[..., 0].copy()
-        for at in range(1, classes):
-            total += odds[..., at]
-        predictor -= np.log(total)[..., None]
-        return predictor
+        predictor = np.zeros((*lead, classes, rows))
+        predictor[..., self.others, :] = theta.reshape(*lead, classes - 1, -1) @ self.covariates.T
+        predictor -= predictor.max(axis=-2, keepdims=True)
+        predictor -= np.log(np.exp(predictor).sum(axis=-2, keepdims=True))
+        return np.swapaxes(predictor, -1, -2)
 
     def parameters_of_logs(self, logs: np.ndarray) -> np.ndarray:
         """Return the parameters of tables, by least squares of their log odds; exact for tables of the family."""
-        theta = self._solver @ (logs[..., self.others] - logs[..., self.reference, None])
+        theta = self._solver @ logs
+        theta = theta[..., self.others] - theta[..., [self.reference]]
         return np.swapaxes(theta, -1, -2).reshape(*logs.shape[:-2], -1)
 
     def direction(self, counts: np.ndarray, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the step of Newton's method for each of several tables, and what it promises to gain."""
         n, classes, q = len(counts), self.n_classes, self.covariates.shape[1]
         weights = counts.sum(axis=2)
-        by_class = np.ascontiguousarray(np.swapaxes(tables[..., self.others], 1, 2))
+        by_class = np.swapaxes(tables, 1, 2)[:, self.others]
         expected = by_class * weights[:, None]
-        gradient = (np.swapaxes(counts[..., self.others], 1, 2) - expected) @ self.covariates
+        gradient = (np.swapaxes(counts, 1, 2)[:, self.others] - expected) @ self.covariates
         information = np.empty((n, classes - 1, q, classes - 1, q))
         for left in range(classes - 1):
             for right in range(left + 1):

@@ -15,6 +15,8 @@ from pgmpy_latent.runtime.arrays import ROUNDING
 
 #: Largest sum of the fixed entries of a row that has others, which share what is left.
 FULL = 1.0 - 1e-12
+#: Share of its gain that an M-step may leave at a log-linear table: the next one begins where it ended.
+LEFT = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +136,14 @@ class Constraints:
         return None if self.fixed is None else np.isnan(self.fixed)
 
     @cached_property
+    def _fixed_places(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Where the fixed entries are, and their values."""
+        if self.fixed is None or self._free is None:
+            return None
+        places = np.flatnonzero(~self._free)
+        return places, self.fixed[places]
+
+    @cached_property
     def _left(self) -> np.ndarray:
         """For every entry, what the free entries of its row share."""
         assert self.fixed is not None
@@ -159,6 +169,17 @@ class Constraints:
              .reshape(len(tables), *families[key].shape))
             for key, tables in by_family.items()
         ]  # fmt: skip
+
+    @cached_property
+    def _shared(self) -> tuple[Layout, slice | np.ndarray]:
+        """The tables whose free entries get their shares of the counts, and their entries: no log-linear ones."""
+        kept = np.ones(self.layout.n_tables, bool)
+        kept[list(self.log_linear or {})] = False
+        if self._free is not None:
+            kept &= np.logical_or.reduceat(self._free, self.layout.offsets)
+        if kept.all():
+            return self.layout, slice(None)
+        return Layout(self.layout.shapes[kept]), np.flatnonzero(kept[self.layout.table_of_entry])
 
     @cached_property
     def movable(self) -> np.ndarray:
@@ -222,15 +243,19 @@ class Constraints:
         counts, tables : arrays, shape (..., size)
             Expected counts with pseudo-counts, and the tables they were computed with.
         """
-        counts = self.pooled(counts)
-        if self._free is not None:
-            counts = np.where(self._free, counts, 0.0)
-        sums = self.layout.row_sums(counts)
-        new = np.divide(counts, sums, out=tables.copy(), where=sums > 0)
-        if self._free is not None and self.fixed is not None:
-            new = np.where(self._free, np.where(sums > 0, self._left * new, new), self.fixed)
+        counts, new = self.pooled(counts), self._with_fixed(tables)
+        layout, at = self._shared
+        if layout.size and self._free is None:
+            sums = layout.row_sums(counts[..., at])
+            new[..., at] = np.divide(counts[..., at], sums, out=new[..., at], where=sums > 0)
+        elif layout.size and self._free is not None:
+            free = self._free[at]
+            shares = np.where(free, counts[..., at], 0.0)
+            sums = layout.row_sums(shares)
+            shares = np.divide(self._left[at] * shares, sums, out=tables[..., at].copy(), where=sums > 0)
+            new[..., at] = np.where(free, shares, new[..., at])
         for family, places in self._families:
-            new[..., places] = family.fit(counts[..., places], tables[..., places])
+            _put(new, places, family.fit(_part(counts, places), _part(tables, places), LEFT))
         return self._copied(new)
 
     def project(self, tables: np.ndarray) -> np.ndarray:
@@ -242,23 +267,54 @@ class Constraints:
         >>> ties.project(np.array([0.5, 0.5, 0.1, 0.9])).tolist()
         [0.2, 0.8, 0.2, 0.8]
         """
-        new = tables.copy()
-        if self._free is not None and self.fixed is not None:
-            shares = np.where(self._free, tables, 0.0)
-            sums, n_free = self.layout.row_sums(shares), self.layout.row_sums(self._free.astype(np.float64))
-            even = np.broadcast_to(self._left / np.maximum(n_free, 1.0), tables.shape)
-            scaled = np.divide(self._left * shares, sums, out=even.copy(), where=sums > 0)
-            kept = np.abs(sums - self._left) <= SAME  # such rows stay bit for bit
-            new = np.where(self._free, np.where(kept, tables, scaled), self.fixed)
+        new = self._with_fixed(tables)
+        layout, at = self._shared
+        if layout.size and self._free is not None:
+            free, left, given = self._free[at], self._left[at], tables[..., at]
+            shares = np.where(free, given, 0.0)
+            sums, n_free = layout.row_sums(shares), layout.row_sums(free.astype(np.float64))
+            even = np.broadcast_to(left / np.maximum(n_free, 1.0), shares.shape)
+            scaled = np.divide(left * shares, sums, out=even.copy(), where=sums > 0)
+            kept = np.abs(sums - left) <= SAME  # such rows stay bit for bit
+            new[..., at] = np.where(free, np.where(kept, given, scaled), new[..., at])
         for family, places in self._families:
-            new[..., places] = family.project(new[..., places])
+            _put(new, places, family.project(_part(new, places)))
         return self._copied(new)
+
+    def _with_fixed(self, tables: np.ndarray) -> np.ndarray:
+        """Return a copy of tables in which fixed entries have their values."""
+        new = tables.copy()
+        if self._fixed_places is not None:
+            places, values = self._fixed_places
+            _put(new, places, np.broadcast_to(values, (*new.shape[:-1], len(values))))
+        return new
 
     def _copied(self, tables: np.ndarray) -> np.ndarray:
         """Make tied tables equal to the first of their group, bit for bit."""
         for places in self._places:
             tables[..., places[1:]] = tables[..., places[:1]]
         return tables
+
+
+def _part(flat: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the entries at some places, without a copy if these follow each other."""
+    run = _run(places)
+    return flat[..., places] if run is None else flat[..., run].reshape(*flat.shape[:-1], *places.shape)
+
+
+def _put(flat: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
+    """Set the entries at some places."""
+    run = _run(places)
+    if run is None:
+        flat[..., places] = values
+    else:
+        flat[..., run] = values.reshape(*flat.shape[:-1], -1)
+
+
+def _run(places: np.ndarray) -> slice | None:
+    """Return the slice of places that ascend by one from each to the next, as those of neighbouring tables do."""
+    first, last = int(places.flat[0]), int(places.flat[-1])
+    return slice(first, last + 1) if last - first + 1 == places.size else None
 
 
 def ordinal_families(layout: Layout, tables: Iterable[int]) -> dict[int, Family]:

@@ -26,6 +26,8 @@ RIDGE = 1e-10
 LEAST = 1e-300
 #: Tables that differ from their projection by no more than this are of the family, and stay bit for bit.
 SAME = 1e-12
+#: Most entries of tables that are fitted at once: with more of them, they leave the cache of a processor.
+AT_ONCE = 100_000
 
 
 class Family(ABC):
@@ -74,7 +76,7 @@ class Family(ABC):
         inside = (np.abs(projected - tables) <= SAME).all(axis=(-2, -1), keepdims=True)
         return np.where(inside, tables, projected)
 
-    def fit(self, counts: np.ndarray, tables: np.ndarray) -> np.ndarray:
+    def fit(self, counts: np.ndarray, tables: np.ndarray, left: float = 0.0) -> np.ndarray:
         """Return tables of the family that maximise ``sum(counts * log(tables))``, never below the given ones.
 
         Parameters
@@ -83,6 +85,8 @@ class Family(ABC):
             Expected counts, with pseudo-counts if there are any.
         tables : array like ``counts``
             Tables of the family where Newton's method begins.
+        left : float
+            Newton's method ends when what is left to gain is about this share of what it has gained.
 
         Examples
         --------
@@ -93,21 +97,32 @@ class Family(ABC):
         lead = counts.shape[:-2]
         flat_counts = counts.reshape(-1, *self.shape)
         flat_tables = tables.reshape(-1, *self.shape)
-        logs = np.log(np.maximum(flat_tables, LEAST))
-        new, value = self._newton(flat_counts, self.parameters_of_logs(logs))
-        worse = value < _value(flat_counts, logs)
-        new[worse] = flat_tables[worse]
-        return new.reshape(*lead, *self.shape)
+        found = np.empty(flat_tables.shape)
+        width = max(1, AT_ONCE // max(self.shape[0] * self.shape[1], 1))
+        for begin in range(0, len(found), width):
+            part = slice(begin, begin + width)
+            found[part] = self._fitted(flat_counts[part], flat_tables[part], left)
+        return found.reshape(*lead, *self.shape)
 
-    def _newton(self, counts: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _fitted(self, counts: np.ndarray, tables: np.ndarray, left: float) -> np.ndarray:
+        """Return the tables for several counts."""
+        logs = np.log(np.maximum(tables, LEAST))
+        new, value = self._newton(counts, self.parameters_of_logs(logs), left)
+        worse = value < _value(counts, logs)
+        new[worse] = tables[worse]
+        return new
+
+    def _newton(self, counts: np.ndarray, theta: np.ndarray, left: float) -> tuple[np.ndarray, np.ndarray]:
         """Return tables and values after steps of Newton's method, each halved until it does not lower the value."""
         logs = self.logs(theta)
+        counts = _in_order_of(logs, counts)
         value, total, tables = _value(counts, logs), counts.sum(axis=(1, 2)), np.exp(logs)
-        running = np.flatnonzero(total > 0)
+        begin, running = value.copy(), np.flatnonzero(total > 0)
         for _ in range(STEPS):
             if not len(running):
                 break
-            way, slope = self.direction(counts[running], tables[running])
+            everyone = slice(None) if len(running) == len(counts) else running
+            way, slope = self.direction(counts[everyone], tables[everyone])
             share = slope / total[running]
             running, way, share = (part[share > LEAST_GAIN] for part in (running, way, share))
             length, waiting = np.ones(len(running)), np.arange(len(running))
@@ -117,13 +132,17 @@ class Family(ABC):
                 at = running[waiting]
                 tried = theta[at] + length[waiting, None] * way[waiting]
                 logs = self.logs(tried)
-                reached = _value(counts[at], logs)
+                reached = _value(counts if len(at) == len(counts) else counts[at], logs)
                 good = reached >= value[at]
-                theta[at[good]], tables[at[good]], value[at[good]] = tried[good], np.exp(logs[good]), reached[good]
+                if good.all() and len(at) == len(counts):
+                    theta, tables, value = tried, np.exp(logs), reached
+                else:
+                    theta[at[good]], tables[at[good]], value[at[good]] = tried[good], np.exp(logs[good]), reached[good]
                 waiting = waiting[~good]
                 length[waiting] /= 2
             share[waiting] = 0.0  # those cannot rise any more, but for rounding
-            running = running[share**2 > LEAST_GAIN]  # what Newton's method leaves is about the square
+            enough = np.maximum(LEAST_GAIN, left * (value - begin)[running] / total[running])
+            running = running[share**2 > enough]  # what Newton's method leaves is about the square
         return tables, value
 
 
@@ -225,7 +244,14 @@ def shortened(way: np.ndarray, change: np.ndarray) -> np.ndarray:
 
 def _value(counts: np.ndarray, logs: np.ndarray) -> np.ndarray:
     """Return the sum of counts times logarithms, for each of several tables."""
-    return np.einsum("nrj,nrj->n", counts, logs)
+    return (counts * logs).sum(axis=(1, 2))
+
+
+def _in_order_of(like: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return values in the order in memory that other values have."""
+    ordered = np.empty_like(like)
+    ordered[...] = values
+    return ordered
 
 
 def ordinal_item(n_rows: int, n_columns: int) -> LogLinear:

@@ -204,7 +204,8 @@ def step(
         overflown = ~np.isfinite(counts).all(axis=1)
         objectives, counts[overflown] = np.where(overflown, -np.inf, objectives), 0.0
     if problem.constraints is not None:
-        return log_likelihoods, objectives, problem.constraints.m_step(counts + problem.prior, tables)
+        counts = counts + problem.prior if np.any(problem.prior) else counts
+        return log_likelihoods, objectives, problem.constraints.m_step(counts, tables)
     new = m_step(counts, problem.engine.layout, problem.prior, tables, problem.free_entries)
     return log_likelihoods, objectives, new
 

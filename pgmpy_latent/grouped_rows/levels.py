@@ -13,7 +13,7 @@ import pandas as pd
 from pgmpy_latent.em.estimators import TreeEM, degenerate_states, warn_of_degenerate_states
 from pgmpy_latent.em.few_rows import warn_of_few_rows
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, FewRowsWarning
-from pgmpy_latent.grouped_rows.long_tables import LongTable, category_index, check_columns, read_long
+from pgmpy_latent.grouped_rows.long_tables import LongTable, category_index, check_columns, check_list, read_long
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
@@ -228,6 +228,8 @@ def multilevel_classes(
     named = [name for name in (sample_weight, strata, cluster) if isinstance(name, Hashable)]
     chosen = [name for name in table.columns if name != group and name not in named] if items is None else items
     long = read_long(table, group, chosen, state_names=state_names, missing=missing, call="multilevel_classes(..., {})")
+    if isinstance(ordinal, str):
+        check_list("ordinal", ordinal)
     unknown = [item for item in ordinal or () if item not in chosen]
     if unknown:
         raise DataError(f"ordinal names {unknown}, which items does not; leave them out")

@@ -121,9 +121,8 @@ def read_long(
     >>> long.units.tolist(), long.codes.tolist(), long.states
     (['p', 'q'], [[1], [0], [0]], [('a', 'b')])
     """
+    check_list("items", items)
     check_columns(table, [unit, *items])
-    if isinstance(items, str) or not len(items):
-        raise DataError(f"items is {items!r}; give a list of columns")
     lost = np.flatnonzero(table[unit].isna().to_numpy())
     if len(lost):
         raise DataError(f"column {unit!r} has no value in row {lost[0]}; leave such rows out, or give them one")
@@ -150,6 +149,21 @@ def category_index(items: Sequence[Hashable], states: Sequence[tuple]) -> pd.Mul
     if bool in kinds and not kinds.isdisjoint({int, float}):
         labels = [(item, str(state) if isinstance(state, bool) else state) for item, state in labels]
     return pd.MultiIndex.from_tuples(labels, names=["item", "category"])
+
+
+def check_list(argument: str, names) -> None:
+    """Raise if names of columns are none, or a single one that is not in a list.
+
+    Examples
+    --------
+    >>> check_list("items", "health")
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.DataError: items is 'health'; give a list of columns, as ['health']
+    """
+    if isinstance(names, str):
+        raise DataError(f"{argument} is {names!r}; give a list of columns, as [{names!r}]")
+    if not len(names):
+        raise DataError(f"{argument} is {names!r}; give a list of columns")
 
 
 def check_columns(table, names: Sequence[Hashable]) -> None:

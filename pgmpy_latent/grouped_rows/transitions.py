@@ -11,7 +11,7 @@ import pandas as pd
 
 from pgmpy_latent.em.estimators import TreeEM
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.grouped_rows.long_tables import LongTable, category_index, check_columns, read_long
+from pgmpy_latent.grouped_rows.long_tables import LongTable, category_index, check_columns, check_list, read_long
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
@@ -256,6 +256,7 @@ def latent_transition(
     (5, (2, 2))
     """
     check_number("n_states", n_states, 1, whole=True)
+    check_list("items", items)
     check_columns(table, [id, time, *items])
     long = read_long(table, id, items, state_names=state_names, missing=missing, call="latent_transition(..., {})")
     times, time_of_row = _times(table, time, long)
@@ -266,6 +267,8 @@ def latent_transition(
     shape = _chain(times, names, long.states, int(n_states))
     hidden = [_hidden(at) for at in times]
     tied = [*names, *([] if by_time or len(hidden) < 3 else [hidden[1:]])]
+    if isinstance(ordinal, str):
+        check_list("ordinal", ordinal)
     if ordinal is True:
         ordinal = [item for item in items if item in long.ordered]
     unknown = [item for item in ordinal or () if item not in items]

@@ -36,18 +36,24 @@ def categories_of(column: pd.Series) -> tuple[Hashable, ...]:
 
     Examples
     --------
-    >>> categories_of(pd.Series(["b", "a", None, "b"]))
-    ('a', 'b')
+    >>> categories_of(pd.Series(["b", "a", None, "b"])), categories_of(pd.Series([2.0, None, 1.0]))
+    (('a', 'b'), (1, 2))
     """
     seen = column.dropna()
     if isinstance(seen.dtype, pd.CategoricalDtype):
         present = set(seen.unique())
-        return tuple(plain(value) for value in seen.cat.categories if value in present)
-    values = [plain(value) for value in seen.unique()]
+        return tuple(_whole([plain(value) for value in seen.cat.categories if value in present]))
+    values = _whole([plain(value) for value in seen.unique()])
     try:
         return tuple(sorted(values))
     except TypeError:
         return tuple(sorted(values, key=lambda value: (type(value).__name__, str(value))))
+
+
+def _whole(values: list) -> list:
+    """Return whole numbers that missing cells have made floats as integers."""
+    whole = [int(value) for value in values if isinstance(value, float) and value.is_integer()]
+    return list(whole) if len(whole) == len(values) else values
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,7 +108,7 @@ class OneStep:
         layout = self.engine.layout
         of_columns = ~np.isin(layout.table_of_entry, [self.rows.node, layout.n_tables - 1])
         prior = np.where(of_columns, settings.prior, 0.0) if settings.prior else 0.0
-        return em.fit(
+        found = em.fit(
             self.engine,
             starts,
             prior=prior,
@@ -116,7 +116,10 @@ class OneStep:
             narrowing=NARROWING if len(starts) > 1 else None,
             constraints=self.constraints,
             n_jobs=settings.n_jobs,
-        ).tables
+        )
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return found.tables
 
     def best(self, step_one: StepOne, settings: Starts) -> np.ndarray:
         """Return the best tables of several starts, the first of which is step one with a logit of its posteriors."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Literal, overload
 
 import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
+from tqdm.auto import tqdm
 
 from pgmpy_latent.em.restrictions import refuse_restricted
 from pgmpy_latent.exceptions import DataError
@@ -24,7 +25,7 @@ from pgmpy_latent.relations.rows import RelatedRows, related_rows
 from pgmpy_latent.relations.step_one import StepOne
 from pgmpy_latent.relations.wald import wald_test
 from pgmpy_latent.runtime.arrays import one_blas_thread
-from pgmpy_latent.runtime.settings import RandomState, check_n_jobs, check_number, entropy_of
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, RandomState, check_n_jobs, check_number, entropy_of
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.survey import Survey, WeightKind
 
@@ -38,6 +39,7 @@ def relate(
     assignment: Assignment = "modal", *, latent: Hashable | None = None, reference: Hashable | None = None,
     family: Family | None = None, level: float = 0.95, n_starts: int = 1, random_state: RandomState = 0,
     n_jobs: int | None = None, sample_weight=None, weight_kind: WeightKind | None = None, strata=None, cluster=None,
+    show_progress: bool = True,
 ) -> CovariateRelation: ...  # fmt: skip
 @overload
 def relate(
@@ -45,6 +47,7 @@ def relate(
     assignment: Assignment = "modal", *, latent: Hashable | None = None, reference: Hashable | None = None,
     family: Family | None = None, level: float = 0.95, n_starts: int = 1, random_state: RandomState = 0,
     n_jobs: int | None = None, sample_weight=None, weight_kind: WeightKind | None = None, strata=None, cluster=None,
+    show_progress: bool = True,
 ) -> OutcomeRelation: ...  # fmt: skip
 def relate(
     learner,
@@ -66,6 +69,7 @@ def relate(
     weight_kind: WeightKind | None = None,
     strata=None,
     cluster=None,
+    show_progress: bool = True,
 ) -> CovariateRelation | OutcomeRelation:
     """Relate the classes of a model to covariates, which predict the class, or to an outcome that differs by class.
 
@@ -108,6 +112,8 @@ def relate(
     sample_weight, weight_kind, strata, cluster
         Weights of the rows and how rows were drawn, as in :func:`pgmpy_latent.encode`; by default as the learner was
         fitted. They hold for all steps.
+    show_progress : bool
+        Whether work of more than two seconds shows a bar. Ctrl-C ends it without a result.
 
     Returns
     -------
@@ -185,18 +191,26 @@ def relate(
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     rows = related_rows(learner, table, z, latent, sample_weight=sample_weight, **survey)
     prior = _prior_of(learner)
-    with one_blas_thread():
+    total = 2 if kind == "outcome" else 3 + rows.z.shape[1]  # what is told
+    bar = tqdm(desc="relate", total=total, disable=not show_progress, delay=PROGRESS_DELAY, leave=False)
+
+    def tell(what: str) -> None:
+        bar.set_postfix_str(what, refresh=False)
+        bar.update()
+
+    with one_blas_thread(), bar:
         if kind == "outcome":
-            return _outcome(rows, prior, steps, correction, assignment, family, level)
+            return _outcome(rows, prior, steps, correction, assignment, family, level, tell)
         covariates = Covariates.of(rows.z)
         _check_reference(reference, rows.states)
         step_one = StepOne.fitted(rows, prior)
         sizes = step_one.sizes(step_one.tables)
         at = int(sizes.argmax()) if reference is None else rows.states.index(reference)
+        tell("coefficients")
         if steps == 1:
-            return _one_step(rows, step_one, covariates, at, level, Starts(int(n_starts), entropy, n_jobs, prior))
+            return _one_step(rows, step_one, covariates, at, level, Starts(int(n_starts), entropy, n_jobs, prior), tell)
         method = Method(step_one, steps, correction, assignment, rows.weights, with_sizes=False)
-        return _covariate(rows, method, covariates, at, level)
+        return _covariate(rows, method, covariates, at, level, tell)
 
 
 def _check_settings(kind, steps, correction, assignment, level: float) -> None:
@@ -233,9 +247,9 @@ def _prior_of(learner) -> float:
 
 
 def _covariate(
-    rows: RelatedRows, method: Method, covariates: Covariates, reference: int, level: float
+    rows: RelatedRows, method: Method, covariates: Covariates, reference: int, level: float, tell: Callable[[str], None]
 ) -> CovariateRelation:
-    """Relate classes to covariates in two or three steps."""
+    """Relate classes to covariates in two or three steps; tell what comes next."""
     method.check()
     step_one, n_classes = method.step_one, len(rows.states)
     raw = covariates.matrix(rows.z)
@@ -243,13 +257,14 @@ def _covariate(
     part = LogitPart(raw @ transform, rows.pattern, n_classes, reference)
     estimate = _estimate(part, method)
     _warn_of_separation(part.beta(estimate.theta), covariates)
+    tell("standard errors")
     errors = covariance(part, method, estimate.theta, rows.design)
     back = np.kron(np.eye(n_classes - 1), transform)
-    objectives = {
-        name: _estimate(LogitPart(part.matrix[:, ~terms_of(covariates, name)], rows.pattern, n_classes, reference),
-                        method).objective
-        for name in (*covariates.names, ALL)
-    }  # fmt: skip
+    objectives = {}
+    for name in (*covariates.names, ALL):
+        tell("tests")
+        smaller = LogitPart(part.matrix[:, ~terms_of(covariates, name)], rows.pattern, n_classes, reference)
+        objectives[name] = _estimate(smaller, method).objective
     n_measured = rows.network.n_parameters - (n_classes - 1) if method.steps == 2 else 0
     layout = step_one.engine.layout
     has_likelihood = not (method.steps == 3 and method.correction == "bch")
@@ -269,9 +284,15 @@ def _covariate(
 
 
 def _one_step(
-    rows: RelatedRows, step_one: StepOne, covariates: Covariates, reference: int, level: float, starts: Starts
+    rows: RelatedRows,
+    step_one: StepOne,
+    covariates: Covariates,
+    reference: int,
+    level: float,
+    starts: Starts,
+    tell: Callable[[str], None],
 ) -> CovariateRelation:
-    """Relate classes to covariates in one step."""
+    """Relate classes to covariates in one step; tell what comes next."""
     raw = covariates.matrix(rows.z)
     transform = standardising(raw)
     n_classes = len(rows.states)
@@ -280,8 +301,13 @@ def _one_step(
     tables = model.best(step_one, starts)
     beta = part.beta(model.theta(tables))
     _warn_of_separation(beta, covariates)
+    tell("standard errors")
     errors = OneStepParameters(model, tables).covariance()
     back = np.kron(np.eye(n_classes - 1), transform)
+    without = {}
+    for name in (*covariates.names, ALL):
+        tell("tests")
+        without[name] = model.without(terms_of(covariates, name), tables, step_one, starts)
     network = rows.network.with_tables(model.measured(tables))
     return covariate_relation(
         rows,
@@ -291,10 +317,7 @@ def _one_step(
         reference,
         level,
         log_likelihood=model.log_likelihood(tables),
-        without={
-            name: model.without(terms_of(covariates, name), tables, step_one, starts)
-            for name in (*covariates.names, ALL)
-        },
+        without=without,
         n_parameters=network.n_parameters - (n_classes - 1) + errors.shape[0],
         network=network,
         method=(1, None, "modal"),
@@ -306,7 +329,8 @@ def _estimate(part, method: Method) -> Estimate:
     found = estimated(part, method.evidence(tables), method.weights, method.step_one.posteriors(tables))
     if not found.converged:
         warn(
-            "the last step did not converge; classes may be too much alike. Use fewer classes, or fewer covariates.",
+            "the last step did not converge: classes are too much alike, or a category is too rare, so that its "
+            "coefficients grow without bound. Merge categories, or use fewer classes or covariates.",
             ConvergenceWarning,
         )
     return found
@@ -393,18 +417,21 @@ def _outcome(
     assignment: Assignment,
     family: Family | None,
     level: float,
+    tell: Callable[[str], None],
 ) -> OutcomeRelation:
-    """Relate classes to an outcome in two or three steps."""
+    """Relate classes to an outcome in two or three steps; tell what comes next."""
     if rows.z.shape[1] != 1:
         raise DataError(f"z has the columns {list(rows.z.columns)}; relate one outcome at a time")
     column = rows.z.iloc[:, 0]
     family = family_of(column, family)
     step_one = StepOne.fitted(rows, prior)
+    tell("means" if family != "categorical" else "shares")
     method = Method(step_one, steps, correction, assignment, rows.weights, with_sizes=True)
     method.check()
     n_classes = len(rows.states)
     part = outcome_part(column, rows.pattern, family, n_classes)
     estimate = _estimate(part, method)
+    tell("standard errors")
     errors = covariance(part, method, estimate.theta, rows.design)
     if isinstance(part, NormalPart):
         errors = errors[:n_classes, :n_classes]

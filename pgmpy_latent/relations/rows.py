@@ -15,7 +15,7 @@ from pgmpy_latent.inference.queries import drawn_as_fitted, model_of, rows_as_gi
 from pgmpy_latent.model.network import LatentNetwork, as_network
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.root import root_walk
-from pgmpy_latent.relations.covariates import categories_of
+from pgmpy_latent.relations.covariates import categories_of, is_numeric
 from pgmpy_latent.tables.columns import as_pandas
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing_codes import CombinedCodes
@@ -118,9 +118,8 @@ def related_rows(
     )
     name = _free_name(columns)
     rows = pd.DataFrame({at: table[column].to_numpy()[used] for at, column in enumerate(columns)})
-    rows[len(columns)] = number
+    rows[len(columns)] = pd.Categorical.from_codes(number, range(len(patterns)))
     rows.columns = pd.Index([*columns, name], tupleize_cols=False)
-    states |= {name: tuple(range(len(patterns)))}
     with unseen_remedy(FIT_AGAIN):
         data = encode(
             rows, columns=[*columns, name], state_names=states, sample_weight=weights, weight_kind=weight_kind,
@@ -213,9 +212,16 @@ def _values(table: pd.DataFrame, value, what: str) -> np.ndarray | None:
 def _patterns(z: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
     """Return the number of the distinct row of z of every row, and the distinct rows in the order of their values."""
     columns = [z.iloc[:, at] for at in range(z.shape[1])]
-    codes = np.stack([pd.Categorical(column, categories_of(column)).codes for column in columns], axis=1)
+    codes = np.stack([_places(column) for column in columns], axis=1)
     _, first, number = np.unique(codes, axis=0, return_index=True, return_inverse=True)
     return number.reshape(-1), z.iloc[first].reset_index(drop=True)
+
+
+def _places(column: pd.Series) -> np.ndarray:
+    """Return the place of every value among the values that occur, in their order."""
+    if is_numeric(column):
+        return np.unique(column.to_numpy(), return_inverse=True)[1]
+    return np.asarray(pd.Categorical(column, categories_of(column)).codes)
 
 
 def _free_name(taken: list) -> str:

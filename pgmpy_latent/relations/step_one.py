@@ -62,7 +62,10 @@ class StepOne:
                 "the model rules out some rows of this table; give the table that it was fitted to, or fit with a "
                 "prior, e.g. prior=0.01"
             )
-        tables = em.fit(engine, start, prior=prior, atol=TOLERANCE).tables
+        found = em.fit(engine, start, prior=prior, atol=TOLERANCE)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        tables = found.tables
         step_one = cls(engine, rows.node, tables)
         sizes = step_one.sizes(tables)
         if (sizes < EMPTY).any():

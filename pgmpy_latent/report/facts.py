@@ -20,6 +20,8 @@ from pgmpy_latent.learners.baselines import Baseline
 from pgmpy_latent.model.network import LatentNetwork, as_tree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
+from pgmpy_latent.relations.covariate_result import CovariateRelation
+from pgmpy_latent.relations.outcome_result import OutcomeRelation
 from pgmpy_latent.runtime.configured import settings_in_force
 from pgmpy_latent.selection.groups import GroupComparison
 from pgmpy_latent.tables.dependence import block_information
@@ -71,6 +73,8 @@ class Facts:
         The command line that the model comes from.
     groups : GroupComparison or None
         What differs between groups.
+    relations : sequence of CovariateRelation or OutcomeRelation
+        How the classes and other columns are related.
     """
 
     model: LatentTree | LatentNetwork
@@ -79,6 +83,7 @@ class Facts:
     own_data: bool = True
     command: str | None = None
     groups: GroupComparison | None = None
+    relations: Sequence[CovariateRelation | OutcomeRelation] = ()
 
     def __post_init__(self):
         if isinstance(self.model, LatentNetwork) and all(len(above) <= 1 for above in self.model.parents):

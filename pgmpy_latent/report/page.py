@@ -16,6 +16,8 @@ from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.queries import model_and_data, model_of
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import unfinished_words, updated_words
+from pgmpy_latent.relations.covariate_result import CovariateRelation
+from pgmpy_latent.relations.outcome_result import OutcomeRelation
 from pgmpy_latent.report.checklist_section import checklist_section
 from pgmpy_latent.report.data_section import data_section
 from pgmpy_latent.report.facts import Facts
@@ -24,6 +26,7 @@ from pgmpy_latent.report.groups_section import groups_section
 from pgmpy_latent.report.html import Html, count, decimal, element, paragraph
 from pgmpy_latent.report.latents_section import latents_section
 from pgmpy_latent.report.network_section import network_section
+from pgmpy_latent.report.relations_section import relations_section
 from pgmpy_latent.report.reproduce_section import reproduce_section
 from pgmpy_latent.report.search_section import search_section
 from pgmpy_latent.report.tree_section import tree_section
@@ -41,6 +44,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
     ("latents", "Hidden variables", latents_section),
     ("fit", "Fit", fit_section),
     ("groups", "Groups", groups_section),
+    ("relations", "Other columns", relations_section),
     ("search", "Search", search_section),
     ("data", "Data", data_section),
     ("checklist", "Checklist", checklist_section),
@@ -55,6 +59,7 @@ def write_report(
     *,
     sample_weight=None,
     groups: GroupComparison | None = None,
+    relations=(),
     command: str | None = None,
     **survey: Unpack[Survey],
 ) -> None:
@@ -72,6 +77,8 @@ def write_report(
         Weights of the rows of ``X``, or the name of the column that holds them.
     groups : GroupComparison, optional
         What :func:`pgmpy_latent.compare_groups` found; it gets a section.
+    relations : CovariateRelation, OutcomeRelation or list of them, optional
+        What :func:`pgmpy_latent.relate` found; it gets a section.
     command : str, optional
         What was typed to get the model, where it was not Python; it is what the reader is told to repeat.
     survey : weight_kind, strata, cluster
@@ -99,8 +106,12 @@ def write_report(
         raise ValueError(f"{str(path)!r}: a report is a page of HTML; name it {path.with_suffix('.html').name!r}")
     if groups is not None and not isinstance(groups, GroupComparison):
         raise TypeError(f"groups is {kind_in_words(groups)}; give what compare_groups(X, group, n_states) returns")
+    relations = [relations] if isinstance(relations, (CovariateRelation, OutcomeRelation)) else list(relations)
+    for found in relations:
+        if not isinstance(found, (CovariateRelation, OutcomeRelation)):
+            raise TypeError(f"relations has {kind_in_words(found)}; give what relate(learner, table, z) returns")
     facts = gather(model, X, sample_weight, **survey)
-    facts.command, facts.groups = command, groups
+    facts.command, facts.groups, facts.relations = command, groups, relations
     write_whole(path, page(facts).encode("utf-8"))
 
 

@@ -51,6 +51,8 @@ def recommended_rung(table: pd.DataFrame, items: pd.DataFrame) -> tuple[str, str
 one by one, 'x' differs between the groups (adjusted p = 0.01).
     """
     best = str(table["bic"].idxmax())
+    if len(table) == 1:
+        return best, f"Only the model in which {WORDS[best]} was fitted, so nothing can be said about what differs."
     others = table["bic"].drop(best)
     reason = f"BIC is best where {WORDS[best]}"
     if len(others):

@@ -7,13 +7,14 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import pandas as pd
 from scipy.stats import chi2
+from tqdm.auto import tqdm
 
 from pgmpy_latent.em.estimators import TreeEM
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners.cardinality.random_starts import with_cards
 from pgmpy_latent.learners.skeletons import one_state_tree
 from pgmpy_latent.model.convert import to_pgmpy
-from pgmpy_latent.runtime.settings import check_number
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number
 from pgmpy_latent.selection.compare import ordered_items
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.survey import WeightKind
@@ -35,6 +36,7 @@ def order_test(
     n_starts: int = 16,
     random_state: int | None = 0,
     n_jobs: int | None = None,
+    show_progress: bool = True,
 ) -> pd.DataFrame:
     """Test whether the classes of a latent class model move answers up or down along the order of their categories.
 
@@ -66,6 +68,8 @@ def order_test(
         Same seed, same table.
     n_jobs : int, optional
         Threads; the result does not depend on it.
+    show_progress : bool
+        Whether work of more than two seconds shows a bar. Ctrl-C ends it without a result.
 
     Returns
     -------
@@ -98,11 +102,16 @@ def order_test(
     def fitted(names: list[Hashable], **start) -> TreeEM:
         stated = {name: list(_states(data, name)) for name in names}
         settings = {**options, "n_init": n_starts, "ordinal": names or None, "state_names": stated or None, **start}
-        return TreeEM(**settings).fit(network, data, missing={})
+        fit = TreeEM(**settings).fit(network, data, missing={})
+        if fit.interrupted_:
+            raise KeyboardInterrupt
+        return fit
 
     sets = {ALL: columns, **({name: [name] for name in columns} if len(columns) > 1 else {})}
-    with_order = {label: fitted(names) for label, names in sets.items()}
-    without = fitted([])
+    models = [*sets.values(), []]  # the last without order
+    bar = tqdm(models, "order", disable=not show_progress, delay=PROGRESS_DELAY, leave=False)
+    *fits, without = [fitted(names) for names in bar]
+    with_order = dict(zip(sets, fits, strict=True))
     best = max(with_order.values(), key=lambda fit: fit.log_likelihood_)
     if best.log_likelihood_ > without.log_likelihood_:  # a poorer maximum: the model with order is one without, too
         again = fitted([], init_cpds={cpd.variable: cpd for cpd in best.parameters_})

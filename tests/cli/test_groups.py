@@ -31,6 +31,7 @@ def test_it_says_what_differs(table, tmp_path, capsys):
         (["--group", "vote"], "--group compares groups for one number of classes; give it, as --classes 3"),
         (["--group", "vot", "--classes", "2"], "'vot'"),
         (["--group", "vote", "--classes", "2", "--bootstrap", "9"], "--bootstrap has no meaning with --group"),
+        (["--group", "vote", "--classes", "2", "--ordinal", "PID"], "--ordinal has no meaning with --group"),
     ],
 )
 def test_mistakes_are_named(table, capsys, options, message):

@@ -107,3 +107,11 @@ def test_ordinal_items_and_mistakes():
         multilevel_classes(table, "zzz", 2, 2)
     with pytest.raises(ValueError, match="n_clusters"):
         fitted(table, 0)
+
+
+def test_a_single_item_needs_a_list():
+    table = pd.DataFrame({"school": list("aabb"), "smokes": [0, 1, 1, 1], "drinks": [0, 0, 1, 1]})
+    with pytest.raises(DataError, match=r"items is 'smokes'; give a list of columns, as \['smokes'\]"):
+        multilevel_classes(table, "school", 2, 2, items="smokes")
+    with pytest.raises(DataError, match=r"ordinal is 'smokes'; give a list of columns, as \['smokes'\]"):
+        multilevel_classes(table, "school", 2, 2, ordinal="smokes")

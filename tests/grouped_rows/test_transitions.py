@@ -182,3 +182,11 @@ def test_missing_weights_are_named():
     table.loc[3, "w"] = np.nan
     with pytest.raises(DataError, match="sample_weight has no value in row 3"):
         latent_transition(table, "id", "wave", ["x", "y"], 2, sample_weight="w")
+
+
+def test_a_single_item_needs_a_list():
+    table = pd.DataFrame({"id": [1, 1, 2, 2], "wave": [1, 2, 1, 2], "health": [0, 1, 1, 1]})
+    with pytest.raises(DataError, match=r"items is 'health'; give a list of columns, as \['health'\]"):
+        latent_transition(table, "id", "wave", "health", 2)
+    with pytest.raises(DataError, match=r"ordinal is 'health'; give a list of columns, as \['health'\]"):
+        latent_transition(table, "id", "wave", ["health"], 2, ordinal="health")

@@ -434,6 +434,17 @@ def test_families_of_outcomes(learner, table):
     assert (low, high) == (pytest.approx(1.0, abs=0.2), pytest.approx(2.0, abs=0.25))
 
 
+def test_categories_are_whole_numbers_though_missing_cells_made_them_floats(learner, table):
+    marks = table["children"].clip(upper=2).astype(float).where(table.index % 7 > 0)
+    found = relate(learner, table, marks.astype("category"), "covariate", 2)
+    assert {type(category) for category in found.coefficients["category"]} == {str, int}  # "" for the constant
+    plain = relate(learner, table, marks.astype("Int64").astype("category"), "covariate", 2)
+    np.testing.assert_allclose(found.coefficients["estimate"], plain.coefficients["estimate"], atol=1e-9)
+    shares = relate(learner, table, marks, "outcome", family="categorical").means
+    assert {type(category) for category in shares["category"]} == {int}
+    assert shares.groupby("class")["share"].sum().to_numpy() == pytest.approx([1, 1])
+
+
 def test_tests_of_outcomes(learner, table):
     found = relate(learner, table, "income", "outcome", correction="bch")
     overall, pair = found.tests.iloc[0], found.tests.iloc[1]
@@ -624,3 +635,30 @@ def test_what_refits_a_model_refuses_restricted_ones():
     for call in calls:
         with pytest.raises(ValueError, match=r"fitted with tied, which .* does not keep"):
             call(fitted, table)
+
+
+# Progress and Ctrl-C ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "z", "steps", "n_told"), [("covariate", ["age", "sex"], 1, 5),
+                                                            ("covariate", ["age", "sex"], 3, 5),
+                                                            ("outcome", "income", 3, 2)])  # fmt: skip
+def test_a_bar_shows_how_far_it_is(learner, table, kind, z, steps, n_told, monkeypatch, capsys):
+    monkeypatch.setattr("pgmpy_latent.relations.relate.PROGRESS_DELAY", 0.0)
+    relate(learner, table, z, kind, steps=steps, show_progress=False)
+    assert capsys.readouterr().err == ""
+    relate(learner, table, z, kind, steps=steps)
+    shown = capsys.readouterr().err
+    assert f"/{n_told} [" in shown
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_ctrl_c_gives_no_half_finished_figures(learner, table, steps, monkeypatch):
+    from dataclasses import replace
+
+    from pgmpy_latent.em import fit as em
+
+    fit = em.fit
+    monkeypatch.setattr(em, "fit", lambda *args, **options: replace(fit(*args, **options), interrupted=True))
+    with pytest.raises(KeyboardInterrupt):
+        relate(learner, table, "age", steps=steps)

@@ -231,6 +231,7 @@ def test_the_first_model_is_there_whatever_the_time_limit():
     with pytest.warns(ConvergenceWarning, match="rests on the models that were finished: nothing differs. Give more"):
         found = compare_groups(drawn(100), "g", 2, time_limit=1e-6, **QUIET)
     assert found.recommended == "nothing differs"
+    assert found.reason.startswith("Only the model in which nothing differs between the groups was fitted, so nothing")
     assert found.items.empty
 
 

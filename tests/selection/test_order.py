@@ -1,10 +1,14 @@
 """Order against no order: degrees of freedom, drawn tables, and compare_classes with ordered columns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import TreeEM, compare_classes, order_test
+from pgmpy_latent.em import fit as em
 from pgmpy_latent.em.log_linear import ordinal_item
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.scores import log_likelihood
@@ -95,3 +99,18 @@ def test_splits_do_not_know_order():
         compare_classes(survey(n=50), [2], ordinal=NAMES, method="split")
     with pytest.raises(ValueError, match="give a list of columns"):
         compare_classes(survey(n=50), [2], ordinal="q0")
+
+
+def test_a_bar_shows_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr("pgmpy_latent.selection.order.PROGRESS_DELAY", 0.0)
+    order_test(survey(n=200), 2, NAMES[:2], n_starts=1)
+    assert "/4 [" in capsys.readouterr().err
+    order_test(survey(n=200), 2, NAMES[:2], n_starts=1, show_progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_ctrl_c_gives_no_half_finished_figures(monkeypatch):
+    fit = em.fit
+    monkeypatch.setattr(em, "fit", lambda *args, **options: replace(fit(*args, **options), interrupted=True))
+    with pytest.raises(KeyboardInterrupt), pytest.warns(ConvergenceWarning, match="interrupted"):
+        order_test(survey(n=200), 2, NAMES[:2], n_starts=1)
