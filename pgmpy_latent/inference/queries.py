@@ -274,10 +274,20 @@ def engine_for(tree: AnyModel, data: CategoricalData) -> TreeEngine | NetworkEng
     """
     if isinstance(tree, TreeMixture):
         nodes = np.array([[part.index(name) for name in tree.observed_names] for part in tree.trees])
-        return MixtureEngine([engine_for(part, data) for part in tree.trees], nodes)
+        return MixtureEngine(_engines_of_parts(tree, data), nodes)
     if isinstance(tree, LatentTree):
         return TreeEngine(compile_plan(tree.parent, tree_evidence(data, tree.names)), tree.cards, data.weights)
     return network_engine(tree.names, tree.parents, tree.cards, data)
+
+
+def _engines_of_parts(mixture: TreeMixture, data: CategoricalData) -> list[TreeEngine]:
+    """Return the engine of every part; parts that differ in their probabilities alone share one."""
+    engines: dict[tuple, TreeEngine] = {}
+    keys = [(part.names, part.parent.tobytes(), part.cards.tobytes()) for part in mixture.trees]
+    for key, part in zip(keys, mixture.trees, strict=True):
+        if key not in engines:
+            engines[key] = engine_for(part, data)
+    return [engines[key] for key in keys]
 
 
 def network_engine(
