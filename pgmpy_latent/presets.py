@@ -367,8 +367,8 @@ class HiddenChowLiuTuning(SearchTuning):
         Iterations after which held-out rows choose one of several starts.
     batch_size, n_epochs : int
         If a table has more than 50,000 distinct rows, every start first sees it in batches of so many distinct rows,
-        and its tables change after each of them; and how often it sees each batch. With 0 epochs, EM looks at all rows
-        from the start.
+        and its tables change after each of them (stepwise EM); and how often it sees each batch. With 0 epochs, EM
+        looks at all rows from the start. That is mostly as fast, as patterns that many rows share are computed once.
     interval, patience : int
         Iterations between two looks at the held-out rows, and looks in a row that may be no better before EM ends.
     rise : float
@@ -395,7 +395,7 @@ class HiddenChowLiuTuning(SearchTuning):
     category_starts: int = setting(2, number(0, whole=True))
     race_iter: int = setting(20, _count)
     batch_size: int = setting(10_000, _count)
-    n_epochs: int = setting(1, number(0, whole=True))
+    n_epochs: int = setting(0, number(0, whole=True))
     interval: int = setting(10, _count)
     patience: int = setting(5, _count)
     rise: float = setting(0.003, number(0))
