@@ -61,7 +61,7 @@ import json, time
 from benchmarks import density
 from dataclasses import replace
 from pgmpy_latent import HiddenChowLiu, presets
-tuning = replace(presets.HIDDEN_CHOW_LIU, concentrations=(0.1,), precision="{precision}")
+tuning = replace(presets.HIDDEN_CHOW_LIU, concentrations=(0.1,), category_starts=0, precision="{precision}")
 train, valid = density.rows("{table}", "train"), density.rows("{table}", "valid")
 settings = dict(n_states={n_states}, smoothing=1.0, random_state=0, show_progress=False, n_jobs=1)
 learner = HiddenChowLiu(**settings, tuning=tuning)

@@ -359,8 +359,16 @@ class HiddenChowLiuTuning(SearchTuning):
     concentrations : tuple of float
         Random starts for every number of states: for each, the parameter of the Dirichlet distribution that rows of its
         tables are drawn from. With less than 1, few entries of a row are large.
+    category_starts : int
+        Further starts for every number of states, in which the states of a hidden variable stand for categories of its
+        column, for columns that nearly determine each other. :class:`~pgmpy_latent.HiddenChowLiuMixture`, and mixtures
+        of trees with the same edges, try both ways to begin; with 0, random tables alone.
     race_iter : int
         Iterations after which held-out rows choose one of several starts.
+    batch_size, n_epochs : int
+        If a table has more than 50,000 distinct rows, every start first sees it in batches of so many distinct rows,
+        and its tables change after each of them (stepwise EM); and how often it sees each batch. With 0 epochs, EM
+        looks at all rows from the start. That is mostly as fast, as patterns that many rows share are computed once.
     interval, patience : int
         Iterations between two looks at the held-out rows, and looks in a row that may be no better before EM ends.
     rise : float
@@ -382,9 +390,12 @@ class HiddenChowLiuTuning(SearchTuning):
     tol: float = setting(0.1, number(0))
     max_iter: int = setting(1_000, _count)
     concentrations: Sequence[float] = setting(
-        (0.1, 0.1, 0.1, 1.0), sequence_of(number(above=0), "a tuple of numbers above 0, one at least", least=1)
+        (0.1, 0.1), sequence_of(number(above=0), "a tuple of numbers above 0, one at least", least=1)
     )
+    category_starts: int = setting(2, number(0, whole=True))
     race_iter: int = setting(20, _count)
+    batch_size: int = setting(10_000, _count)
+    n_epochs: int = setting(0, number(0, whole=True))
     interval: int = setting(10, _count)
     patience: int = setting(5, _count)
     rise: float = setting(0.003, number(0))
@@ -394,7 +405,7 @@ class HiddenChowLiuTuning(SearchTuning):
     )
     first_smoothing: float = setting(1.0, number(above=0))
     last_iter: int = setting(10, _count)
-    precision: Literal["double", "single"] = setting("double", one_of("double", "single"))
+    precision: Literal["double", "single"] = setting("single", one_of("double", "single"))
 
 
 @dataclass(frozen=True, repr=False)

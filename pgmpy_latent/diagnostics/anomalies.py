@@ -6,9 +6,7 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
-from pgmpy_latent.inference.queries import engine_for, index_of, model_and_rows, rows_as_given, sample_codes
-from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.inference.queries import AnyModel, engine_for, index_of, model_and_rows, rows_as_given, sample_codes
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -23,7 +21,7 @@ def unusual_rows(model, X, n: int = 20, *, random_state=0, show_progress: bool =
 
     Parameters
     ----------
-    model : LatentTree, LatentNetwork or fitted learner
+    model : LatentTree, LatentNetwork, TreeMixture or fitted learner
         The model.
     X : DataFrame, array or CategoricalData
         The table.
@@ -89,14 +87,14 @@ def unusual_rows(model, X, n: int = 20, *, random_state=0, show_progress: bool =
     return table
 
 
-def _row_logs(tree: LatentTree | LatentNetwork, data: CategoricalData, codes: np.ndarray) -> np.ndarray:
+def _row_logs(tree: AnyModel, data: CategoricalData, codes: np.ndarray) -> np.ndarray:
     """Return the log-likelihoods of rows, given by codes of the table's columns."""
     engine = engine_for(tree, CategoricalData(data.columns, data.state_names, codes, np.ones(len(codes))))
     return engine.row_log_likelihoods(engine.layout.pack(tree.tables))
 
 
 def _shares(
-    tree: LatentTree | LatentNetwork,
+    tree: AnyModel,
     data: CategoricalData,
     distinct: np.ndarray,
     logs: np.ndarray,
@@ -115,9 +113,7 @@ def _shares(
     return (1 + shares) / (1 + N_DRAWS)
 
 
-def _oddest_cells(
-    tree: LatentTree | LatentNetwork, data: CategoricalData, distinct: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _oddest_cells(tree: AnyModel, data: CategoricalData, distinct: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return, for some distinct rows, the column whose value is least likely given the others, and how likely it is.
 
     P(cell | others) is P(row) / P(others), and the others are the row with the cell emptied.

@@ -1,18 +1,25 @@
-"""Stepwise EM: the tables of a learned tree follow new rows, without a new search."""
+"""Stepwise EM: tables follow new rows without a new search, or a large table batch by batch before EM on all rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from pgmpy_latent.em.step import m_step
+from pgmpy_latent.em.step import Problem, m_step
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
+from pgmpy_latent.runtime import parallel
+from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.sparse import SparseRows
+
+#: How fast stepwise EM forgets.
+DECAY = 0.7
 
 
 @dataclass(frozen=True)
@@ -112,3 +119,106 @@ def _possible_rows(tree: LatentTree, data: CategoricalData) -> CategoricalData |
     if not possible.any():
         return None
     return data.take(possible)
+
+
+def batches(weights: np.ndarray, size: int, seed: np.random.SeedSequence) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return rows and weights of all batches, which are alike: heavy rows are in several, with part of the weight.
+
+    A batch that lacked the most frequent row, or had little else, would pull the tables astray. The seed deals the rows
+    out.
+
+    Parameters
+    ----------
+    weights : array, shape (n_rows,)
+        Weights of the distinct rows.
+    size : int
+        Rows of a batch, without the copies of heavy ones.
+    seed : SeedSequence
+
+    Examples
+    --------
+    >>> dealt = batches(np.array([1.0, 1.0, 1.0, 8.0]), 2, np.random.SeedSequence(0))
+    >>> [(rows.tolist(), own.tolist()) for rows, own in dealt]
+    [([1, 2, 3], [1.0, 1.0, 4.0]), ([0, 3], [1.0, 4.0])]
+    """
+    n_batches = -(-len(weights) // size)
+    copies = np.clip(np.ceil(weights / np.median(weights)), 1, n_batches).astype(np.int64)
+    rng = np.random.default_rng(seed)
+    first = np.empty(len(weights), np.int64)
+    first[rng.permutation(len(weights))] = np.arange(len(weights)) % n_batches
+    rows = np.repeat(np.arange(len(weights)), copies)
+    number = np.arange(len(rows)) - np.repeat(np.cumsum(copies) - copies, copies)
+    batch = (first[rows] + number) % n_batches
+    order = np.argsort(batch, kind="stable")
+    cuts = np.searchsorted(batch[order], np.arange(1, n_batches))
+    return [(some, weights[some] / copies[some]) for some in np.split(rows[order], cuts)]
+
+
+def first_passes(
+    tree: LatentTree,
+    data: CategoricalData,
+    starts: np.ndarray,
+    *,
+    prior: float | np.ndarray,
+    size: int,
+    n_passes: int,
+    seed: np.random.SeedSequence,
+    n_jobs: int | None = 1,
+    clock: Clock | None = None,
+) -> np.ndarray:
+    """Return the tables of several starts after passes over the batches of a large table, as starts of EM on all rows.
+
+    Tables change after every batch, by running means of the expected counts, so that a pass over all rows takes them
+    much further than one iteration of EM. Ctrl-C and the time limit end the passes; EM that follows notices them too.
+
+    Parameters
+    ----------
+    tree : LatentTree
+        Its shape alone counts.
+    data : CategoricalData
+        The table.
+    starts : array, shape (n_starts, size)
+        Flat tables.
+    prior : float or array of shape (size,)
+        Dirichlet pseudo-counts, above zero where a batch may not show what the table does.
+    size, n_passes : int
+        Distinct rows of a batch, and how often each of them is looked at.
+    seed : SeedSequence
+        Deals out the rows. The order of rows in the table does not matter.
+    n_jobs : int, optional
+        Threads that share the starts; the result does not depend on it.
+    clock : Clock, optional
+
+    Examples
+    --------
+    >>> from pgmpy_latent import encode
+    >>> tree = LatentTree([0], [[0, 1]], [-1], [False], [[[0.5, 0.5]]])
+    >>> data = encode(np.array([[0], [1], [1], [1]]))
+    >>> options = {"prior": 0.0, "size": 1, "n_passes": 1, "seed": np.random.SeedSequence(0)}
+    >>> first_passes(tree, data, np.array([[0.5, 0.5]]), **options).round(3).tolist()
+    [[0.154, 0.846]]
+    """
+    engines = list(_engines(tree, data, size, seed))
+    tables, running = np.array(starts, dtype=np.float64), None
+    try:
+        for engine in engines * n_passes:
+            if clock is not None:
+                clock.check()
+            with Problem(engine, prior, None, parallel.n_threads(n_jobs)).threads() as problem:
+                counts = problem.shared_counts(tables)[1] / engine.total_weight
+            if running is None:
+                running = Running(counts, engine.total_weight)
+            else:
+                running = running.blended(counts, engine.total_weight, DECAY)
+            tables = m_step(running.counts * data.total_weight, engine.layout, prior, tables, None)
+    except STOP_SIGNALS as stop:
+        if clock is not None:
+            clock.note_stop(stop)
+    return tables
+
+
+def _engines(tree: LatentTree, data: CategoricalData, size: int, seed: np.random.SeedSequence) -> Iterator[TreeEngine]:
+    """Yield an engine for every batch, whatever the order of the rows in the table."""
+    order = np.argsort(data.row_keys, kind="stable")
+    for rows, weights in batches(data.weights[order], size, seed):
+        yield engine_for(tree, data.take(order[rows])).reweighted(weights)

@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import Frozen, RowEngine, nothing_frozen
+from pgmpy_latent.inference.tree_engine import Precision, TreeEngine
 
 
 class MixtureEngine(RowEngine):
@@ -21,14 +22,13 @@ class MixtureEngine(RowEngine):
 
     Parameters
     ----------
-    parts : sequence of RowEngine
+    parts : sequence of TreeEngine
         One for each part, all of them for the same rows with the same weights.
     nodes : int array, shape (n_parts, n_columns)
         Where the columns stand among the nodes of each part.
 
     Examples
     --------
-    >>> from pgmpy_latent.inference.tree_engine import TreeEngine
     >>> from pgmpy_latent.inference.plan import Evidence, compile_plan
     >>> part = TreeEngine(compile_plan([-1], {0: Evidence(np.array([0, 1]), 2)}), [2])
     >>> engine = MixtureEngine([part, part], np.zeros((2, 1), int))
@@ -39,7 +39,7 @@ class MixtureEngine(RowEngine):
 
     n_weightings = 1
 
-    def __init__(self, parts: Sequence[RowEngine], nodes: np.ndarray):
+    def __init__(self, parts: Sequence[TreeEngine], nodes: np.ndarray):
         self.parts, self.nodes = tuple(parts), np.asarray(nodes)
         self.weights = self.parts[0].weights
         shapes = [np.array([[1, len(self.parts)]]), *(part.layout.shapes for part in self.parts)]
@@ -152,6 +152,14 @@ class MixtureEngine(RowEngine):
     def reweighted(self, weights: np.ndarray) -> MixtureEngine:
         """Return an engine for the same rows with other weights."""
         return MixtureEngine([part.reweighted(weights) for part in self.parts], self.nodes)
+
+    def in_precision(self, precision: Precision) -> MixtureEngine:
+        """Return an engine whose expected counts are computed in another precision, given P(part | row) in double.
+
+        See :meth:`~pgmpy_latent.inference.tree_engine.TreeEngine.in_precision`. The log-likelihood that comes with the
+        counts is in double.
+        """
+        return MixtureEngine([part.in_precision(precision) for part in self.parts], self.nodes)
 
     def for_counts(self) -> MixtureEngine:
         """Return this engine: counts of a mixture need the rows one by one."""

@@ -148,6 +148,11 @@ def model_of(model) -> LatentTree | LatentNetwork:
             return candidate
     if hasattr(model, "fit") and not any(name.endswith("_") for name in vars(model)):
         raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit with a table first")
+    if isinstance(model, TreeMixture) or hasattr(model, "mixture_"):
+        raise TypeError(
+            f"expected one tree or network as the first argument, got {type(model).__name__}, which has several trees; "
+            "pass one of the trees of the mixture"
+        )
     raise TypeError(
         f"expected a LatentTree, a LatentNetwork or a fitted learner of one as the first argument, got "
         f"{type(model).__name__}; from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network"
@@ -180,8 +185,8 @@ def model_and_data(
         return tree, encode_for(tree, table, unseen=unseen, can_sum_out=False, weight_kind=weight_kind, **design)
 
 
-def model_and_rows(model, X) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
-    """Return the same as :func:`model_and_data`, but without weights and design.
+def model_and_rows(model, X) -> tuple[AnyModel, CategoricalData]:
+    """Return the same as :func:`model_and_data`, but without weights and design; the model may also be a mixture.
 
     Examples
     --------
@@ -189,7 +194,8 @@ def model_and_rows(model, X) -> tuple[LatentTree | LatentNetwork, CategoricalDat
     >>> model_and_rows(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
     [1.0, 2.0]
     """
-    tree = model_of(model)
+    mixture = getattr(model, "mixture_", model)
+    tree = mixture if isinstance(mixture, TreeMixture) else model_of(model)
     table = model._table(X) if hasattr(model, "_table") else X
     with unseen_remedy(FIT_AGAIN):
         return tree, encode_for(tree, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)
@@ -274,10 +280,20 @@ def engine_for(tree: AnyModel, data: CategoricalData) -> TreeEngine | NetworkEng
     """
     if isinstance(tree, TreeMixture):
         nodes = np.array([[part.index(name) for name in tree.observed_names] for part in tree.trees])
-        return MixtureEngine([engine_for(part, data) for part in tree.trees], nodes)
+        return MixtureEngine(_engines_of_parts(tree, data), nodes)
     if isinstance(tree, LatentTree):
         return TreeEngine(compile_plan(tree.parent, tree_evidence(data, tree.names)), tree.cards, data.weights)
     return network_engine(tree.names, tree.parents, tree.cards, data)
+
+
+def _engines_of_parts(mixture: TreeMixture, data: CategoricalData) -> list[TreeEngine]:
+    """Return the engine of every part; parts that differ in their probabilities alone share one."""
+    engines: dict[tuple, TreeEngine] = {}
+    keys = [(part.names, part.parent.tobytes(), part.cards.tobytes()) for part in mixture.trees]
+    for key, part in zip(keys, mixture.trees, strict=True):
+        if key not in engines:
+            engines[key] = engine_for(part, data)
+    return [engines[key] for key in keys]
 
 
 def network_engine(

@@ -5,10 +5,19 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from pgmpy_latent import LatentTree, RandomStarts, row_log_likelihoods, sample, unusual_rows
+from pgmpy_latent import (
+    HiddenChowLiuMixture,
+    LatentTree,
+    RandomStarts,
+    TreeMixture,
+    row_log_likelihoods,
+    sample,
+    unusual_rows,
+)
 from pgmpy_latent.model.network import as_network
 from tests.diagnostics.test_residuals import problems, table_of
 from tests.support import reference
+from tests.support.samples import leafy_tree
 
 
 @settings(max_examples=30)
@@ -99,3 +108,20 @@ def test_learners_and_fewer_rows_than_asked_for():
     assert len(unusual_rows(learner, frame.to_numpy())) == 4
     with pytest.raises(ValueError, match="n is 0; give a whole number of at least 1"):
         unusual_rows(learner, frame, n=0)
+
+
+def test_a_mixture_and_its_learner_say_what_enumeration_says():
+    rng = np.random.default_rng(0)
+    tree = leafy_tree(n_columns=4, card=3)
+    other = tree.with_tables([rng.dirichlet(np.ones(table.shape[1]), len(table)) for table in tree.tables])
+    mixture = TreeMixture([tree, other], [0.4, 0.6])
+    table = sample(mixture, 30, random_state=1)
+    found = unusual_rows(mixture, table, n=3)
+    logs = row_log_likelihoods(mixture, table)
+    np.testing.assert_allclose(found["log_likelihood"], np.sort(logs)[:3], rtol=1e-12)
+    row, (_, cell, value) = found.index[0], found.iloc[0][["share", "cell", "value"]]
+    variants = pd.DataFrame([table.loc[row].to_dict() | {cell: state} for state in range(3)])
+    chances = np.exp(row_log_likelihoods(mixture, variants))
+    assert found["probability"].iloc[0] == pytest.approx(chances[value] / chances.sum(), rel=1e-9)
+    learner = HiddenChowLiuMixture(n_trials=1, n_groups=2, n_states=2, random_state=0, show_progress=False).fit(table)
+    assert unusual_rows(learner, table, n=3).shape == (3, 5)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pgmpy_latent import RandomStarts, encode, log_likelihood, sample
-from pgmpy_latent.em.stepwise import Running, running_counts, updated
+from pgmpy_latent.em.stepwise import Running, batches, first_passes, running_counts, updated
 from pgmpy_latent.exceptions import UnseenCategoryError, UnseenCategoryWarning
 from tests.support.samples import assert_same_tree, latent_class
 
@@ -100,3 +100,36 @@ def test_rows_that_the_model_rules_out_change_nothing():
     with pytest.warns(UserWarning, match="rows of weight 1 have"):
         learner.partial_fit(pd.concat([impossible, frame.head(2)]), decay=1.0)
     np.testing.assert_allclose(learner.tree_.table("H"), [[0.75, 0.25]])
+
+
+def test_a_pass_over_batches_leads_further_than_an_iteration_over_all_rows(rows):
+    tree, data = latent_class(3, [3, 2, 3, 2, 3, 2], seed=3), encode(rows)
+    starts = np.concatenate([table.ravel() for table in tree.tables])[None]
+    options = {"prior": 0.01, "seed": np.random.SeedSequence(0), "n_passes": 1}
+
+    def value(**changes):
+        flat = first_passes(tree, data, starts, **options | changes)[0]
+        cuts = np.cumsum([table.size for table in tree.tables])[:-1]
+        tables = [part.reshape(old.shape) for part, old in zip(np.split(flat, cuts), tree.tables, strict=True)]
+        return log_likelihood(tree.with_tables(tables), data)
+
+    assert value(size=30) > value(size=data.n_distinct) > log_likelihood(tree, data)
+
+
+def test_threads_and_the_order_of_rows_change_no_pass(rows):
+    tree, data = latent_class(3, [3, 2, 3, 2, 3, 2], seed=3), encode(rows)
+    flat = np.concatenate([table.ravel() for table in tree.tables])
+    starts = np.stack([flat, running_counts(tree, data).counts + 0.1, flat])
+    options = {"prior": 0.01, "size": 30, "n_passes": 2, "seed": np.random.SeedSequence(0)}
+    one = first_passes(tree, data, starts, **options)
+    np.testing.assert_array_equal(first_passes(tree, data, starts, n_jobs=2, **options), one)
+    turned = data.take(np.arange(data.n_distinct)[::-1])
+    np.testing.assert_allclose(first_passes(tree, turned, starts, **options), one, rtol=1e-9)
+
+
+def test_batches_are_alike():
+    weights = np.array([1.0] * 50 + [40.0])
+    dealt = batches(weights, 10, np.random.SeedSequence(1))
+    assert all(50 in rows for rows, _ in dealt)
+    totals = [own.sum() for _, own in dealt]
+    assert max(totals) <= min(totals) + 2

@@ -83,6 +83,28 @@ def test_counts_are_the_derivatives_of_the_log_likelihood(mixture):
         assert counts[at] == pytest.approx((high - low) / 2e-5, rel=1e-5, abs=1e-6)
 
 
+def test_single_precision_rounds_counts_alone(mixture, rows):
+    engine = engine_for(mixture, encode_for(mixture, rows))
+    tables = engine.layout.pack(mixture.tables)
+    exact, rounded = (engine.in_precision(each).expected_counts(tables) for each in ("double", "single"))
+    assert rounded[0] == exact[0]
+    assert not np.array_equal(rounded[1], exact[1])
+    np.testing.assert_allclose(rounded[1], exact[1], atol=1e-4 * exact[1].max())
+
+
+def test_parts_that_differ_in_probabilities_alone_share_an_engine(mixture, rows):
+    tree, other = mixture.trees
+    tables = [np.full_like(table, 1 / table.shape[1]) for table in tree.tables]
+    three = TreeMixture([tree, other, tree.with_tables(tables)], [0.2, 0.3, 0.5])
+    first, second, third = engine_for(three, encode_for(three, rows)).parts
+    assert first is third
+    assert first is not second
+    parts = [
+        share * np.exp(row_log_likelihoods(part, rows)) for share, part in zip(three.weights, three.trees, strict=True)
+    ]
+    np.testing.assert_allclose(np.exp(row_log_likelihoods(three, rows)), np.sum(parts, axis=0), rtol=1e-12)
+
+
 def test_frozen_tables_have_no_counts(mixture, rows):
     engine = engine_for(mixture, encode_for(mixture, rows))
     free = np.zeros(engine.layout.n_tables, dtype=bool)

@@ -14,7 +14,6 @@ from pgmpy_latent.learners.density.mixture_search import (
     MixturePolicy,
     first_candidates,
     table_of,
-    usual_trials,
 )
 from pgmpy_latent.learners.density.trials import numbers_of_states
 from pgmpy_latent.learners.held_out import validation_table
@@ -60,8 +59,8 @@ class HiddenChowLiuMixture(SearchSettings, StructureLearner):
         Whether every tree has edges of its own, or all have those of the whole table. None tries both.
     n_trials : int, optional
         Number of mixtures that are fitted, each with another seed: with other settings, as long as held-out rows become
-        likelier, and again with the best ones. None stands for 8, or for 24 where the distinct rows to learn from have
-        no more than 100,000 cells, which takes seconds.
+        likelier, and again with the best ones. None stands for 8. Where the distinct rows to learn from have no more
+        than 100,000 cells, there are up to 64, as long as this takes seconds.
     max_groups, max_states : int
         Most trees and states that are tried.
     validation_share : float, optional
@@ -78,8 +77,9 @@ class HiddenChowLiuMixture(SearchSettings, StructureLearner):
     networks_ : list of (float, pgmpy.models.DiscreteBayesianNetwork)
         The weight and the network of every tree.
     held_out_ : DataFrame
-        What was tried: ``n_groups``, ``n_states``, ``smoothing``, ``own_edges``, ``log_likelihood`` of the held-out
-        rows, ``n_iter`` of EM, ``n_parameters``, and which ones are ``averaged``.
+        What was tried: ``n_groups``, ``n_states``, ``smoothing``, ``own_edges``, whether EM began with states that
+        stand for categories (``by_category``), ``log_likelihood`` of the held-out rows, ``n_iter`` of EM,
+        ``n_parameters``, and which ones are ``averaged``.
     history_, bic_, stopped_, ...
         See the fitted attributes shared by all learners in ``docs/learners.md``. ``score_`` is the log-likelihood of
         the held-out rows.
@@ -219,7 +219,7 @@ class HiddenChowLiuMixture(SearchSettings, StructureLearner):
             part = Fold(data, validation_table(data, self._validation))
         choices = self._choices()
         first = first_candidates(choices, self._tuning.first_smoothing, float(part.learn.weights.sum()))
-        n_trials = usual_trials(part.learn) if self.n_trials is None else int(self.n_trials)
+        n_trials = None if self.n_trials is None else int(self.n_trials)
         policy = MixturePolicy(data, part, search, choices, first, n_trials, self._tuning)
         return search.run(policy.start, policy.advance, finish=policy.finish)
 
@@ -229,7 +229,10 @@ class HiddenChowLiuMixture(SearchSettings, StructureLearner):
         states = numbers_of_states(self.max_states) if self.n_states is None else (self.n_states,)
         smoothings = sorted(self._tuning.smoothings) if self.smoothing is None else [self.smoothing]
         edges = (False, True) if self.own_edges is None else (bool(self.own_edges),)
-        return Choices(tuple(map(int, groups)), tuple(map(int, states)), tuple(map(float, smoothings)), edges)
+        by_category = (False, True) if self._tuning.category_starts else (False,)
+        return Choices(
+            tuple(map(int, groups)), tuple(map(int, states)), tuple(map(float, smoothings)), edges, by_category
+        )
 
     def _keep(self, outcome: Outcome, X) -> None:
         super()._keep(outcome, X)

@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import logsumexp
 
-from pgmpy_latent.em.judged import JudgedFit, fit_judged
+from pgmpy_latent.em.judged import fit_judged
 from pgmpy_latent.em.smoothing import pseudo_counts_of_rows
-from pgmpy_latent.em.starts import random_tables
-from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.column_forest import chow_liu_parents
+from pgmpy_latent.learners.density.begin import begun
 from pgmpy_latent.learners.density.mixture import groups_of_rows
 from pgmpy_latent.learners.density.shape import hidden_tree
+from pgmpy_latent.learners.density.trials import MANY_STATES
 from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.model.mixture import TreeMixture, average
-from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.presets import HiddenChowLiuTuning
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.tables.encode import CategoricalData
@@ -31,8 +31,8 @@ STARTS, GROUPS = 1, 2
 TRIAL, ALL_ROWS = "another mixture", "fit to all rows"
 #: Trees and most states of the mixture that is tried first.
 FIRST_GROUPS, FIRST_STATES = 4, 8
-#: Mixtures that are fitted; and to tables whose distinct rows have few cells.
-TRIALS, SMALL_TRIALS, SMALL_CELLS = 8, 24, 100_000
+#: Mixtures that are fitted. Where distinct rows have few cells, as many as take so many iterations of single trees.
+TRIALS, SMALL_CELLS, SMALL_WORK, MOST_TRIALS = 8, 100_000, 4_000, 64
 #: How many rows there are for every entry of the tables between hidden variables of what is tried first.
 ROWS_PER_ENTRY = 12
 #: Most entries of the tables between two hidden variables that a search arrives at: trees times states squared.
@@ -40,12 +40,17 @@ MOST_ENTRIES = 2_048
 
 
 class Candidate(NamedTuple):
-    """Settings of a mixture: trees, states of their hidden variables, smoothing, and whether edges are their own."""
+    """Settings of a mixture.
+
+    They are the trees, states of their hidden variables, smoothing, whether edges are their own, and whether EM begins
+    with states that stand for categories; see :func:`~pgmpy_latent.learners.density.begin.category_tables`.
+    """
 
     n_groups: int
     n_states: int
     smoothing: float
     own_edges: bool
+    by_category: bool = False
 
 
 class Choices(NamedTuple):
@@ -55,6 +60,7 @@ class Choices(NamedTuple):
     n_states: tuple[int, ...]
     smoothing: tuple[float, ...]
     own_edges: tuple[bool, ...]
+    by_category: tuple[bool, ...] = (False,)
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,8 @@ class MixtureTrial:
     n_iter : int
         Iterations of EM that led to it.
     mixture : TreeMixture
-    rows : array
-        Log-likelihood of every distinct row that is held out.
+    rows, all_rows : arrays
+        Log-likelihood of every distinct row that is held out, and of every one of the table.
     """
 
     candidate: Candidate
@@ -79,6 +85,7 @@ class MixtureTrial:
     n_iter: int
     mixture: TreeMixture
     rows: np.ndarray
+    all_rows: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -95,16 +102,12 @@ class MixtureMemory:
         return f"{last.n_groups} trees, {last.n_states} states, smoothing {last.smoothing:g}"
 
 
-def usual_trials(data: CategoricalData) -> int:
-    """Return how many mixtures are fitted where nobody says: more if the table is small.
-
-    Examples
-    --------
-    >>> from pgmpy_latent import encode
-    >>> usual_trials(encode(np.array([[0, 1], [1, 0]])))
-    24
-    """
-    return SMALL_TRIALS if data.codes.size <= SMALL_CELLS else TRIALS
+def are_enough(trials: Sequence[MixtureTrial], n_cells: int) -> bool:
+    """Tell whether so many mixtures were fitted as are usual for the number of cells in the distinct rows."""
+    if n_cells > SMALL_CELLS:
+        return len(trials) >= TRIALS
+    work = sum(trial.n_iter * trial.candidate.n_groups for trial in trials)
+    return len(trials) >= MOST_TRIALS or (work >= SMALL_WORK and len(trials) >= TRIALS)
 
 
 def first_candidates(choices: Choices, smoothing: float, n_rows: float) -> tuple[Candidate, ...]:
@@ -144,28 +147,31 @@ def first_candidates(choices: Choices, smoothing: float, n_rows: float) -> tuple
 def next_candidate(tried: Sequence[tuple[Candidate, float]], choices: Choices, first: Sequence[Candidate]) -> Candidate:
     """Return the settings to try next: neighbours of the best so far, and the best once more after each failure.
 
-    Neighbours differ in one setting, by one step: more states, less smoothing, more trees, other edges, more
-    smoothing, fewer trees, fewer states. After one that is not better, the best settings are repeated with another
-    seed, since averages over seeds predict better than any of them; so they are when all neighbours were tried. One
-    tree has edges of its own anyway. The tables between two hidden variables, of all trees together, have no more than
-    ``MOST_ENTRIES``, since time grows with them.
+    The best settings have the highest mean over seeds, so that luck does not decide for long. Neighbours differ in one
+    setting, by one step: more states, less smoothing, more trees, other edges, more smoothing, fewer trees, fewer
+    states. After one that is not better, the best settings are repeated with another seed, since averages over seeds
+    predict better than any of them; so they are when all neighbours were tried. Of both ways to begin, repeats take the
+    one that these settings were tried with less often. One tree has edges of its own anyway. The tables between two
+    hidden variables, of all trees together, have no more than ``MOST_ENTRIES``, since time grows with them.
 
     Examples
     --------
     >>> choices = Choices((2, 4), (8,), (1.0,), (True,))
     >>> start = Candidate(2, 8, 1.0, True)
     >>> next_candidate([(start, -5.0)], choices, [start])
-    Candidate(n_groups=4, n_states=8, smoothing=1.0, own_edges=True)
+    Candidate(n_groups=4, n_states=8, smoothing=1.0, own_edges=True, by_category=False)
     >>> next_candidate([(start, -5.0), (Candidate(4, 8, 1.0, True), -6.0)], choices, [start]) == start
     True
     """
     if len(tried) < len(first):
         return first[len(tried)]
-    best = max(tried, key=lambda trial: trial[1])[0]
-    last, known = tried[-1][0], {candidate for candidate, _ in tried}
-    has_failed = last != best and last not in [candidate for candidate, _ in tried[:-1]]
+    best = _best_settings(tried)
+    known = [candidate._replace(by_category=best.by_category) for candidate, _ in tried]  # alike but for the start
+    ways = [candidate.by_category for (candidate, _), alike in zip(tried, known, strict=True) if alike == best]
+    again = best._replace(by_category=min(choices.by_category, key=ways.count))
+    has_failed = known[-1] != best and known[-1] not in known[:-1]
     if has_failed and len(tried) > len(first):
-        return best
+        return again
     steps = (
         ("n_states", 1), ("smoothing", -1), ("n_groups", 1), ("own_edges", -1), ("own_edges", 1), ("smoothing", 1),
         ("n_groups", -1), ("n_states", -1),
@@ -178,7 +184,23 @@ def next_candidate(tried: Sequence[tuple[Candidate, float]], choices: Choices, f
         candidate = best._replace(**{name: values[at]})
         if candidate not in known and candidate.n_groups * candidate.n_states**2 <= MOST_ENTRIES:
             return candidate
-    return best
+    return again
+
+
+def _best_settings(tried: Sequence[tuple[Candidate, float]]) -> Candidate:
+    """Return the settings with the highest mean, however EM began; with the way to begin that led highest.
+
+    Examples
+    --------
+    >>> lucky, good = Candidate(1, 8, 1.0, False), Candidate(1, 4, 1.0, False)
+    >>> _best_settings([(lucky, -4.0), (lucky, -9.0), (good, -5.0), (good._replace(by_category=True), -4.5)])
+    Candidate(n_groups=1, n_states=4, smoothing=1.0, own_edges=False, by_category=True)
+    """
+    values: dict[Candidate, list[tuple[float, bool]]] = {}
+    for candidate, value in tried:
+        values.setdefault(candidate._replace(by_category=False), []).append((value, candidate.by_category))
+    best = max(values, key=lambda settings: np.mean([value for value, _ in values[settings]]))
+    return best._replace(by_category=max(values[best])[1])
 
 
 def chosen_trials(rows: np.ndarray, weights: np.ndarray) -> tuple[tuple[int, ...], float]:
@@ -248,8 +270,8 @@ class MixturePolicy:
         What is tried.
     first : sequence of Candidate
         Where to begin.
-    n_trials : int
-        Number of mixtures.
+    n_trials : int, optional
+        Number of mixtures; by default see :func:`are_enough`.
     tuning : HiddenChowLiuTuning
         How EM runs.
     """
@@ -261,7 +283,7 @@ class MixturePolicy:
         search: Search,
         choices: Choices,
         first: Sequence[Candidate],
-        n_trials: int,
+        n_trials: int | None,
         tuning: HiddenChowLiuTuning,
     ):
         self.data, self.part, self.search = data, part, search
@@ -275,7 +297,7 @@ class MixturePolicy:
         mixture = self._groups(candidate, number)
         engine, judging = (engine_for(mixture, rows) for rows in self.part)
         fit = fit_judged(
-            engine,
+            engine.in_precision(self.tuning.precision) if candidate.n_states >= MANY_STATES else engine,
             engine.layout.pack(mixture.tables)[None],
             judging.log_likelihood,
             prior=pseudo_counts_of_rows(engine.layout, candidate.smoothing),
@@ -287,9 +309,12 @@ class MixturePolicy:
             n_jobs=self.search.n_jobs,
             clock=self.search.clock,
         )
-        self._note(fit)
+        if fit.interrupted:
+            self.search.note_interrupt()
         mixture = mixture.with_tables(engine.layout.unpack(fit.tables))
-        return MixtureTrial(candidate, fit.verdict, fit.n_iter, mixture, judging.row_log_likelihoods(fit.tables))
+        whole = engine if self.has_own_table else engine_for(mixture, self.data)
+        rows, all_rows = (each.row_log_likelihoods(fit.tables) for each in (judging, whole))
+        return MixtureTrial(candidate, fit.verdict, fit.n_iter, mixture, rows, all_rows)
 
     def _groups(self, candidate: Candidate, number: int) -> TreeMixture:
         """Return a mixture to begin with: a tree for each group of rows, after a few iterations of EM on them."""
@@ -300,30 +325,13 @@ class MixturePolicy:
             rows = learn.take(group_of_row == group)
             parent = chow_liu_parents(rows if candidate.own_edges else learn, warns=False)
             tree = hidden_tree(learn, parent, candidate.n_states)
-            trees.append(self._begun(tree, rows, candidate.smoothing, (number, group)))
+            seed = self.search.seed(STARTS, number, group)
+            start = begun(
+                tree, rows, parent, seed, candidate.by_category, candidate.smoothing, self.tuning, self.search
+            )
+            trees.append(start)
             weights.append(rows.weights.sum())
         return TreeMixture(trees, np.array(weights) / np.sum(weights))
-
-    def _begun(self, tree: LatentTree, rows: CategoricalData, smoothing: float, key: tuple[int, ...]) -> LatentTree:
-        """Return a tree after a few iterations of EM that begin with random tables."""
-        layout = Layout([table.shape for table in tree.tables])
-        rng = np.random.default_rng(self.search.seed(STARTS, *key))
-        engine = engine_for(tree, rows)
-        fit = fit_judged(
-            engine,
-            random_tables(layout, rng, self.tuning.concentrations[0])[None],
-            engine.log_likelihood,
-            prior=pseudo_counts_of_rows(layout, smoothing),
-            max_iter=self.tuning.race_iter if self.search.stopped is None else 1,
-            n_jobs=self.search.n_jobs,
-            clock=self.search.clock,
-        )
-        self._note(fit)
-        return tree.with_tables(layout.unpack(fit.tables))
-
-    def _note(self, fit: JudgedFit) -> None:
-        if fit.interrupted:
-            self.search.note_interrupt()
 
     # Steps
 
@@ -335,16 +343,17 @@ class MixturePolicy:
         """Return the state that averages the trials that predict best together."""
         chosen, score = chosen_trials(np.stack([trial.rows for trial in trials]), self.part.held_out.weights)
         mixture = average([trials[at].mixture for at in chosen])
-        return State(mixture, score, self._log_likelihood(mixture), step, MixtureMemory(trials, chosen))
+        value = self._log_likelihood([trials[at].all_rows for at in chosen])
+        return State(mixture, score, value, step, MixtureMemory(trials, chosen))
 
-    def _log_likelihood(self, mixture: TreeMixture) -> float:
-        engine = engine_for(mixture, self.data)
-        return float(engine.log_likelihood(engine.layout.pack(mixture.tables)))
+    def _log_likelihood(self, rows: Sequence[np.ndarray]) -> float:
+        """Return the log-likelihood of the table under an average, given that of its rows under each mixture."""
+        return float((logsumexp(rows, axis=0) - np.log(len(rows))) @ self.data.weights)
 
     def advance(self, state: State) -> Step:
         """Try the next mixture; fit those that are averaged to all rows if there is none."""
         trials = state.memory.trials
-        if len(trials) >= self.n_trials:
+        if self._is_over(trials):
             return self.finish(state)
         tried = [(trial.candidate, trial.log_likelihood) for trial in trials]
         trial = self._trial(next_candidate(tried, self.choices, self.first), len(trials))
@@ -353,16 +362,21 @@ class MixturePolicy:
             return Step(new, TRIAL, len(trials))
         return Step(replace(state, memory=replace(state.memory, trials=new.memory.trials)))
 
+    def _is_over(self, trials: Sequence[MixtureTrial]) -> bool:
+        if self.n_trials is None:
+            return are_enough(trials, self.part.learn.codes.size)
+        return len(trials) >= self.n_trials
+
     def finish(self, state: State) -> Step:
         """Let the tables follow all rows, by a few iterations of EM; not if the judging rows are a table apart."""
         if self.has_own_table:
             return Step(replace(state, finished=True))
-        mixtures = [self._followed(state.memory.trials[at]) for at in state.memory.chosen]
-        mixture = average(mixtures)
-        value = self._log_likelihood(mixture)
+        mixtures, rows = zip(*(self._followed(state.memory.trials[at]) for at in state.memory.chosen), strict=True)
+        mixture, value = average(mixtures), self._log_likelihood(rows)
         return Step(State(mixture, state.score, value, state.step + 1, state.memory, finished=True), ALL_ROWS, None)
 
-    def _followed(self, trial: MixtureTrial) -> TreeMixture:
+    def _followed(self, trial: MixtureTrial) -> tuple[TreeMixture, np.ndarray]:
+        """Return a mixture after a few iterations of EM on all rows, and the log-likelihood of every distinct row."""
         engine = engine_for(trial.mixture, self.data)
         fit = self.search.fit(
             engine,
@@ -372,7 +386,7 @@ class MixturePolicy:
             check=False,
             n_jobs=self.search.n_jobs,
         )
-        return trial.mixture.with_tables(engine.layout.unpack(fit.tables))
+        return trial.mixture.with_tables(engine.layout.unpack(fit.tables)), engine.row_log_likelihoods(fit.tables)
 
 
 def table_of(memory: MixtureMemory) -> pd.DataFrame:

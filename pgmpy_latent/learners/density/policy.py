@@ -8,12 +8,11 @@ import numpy as np
 
 from pgmpy_latent.em.judged import JudgedFit, fit_judged
 from pgmpy_latent.em.smoothing import pseudo_counts_of_rows
-from pgmpy_latent.em.starts import random_tables
-from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.learners.density.begin import approached, begun, starts_of
 from pgmpy_latent.learners.density.mixture import groups_of_rows, joined
 from pgmpy_latent.learners.density.shape import hidden_tree
-from pgmpy_latent.learners.density.trials import Candidate, Trial, best_trial, next_candidate
+from pgmpy_latent.learners.density.trials import MANY_STATES, Candidate, Trial, best_trial, next_candidate
 from pgmpy_latent.learners.memory import check_memory_is, check_value, held_by_checkpoints
 from pgmpy_latent.learners.resumed import check_again, check_over
 from pgmpy_latent.learners.search import Search, Step
@@ -24,10 +23,8 @@ from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.folds import Fold
 
-#: Keys of the seeds of starts and of groups of rows; 0 is that of the rows that are held out.
-STARTS, GROUPS = 1, 2
-#: From so many states on, single precision is faster than double.
-MANY_STATES = 16
+#: Keys of the seeds of starts, of groups of rows and of batches; 0 is that of the rows that are held out.
+STARTS, GROUPS, BATCHES = 1, 2, 3
 #: What ``history_`` calls the steps.
 MORE_STATES, OTHER_SMOOTHING, ALL_ROWS = "more states", "other smoothing", "fit to all rows"
 MORE_GROUPS, PRUNED = "more groups", "states that carry nothing"
@@ -107,12 +104,17 @@ class TrialsPolicy:
         engine, judging = (engine_for(tree, rows) for rows in self.part)
         if candidate.n_states >= MANY_STATES:
             engine = engine.in_precision(tuning.precision)
-        tables = np.stack([engine.layout.pack(start.tables) for start in starts])
+        prior = pseudo_counts_of_rows(engine.layout, candidate.smoothing, engine.layout.pack(tree.tables) > 0)
+        if goes_on or candidate.n_groups > 1:
+            tables = np.stack([engine.layout.pack(start.tables) for start in starts])
+        else:
+            seed = search.seed(BATCHES, candidate.n_states)
+            tables = approached(starts, self.part.learn, prior, seed, tuning, search)
         fit = fit_judged(
             engine,
             tables,
             judging.log_likelihood,
-            prior=pseudo_counts_of_rows(engine.layout, candidate.smoothing, tables[0] > 0),
+            prior=prior,
             race_iter=tuning.race_iter,
             interval=tuning.interval,
             patience=tuning.patience,
@@ -129,42 +131,25 @@ class TrialsPolicy:
         return tree.with_tables(engine.layout.unpack(fit.tables)), fit
 
     def _starts(self, candidate: Candidate) -> list[LatentTree]:
-        """Return trees to begin with: random ones, or a mixture of trees, one for each group of rows that are alike."""
+        """Return trees to begin with: single ones, or mixtures of trees, one for each group of rows that are alike."""
         shape = hidden_tree(self.data, self.parent, candidate.n_states)
         if candidate.n_groups > 1:
-            return [self._mixture(shape, candidate)]
-        return [
-            self._random(shape, concentration, (candidate.n_states, number))
-            for number, concentration in enumerate(self.tuning.concentrations)
-        ]
+            kinds = (False, True) if self.tuning.category_starts else (False,)
+            return [self._mixture(shape, candidate, by_category) for by_category in kinds]
+        n_starts = len(self.tuning.concentrations) + self.tuning.category_starts
+        rngs = [np.random.default_rng(self.search.seed(STARTS, candidate.n_states, at)) for at in range(n_starts)]
+        return starts_of(shape, self.part.learn, self.parent, rngs, self.tuning.concentrations)
 
-    def _random(self, shape: LatentTree, concentration: float, key: tuple[int, ...]) -> LatentTree:
-        """Return a tree with random tables."""
-        layout = Layout([table.shape for table in shape.tables])
-        rng = np.random.default_rng(self.search.seed(STARTS, *key))
-        return shape.with_tables(layout.unpack(random_tables(layout, rng, concentration)))
-
-    def _mixture(self, shape: LatentTree, candidate: Candidate) -> LatentTree:
+    def _mixture(self, shape: LatentTree, candidate: Candidate, by_category: bool) -> LatentTree:
         """Return a mixture of trees, each after a few iterations of EM on a group of rows."""
         learn = self.part.learn
         group_of_row = groups_of_rows(learn, candidate.n_groups, self.search.seed(GROUPS))
         trees, weights = [], []
         for group in np.unique(group_of_row).tolist():
             rows = learn.take(group_of_row == group)
-            tree = self._random(shape, self.tuning.concentrations[0], (candidate.n_states, group))
-            engine = engine_for(tree, rows)
-            fit = fit_judged(
-                engine,
-                engine.layout.pack(tree.tables)[None],
-                engine.log_likelihood,
-                prior=pseudo_counts_of_rows(engine.layout, candidate.smoothing),
-                max_iter=self.tuning.race_iter if self.search.stopped is None else 1,
-                n_jobs=self.search.n_jobs,
-                clock=self.search.clock,
-            )
-            if fit.interrupted:  # the other groups begin with their random tables
-                self.search.note_interrupt()
-            trees.append(tree.with_tables(engine.layout.unpack(fit.tables)))
+            seed = self.search.seed(STARTS, candidate.n_states, group)
+            tuning, search = self.tuning, self.search
+            trees.append(begun(shape, rows, self.parent, seed, by_category, candidate.smoothing, tuning, search))
             weights.append(rows.weights.sum())
         return joined(trees, np.array(weights) / np.sum(weights))
 

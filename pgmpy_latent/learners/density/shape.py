@@ -33,8 +33,8 @@ def hidden_tree(data: CategoricalData, parent: np.ndarray, n_states: int) -> Lat
     >>> tree.names, tree.parent.tolist(), tree.cards.tolist()
     (('H1', 'H2', 0, 1, 2, 3), [-1, 0, 0, 0, 1, 1], [8, 8, 2, 2, 2, 2])
     """
-    inner = _n_neighbours(parent) > 1
-    hidden = np.flatnonzero(inner)
+    hidden = inner_columns(parent)
+    inner = np.isin(np.arange(len(parent)), hidden)
     node_of = np.arange(len(parent))  # what stands for a column: its hidden variable, or the column itself
     node_of[hidden] = len(parent) + np.arange(len(hidden))
     above = np.concatenate([_above_columns(parent, inner, node_of), _above_hidden(parent, inner, node_of)])
@@ -44,9 +44,17 @@ def hidden_tree(data: CategoricalData, parent: np.ndarray, n_states: int) -> Lat
     return grown_tree(data, above.tolist(), tables, numbered_latent_names(data.columns, len(hidden)))
 
 
-def _n_neighbours(parent: np.ndarray) -> np.ndarray:
+def inner_columns(parent: np.ndarray) -> np.ndarray:
+    """Return the columns with several neighbours, for each of which there is a hidden variable, in the same order.
+
+    Examples
+    --------
+    >>> inner_columns(np.array([-1, 0, 1, 2])).tolist()
+    [1, 2]
+    """
     linked = parent >= 0
-    return linked + np.bincount(parent[linked], minlength=len(parent))
+    n_neighbours = linked + np.bincount(parent[linked], minlength=len(parent))
+    return np.flatnonzero(n_neighbours > 1)
 
 
 def _above_columns(parent: np.ndarray, inner: np.ndarray, node_of: np.ndarray) -> np.ndarray:

@@ -12,6 +12,8 @@ from pgmpy_latent.learners.memory import held_by_checkpoints
 
 #: Fewest states and most groups that are tried.
 FEWEST, MOST_GROUPS = 2, 8
+#: From so many states on, an E-step in single precision is faster than one in double.
+MANY_STATES = 16
 
 
 class Candidate(NamedTuple):

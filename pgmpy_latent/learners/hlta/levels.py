@@ -12,7 +12,7 @@ import numpy as np
 
 from pgmpy_latent import scores
 from pgmpy_latent.em.step import m_step
-from pgmpy_latent.em.stepwise import Running
+from pgmpy_latent.em.stepwise import DECAY, Running, batches
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.queries import engine_for, log_likelihood
 from pgmpy_latent.learners.hlta.islands import Island, Islands
@@ -45,8 +45,8 @@ CHUNK_SECONDS = 3.0
 TOO_MANY = 0.95
 #: Cells up to which EM looks at all rows at once, and cells of a batch beyond.
 ALL_AT_ONCE, BATCH_CELLS = 5 * 10**7, 2**25
-#: How fast stepwise EM forgets, and the least pseudo-count that it works with.
-DECAY, LEAST_PRIOR = 0.7, 1e-3
+#: The least pseudo-count that stepwise EM works with.
+LEAST_PRIOR = 1e-3
 
 
 held_by_checkpoints("running counts")(Running)
@@ -339,14 +339,14 @@ class LevelsPolicy:
         epoch, batch, running = memory.epoch, memory.batch, memory.running
         prior = max(self.search.settings.prior, LEAST_PRIOR)
         layout = Layout([table.shape for table in state.tree.tables])
-        tables, batches = layout.pack(state.tree.tables), self._batches(epoch)
+        tables, dealt = layout.pack(state.tree.tables), self._batches(epoch)
         while True:
             try:
                 self.search.tick()
             except STOP_SIGNALS as stop:
                 self.search.note_interrupt(stop)
                 break
-            rows = batches[batch]
+            rows = dealt[batch]
             engine = engine_for(state.tree, self._rows(*rows))
             _, counts = engine.expected_counts(tables)
             weight = float(rows[1].sum())
@@ -354,9 +354,9 @@ class LevelsPolicy:
             running = first if running is None else running.blended(first.counts, weight, DECAY)
             tables = m_step(running.counts * self.data.total_weight, layout, prior, tables, None)
             batch += 1
-            if batch == len(batches):
+            if batch == len(dealt):
                 epoch, batch = epoch + 1, 0
-                batches = self._batches(epoch)
+                dealt = self._batches(epoch)
             if epoch == self.n_epochs or time.perf_counter() > ends:
                 break
         if (epoch, batch) == (memory.epoch, memory.batch):  # there was no time for a step
@@ -377,23 +377,8 @@ class LevelsPolicy:
         return total
 
     def _batches(self, epoch: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return rows and weights of all batches, which are alike: heavy rows are in several, with part of the weight.
-
-        A batch that lacked the most frequent row, or had little else, would pull the tables astray. Every epoch deals
-        the rows out anew.
-        """
-        weights = self.data.weights
-        n_batches = -(-len(weights) // self.batch_size)
-        copies = np.clip(np.ceil(weights / np.median(weights)), 1, n_batches).astype(np.int64)
-        rng = np.random.default_rng(self.search.seed(epoch))
-        first = np.empty(len(weights), np.int64)
-        first[rng.permutation(len(weights))] = np.arange(len(weights)) % n_batches
-        rows = np.repeat(np.arange(len(weights)), copies)
-        number = np.arange(len(rows)) - np.repeat(np.cumsum(copies) - copies, copies)
-        batch = (first[rows] + number) % n_batches
-        order = np.argsort(batch, kind="stable")
-        cuts = np.searchsorted(batch[order], np.arange(1, n_batches))
-        return [(some, weights[some] / copies[some]) for some in np.split(rows[order], cuts)]
+        """Return rows and weights of all batches; every epoch deals the rows out anew."""
+        return batches(self.data.weights, self.batch_size, self.search.seed(epoch))
 
     def _rows(self, rows: np.ndarray, weights: np.ndarray) -> CategoricalData:
         some = self.data.take(rows)

@@ -17,7 +17,7 @@ from pgmpy_latent import (
     sample,
 )
 from pgmpy_latent.exceptions import CheckpointError, DataError, UnseenCategoryWarning
-from pgmpy_latent.learners.density import policy
+from pgmpy_latent.learners.density import begin, policy
 from pgmpy_latent.learners.density.shape import hidden_tree
 from tests.support import reference
 from tests.support.samples import assert_same_tree, leafy_tree, press_ctrl_c
@@ -47,7 +47,8 @@ def seen(monkeypatch):
         tables.append(data)
         return make(tree, data)
 
-    monkeypatch.setattr(policy, "engine_for", noted)
+    for module in (policy, begin):
+        monkeypatch.setattr(module, "engine_for", noted)
     return tables
 
 

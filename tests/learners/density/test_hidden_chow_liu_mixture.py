@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from pgmpy_latent import HiddenChowLiuMixture, encode, load, log_likelihood, row_log_likelihoods, sample, save
-from pgmpy_latent.learners.density import mixture_search
+from pgmpy_latent.learners.density import begin, mixture_search
 from tests.support.samples import leafy_tree
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -42,7 +42,8 @@ def test_test_rows_are_never_seen_and_a_planted_leak_is_caught(learner, rows, mo
         seen.append(data)
         return make(tree, data)
 
-    monkeypatch.setattr(mixture_search, "engine_for", noted)
+    for module in (mixture_search, begin):
+        monkeypatch.setattr(module, "engine_for", noted)
     known = {tuple(row) for row in encode(test).codes.tolist()}
 
     def leaks():

@@ -9,7 +9,9 @@ import pytest
 from pgmpy_latent import HiddenChowLiu, presets
 from pgmpy_latent.inference.tree_engine import TreeEngine
 
-SINGLE = replace(presets.HIDDEN_CHOW_LIU, precision="single", max_iter=12, last_iter=3, concentrations=(0.1,))
+SINGLE = replace(
+    presets.HIDDEN_CHOW_LIU, precision="single", max_iter=12, last_iter=3, concentrations=(0.1,), category_starts=0
+)
 
 
 @pytest.fixture(scope="module")
