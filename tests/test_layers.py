@@ -20,7 +20,7 @@ PAGE = PACKAGE.parent / "docs" / "architecture.md"
 LAYERS = {
     "exceptions": "",
     "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
-    "model": "labels pgmpy_api json_format tree network mixture convert exports",
+    "model": "labels pgmpy_api json_format tree network mixture gaussian_tree gaussian_convert convert exports",
     "operators": "edges root blocks star states nodes canonical regularity pruning",
     "datasets": "",
     "testing": "assertions strategies",
@@ -59,6 +59,7 @@ LAYERS = {
         "hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta "
         "baselines"
     ),
+    "gaussian": "moments shape forest objective fit columns queries estimator",
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
         "tree_support synthetic"
@@ -100,7 +101,8 @@ HEIGHT = {name: height for height, name in enumerate(in_order())}
 ALLOWED = {
     "pgmpy": {"model.pgmpy_api"},
     "pgmpy_latent.model.pgmpy_api": {
-        "model.convert", "model.exports", "em.estimators", "learners.base", "classification.gaussian_networks",
+        "model.convert", "model.gaussian_convert", "model.exports", "em.estimators", "gaussian.estimator",
+         "learners.base", "classification.gaussian_networks",
     },
     "numba": {"inference.kernels"},
     "llvmlite": {"inference.kernels.vectors", "inference.kernels.matrices"},

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent.em import ascent as climb
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em.starts import random_memberships, random_tables, uniform_tables
 from pgmpy_latent.exceptions import ImpossibleRowError
