@@ -20,6 +20,10 @@ from pgmpy_latent.em.estimators import TreeEM as TreeEM
 from pgmpy_latent.em.network_em import NetworkEM as NetworkEM
 from pgmpy_latent.em.smoothing import smoothed as smoothed
 from pgmpy_latent.gaussian.estimator import GaussianTreeEM as GaussianTreeEM
+from pgmpy_latent.gaussian.learners import GaussianBaseline as GaussianBaseline
+from pgmpy_latent.gaussian.learners import GaussianBinA as GaussianBinA
+from pgmpy_latent.gaussian.learners import GaussianBinG as GaussianBinG
+from pgmpy_latent.gaussian.learners import GaussianEAST as GaussianEAST
 from pgmpy_latent.grouped_rows.levels import MultilevelClasses as MultilevelClasses
 from pgmpy_latent.grouped_rows.levels import multilevel_classes as multilevel_classes
 from pgmpy_latent.grouped_rows.transitions import LatentTransition as LatentTransition

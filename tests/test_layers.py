@@ -59,7 +59,10 @@ LAYERS = {
         "hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta "
         "baselines"
     ),
-    "gaussian": "moments shape forest objective fit columns queries estimator",
+    "gaussian": (
+        "moments shape forest objective fit columns queries estimator completion first_forests binary_forests edits "
+        "neighbourhoods moves policy learner learners"
+    ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
         "tree_support synthetic"
@@ -102,7 +105,7 @@ ALLOWED = {
     "pgmpy": {"model.pgmpy_api"},
     "pgmpy_latent.model.pgmpy_api": {
         "model.convert", "model.gaussian_convert", "model.exports", "em.estimators", "gaussian.estimator",
-         "learners.base", "classification.gaussian_networks",
+        "gaussian.learner", "learners.base", "classification.gaussian_networks",
     },
     "numba": {"inference.kernels"},
     "llvmlite": {"inference.kernels.vectors", "inference.kernels.matrices"},

@@ -67,7 +67,7 @@ class NumberTable:
         return float(self.n_rows if self.weights is None else self.weights.sum())
 
     def moments(self) -> TableMoments:
-        """Return the sufficient statistics of the table."""
+        """Return the weights, means and mean products of the table."""
         return moments_of(self.values, self.weights)
 
 
@@ -111,7 +111,8 @@ def read_numbers(
     if lacking and absent == "error":
         raise AbsentColumnError(f"the table has no column {lacking[0]!r}; it has {listing(source.names)}")
     if not wanted:
-        raise DataError("X has 0 feature(s), so there is nothing to read; give at least one column")
+        shape = f"(shape=({source.n_rows}, 0))"
+        raise DataError(f"X has 0 feature(s) {shape} while a minimum of 1 is required; give at least one column")
     values = np.full((source.n_rows, len(wanted)), np.nan)
     for at, name in enumerate(wanted):
         if name in source.names:
@@ -131,6 +132,8 @@ def _numbers(name: Hashable, values) -> np.ndarray:
         raise DataError(
             f"column {name!r} holds truth values, not numbers; learners of categories such as EAST take them"
         )
+    if pd.api.types.is_complex_dtype(column.dtype):
+        raise DataError(f"column {name!r} holds complex numbers. Complex data not supported: take their size")
     is_text = column.dtype == object or isinstance(column.dtype, pd.StringDtype)
     if is_text:
         try:
@@ -139,7 +142,7 @@ def _numbers(name: Hashable, values) -> np.ndarray:
             pass  # raised below
         except TypeError as error:
             raise TypeError(f"column {name!r}: a cell as argument must be a string or a number ({error})") from None
-    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_complex_dtype(column.dtype):
+    if not pd.api.types.is_numeric_dtype(column.dtype):
         raise DataError(
             f"column {name!r} ({column.dtype}) does not hold numbers; drop it, or turn it into numbers. Learners of "
             "categories such as EAST take it as it is"

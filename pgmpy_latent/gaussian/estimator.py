@@ -45,7 +45,7 @@ from pgmpy_latent.tables.survey import WeightKind
 class GaussianTreeEM(Configured, GaussianParameterEstimator):
     """Fit a linear Gaussian network in the shape of a forest, with hidden variables and missing cells, by exact EM.
 
-    EM works on sufficient statistics: of a complete table on its means and covariances, so that an iteration takes the
+    EM works on moments: of a complete table on its means and covariances, so that an iteration takes the
     same time for any number of rows; where cells are missing on those of every pattern of missing columns.
 
     The likelihood does not say in which units a hidden variable is measured. Here it has mean 0 and variance 1, and its

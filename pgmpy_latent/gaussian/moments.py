@@ -1,4 +1,4 @@
-"""Sufficient statistics of columns of numbers: weights, means and cross-products, per pattern of missing columns."""
+"""Moments of columns of numbers: weights, means and mean products, per pattern of missing columns."""
 
 from __future__ import annotations
 
