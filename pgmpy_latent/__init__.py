@@ -12,8 +12,14 @@ _HOME = {
     "LatentTree": "pgmpy_latent.model.tree",
     "TreeMixture": "pgmpy_latent.model.mixture",
     "LatentNetwork": "pgmpy_latent.model.network",
+    "GaussianTree": "pgmpy_latent.model.gaussian_tree",
     "TreeEM": "pgmpy_latent.em.estimators",
     "NetworkEM": "pgmpy_latent.em.network_em",
+    "GaussianTreeEM": "pgmpy_latent.gaussian.estimator",
+    "GaussianEAST": "pgmpy_latent.gaussian.learners",
+    "GaussianBinG": "pgmpy_latent.gaussian.learners",
+    "GaussianBinA": "pgmpy_latent.gaussian.learners",
+    "GaussianBaseline": "pgmpy_latent.gaussian.learners",
     "smoothed": "pgmpy_latent.em.smoothing",
     "AgglomerativeCardinality": "pgmpy_latent.networks.agglomeration.cardinality",
     "FindHidden": "pgmpy_latent.networks.find_hidden.find_hidden",
@@ -65,7 +71,7 @@ _HOME = {
     "impute": "pgmpy_latent.inference.queries",
     "sample": "pgmpy_latent.inference.queries",
 }
-_MODULES = ("datasets", "exceptions", "learners", "operators", "plotting", "presets", "scores", "testing")
+_MODULES = ("datasets", "exceptions", "gaussian", "learners", "operators", "plotting", "presets", "scores", "testing")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

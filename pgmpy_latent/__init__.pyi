@@ -2,6 +2,7 @@
 
 from pgmpy_latent import datasets as datasets
 from pgmpy_latent import exceptions as exceptions
+from pgmpy_latent import gaussian as gaussian
 from pgmpy_latent import learners as learners
 from pgmpy_latent import operators as operators
 from pgmpy_latent import plotting as plotting
@@ -18,6 +19,11 @@ from pgmpy_latent.diagnostics.uncertainty import standard_errors as standard_err
 from pgmpy_latent.em.estimators import TreeEM as TreeEM
 from pgmpy_latent.em.network_em import NetworkEM as NetworkEM
 from pgmpy_latent.em.smoothing import smoothed as smoothed
+from pgmpy_latent.gaussian.estimator import GaussianTreeEM as GaussianTreeEM
+from pgmpy_latent.gaussian.learners import GaussianBaseline as GaussianBaseline
+from pgmpy_latent.gaussian.learners import GaussianBinA as GaussianBinA
+from pgmpy_latent.gaussian.learners import GaussianBinG as GaussianBinG
+from pgmpy_latent.gaussian.learners import GaussianEAST as GaussianEAST
 from pgmpy_latent.grouped_rows.levels import MultilevelClasses as MultilevelClasses
 from pgmpy_latent.grouped_rows.levels import multilevel_classes as multilevel_classes
 from pgmpy_latent.grouped_rows.transitions import LatentTransition as LatentTransition
@@ -44,6 +50,7 @@ from pgmpy_latent.model.convert import network_from_pgmpy as network_from_pgmpy
 from pgmpy_latent.model.convert import save as save
 from pgmpy_latent.model.convert import to_pgmpy as to_pgmpy
 from pgmpy_latent.model.exports import check_export as check_export
+from pgmpy_latent.model.gaussian_tree import GaussianTree as GaussianTree
 from pgmpy_latent.model.mixture import TreeMixture as TreeMixture
 from pgmpy_latent.model.network import LatentNetwork as LatentNetwork
 from pgmpy_latent.model.tree import LatentTree as LatentTree

@@ -6,7 +6,7 @@ class PgmpyLatentError(ValueError):
 
 
 class DataError(PgmpyLatentError):
-    """The table cannot be read as categorical data. Correct or leave out the column that is named."""
+    """The table cannot be read as it is. Correct or leave out the column that is named."""
 
 
 class AbsentColumnError(DataError):
@@ -98,6 +98,10 @@ class UnknownColumnError(UnseenCategoryError):
 
 class ManyStatesWarning(UserWarning):
     """A column may hold measurements or identifiers. Bin or drop it, or name it in ``allow_many_states``."""
+
+
+class CodesAsNumbersWarning(UserWarning):
+    """A column of numbers may hold codes of categories or of missing answers. Make the latter missing (NaN)."""
 
 
 class SampledRowsWarning(UserWarning):

@@ -20,7 +20,7 @@ PAGE = PACKAGE.parent / "docs" / "architecture.md"
 LAYERS = {
     "exceptions": "",
     "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
-    "model": "labels pgmpy_api json_format tree network mixture convert exports",
+    "model": "labels pgmpy_api json_format tree network mixture gaussian_tree gaussian_convert convert exports",
     "operators": "edges root blocks star states nodes canonical regularity pruning",
     "datasets": "",
     "testing": "assertions strategies",
@@ -59,6 +59,10 @@ LAYERS = {
         "east/block_states east/memory east/policy east/race east/starts east/east "
         "hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta "
         "baselines"
+    ),
+    "gaussian": (
+        "moments shape forest objective fit columns queries estimator completion first_forests binary_forests edits "
+        "neighbourhoods moves policy learner learners"
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
@@ -101,7 +105,8 @@ HEIGHT = {name: height for height, name in enumerate(in_order())}
 ALLOWED = {
     "pgmpy": {"model.pgmpy_api"},
     "pgmpy_latent.model.pgmpy_api": {
-        "model.convert", "model.exports", "em.estimators", "learners.base", "classification.gaussian_networks",
+        "model.convert", "model.gaussian_convert", "model.exports", "em.estimators", "gaussian.estimator",
+        "gaussian.learner", "learners.base", "classification.gaussian_networks",
     },
     "numba": {"inference.kernels"},
     "llvmlite": {"inference.kernels.vectors", "inference.kernels.matrices"},

@@ -11,7 +11,7 @@ import numpy as np
 
 from pgmpy_latent.em.curvature import gain_left, uphill
 from pgmpy_latent.em.maximum import higher, promised_gains
-from pgmpy_latent.em.step import Point, Problem, log_prior, step
+from pgmpy_latent.em.step import Objective, Point, Problem, log_prior
 from pgmpy_latent.exceptions import ImpossibleRowError
 from pgmpy_latent.runtime.clock import Clock
 
@@ -278,8 +278,8 @@ class Ascent:
 
     Parameters
     ----------
-    problem : Problem
-        The objective.
+    problem : Objective
+        What is maximised.
     rule : StopRule
         When a start has converged.
     position : Position
@@ -294,7 +294,7 @@ class Ascent:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Objective,
         rule: StopRule,
         position: Position,
         report: Callable[[int, float], None] | None = None,
@@ -312,7 +312,7 @@ class Ascent:
     @classmethod
     def begin(
         cls,
-        problem: Problem,
+        problem: Objective,
         starts: np.ndarray,
         rule: StopRule,
         report: Callable[[int, float], None] | None = None,
@@ -320,9 +320,9 @@ class Ascent:
         clock: Clock | None = None,
     ) -> Ascent:
         """Evaluate the starts, and leave out those that are impossible; raise if all of them are."""
-        _ = problem.engine.is_large  # decides how threads would share rows, once for all steps
+        problem.prepare()
         numbers = np.arange(len(starts))
-        logs, value, at = step(problem, starts, groups)
+        logs, value, at = problem.step(starts, groups)
         if not np.isfinite(value).any():
             raise ImpossibleRowError(
                 "some rows have probability zero under the starting tables, so EM cannot begin there. "
@@ -390,7 +390,7 @@ class Ascent:
 
     def advance(self) -> np.ndarray:
         """Take one plain EM iteration with every start; return the objectives."""
-        self._arrive(*step(self.problem, self.position.at, self.groups))
+        self._arrive(*self.problem.step(self.position.at, self.groups))
         return self.position.value
 
     def _arrive(self, logs: np.ndarray, value: np.ndarray, new: np.ndarray) -> None:
@@ -403,7 +403,7 @@ class Ascent:
         """Take an EM step and, if the rule allows it, a leap along the direction of the last two steps."""
         position = self.position
         start, first, old = position.before, position.at - position.before, position.value
-        self._arrive(*step(self.problem, position.at, self.groups))
+        self._arrive(*self.problem.step(position.at, self.groups))
         bend = (position.at - position.before) - first
         bent = np.sqrt((bend * bend).sum(axis=1))
         length = np.sqrt((first * first).sum(axis=1)) / np.maximum(bent, 1e-300)
@@ -417,7 +417,7 @@ class Ascent:
         stretch = length[:, None]
         point = self.problem.normalise(start + 2 * stretch * first + stretch**2 * bend, position.at)
         point = np.where(stretch > 1, point, position.at)
-        self._leap(point, length, *step(self.problem, point, self.groups))
+        self._leap(point, length, *self.problem.step(point, self.groups))
 
     def _leap(
         self, point: np.ndarray, length: np.ndarray, logs: np.ndarray, value: np.ndarray, new: np.ndarray
@@ -518,10 +518,13 @@ class Ascent:
         position, rule = self.position, self.rule
         outcome = np.zeros(len(position.numbers), np.int64)
         which = np.flatnonzero(converged & (position.value > position.lifted_at + rule.atol))
+        problem = self.problem
+        if not isinstance(problem, Problem):  # only tables have zeros
+            return outcome
         if not rule.check or rule.by_last_step or not len(which):
             return outcome
         groups = None if self.groups is None else self.groups[which]
-        gains, steps = promised_gains(self.problem, position.before[which], groups)
+        gains, steps = promised_gains(problem, position.before[which], groups)
         steps = np.where(gains > rule.atol, steps, 0.0)
         for at, lifts in zip(which.tolist(), steps, strict=True):
             if not lifts.any():
@@ -531,7 +534,7 @@ class Ascent:
                 continue
             self.tell()
             group = None if self.groups is None else int(self.groups[at])
-            point = higher(self.problem, position.before[at], float(position.value[at]), lifts, group)
+            point = higher(problem, position.before[at], float(position.value[at]), lifts, group)
             if point is not None:
                 position.lifted_at = _replaced(position.lifted_at, at, position.value[at])
                 self._move(at, point)
@@ -595,7 +598,7 @@ class Ascent:
         position = self.position
         position.numbers, position.before = numbers, tables
         if len(numbers):
-            position.logs, position.value, position.at = step(self.problem, tables, self.groups)
+            position.logs, position.value, position.at = self.problem.step(tables, self.groups)
         for name, array in no_history(position.value[: len(numbers)], self.rule.atol).items():
             setattr(position, name, array)
 

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgmpy_latent.em.step import Point, Problem, step
+from pgmpy_latent.em.step import Objective, Point
 
 #: Most products with ``I - J``: once there is something left to gain, which mostly shows in four to eight; and before.
 PRODUCTS, MOST_PRODUCTS = 12, 40
 #: Distance of the neighbouring point: the largest relative change of an entry.
 NEARBY = 1e-4
-#: Entries up to this size do not move here; :mod:`pgmpy_latent.em.maximum` checks them.
-STILL = 1e-12
 #: Factor on the gain of the quadratic approximation: an entry on its way to zero gains twice as much.
 CAUTION = 2.0
 #: Curvature, relative to that of the completed data, below which it cannot be told from zero.
@@ -28,8 +26,8 @@ FLAT = 1e-7
 SLOW = 1e4
 #: Products end when they would add less than this share of the tolerance.
 NEGLIGIBLE = 0.02
-#: Step lengths that are tried; the longest step away from a saddle; and the least share of itself that an entry keeps.
-SHARES, AWAY, LEAST_SHARE = 0.5 ** np.arange(8), 0.1, 0.1
+#: Step lengths that are tried, and the longest step away from a saddle.
+SHARES, AWAY = 0.5 ** np.arange(8), 0.1
 
 
 @dataclass(frozen=True)
@@ -51,12 +49,12 @@ class GainLeft:
     n_steps: int
 
 
-def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float) -> GainLeft:
+def gain_left(problem: Objective, tables: np.ndarray, new: np.ndarray, atol: float) -> GainLeft:
     """Return the gain that is left near some tables, and the direction of it.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Objective
         What EM maximises.
     tables, new : arrays, shape (size,)
         Where EM hardly moves any more, and the tables after its next step.
@@ -67,26 +65,24 @@ def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float
     --------
     >>> from pgmpy_latent.inference.tree_engine import TreeEngine
     >>> from pgmpy_latent.inference.plan import Evidence, compile_plan
+    >>> from pgmpy_latent.em.step import Problem
     >>> engine = TreeEngine(compile_plan([-1], {0: Evidence(np.array([0, 1]), 2)}), [2], np.array([49.0, 51.0]))
     >>> left = gain_left(Problem(engine), np.array([0.5, 0.5]), np.array([0.49, 0.51]), 1e-3)
     >>> round(left.gain, 3), left.ways[0].round(3).tolist()
     (0.04, [-0.01, 0.01])
     """
-    moving = tables > STILL
-    inverse = np.divide(1.0, tables, where=moving, out=np.zeros_like(tables))
-    _, counts = problem.engine.expected_counts(tables[None], problem.free, pool=problem.pool)
-    metric = problem.row_weights(counts[0] + problem.prior, tables) * inverse
+    moving, per_unit, inner = problem.metric(tables)
     first = np.where(moving, new - tables, 0.0)
     error, rest, way = np.zeros_like(tables), first, first
-    size, gain, longest, n_steps = float(metric @ first**2), 0.0, SLOW, 1
+    size, gain, longest, n_steps = inner(first, first), 0.0, SLOW, 1
     while n_steps <= (PRODUCTS if gain > atol else MOST_PRODUCTS) and CAUTION * longest * size > NEGLIGIBLE * atol:
-        share = NEARBY / np.abs(way * inverse).max()
+        share = NEARBY / np.abs(way * per_unit).max()
         near = tables + share * way
-        _, _, beyond = step(problem, near[None])
+        _, _, beyond = problem.step(near[None])
         n_steps += 1
         product = (first - np.where(moving, beyond[0] - near, 0.0)) / share
-        curvature = float(metric @ (way * product))
-        flat = FLAT * float(metric @ way**2)
+        curvature = inner(way, product)
+        flat = FLAT * inner(way, way)
         if curvature < -flat:
             return GainLeft(np.inf, (way * (AWAY / np.abs(way).max()), error), n_steps)
         if not curvature > flat:
@@ -94,19 +90,19 @@ def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float
         length = size / curvature
         error, rest = error + length * way, rest - length * product
         gain, longest, old = gain + length * size / 2, max(longest, length), size
-        size = float(metric @ rest**2)
+        size = inner(rest, rest)
         way = rest + size / old * way
     return GainLeft(CAUTION * gain, (error,), n_steps)
 
 
 def uphill(
-    problem: Problem, tables: np.ndarray, value: float, ways: tuple[np.ndarray, ...]
+    problem: Objective, tables: np.ndarray, value: float, ways: tuple[np.ndarray, ...]
 ) -> tuple[Point | None, int]:
     """Return a point with a higher objective in one of some directions, if there is one, and the passes it took.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Objective
         What EM maximises.
     tables : array, shape (size,)
         Where EM hardly moves any more.
@@ -125,8 +121,8 @@ def uphill(
     for way in ways:
         best: Point | None = None
         for share in SHARES:
-            point = problem.normalise(np.maximum(tables + share * way, LEAST_SHARE * tables), tables)
-            log_likelihoods, objectives, new = step(problem, point[None])
+            point = problem.moved(tables, share * way)
+            log_likelihoods, objectives, new = problem.step(point[None])
             n_steps += 1
             if best is not None and objectives[0] <= best.objective:
                 break

@@ -13,6 +13,7 @@ from pgmpy_latent.em.constraints import Constraints
 from pgmpy_latent.em.maximum import all_lifted
 from pgmpy_latent.em.sharing import Sharing
 from pgmpy_latent.em.step import (
+    Objective,
     Problem,
     Runner,
     log_prior,
@@ -29,8 +30,8 @@ from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 
 __all__ = [
-    "Fit", "Position", "Problem", "Runner", "constrained_problem", "fit", "fit_groups", "log_prior", "m_step",
-    "narrowed_in_groups", "narrowing_stages", "race", "step",
+    "Fit", "Objective", "Position", "Problem", "Runner", "constrained_problem", "fit", "fit_groups", "log_prior",
+    "m_step", "narrowed_in_groups", "narrowing_stages", "race", "step",
 ]  # fmt: skip
 
 #: Value that zeros of a start are lifted to where there is a prior.
@@ -42,7 +43,7 @@ NEARBY = 1.0
 
 
 def fit(
-    engine: Engine,
+    engine: Engine | Objective,
     starts: np.ndarray,
     *,
     prior: float | np.ndarray = 0.0,
@@ -77,10 +78,12 @@ def fit(
 
     Parameters
     ----------
-    engine : Engine
-        Computes expected counts.
+    engine : Engine or Objective
+        Computes expected counts; or an objective whose parameters are not probability tables, for which ``prior``,
+        ``free``, ``constraints``, ``check`` and ``retry`` do not matter.
     starts : array, shape (n_starts, size) or (size,)
-        Flat tables to begin with. Where there is a prior, which rules zeros out, they are lifted a little.
+        Flat tables to begin with, or other parameters. Where there is a prior, which rules zeros out, they are lifted
+        a little.
     prior : float or array of shape (size,)
         Dirichlet pseudo-counts; 0 gives maximum likelihood.
     free : bool array, shape (n_tables,), optional
@@ -141,11 +144,18 @@ def fit(
         raise ValueError(f"stop is {stop!r}; give 'remaining' or 'last_step'")
     if constraints is not None and free is not None:
         raise ValueError("free and constraints do not go together; name the tables that may not change in fixed")
-    prior, starts = _constrained(np.atleast_2d(np.asarray(starts, dtype=np.float64)), engine, prior, free, constraints)
+    starts = np.atleast_2d(np.asarray(starts, dtype=np.float64))
     rule = StopRule(atol, max_iter, stop, target, accelerate, check)
-    problem = Problem(engine, prior, free, parallel.n_threads(n_jobs), constraints=constraints)
-    problem, starts, widen = _reduced(problem, starts)
-    retrying = Retry(problem, rule, polish) if retry and stop == "remaining" else None
+    problem: Objective
+    widen: Callable[[Fit], Fit] = _as_it_is
+    retrying = None
+    if isinstance(engine, Objective):
+        problem = engine
+    else:
+        prior, starts = _constrained(starts, engine, prior, free, constraints)
+        tables = Problem(engine, prior, free, parallel.n_threads(n_jobs), constraints=constraints)
+        problem, starts, widen = _reduced(tables, starts)
+        retrying = Retry(problem, rule, polish) if retry and stop == "remaining" else None
     with problem.threads() as problem:
         anywhere = clock if checkpoint is None else None  # a position can be resumed from between cycles only
         if position is None:
@@ -174,6 +184,11 @@ def fit(
             ascent = Ascent.begin(problem, again.start[None], again.rule, report, clock=anywhere)
             stages, polish = [], again.polish
             sharing = Sharing(ascent, 1, clock)  # a checkpoint stays at the end of the first ascent
+
+
+def _as_it_is(fit: Fit) -> Fit:
+    """Return a fit: nothing was left out."""
+    return fit
 
 
 def _reduced(problem: Problem, starts: np.ndarray) -> tuple[Problem, np.ndarray, Callable[[Fit], Fit]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgmpy_latent.em.ascent import Ascent, Position, StopRule
-from pgmpy_latent.em.step import Problem
+from pgmpy_latent.em.step import Objective
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.clock import Clock, TimeLimitReached
 
@@ -27,7 +27,7 @@ PARTS = 4
 class PartRunner:
     """The task of a worker: run some starts to their ends, as far as the clock allows."""
 
-    problem: Problem
+    problem: Objective
     rule: StopRule
     clock: Clock | None
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,6 +16,70 @@ from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.clock import Clock
+
+#: Entries of tables up to this size do not move by their curvature; :mod:`pgmpy_latent.em.maximum` checks them.
+STILL = 1e-12
+#: The least share of itself that an entry keeps in a move by the curvature.
+LEAST_SHARE = 0.1
+
+
+class Metric(NamedTuple):
+    """How the completed data measure changes of the parameters around a point.
+
+    Attributes
+    ----------
+    moving : bool array, shape (size,)
+        Parameters that can change here.
+    per_unit : array, shape (size,)
+        What a change of one is, relative to the size that a parameter has here.
+    inner : callable
+        Inner product of two changes, by the information of the completed data.
+    """
+
+    moving: np.ndarray
+    per_unit: np.ndarray
+    inner: Callable[[np.ndarray, np.ndarray], float]
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """What an ascent maximises, and all that it knows of it: how EM moves points, which are vectors of parameters.
+
+    :class:`Problem` is the one whose points are probability tables. Another kind of model brings its own, and with it
+    has the leaps, the stop rule, the clock and the curvature of the one EM.
+
+    Attributes
+    ----------
+    prior : float or array
+        Dirichlet pseudo-counts; 0.0 where there are no tables.
+    """
+
+    @property
+    def prior(self) -> float | np.ndarray:
+        """Dirichlet pseudo-counts; 0.0 where there are no tables."""
+
+    def prepare(self) -> None:
+        """Decide once how the work is shared, before the first step."""
+
+    def threads(self) -> AbstractContextManager[Objective]:
+        """Return a context with the same objective and its threads ready."""
+
+    def for_one_thread(self) -> Objective:
+        """Return the same objective for a worker, which can be pickled."""
+
+    def step(
+        self, tables: np.ndarray, weightings: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return log-likelihoods and objectives at points, (n_starts,), and where one EM iteration leads from each."""
+
+    def normalise(self, points: np.ndarray, fallback: np.ndarray) -> np.ndarray:
+        """Return the allowed points next to those that a leap led to; the fallback is where EM was."""
+
+    def moved(self, point: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Return the allowed point next to ``point + change``."""
+
+    def metric(self, point: np.ndarray) -> Metric:
+        """Return how changes around a point are measured."""
 
 
 class Point(NamedTuple):
@@ -170,6 +234,49 @@ class Problem:
             results.append(self.engine.expected_counts(tables[alone:], self.free, pool=self.pool))
         return np.concatenate([r[0] for r in results]), np.concatenate([r[1] for r in results])
 
+    def prepare(self) -> None:
+        """Let the engine decide how threads would share rows, once for all steps."""
+        _ = self.engine.is_large
+
+    def step(
+        self, tables: np.ndarray, weightings: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Take one EM iteration from each of several starts, each with the weighting it names if there are several.
+
+        Returns
+        -------
+        log_likelihoods, objectives : arrays, shape (n_starts,)
+            At the given tables, without and with the prior.
+        new : array like ``tables``
+            The tables after the M-step.
+        """
+        if self.pool is None or weightings is not None:  # starts with weightings of their own need one thread
+            log_likelihoods, counts = self.engine.expected_counts(tables, self.free, weightings)
+        else:
+            log_likelihoods, counts = self.shared_counts(tables)
+        objectives = log_likelihoods + log_prior(tables, self.prior)
+        if not np.isfinite(counts).all():
+            # a row is so unlikely that dividing by its probability overflows: as good as impossible
+            overflown = ~np.isfinite(counts).all(axis=1)
+            objectives, counts[overflown] = np.where(overflown, -np.inf, objectives), 0.0
+        if self.constraints is not None:
+            counts = counts + self.prior if np.any(self.prior) else counts
+            return log_likelihoods, objectives, self.constraints.m_step(counts, tables)
+        new = m_step(counts, self.engine.layout, self.prior, tables, self.free_entries)
+        return log_likelihoods, objectives, new
+
+    def moved(self, point: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Return the tables next to changed ones; an entry keeps a share of itself."""
+        return self.normalise(np.maximum(point + change, LEAST_SHARE * point), point)
+
+    def metric(self, point: np.ndarray) -> Metric:
+        """Return how changes of tables are measured: weight of a row over entry."""
+        moving = point > STILL
+        per_unit = np.divide(1.0, point, where=moving, out=np.zeros_like(point))
+        _, counts = self.engine.expected_counts(point[None], self.free, pool=self.pool)
+        weights = self.row_weights(counts[0] + self.prior, point) * per_unit
+        return Metric(moving, per_unit, lambda first, second: float(weights @ (first * second)))
+
     def normalise(self, tables: np.ndarray, fallback: np.ndarray) -> np.ndarray:
         """Return tables whose rows sum to one; entries at or below zero, and frozen ones, are the fallback's."""
         # an entry that is zero in the fallback may stay zero: EM could not have moved it
@@ -182,32 +289,8 @@ class Problem:
         return normalised if entries is None else np.where(entries, normalised, fallback)
 
 
-def step(
-    problem: Problem, tables: np.ndarray, weightings: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Take one EM iteration from each of several starts, each with the weighting it names if there are several.
-
-    Returns
-    -------
-    log_likelihoods, objectives : arrays, shape (n_starts,)
-        At the given tables, without and with the prior.
-    new : array like ``tables``
-        The tables after the M-step.
-    """
-    if problem.pool is None or weightings is not None:  # starts with weightings of their own need one thread
-        log_likelihoods, counts = problem.engine.expected_counts(tables, problem.free, weightings)
-    else:
-        log_likelihoods, counts = problem.shared_counts(tables)
-    objectives = log_likelihoods + log_prior(tables, problem.prior)
-    if not np.isfinite(counts).all():
-        # a row is so unlikely that dividing by its probability overflows: as good as impossible
-        overflown = ~np.isfinite(counts).all(axis=1)
-        objectives, counts[overflown] = np.where(overflown, -np.inf, objectives), 0.0
-    if problem.constraints is not None:
-        counts = counts + problem.prior if np.any(problem.prior) else counts
-        return log_likelihoods, objectives, problem.constraints.m_step(counts, tables)
-    new = m_step(counts, problem.engine.layout, problem.prior, tables, problem.free_entries)
-    return log_likelihoods, objectives, new
+#: One iteration of EM as a function of the problem; see :meth:`Problem.step`.
+step = Problem.step
 
 
 def narrowing_stages(n_starts: int, q: float) -> list[tuple[int, int]]:

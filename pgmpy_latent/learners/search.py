@@ -18,8 +18,9 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack
 import numpy as np
 from tqdm.auto import tqdm
 
-from pgmpy_latent.em.fit import Fit, fit
+from pgmpy_latent.em.fit import Fit, Objective, fit
 from pgmpy_latent.inference.protocol import Engine
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
@@ -32,7 +33,7 @@ from pgmpy_latent.runtime.settings import PROGRESS_DELAY, time_left
 LAST_SHARE = 0.1
 
 
-Model = TypeVar("Model", bound=LatentTree | LatentNetwork | TreeMixture)
+Model = TypeVar("Model", bound=LatentTree | LatentNetwork | TreeMixture | GaussianTree)
 
 
 @dataclass(frozen=True)
@@ -264,7 +265,7 @@ class Search:
         if threading.current_thread() is threading.main_thread():
             self._redraw()
 
-    def fit(self, engine: Engine, starts: np.ndarray, **options: Unpack[FitOptions]) -> Fit:
+    def fit(self, engine: Engine | Objective, starts: np.ndarray, **options: Unpack[FitOptions]) -> Fit:
         """Run EM with the settings of this search: those for candidates, unless options say otherwise."""
         settings = self.settings
         is_first, polish = options.get("first", False), options.get("polish", False)
@@ -425,10 +426,8 @@ class Search:
 
     def show(self, words: str, state: State, n_accepted: int = 0) -> None:
         """Write where the search is behind the bar, and move the bar on by the steps that were accepted."""
-        states = state.tree.cards[state.tree.latent].tolist()
-        sizes = states[0] if len(states) == 1 else states if len(states) <= 12 else f"{sum(states)} in {len(states)}"
         left = time_left(self.clock.seconds_left)
-        self._bar.set_postfix_str(f"{words}: score {state.score:.1f}, states {sizes}{left}", refresh=False)
+        self._bar.set_postfix_str(f"{words}: score {state.score:.1f}, {_size_words(state.tree)}{left}", refresh=False)
         self._bar.update(n_accepted)
         if not n_accepted:
             self._redraw()
@@ -439,6 +438,15 @@ class Search:
         if not bar.disable and now > bar.start_t + bar.delay and now > bar.last_print_t + bar.mininterval:
             bar.last_print_t = now
             bar.refresh()
+
+
+def _size_words(tree) -> str:
+    """Say how large a model is, for the bar."""
+    if isinstance(tree, GaussianTree):
+        return f"hidden {len(tree.latent_names)}"
+    states = tree.cards[tree.latent].tolist()
+    sizes = states[0] if len(states) == 1 else states if len(states) <= 12 else f"{sum(states)} in {len(states)}"
+    return f"states {sizes}"
 
 
 def _check_end(state: State, history: list[HistoryEntry]) -> None:

@@ -51,9 +51,10 @@ class SearchSettings(Configured):
     #: Clock of a computation that this learner is part of: if that is cancelled, its search ends.
     _outer_clock: Clock | None = None
 
-    def _search(self, data: Identified) -> Search:
+    def _search(self, data: Identified | None) -> Search:
+        """Return the search; without data it has no checkpoint."""
         path = getattr(self, "checkpoint", None)
-        checkpoint = None if path is None else Checkpoint(path, fingerprint(self, data))
+        checkpoint = None if path is None or data is None else Checkpoint(path, fingerprint(self, data))
         tuning = self._tuning
         search = Search(
             Settings(

@@ -12,10 +12,17 @@ from typing import overload
 import numpy as np
 
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
+from pgmpy_latent.model.gaussian_convert import (
+    gaussian_tree_from_document,
+    gaussian_tree_text,
+    to_linear_gaussian,
+)
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.json_format import (
     LATENT,
     ROW_SUM_TOLERANCE,
     Node,
+    document_of,
     from_document,
     from_text,
     mixture_from_text,
@@ -26,7 +33,7 @@ from pgmpy_latent.model.json_format import (
 from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork, check_one_parent
-from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork, TabularCPD
+from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork, TabularCPD
 from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE as EXACT
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.files import check_readable, write_whole
@@ -42,22 +49,25 @@ MISSING = "missing"
 @overload
 def to_pgmpy(tree: LatentTree | LatentNetwork) -> DiscreteBayesianNetwork: ...
 @overload
+def to_pgmpy(tree: GaussianTree) -> LinearGaussianBayesianNetwork: ...
+@overload
 def to_pgmpy(tree: TreeMixture) -> list[tuple[float, DiscreteBayesianNetwork]]: ...
 def to_pgmpy(
-    tree: LatentTree | LatentNetwork | TreeMixture,
-) -> DiscreteBayesianNetwork | list[tuple[float, DiscreteBayesianNetwork]]:
+    tree: LatentTree | LatentNetwork | TreeMixture | GaussianTree,
+) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork | list[tuple[float, DiscreteBayesianNetwork]]:
     """Return the tree, or another network, as a pgmpy network.
 
     Parameters
     ----------
-    tree : LatentTree, LatentNetwork or TreeMixture
+    tree : LatentTree, LatentNetwork, TreeMixture or GaussianTree
 
     Returns
     -------
     pgmpy.models.DiscreteBayesianNetwork
         With the same order of nodes, states, hidden nodes (``latents``) and tables; ``check_model()`` holds. Of a
-        mixture, a list of the weight and the network of every tree: in one network, a column would need a row of its
-        table for every combination of the hidden states above it in all trees.
+        Gaussian tree, a ``LinearGaussianBayesianNetwork`` with its ``latents`` (pgmpy's own copies of it lose them).
+        Of a mixture, a list of the weight and the network of every tree: in one network, a column would need a row of
+        its table for every combination of the hidden states above it in all trees.
 
     Examples
     --------
@@ -71,6 +81,8 @@ def to_pgmpy(
     """
     if isinstance(tree, TreeMixture):
         return [(weight, to_pgmpy(part)) for weight, part in zip(tree.weights.tolist(), tree.trees, strict=True)]
+    if isinstance(tree, GaussianTree):
+        return to_linear_gaussian(tree)
     return build_network(_nodes_of_tree(tree))
 
 
@@ -165,7 +177,9 @@ def _remedy(error: InvalidTreeError) -> str:
 
 def _check_network(network) -> None:
     if not isinstance(network, DiscreteBayesianNetwork):
-        hint = "; a fitted learner has one as model_" if hasattr(network, "fit") else ""
+        hint = "; a fitted learner has one as model_" if hasattr(network, "tree_") else ""
+        if isinstance(network, LinearGaussianBayesianNetwork):
+            hint = "; gaussian.from_pgmpy takes it"
         raise TypeError(f"expected a pgmpy DiscreteBayesianNetwork, got {type(network).__name__}{hint}")
 
 
@@ -340,7 +354,9 @@ def aligned_table(
 # Files --------------------------------------------------------------------------------------------
 
 
-def save(model: LatentTree | LatentNetwork | TreeMixture | DiscreteBayesianNetwork, path: str | os.PathLike) -> None:
+def save(
+    model: LatentTree | LatentNetwork | TreeMixture | GaussianTree | DiscreteBayesianNetwork, path: str | os.PathLike
+) -> None:
     """Write a tree, a mixture of trees or a discrete pgmpy network to a JSON file that :func:`load` reads back exactly.
 
     A LatentNetwork comes back as a pgmpy network.
@@ -352,7 +368,7 @@ def save(model: LatentTree | LatentNetwork | TreeMixture | DiscreteBayesianNetwo
 
     Parameters
     ----------
-    model : LatentTree, LatentNetwork, TreeMixture or pgmpy.models.DiscreteBayesianNetwork
+    model : LatentTree, LatentNetwork, TreeMixture, GaussianTree or pgmpy.models.DiscreteBayesianNetwork
     path : path-like
         Its folder must exist.
 
@@ -372,6 +388,8 @@ def save(model: LatentTree | LatentNetwork | TreeMixture | DiscreteBayesianNetwo
     """
     if isinstance(model, TreeMixture):
         text = mixture_text([_nodes_of_tree(tree) for tree in model.trees], model.weights.tolist())
+    elif isinstance(model, GaussianTree):
+        text = gaussian_tree_text(model)
     elif isinstance(model, (LatentTree, LatentNetwork)):
         text = model_text(model)
     else:
@@ -383,7 +401,7 @@ def save(model: LatentTree | LatentNetwork | TreeMixture | DiscreteBayesianNetwo
     write_whole(path, text.encode())
 
 
-def load(path: str | os.PathLike) -> LatentTree | TreeMixture | DiscreteBayesianNetwork:
+def load(path: str | os.PathLike) -> LatentTree | TreeMixture | GaussianTree | DiscreteBayesianNetwork:
     """Read what :func:`save` wrote.
 
     Parameters
@@ -392,7 +410,7 @@ def load(path: str | os.PathLike) -> LatentTree | TreeMixture | DiscreteBayesian
 
     Returns
     -------
-    LatentTree, TreeMixture or pgmpy.models.DiscreteBayesianNetwork
+    LatentTree, TreeMixture, GaussianTree or pgmpy.models.DiscreteBayesianNetwork
         Whichever was saved; a LatentNetwork comes back as a pgmpy network, of which :func:`network_from_pgmpy` makes
         one again.
 
@@ -418,6 +436,9 @@ def load(path: str | os.PathLike) -> LatentTree | TreeMixture | DiscreteBayesian
         mixture = mixture_from_text(text)
         if mixture is not None:
             return TreeMixture([_build_tree(nodes) for nodes in mixture[0]], mixture[1])
+        gaussian = document_of(text)
+        if gaussian is not None:
+            return gaussian_tree_from_document(gaussian)
         kind, nodes, title = from_text(text)
         return _build_tree(nodes) if kind == "tree" else build_network(nodes, title)
     except UnicodeDecodeError as error:

@@ -6,7 +6,9 @@ name), ``table`` (a row per combination of parent states, the last parent runnin
 ``roles`` other than being latent. If values of a column count as missing cells, ``missing`` lists them. Names and
 states are JSON strings, integers and booleans; a float is
 ``{"float": "0.5"}``, a tuple ``{"tuple": [...]}``: ``1``, ``1.0``, ``True`` and ``"1"`` stay apart. A mixture of trees
-has the kind "mixture", and ``weights`` and ``trees``, each of which is written like a file, in place of ``nodes``.
+has the kind "mixture", and ``weights`` and ``trees``, each of which is written like a file, in place of ``nodes``. The
+nodes of a Gaussian tree, of the kind "gaussian tree", have ``name``, ``latent``, ``parent`` (its place in the list, -1
+for none), ``correlation``, ``mean`` and ``std``.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from pgmpy_latent.model.labels import check_names
 FORMAT = "pgmpy_latent"
 VERSION = 1
 KINDS = ("tree", "network")
+GAUSSIAN = "gaussian tree"
 #: pgmpy's word for the role of a hidden node.
 LATENT = "latents"
 #: pgmpy's check_model() lets a row be off by this much; a stricter reader would refuse its networks.
@@ -88,6 +91,14 @@ def mixture_text(trees: Sequence[Sequence[Node]], weights: Sequence[float]) -> s
     return "{\n" + "".join(lines) + f'  "trees": [\n{body}\n  ]\n}}\n'
 
 
+def gaussian_text(nodes: Sequence[dict]) -> str:
+    """Return the text of a Gaussian tree: a node per line."""
+    head = {"format": FORMAT, "version": VERSION, "kind": GAUSSIAN}
+    lines = [f"  {_dump(key)}: {_dump(value)},\n" for key, value in head.items()]
+    body = ",\n".join(f"    {_dump(node)}" for node in nodes)
+    return "{\n" + "".join(lines) + f'  "nodes": [\n{body}\n  ]\n}}\n'
+
+
 def _dump(value) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
@@ -97,23 +108,23 @@ def _node_text(node: Node, nodes: Sequence[Node]) -> str:
     if problem:
         raise InvalidTreeError(f"node {node.name!r}: {problem}. Mend its CPD; nothing was written.")
     fields = {
-        "name": _encode(node.name, f"the name {node.name!r}"),
+        "name": encode_name(node.name, f"the name {node.name!r}"),
         "latent": node.latent,
-        "states": [_encode(state, f"state {state!r} of node {node.name!r}") for state in node.states],
-        "parents": [_encode(nodes[above].name, "a parent") for above in node.parents],
+        "states": [encode_name(state, f"state {state!r} of node {node.name!r}") for state in node.states],
+        "parents": [encode_name(nodes[above].name, "a parent") for above in node.parents],
     }
     roles = sorted(node.roles - {LATENT})
     if roles:
-        fields["roles"] = [_encode(role, f"role {role!r} of node {node.name!r}") for role in roles]
+        fields["roles"] = [encode_name(role, f"role {role!r} of node {node.name!r}") for role in roles]
     if node.missing:
         what = f"of node {node.name!r}, which counts as missing,"
-        fields["missing"] = [_encode(value, f"value {value!r} {what}") for value in node.missing]
+        fields["missing"] = [encode_name(value, f"value {value!r} {what}") for value in node.missing]
     lines = [f"{_dump(key)}: {_dump(value)}" for key, value in fields.items()]
     rows = ",\n".join(f"        {_dump(row)}" for row in node.table.tolist())
     return "    {" + ",\n     ".join([*lines, f'"table": [\n{rows}\n     ]']) + "}"
 
 
-def _encode(value: Hashable, what: str):
+def encode_name(value: Hashable, what: str):
     """Return the JSON form of a name or state; NumPy's scalars become Python's."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -122,7 +133,7 @@ def _encode(value: Hashable, what: str):
     if type(value) is float and not math.isnan(value):
         return {"float": repr(value)}
     if type(value) is tuple:
-        return {"tuple": [_encode(part, what) for part in value]}
+        return {"tuple": [encode_name(part, what) for part in value]}
     raise InvalidTreeError(
         f"{what} cannot be kept in a file ({type(value).__name__}): names and states may be text, integers, "
         "booleans, floats other than NaN, and tuples of these. Rename it; nothing was written."
@@ -162,6 +173,19 @@ def mixture_from_text(text: str) -> tuple[list[list[Node]], list[float]] | None:
     if any(kind != "tree" for kind, _, _ in trees):
         raise FileFormatError('the parts of a mixture must be of the kind "tree"')
     return [nodes for _, nodes, _ in trees], weights
+
+
+def document_of(text: str) -> dict | None:
+    """Return the parsed text of a Gaussian tree, with its head checked; None if it is of another kind."""
+    try:
+        document = _parse(text)
+    except RecursionError:
+        raise FileFormatError("nested too deeply") from None
+    if not isinstance(document, dict) or document.get("kind") != GAUSSIAN:
+        return None
+    _check_head(document)
+    _check_fields(document, {"format", "version", "kind", "nodes"}, set(), "the file")
+    return document
 
 
 def _parse(text: str):
@@ -212,12 +236,12 @@ def _read_nodes(entries: list) -> list[Node]:
 
 def _read_name(entry, what: str) -> Hashable:
     _check_fields(entry, {"name", "latent", "states", "parents", "table"}, {"roles", "missing"}, what)
-    return _decode(entry["name"], f"the name of {what}")
+    return decode_name(entry["name"], f"the name of {what}")
 
 
 def _read_states(name: Hashable, entry: dict) -> tuple[Hashable, ...]:
     states = tuple(
-        _decode(state, f"a state of node {name!r}") for state in _list(entry["states"], f"node {name!r}: states")
+        decode_name(state, f"a state of node {name!r}") for state in _list(entry["states"], f"node {name!r}: states")
     )
     if not states:
         raise FileFormatError(f"node {name!r} has no states")
@@ -248,7 +272,7 @@ def _read_node(name: Hashable, entry: dict, states: list[tuple], position: dict[
 
 def _read_missing(what: str, entry: dict, states: tuple) -> tuple[Hashable, ...]:
     values = tuple(
-        _decode(value, f"a value of {what} that counts as missing")
+        decode_name(value, f"a value of {what} that counts as missing")
         for value in _list(entry.get("missing", []), f"{what}: missing")
     )
     if values and entry["latent"]:
@@ -261,7 +285,7 @@ def _read_missing(what: str, entry: dict, states: tuple) -> tuple[Hashable, ...]
 
 
 def _read_parents(what: str, entry, position: dict[Hashable, int]) -> tuple[int, ...]:
-    names = [_decode(parent, f"a parent of {what}") for parent in _list(entry, f"{what}: parents")]
+    names = [decode_name(parent, f"a parent of {what}") for parent in _list(entry, f"{what}: parents")]
     for name in names:
         if name not in position:
             raise FileFormatError(f"{what} has the parent {name!r}, which is not a node of the file")
@@ -290,14 +314,14 @@ def _read_table(what: str, entry, shape: tuple[int, int]) -> np.ndarray:
     return table
 
 
-def _decode(value, what: str) -> Hashable:
+def decode_name(value, what: str) -> Hashable:
     """Return the name or state of a JSON form."""
     if type(value) in (bool, int) or (type(value) is str and _is_unicode(value)):
         return value
     if isinstance(value, dict) and len(value) == 1:
         ((tag, inner),) = value.items()
         if tag == "tuple" and isinstance(inner, list):
-            return tuple(_decode(part, what) for part in inner)
+            return tuple(decode_name(part, what) for part in inner)
         if tag == "float" and isinstance(inner, str):
             return _decode_float(inner, what)
     raise FileFormatError(f"{what} is {shorten(value)}, which is neither text, integer, boolean, float nor tuple")

@@ -8,7 +8,7 @@ from pgmpy.base import DAG
 from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
-from pgmpy.parameter_estimator import DiscreteParameterEstimator
+from pgmpy.parameter_estimator import DiscreteParameterEstimator, GaussianParameterEstimator
 
 #: Where the base of pgmpy's structure learners is, what is public first: (module, name). It has no public place as yet;
 #: in pgmpy 1.1 its name begins with an underscore, after 1.1 it does not.
@@ -38,6 +38,7 @@ __all__ = [
     "BaseCausalDiscovery",
     "DiscreteBayesianNetwork",
     "DiscreteParameterEstimator",
+    "GaussianParameterEstimator",
     "LinearGaussianBayesianNetwork",
     "LinearGaussianCPD",
     "TabularCPD",

@@ -143,7 +143,7 @@ def _standard_form(tree: LatentTree, columns: Sequence[Hashable]) -> _Form:
     hidden = [node for node in _breadth_first(parent, keys) if tree.latent[node]]
     order = np.array([*hidden, *(tree.index(name) for name in columns)])
     form = _Form(tree.names, tree.state_names, parent, tree.latent, tables).in_order(order)
-    return form._replace(names=[*_fresh_names(len(hidden), columns), *columns])
+    return form._replace(names=[*fresh_names(len(hidden), columns), *columns])
 
 
 def with_standard_roots(tree: LatentTree) -> LatentTree:
@@ -191,7 +191,7 @@ def _checked_columns(tree: LatentTree, columns: Iterable[Hashable] | None) -> tu
     return tuple(known[name] for name in asked)  # 1 == 1.0, but the tree's own name stays
 
 
-def _fresh_names(n_hidden: int, columns: Sequence[Hashable]) -> list[str]:
+def fresh_names(n_hidden: int, columns: Sequence[Hashable]) -> list[str]:
     """Return names of hidden nodes that no column has."""
     taken, prefix = set(columns), "H"
     while True:

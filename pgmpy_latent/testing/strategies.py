@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 
@@ -141,6 +142,55 @@ def latent_networks(draw, max_nodes: int = 6, max_card: int = 3, max_parents: in
     ]
     names = [f"{'H' if hidden else 'x'}{node}" for node, hidden in enumerate(latent)]
     return LatentNetwork(names, [[f"s{at}" for at in range(card)] for card in cards], parents, latent, tables)
+
+
+@st.composite
+def gaussian_trees(draw, max_nodes: int = 8, forests: bool = True, latents_are_inner: bool = False):
+    """Return a strategy for random :class:`~pgmpy_latent.GaussianTree` objects.
+
+    Parameters
+    ----------
+    draw : callable
+        Supplied by Hypothesis.
+    max_nodes : int
+        Most nodes.
+    forests : bool
+        Whether there may be several roots.
+    latents_are_inner : bool
+        Whether only nodes with three neighbours or more may be hidden. Otherwise any node may be hidden or observed, as
+        long as one is observed.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> @given(gaussian_trees())
+    ... def test_covariances_are_positive(tree):
+    ...     assert (np.linalg.eigvalsh(tree.covariance()) > 0).all()
+    >>> test_covariances_are_positive()
+    """
+    n_nodes = draw(st.integers(1, max_nodes))
+    lowest = -1 if forests else 0
+    above = np.array([-1] + [draw(st.integers(lowest, node - 1)) for node in range(1, n_nodes)])
+    latent = np.array([draw(st.booleans()) for _ in range(n_nodes)])
+    if latents_are_inner:
+        degree = np.bincount(above[above >= 0], minlength=n_nodes) + (above >= 0)
+        latent &= degree >= 3
+    if latent.all():
+        latent[-1] = False
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    order = rng.permutation(n_nodes)  # parents do not always come first
+    place = np.append(np.argsort(order), -1)
+    parent, hidden = place[above[order]], latent[order]
+    correlation = rng.uniform(0.1, 0.95, n_nodes) * rng.choice([-1, 1], n_nodes)
+    mean, std = rng.normal(scale=10, size=n_nodes), np.exp(rng.normal(size=n_nodes))
+    return GaussianTree(
+        [f"{'H' if is_hidden else 'x'}{node}" for node, is_hidden in zip(order, hidden, strict=True)],
+        parent,
+        hidden,
+        np.where(parent < 0, 0.0, correlation),
+        np.where(hidden, 0.0, mean),
+        np.where(hidden, 1.0, std),
+    )
 
 
 @st.composite

@@ -1,0 +1,300 @@
+"""The base of the learners of Gaussian trees: ``fit``, the attributes it sets, and questions to a fitted learner."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import ClassVar, Literal, Self
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from sklearn.base import TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from pgmpy_latent.gaussian import queries
+from pgmpy_latent.gaussian.columns import check_columns, read_numbers, warn_of_few_numbers
+from pgmpy_latent.gaussian.edits import OPERATORS
+from pgmpy_latent.gaussian.fit import pairwise_correlations
+from pgmpy_latent.gaussian.forest import Forest
+from pgmpy_latent.gaussian.moments import TableMoments
+from pgmpy_latent.gaussian.policy import TreePolicy
+from pgmpy_latent.gaussian.queries import Absent
+from pgmpy_latent.learners.base import frame_of
+from pgmpy_latent.learners.fitted import checked_array, is_array
+from pgmpy_latent.learners.search import Outcome, Search
+from pgmpy_latent.learners.search_learner import SearchSettings
+from pgmpy_latent.model.convert import to_pgmpy
+from pgmpy_latent.model.gaussian_tree import GaussianTree
+from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery, LinearGaussianBayesianNetwork
+from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.parallel import uninterrupted
+from pgmpy_latent.runtime.settings import stopped_words
+from pgmpy_latent.runtime.warn import warn
+from pgmpy_latent.scores.information import bic_from_parts
+from pgmpy_latent.tables.columns import without_columns
+from pgmpy_latent.tables.survey import WeightKind, names_column
+
+#: Where columns may stand in a tree.
+Columns = Literal["anywhere", "leaves"]
+
+
+class GaussianLearner(SearchSettings, TransformerMixin, BaseCausalDiscovery):
+    """Base of the learners of Gaussian trees: a pgmpy structure learner and a scikit-learn estimator.
+
+    A subclass stores its keywords untouched in ``__init__``, and implements ``_begin(correlations, weight)``, which
+    returns forests to begin with, and ``_operators``, the moves that improve them.
+    """
+
+    _shared: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "columns": (
+            'columns : {"anywhere", "leaves"}',
+            "Whether columns may have several neighbours, as hidden variables do, or only one.",
+        ),
+    }
+    #: Everything runs in one thread.
+    n_jobs = None
+    tree_: GaussianTree
+    model_: LinearGaussianBayesianNetwork
+    causal_graph_: LinearGaussianBayesianNetwork
+    latents_: list[Hashable]
+    log_likelihood_: float
+    n_parameters_: int
+    bic_: float
+    history_: pd.DataFrame
+    n_iter_: int
+    stopped_: str | None
+    remaining_gain_: float
+    weight_kind_: WeightKind | None
+    n_rows_: int
+    total_weight_: float
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = False
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = False
+        return tags
+
+    def _begin(self, correlations: np.ndarray, weight: float) -> list[Forest]:
+        """Return the forests that the search begins with, given the correlations of the columns."""
+        raise NotImplementedError(f"{type(self).__name__} does not say where it begins: implement _begin")
+
+    def _operators(self) -> Sequence[str]:
+        """Return the moves of the search."""
+        return tuple(OPERATORS)
+
+    def fit(self, X, y=None, sample_weight=None, *, weight_kind: WeightKind | None = None) -> Self:
+        """Learn a tree.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n_rows, n_columns)
+            Columns of numbers; missing cells (NaN) are fine.
+        y : ignored
+            For scikit-learn.
+        sample_weight : array, shape (n_rows,), or column name, optional
+            Weights of the rows.
+        weight_kind : {"frequency", "sampling"}, optional
+            What the weights are: numbers of rows, or sampling weights. Whole numbers are frequencies by default, others
+            sampling weights.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> table = pd.DataFrame({"x": [0.5, 1.0, 2.5, 3.0], "y": [1.0, 1.5, 1.0, 4.0]})
+        >>> GaussianBaseline().fit(table).model_.edges()
+        OutEdgeView([('x', 'y')])
+        """
+        self._check_settings()
+        X = checked_array(X) if is_array(X) else X
+        table = read_numbers(X, sample_weight, weight_kind=weight_kind)
+        check_columns(table)
+        with one_blas_thread():
+            moments = table.moments()
+            outcome = self._learn(table.columns, moments)
+        with uninterrupted():
+            self._weights_column = sample_weight if names_column(sample_weight, table.columns) else None
+            self.weight_kind_, self.n_rows_, self.total_weight_ = table.weight_kind, table.n_rows, table.total_weight
+            self._keep(outcome, table.columns)
+        if outcome.stopped is not None:
+            warn(stopped_words(outcome.stopped, left=outcome.remaining_gain), ConvergenceWarning)
+        warn_of_few_numbers(self.n_parameters_, self.total_weight_)
+        return self
+
+    def _learn(self, columns: Sequence[Hashable], moments: TableMoments) -> Outcome[GaussianTree]:
+        search = self._search(None)
+        policy = self._policy(columns, moments, search)
+        forests = self._begin(pairwise_correlations(moments), moments.total_weight)
+        return search.run(lambda: policy.start(forests), policy.advance, finish=policy.finish)
+
+    def _policy(self, columns: Sequence[Hashable], moments: TableMoments, search: Search) -> TreePolicy:
+        anywhere = getattr(self, "columns", "anywhere") == "anywhere"
+        return TreePolicy(columns, moments, search, self._operators(), anywhere)
+
+    def _keep(self, outcome: Outcome[GaussianTree], columns: Sequence[Hashable]) -> None:
+        """Set the public attributes that describe the result."""
+        self.n_features_in_ = len(columns)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if all(isinstance(name, str) for name in columns):
+            self.feature_names_in_ = np.array(columns, dtype=object)
+        self.tree_ = outcome.tree
+        self.model_ = self.causal_graph_ = to_pgmpy(self.tree_)
+        self.latents_ = list(self.tree_.latent_names)
+        self.log_likelihood_ = float(outcome.log_likelihood)
+        self.n_parameters_ = self.tree_.n_parameters
+        self.bic_ = bic_from_parts(self.log_likelihood_, self.n_parameters_, self.total_weight_)
+        self.history_ = frame_of(outcome.history)
+        self.n_iter_ = max(1, len(outcome.history))
+        self.stopped_ = outcome.stopped
+        self.remaining_gain_ = float(outcome.remaining_gain)
+
+    @property
+    def adjacency_matrix_(self) -> pd.DataFrame:
+        """1 where the row's variable is the parent of the column's."""
+        check_is_fitted(self)
+        return nx.to_pandas_adjacency(self.causal_graph_, weight=1, dtype="int")
+
+    # Questions ------------------------------------------------------------------------------------
+
+    def _table(self, X):
+        """Return a table whose columns can be found by name; the columns of an array are those of ``fit``."""
+        check_is_fitted(self)
+        if not is_array(X):
+            return X
+        X = checked_array(X)
+        aside = self._weights_column
+        if aside is not None and X.shape[1] == self.n_features_in_ + 1:
+            X = without_columns(X, [aside])
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                "as input"
+            )
+        return pd.DataFrame(X, columns=pd.Index(self.tree_.observed_names, tupleize_cols=False))
+
+    def _asked(self, X) -> tuple[GaussianTree, object]:
+        """Return the model and the table of a question."""
+        table = self._table(X)
+        return self.tree_, table
+
+    def score_samples(self, X, *, absent: Absent = "error") -> np.ndarray:
+        """Return the log-density of each row; missing cells are integrated out.
+
+        See :func:`pgmpy_latent.gaussian.row_log_likelihoods`.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> table = pd.DataFrame({"x": [0.5, 1.0, 2.5, 3.0], "y": [1.0, 1.5, 1.0, 4.0]})
+        >>> GaussianBaseline().fit(table).score_samples(table.head(1)).round(2)
+        array([-2.55])
+        """
+        return queries.row_log_likelihoods(*self._asked(X), absent=absent).to_numpy()
+
+    def score(self, X=None, y=None, *, true_graph=None, metric=None, sample_weight=None):
+        """Return the mean log-density of the rows, or compare the learned graph with a true one.
+
+        Parameters
+        ----------
+        X : DataFrame or array, optional
+            The rows.
+        y : ignored
+            For scikit-learn.
+        true_graph : pgmpy.base.DAG, optional
+            A graph to compare with, in place of ``X``.
+        metric : str or pgmpy metric, optional
+            For graphs; see pgmpy.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows of ``X``.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> table = pd.DataFrame({"x": [0.5, 1.0, 2.5, 3.0], "y": [1.0, 1.5, 1.0, 4.0]})
+        >>> round(GaussianBaseline().fit(table).score(table), 2)
+        -2.8
+        """
+        check_is_fitted(self)
+        if (X is None) == (true_graph is None):
+            raise ValueError("give either X, for the mean log-density, or true_graph, to compare the graphs")
+        if true_graph is not None:
+            return super().score(X, true_graph, metric)
+        values = self.score_samples(X)
+        return float(np.average(values, weights=sample_weight))
+
+    def predict(self, X, *, absent: Absent = "error") -> pd.DataFrame:
+        """Return the mean of every hidden variable given each row: factor scores.
+
+        See :func:`pgmpy_latent.gaussian.posterior`, which has standard deviations as well.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame(rng.normal(size=(50, 1)) + 0.3 * rng.normal(size=(50, 3)), columns=["x", "y", "z"])
+        >>> GaussianBaseline("one_factor").fit(table).predict(table.head(1)).round(2).loc[0].tolist()
+        [-0.06]
+        """
+        found = queries.posterior(*self._asked(X), absent=absent)
+        means = found.loc[:, found.columns.get_level_values(1) == "mean"]
+        means.columns = pd.Index(self.latents_, tupleize_cols=False)
+        return means
+
+    def transform(self, X, *, absent: Absent = "error") -> np.ndarray:
+        """Return the means of the hidden variables given each row as features; see :meth:`predict`.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> table = pd.DataFrame({"x": [0.5, 1.0, 2.5, 3.0], "y": [1.0, 1.5, 1.0, 4.0]})
+        >>> GaussianBaseline().fit(table).transform(table).shape
+        (4, 0)
+        """
+        return self.predict(X, absent=absent).to_numpy()
+
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """Return the names of the hidden variables.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> table = pd.DataFrame({"x": [0.5, 1.0, 2.5, 3.0], "y": [1.0, 1.5, 1.0, 4.0]})
+        >>> GaussianBaseline().fit(table).get_feature_names_out()
+        array([], dtype=object)
+        """
+        check_is_fitted(self)
+        return np.array([str(name) for name in self.latents_], dtype=object)
+
+    def impute(
+        self, X, method: Literal["mean", "draw"] = "mean", random_state=None, *, absent: Absent = "error"
+    ) -> pd.DataFrame:
+        """Return the table with its missing cells filled. See :func:`pgmpy_latent.gaussian.impute`.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> table = pd.DataFrame({"x": [0.5, 1.0, 2.5, 3.0], "y": [1.0, 1.5, 1.0, 4.0]})
+        >>> GaussianBaseline().fit(table).impute(pd.DataFrame({"x": [2.0], "y": [None]})).round(2).loc[0].tolist()
+        [2.0, 2.07]
+        """
+        return queries.impute(*self._asked(X), method, random_state, absent=absent)
+
+    def sample(self, n: int = 1, *, latents: bool = False, random_state=None) -> pd.DataFrame:
+        """Draw rows from the learned model. See :func:`pgmpy_latent.gaussian.sample`.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> table = pd.DataFrame({"x": [0.5, 1.0, 2.5, 3.0], "y": [1.0, 1.5, 1.0, 4.0]})
+        >>> GaussianBaseline().fit(table).sample(5, random_state=0).shape
+        (5, 2)
+        """
+        check_is_fitted(self)
+        return queries.sample(self.tree_, n, latents=latents, random_state=random_state)
