@@ -390,7 +390,7 @@ class HiddenChowLiuTuning(SearchTuning):
     tol: float = setting(0.1, number(0))
     max_iter: int = setting(1_000, _count)
     concentrations: Sequence[float] = setting(
-        (0.1, 0.1), sequence_of(number(above=0), "a tuple of numbers above 0, one at least", least=1)
+        (0.1, 0.1, 0.1, 1.0), sequence_of(number(above=0), "a tuple of numbers above 0, one at least", least=1)
     )
     category_starts: int = setting(2, number(0, whole=True))
     race_iter: int = setting(20, _count)
