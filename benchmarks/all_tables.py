@@ -162,7 +162,9 @@ def page(run: runner.Runner) -> str:
         sum(float(np.mean([second for _, second in found[name][method]])) for name in found if method in found[name])
         for method in columns
     ]
-    lines.append(f"| sum of seconds | {' | '.join(f'{total:,.0f}' for total in totals)} |")
+    counts = [sum(method in methods for methods in found.values()) for method in columns]
+    sums = (f"{total:,.0f} ({count} tables)" for total, count in zip(totals, counts, strict=True))
+    lines.append(f"| sum of seconds | {' | '.join(sums)} |")
     return "\n".join(lines)
 
 
