@@ -146,7 +146,10 @@ def page(run: runner.Runner) -> str:
         "## EAST on all tables",
         "",
         "Written by `python -m benchmarks.all_tables`. Mean BIC of the seeds that were run (in brackets: how many);",
-        "larger is better; and CPU seconds of one fit; numbers are cut at the median, missing cells stay.",
+        "larger is better; and CPU seconds of one fit; numbers are cut at the median, missing cells stay. Where all",
+        "columns have figures, EAST and EAST at 9640ee5 were measured in turn on a busy machine, just before EAST",
+        "learned to evaluate no move twice, which leaves BIC as it is; seconds in other rows are from other loads,",
+        "and their ratios say little. The column `or before` has what was measured earlier.",
         "",
         f"| table | {' | '.join(columns)} |",
         f"|---|{'---|' * len(columns)}",
@@ -162,7 +165,9 @@ def page(run: runner.Runner) -> str:
         sum(float(np.mean([second for _, second in found[name][method]])) for name in found if method in found[name])
         for method in columns
     ]
-    lines.append(f"| sum of seconds | {' | '.join(f'{total:,.0f}' for total in totals)} |")
+    counts = [sum(method in methods for methods in found.values()) for method in columns]
+    sums = (f"{total:,.0f} ({count} tables)" for total, count in zip(totals, counts, strict=True))
+    lines.append(f"| sum of seconds | {' | '.join(sums)} |")
     return "\n".join(lines)
 
 

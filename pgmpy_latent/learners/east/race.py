@@ -35,9 +35,9 @@ class Stage(NamedTuple):
 class Race:
     """The policy: searches from one start after the other, then goes on with the best tree.
 
-    The search from a start ends where no move helps, or where another one came through the same tree. If that one led
-    to the best tree, two starts agree on it, and no further start is tried. What it takes to get away from there
-    (excursions, looking ahead, a last look at numbers of states) is spent on the best tree alone.
+    The search from a start ends where no move helps, or where another one came through the same tree. What it takes to
+    get away from there (excursions, looking ahead, a last look at numbers of states) is spent on the best tree alone.
+    Two starts that agree on the best tree so far do not show that it is the best one: others lead further.
 
     Parameters
     ----------
@@ -134,11 +134,10 @@ class Race:
         step = policy.advance(_state_of(line))
         new = step.state
         line = Line(line.name, line.stage, new.tree, new.score, new.log_likelihood, new.step, new.memory)
-        line, passed, met = self._followed(line, state.memory.passed)
-        left = () if met == state.memory.leader else waiting
+        line, passed = self._followed(line, state.memory.passed)
         if line.memory.phase == EXCURSION and new.tree is state.tree:
             self.last.learn_from(policy)  # where no move helped: what comes next looks at the same moves
-        memory = replace(state.memory, lines=(line, *left), passed=passed)
+        memory = replace(state.memory, lines=(line, *waiting), passed=passed)
         if new.score <= state.score + RISE:
             return Step(replace(state, memory=memory))
         better = State(new.tree, new.score, new.log_likelihood, state.step + 1, replace(memory, leader=line.name))
@@ -146,19 +145,19 @@ class Race:
             return Step(better, "start", line.name)
         return Step(better, step.operator, step.target)
 
-    def _followed(self, line: Line, passed: Passed) -> tuple[Line, Passed, str | None]:
-        """Return a line, ended where another line came through the same tree; the trees passed; and the line it met.
+    def _followed(self, line: Line, passed: Passed) -> tuple[Line, Passed]:
+        """Return a line, ended where another line came through the same tree, and the trees that lines came through.
 
         From the same tree searches take the same path, or nearly so: all that were followed to their ends met there.
         """
         stages = self.stages[line.name]
         if stages[line.stage - 1].columns != self.settings.rules.columns:
-            return line, passed, None
+            return line, passed
         here = (line.name, line.tree.n_parameters, line.log_likelihood)
         for name, n_parameters, value in passed:
             if name != line.name and n_parameters == here[1] and abs(value - here[2]) < SAME:
-                return replace(line, stage=len(stages), memory=EastMemory(EXCURSION)), passed, name
-        return line, passed if passed[-1:] == (here,) else (*passed, here), None
+                return replace(line, stage=len(stages), memory=EastMemory(EXCURSION)), passed
+        return line, passed if passed[-1:] == (here,) else (*passed, here)
 
     def _policy(self, stage: Stage) -> EastPolicy:
         """Return the policy of a stage; it keeps what it knows about the last tree."""
