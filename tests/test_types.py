@@ -21,6 +21,8 @@ table: object = None
 reveal_type(pl.TreeEM().fit(None, table))
 reveal_type(pl.NetworkEM().fit(None, table))
 reveal_type(pl.LatentClassificationModel().fit(table, table))
+reveal_type(pl.GaussianTreeEM().fit(None, table))
+reveal_type(pl.GaussianEAST().fit(table).tree_)
 reveal_type(pl.EAST().partial_fit(table))
 reveal_type(pl.HLTA().fit(table).partial_fit(table).tree_)
 reveal_type(pl.StructuralEM().fit(table).network_)
@@ -36,6 +38,8 @@ REVEALED = [
     "em.estimators.TreeEM",
     "em.network_em.NetworkEM",
     "classification.lcm.LatentClassificationModel",
+    "gaussian.estimator.GaussianTreeEM",
+    "model.gaussian_tree.GaussianTree",
     "learners.east.east.EAST",
     "model.tree.LatentTree",
     "model.network.LatentNetwork",

@@ -129,7 +129,7 @@ class GaussianLearner(SearchSettings, TransformerMixin, BaseCausalDiscovery):
         return self
 
     def _learn(self, columns: Sequence[Hashable], moments: TableMoments) -> Outcome[GaussianTree]:
-        search = self._search(None)
+        search = self._search(moments)
         policy = self._policy(columns, moments, search)
         forests = self._begin(pairwise_correlations(moments), moments.total_weight)
         return search.run(lambda: policy.start(forests), policy.advance, finish=policy.finish)

@@ -78,11 +78,10 @@ class TableMoments:
         """What the units cost: the sum over filled cells of the logarithm of the standard deviation of their column."""
         return float(sum(part.weight * np.log(self.std[part.filled]).sum() for part in self.patterns))
 
-    def completed(self, correlations: np.ndarray) -> TableMoments:
-        """Return the moments of a complete table with some correlations, in the same units."""
-        everything = np.arange(self.n_columns)
-        part = PatternMoments(everything, self.total_weight, np.zeros(self.n_columns), correlations)
-        return TableMoments(self.mean, self.std, (part,), self.total_weight)
+    def identity(self) -> tuple[str, list[np.ndarray]]:
+        """Return text and arrays that together are the same for the same moments only."""
+        arrays = [array for part in self.patterns for array in (part.filled, part.mean, part.second)]
+        return f"numbers of weight {self.total_weight!r}", [self.mean, self.std, *arrays]
 
 
 def moments_of(values: np.ndarray, weights: np.ndarray | None = None) -> TableMoments:

@@ -51,10 +51,9 @@ class SearchSettings(Configured):
     #: Clock of a computation that this learner is part of: if that is cancelled, its search ends.
     _outer_clock: Clock | None = None
 
-    def _search(self, data: Identified | None) -> Search:
-        """Return the search; without data it has no checkpoint."""
+    def _search(self, data: Identified) -> Search:
         path = getattr(self, "checkpoint", None)
-        checkpoint = None if path is None or data is None else Checkpoint(path, fingerprint(self, data))
+        checkpoint = None if path is None else Checkpoint(path, fingerprint(self, data))
         tuning = self._tuning
         search = Search(
             Settings(
