@@ -478,7 +478,9 @@ class Ascent:
         position, rule = self.position, self.rule
         if position.atol == 0:
             return np.zeros(len(position.numbers), bool)
-        if not position.polished or not rule.accelerate or rule.by_last_step:
+        numeric = self.problem.engine.layout.numeric
+        knows_curvature = numeric is None or numeric.has_metric
+        if not position.polished or not rule.accelerate or rule.by_last_step or not knows_curvature:
             return position.remaining <= position.atol
         converged = np.zeros(len(position.numbers), bool)
         for at in np.flatnonzero(position.remaining <= position.trigger).tolist():

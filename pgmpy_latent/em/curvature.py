@@ -72,21 +72,20 @@ def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float
     >>> round(left.gain, 3), left.ways[0].round(3).tolist()
     (0.04, [-0.01, 0.01])
     """
-    moving = tables > STILL
-    inverse = np.divide(1.0, tables, where=moving, out=np.zeros_like(tables))
     _, counts = problem.engine.expected_counts(tables[None], problem.free, pool=problem.pool)
-    metric = problem.row_weights(counts[0] + problem.prior, tables) * inverse
+    metric = Metric(problem, tables, counts[0])
+    moving = metric.moving
     first = np.where(moving, new - tables, 0.0)
     error, rest, way = np.zeros_like(tables), first, first
-    size, gain, longest, n_steps = float(metric @ first**2), 0.0, SLOW, 1
+    size, gain, longest, n_steps = metric.inner(first, first), 0.0, SLOW, 1
     while n_steps <= (PRODUCTS if gain > atol else MOST_PRODUCTS) and CAUTION * longest * size > NEGLIGIBLE * atol:
-        share = NEARBY / np.abs(way * inverse).max()
+        share = NEARBY / metric.largest_change(way)
         near = tables + share * way
         _, _, beyond = step(problem, near[None])
         n_steps += 1
         product = (first - np.where(moving, beyond[0] - near, 0.0)) / share
-        curvature = float(metric @ (way * product))
-        flat = FLAT * float(metric @ way**2)
+        curvature = metric.inner(way, product)
+        flat = FLAT * metric.inner(way, way)
         if curvature < -flat:
             return GainLeft(np.inf, (way * (AWAY / np.abs(way).max()), error), n_steps)
         if not curvature > flat:
@@ -94,9 +93,52 @@ def gain_left(problem: Problem, tables: np.ndarray, new: np.ndarray, atol: float
         length = size / curvature
         error, rest = error + length * way, rest - length * product
         gain, longest, old = gain + length * size / 2, max(longest, length), size
-        size = float(metric @ rest**2)
+        size = metric.inner(rest, rest)
         way = rest + size / old * way
     return GainLeft(CAUTION * gain, (error,), n_steps)
+
+
+class Metric:
+    """How far apart neighbouring tables are, by the information that completed data have about them.
+
+    Attributes
+    ----------
+    moving : bool array
+        Entries that may move here.
+    """
+
+    def __init__(self, problem: Problem, tables: np.ndarray, counts: np.ndarray):
+        numeric = problem.engine.layout.numeric
+        weights = problem.row_weights(counts + problem.prior, tables)
+        self.moving = tables > STILL
+        if numeric is not None:
+            self.moving |= numeric.entries
+        self._inverse = np.divide(1.0, tables, where=self.moving, out=np.zeros_like(tables))
+        if numeric is not None:
+            self._inverse[numeric.entries] = 0.0
+        self._by_entry = weights * self._inverse
+        self._numeric: list[tuple[slice, np.ndarray, np.ndarray]] = []
+        if numeric is not None:
+            information = numeric.information(tables, weights)
+            for (_, place, shape), matrices in zip(numeric.tables, information, strict=True):
+                self._numeric.append((place, matrices, weights[place].reshape(shape)[:, 0]))
+
+    def inner(self, one: np.ndarray, other: np.ndarray) -> float:
+        """Return the inner product of two directions."""
+        product = float(self._by_entry @ (one * other))
+        for place, matrices, _ in self._numeric:
+            shape = matrices.shape[:2]
+            product += float(np.einsum("ri,rij,rj", one[place].reshape(shape), matrices, other[place].reshape(shape)))
+        return product
+
+    def largest_change(self, way: np.ndarray) -> float:
+        """Return the largest relative change of a probability, or change of a numeric row in standard errors of one."""
+        largest = float(np.abs(way * self._inverse).max())
+        for place, matrices, weights in self._numeric:
+            rows = way[place].reshape(matrices.shape[:2])
+            squares = np.einsum("ri,rij,rj->r", rows, matrices, rows) / np.maximum(weights, 1e-300)
+            largest = max(largest, float(np.sqrt(np.maximum(squares, 0.0).max())))
+        return largest
 
 
 def uphill(

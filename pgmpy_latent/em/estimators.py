@@ -478,7 +478,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         start_rows = None
         if STRATEGIES[kind].needs_rows:
             data, silent = rows.starting_rows(seeds)
-            start_rows = StartRows(data.codes_of(names), data.weights, data.row_keys, silent)
+            start_rows = StartRows.of(data, names, silent)
         cards = np.array([len(states) for states in state_names])
         inputs = StartInputs(layout, structure.parents, cards, start_rows)
         starts = np.stack(list(map(partial(make_start, kind, inputs), seeds)))

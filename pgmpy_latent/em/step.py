@@ -63,10 +63,12 @@ def m_step(
     array([0.75      , 0.25      , 0.66666667, 0.33333333, 0.5       ,
            0.5       ])
     """
-    counts = counts + prior
+    counts = counts + layout.pseudo_counts(prior)
     sums = layout.row_sums(counts)
     known = sums > 0
     new = np.divide(counts, sums, out=tables.copy(), where=known)
+    if layout.numeric is not None:
+        new = layout.numeric.settled(new, counts)
     return new if free is None else np.where(free, new, tables)
 
 
@@ -120,6 +122,14 @@ class Problem:
             return self.constraints.movable
         return None if self.free is None else np.asarray(self.free)[self.engine.layout.table_of_entry]
 
+    @property
+    def liftable(self) -> np.ndarray | None:
+        """For every entry, whether it is a probability that may change on its own; None if all are."""
+        numeric, free = self.engine.layout.numeric, self.free_entries
+        if numeric is None:
+            return free
+        return ~numeric.entries if free is None else free & ~numeric.entries
+
     @contextmanager
     def threads(self) -> Iterator[Problem]:
         """Yield the same problem with its threads ready, for as long as the block runs."""
@@ -160,6 +170,9 @@ class Problem:
         positive = np.where((tables > 0) | (fallback == 0), np.maximum(tables, 0), fallback)
         sums = self.engine.layout.row_sums(positive)
         normalised = np.divide(positive, sums, out=fallback.copy(), where=sums > 0)
+        numeric = self.engine.layout.numeric
+        if numeric is not None:
+            normalised = numeric.settled(normalised)
         if self.constraints is not None:
             return self.constraints.project(normalised)
         entries = self.free_entries
@@ -188,7 +201,9 @@ def step(
         overflown = ~np.isfinite(counts).all(axis=1)
         objectives, counts[overflown] = np.where(overflown, -np.inf, objectives), 0.0
     if problem.constraints is not None:
-        return log_likelihoods, objectives, problem.constraints.m_step(counts + problem.prior, tables)
+        new = problem.constraints.m_step(counts + problem.prior, tables)
+        numeric = problem.engine.layout.numeric
+        return log_likelihoods, objectives, new if numeric is None else numeric.settled(new, counts)
     new = m_step(counts, problem.engine.layout, problem.prior, tables, problem.free_entries)
     return log_likelihoods, objectives, new
 

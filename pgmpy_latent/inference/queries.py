@@ -12,9 +12,10 @@ from sklearn.exceptions import NotFittedError
 from pgmpy_latent.exceptions import AbsentColumnError, DataError, DesignWarning, UnknownColumnError
 from pgmpy_latent.inference.mixture_engine import MixtureEngine
 from pgmpy_latent.inference.network_engine import NetworkEngine
-from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.plan import Evidence, Numbers, compile_plan
 from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.model.emissions import emission_of_states, emissions_of
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
@@ -61,10 +62,13 @@ def encode_for(
     [1.0, 2.0]
     """
     check_is_model(tree)
-    states = dict(zip(tree.names, tree.state_names, strict=True))
+    numeric = {tree.names[node]: emission for node, emission in emissions_of(tree).items()}
+    states = {name: known for name, known in zip(tree.names, tree.state_names, strict=True) if name not in numeric}
     columns = _columns_to_read(tree, X, absent)
     codes = CombinedCodes(None, dict(tree.missing)) if tree.missing else None
-    options = {"sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes}
+    options = {
+        "sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes, "numeric": numeric,
+    }  # fmt: skip
     try:
         with unseen_remedy('ask for unseen="missing"'):
             return encode(X, columns=columns, **options, **survey)
@@ -245,11 +249,29 @@ def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int,
     [1]
     """
     column = {name: at for at, name in enumerate(data.columns)}
-    return {
-        node: Evidence(np.ascontiguousarray(data.codes[:, column[name]]), int(data.cards[column[name]]))
-        for node, name in enumerate(names)
-        if name in column
-    }
+    return {node: _evidence_of(data, column[name]) for node, name in enumerate(names) if name in column}
+
+
+def numbers_of(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Numbers]:
+    """Return the values of the numeric columns of a table, by position of the nodes with these names.
+
+    Examples
+    --------
+    >>> data = encode(pd.DataFrame({"x": [0.5, 1.5, 3.0]}), numeric={"x": "gaussian"})
+    >>> numbers_of(data, ["H", "x"])[1].values
+    array([0.5, 1.5, 3. ])
+    """
+    emissions = dict(zip(data.columns, map(emission_of_states, data.state_names), strict=True))
+    found = ((node, name, emissions.get(name)) for node, name in enumerate(names))
+    return {node: Numbers(data.values[name], emission) for node, name, emission in found if emission is not None}
+
+
+def _evidence_of(data: CategoricalData, at: int) -> Evidence:
+    """Return what the cells of a column say."""
+    codes, emission = np.ascontiguousarray(data.codes[:, at]), emission_of_states(data.state_names[at])
+    if emission is None:
+        return Evidence(codes, int(data.cards[at]))
+    return Evidence.of_numbers(codes, data.values[data.columns[at]], emission)
 
 
 @overload

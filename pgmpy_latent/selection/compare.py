@@ -22,7 +22,7 @@ from pgmpy_latent.em.ascent import same_value
 from pgmpy_latent.em.constraints import Constraints, ordinal_families
 from pgmpy_latent.em.few_rows import warn_of_few_rows
 from pgmpy_latent.em.restrictions import check_order, check_ordinal, ordered_columns
-from pgmpy_latent.em.starts import random_memberships
+from pgmpy_latent.em.starts import StartInputs, StartRows, make_start
 from pgmpy_latent.exceptions import DataError, RegularityWarning
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
@@ -315,11 +315,10 @@ def _random_starts(size: int, data: CategoricalData, settings: _Settings) -> tup
     """Return the shape of a model with some classes, its engine, and random starts."""
     shape = one_state_tree(None, data)
     shape = with_cards(shape, np.where(shape.latent, size, shape.cards))
-    engine, codes = engine_for(shape, data), data.codes_of(shape.names)
+    engine = engine_for(shape, data)
+    inputs = StartInputs(engine.layout, shape.parents, shape.cards, StartRows.of(data, shape.names))
     starts = [
-        random_memberships(
-            shape.parents, shape.cards, codes, data.weights, data.row_keys, settings.seed(0, size, number)
-        )
+        make_start("memberships", inputs, settings.seed(0, size, number))
         for number in range(settings.n_starts if size > 1 else 1)
     ]
     return shape, engine, np.stack(starts)

@@ -1,0 +1,311 @@
+"""Numeric columns, compiled: densities of values become messages, and their mass becomes expected features.
+
+All numeric columns below a site are one operation. Logarithms of densities are added up over the columns; only then is
+the exponential taken, once per pattern and state, after a power of two was taken out into the exponent of the message.
+What the numbers in a table mean is written in :class:`pgmpy_latent.model.emissions.Emission`, once more.
+"""
+
+import math
+
+import numpy as np
+from numba import int64, njit
+
+from pgmpy_latent.inference.kernels.products import COUNT, HALVES, SLOT, A, B
+from pgmpy_latent.inference.kernels.vectors import is_single
+
+#: Columns of a header, and how many there are.
+TABLE, KIND_OF_COLUMN, LARGEST, FLOOR, HAS_MISSING, N_LEVELS, LEVELS = range(7)
+HEADER = 8
+#: Numbers of the kinds.
+GAUSSIAN, SHARED_GAUSSIAN, POISSON, NEGATIVE_BINOMIAL = range(4)
+#: Patterns whose logarithms are added up together: they stay in the nearest cache.
+ROWS = 256
+#: Smallest entry of a message: a state that is less likely than that is not ruled out, since others may be later.
+LEAST = 2.0**-1000
+LOG_TWO = math.log(2.0)
+#: As in ``model.emissions``.
+LEAST_RATE, LEAST_DISPERSION, LARGEST_DISPERSION = 1e-9, 1e-8, 1e4
+#: Steps of Newton's method for a dispersion, and the relative change at which it ends.
+STEPS, CLOSE = 100, 1e-12
+
+
+@njit(nogil=True, error_model="numpy")
+def _width(kind):
+    return 2 if kind == POISSON else 3
+
+
+@njit(nogil=True, error_model="numpy")
+def _gaussian(table, largest, floor, theta):
+    """Return mean and variance."""
+    mean = largest * (4.0 * theta[table + 1] - 1.0)
+    return mean, max(2.0 * largest * largest * theta[table + 2] - mean * mean, floor)
+
+
+@njit(nogil=True, error_model="numpy")
+def _count(kind, table, largest, theta):
+    """Return the mean of a count, and its dispersion."""
+    if kind == POISSON:
+        return max(largest * theta[table + 1], LEAST_RATE * largest), 0.0
+    twice = min(2.0 * theta[table + 2], 1.0 - 1e-12)
+    dispersion = min(max(twice / (1.0 - twice), LEAST_DISPERSION), LARGEST_DISPERSION)
+    return max(2.0 * largest * theta[table + 1], LEAST_RATE * largest), dispersion
+
+
+@njit(nogil=True, error_model="numpy")
+def log_rising(value, dispersion):
+    """Return ``log(gamma(value + 1/a) / gamma(1/a)) + value log(a)``, exact for tiny dispersions ``a`` as well."""
+    if value * dispersion < 1e-2 or value < 16.0:
+        if value < 1024.0:
+            total = 0.0
+            for at in range(int64(value)):
+                total += math.log1p(at * dispersion)
+            return total
+    size = 1.0 / dispersion
+    return math.lgamma(value + size) - math.lgamma(size) + value * math.log(dispersion)
+
+
+@njit(nogil=True, error_model="numpy")
+def _log_levels(op, soft, card, table_offset, theta):
+    """Return the logarithms of the probabilities of the distinct values of columns that have tables of them."""
+    sizes = 0
+    for member in range(op[B]):
+        header = op[A] + member * HEADER
+        if int64(soft[header + KIND_OF_COLUMN]) == NEGATIVE_BINOMIAL:
+            sizes += int64(soft[header + N_LEVELS])
+    logs = np.empty((card, max(sizes, 1)))
+    first = 0
+    for member in range(op[B]):
+        header = op[A] + member * HEADER
+        if int64(soft[header + KIND_OF_COLUMN]) != NEGATIVE_BINOMIAL:
+            continue
+        n_levels, at = int64(soft[header + N_LEVELS]), int64(soft[header + LEVELS])
+        table = table_offset[int64(soft[header + TABLE])]
+        for state in range(card):
+            mean, dispersion = _count(NEGATIVE_BINOMIAL, table + 3 * state, soft[header + LARGEST], theta)
+            log_zero = -math.log1p(mean * dispersion) / dispersion
+            log_odds = math.log(mean) - math.log1p(mean * dispersion)
+            for level in range(n_levels):
+                value = soft[at + level]
+                logs[state, first + level] = log_zero + value * log_odds + log_rising(value, dispersion)
+        first += n_levels
+    return logs
+
+
+@njit(nogil=True, error_model="numpy")
+def _add_column(soft, header, data, n_rows, card, table, theta, by_level, first_level, logs):
+    """Add the logarithms of a column's densities to those of the columns before it."""
+    kind = int64(soft[header + KIND_OF_COLUMN])
+    has_missing = soft[header + HAS_MISSING] > 0.0
+    for state in range(card):
+        if kind == NEGATIVE_BINOMIAL:
+            for row in range(n_rows):
+                value = soft[data + row]
+                if value == value:
+                    logs[state, row] += by_level[state, first_level + int64(value)]
+            continue
+        if kind == POISSON:
+            mean, _ = _count(kind, table + 2 * state, soft[header + LARGEST], theta)
+            constant, slope, curve, centre = -mean, math.log(mean), 0.0, 0.0
+        else:
+            mean, variance = _gaussian(table + 3 * state, soft[header + LARGEST], soft[header + FLOOR], theta)
+            constant, slope, curve, centre = -0.5 * math.log(2.0 * math.pi * variance), 0.0, -0.5 / variance, mean
+        if has_missing:
+            for row in range(n_rows):
+                value = soft[data + row] - centre
+                if value == value:
+                    logs[state, row] += constant + value * (slope + curve * value)
+        else:
+            for row in range(n_rows):
+                value = soft[data + row] - centre
+                logs[state, row] += constant + value * (slope + curve * value)
+
+
+@njit(nogil=True, error_model="numpy")
+def fill_messages(op, up, power, base, slot_base, card, step, table_offset, soft, theta):
+    """Fill the messages of numeric columns; return whether any carries an exponent."""
+    n, n_members = op[COUNT], op[B]
+    data = op[A] + n_members * HEADER
+    unit = LOG_TWO if is_single(up) else HALVES * LOG_TWO
+    by_level = _log_levels(op, soft, card, table_offset, theta)
+    logs = np.empty((card, ROWS))
+    any_scaled = False
+    for first in range(0, n, ROWS):
+        n_rows = min(ROWS, n - first)
+        logs[:, :n_rows] = 0.0
+        first_level = 0
+        for member in range(n_members):
+            header = op[A] + member * HEADER
+            table = table_offset[int64(soft[header + TABLE])]
+            _add_column(
+                soft, header, data + member * n + first, n_rows, card, table, theta, by_level, first_level, logs
+            )
+            if int64(soft[header + KIND_OF_COLUMN]) == NEGATIVE_BINOMIAL:
+                first_level += int64(soft[header + N_LEVELS])
+        for row in range(n_rows):
+            largest = logs[0, row]
+            for state in range(1, card):
+                largest = max(largest, logs[state, row])
+            exponent = int64(math.floor(-largest / unit))
+            shift = exponent * unit
+            at = base + (op[SLOT] + first + row) * step
+            for state in range(card):
+                up[at + state] = max(math.exp(logs[state, row] + shift), LEAST)
+            for state in range(card, step):
+                up[at + state] = 0.0
+            power[slot_base + op[SLOT] + first + row] = exponent
+            any_scaled |= exponent != 0
+    return any_scaled
+
+
+# Expected features
+
+
+@njit(nogil=True, error_model="numpy")
+def _sums(soft, data, n, mass, begin, card, step):
+    """Return, for every state, the mass of the values that are there, and its products with them and their squares."""
+    sums = np.zeros((3, step))
+    for row in range(n):
+        value = soft[data + row]
+        if value == value:
+            at = begin + row * step
+            for state in range(card):
+                share = mass[at + state]
+                sums[0, state] += share
+                sums[1, state] += share * value
+                sums[2, state] += share * (value * value)
+    return sums
+
+
+@njit(nogil=True, error_model="numpy")
+def dispersion_of(values, counts, start):
+    """Return the dispersion of the negative binomial distribution that is most likely, given counts of values.
+
+    The mean is that of the counts. Newton's method on the logarithm of the dispersion, within bounds that every step
+    narrows.
+
+    Examples
+    --------
+    >>> dispersion_of(np.arange(3.0), np.array([1.0, 2.0, 1.0]), 0.5)
+    1e-08
+    """
+    total, mean = 0.0, 0.0
+    for at in range(values.shape[0]):
+        total += counts[at]
+        mean += counts[at] * values[at]
+    if total <= 0.0 or mean <= 0.0:
+        return start
+    mean /= total
+    low, high = LEAST_DISPERSION, LARGEST_DISPERSION
+    if _slope(values, counts, total, mean, low) <= 0.0:
+        return low
+    if _slope(values, counts, total, mean, high) >= 0.0:
+        return high
+    here = min(max(start, low), high)
+    slope = _slope(values, counts, total, mean, here)
+    for _ in range(STEPS):
+        if slope > 0.0:
+            low = here
+        else:
+            high = here
+        near = here * (1.0 + 1e-5)
+        curve = (_slope(values, counts, total, mean, near) - slope) / 1e-5  # by the logarithm of the dispersion
+        new = here * math.exp(-slope / curve) if curve < 0.0 else 0.0
+        if not low < new < high:
+            new = math.sqrt(low * high)
+        done = abs(new - here) <= CLOSE * here
+        here = new
+        slope = _slope(values, counts, total, mean, here)
+        if done or slope == 0.0:
+            break
+    return here
+
+
+@njit(nogil=True, error_model="numpy")
+def _slope(values, counts, total, mean, dispersion):
+    """Return the derivative of the log-likelihood by the logarithm of the dispersion."""
+    slope = 0.0
+    size = 1.0 / dispersion
+    for at in range(values.shape[0]):
+        if counts[at] <= 0.0:
+            continue
+        value, inner = values[at], 0.0
+        if value < 64.0:
+            for number in range(int64(value)):
+                inner += number * dispersion / (1.0 + number * dispersion)
+        else:
+            inner = value - size * (_digamma(value + size) - _digamma(size))
+        slope += counts[at] * inner
+    product = mean * dispersion
+    # d/dlog(a) of -(value + 1/a) log(1 + a mean), summed over the counts, whose mean is ``mean``
+    return slope + total * (math.log1p(product) * size - mean)
+
+
+@njit(nogil=True, error_model="numpy")
+def _digamma(x):
+    """Return the derivative of the logarithm of the gamma function, for positive numbers."""
+    total = 0.0
+    while x < 10.0:
+        total -= 1.0 / x
+        x += 1.0
+    inverse = 1.0 / (x * x)
+    series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse / 132))))
+    return total + math.log(x) - 0.5 / x - series
+
+
+@njit(nogil=True, error_model="numpy")
+def _dispersions(soft, header, data, n, mass, begin, card, step, table, theta, sums):
+    """Replace the sums of squares by dispersions times the mass, and sums of positions by those of values."""
+    n_levels, levels = int64(soft[header + N_LEVELS]), int64(soft[header + LEVELS])
+    shown = np.zeros((card, n_levels))
+    for row in range(n):
+        value = soft[data + row]
+        if value == value:
+            at = begin + row * step
+            for state in range(card):
+                shown[state, int64(value)] += mass[at + state]
+    values = np.empty(n_levels)
+    for level in range(n_levels):
+        values[level] = soft[levels + level]
+    for state in range(card):
+        _, old = _count(NEGATIVE_BINOMIAL, table + 3 * state, soft[header + LARGEST], theta)
+        sums[1, state] = 0.0
+        for level in range(n_levels):
+            sums[1, state] += shown[state, level] * values[level]
+        dispersion = dispersion_of(values, shown[state], old)
+        sums[2, state] = sums[0, state] * dispersion / (1.0 + dispersion)
+
+
+@njit(nogil=True, error_model="numpy")
+def add_features(op, mass, base, card, step, table_offset, soft, theta, counts):
+    """Add the expected features of numeric columns to the counts; missing cells have those of the tables.
+
+    The dispersion of a negative binomial is no mean of features: in its place stands the most likely one.
+    """
+    n, n_members = op[COUNT], op[B]
+    data, begin = op[A] + n_members * HEADER, base + op[SLOT] * step
+    totals = np.zeros(card)
+    for row in range(n):
+        for state in range(card):
+            totals[state] += mass[begin + row * step + state]
+    for member in range(n_members):
+        header = op[A] + member * HEADER
+        kind, largest = int64(soft[header + KIND_OF_COLUMN]), soft[header + LARGEST]
+        table = table_offset[int64(soft[header + TABLE])]
+        width, column = _width(kind), data + member * n
+        sums = _sums(soft, column, n, mass, begin, card, step)
+        if kind == NEGATIVE_BINOMIAL:
+            _dispersions(soft, header, column, n, mass, begin, card, step, table, theta, sums)
+        for state in range(card):
+            at, there, square = table + width * state, sums[0, state], 0.0
+            if kind == POISSON:
+                mean = sums[1, state] / largest
+            elif kind == NEGATIVE_BINOMIAL:
+                mean, square = sums[1, state] / (2.0 * largest), 0.5 * sums[2, state]
+            else:
+                mean = 0.25 * (there + sums[1, state] / largest)
+                square = 0.5 * sums[2, state] / (largest * largest)
+            gone = max(totals[state] - there, 0.0) if soft[header + HAS_MISSING] > 0.0 else 0.0
+            counts[at] += there - mean - square + gone * theta[at]
+            counts[at + 1] += mean + gone * theta[at + 1]
+            if width == 3:
+                counts[at + 2] += square + gone * theta[at + 2]
