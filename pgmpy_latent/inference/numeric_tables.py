@@ -33,6 +33,7 @@ class NumericTables:
     """
 
     def __init__(self, emissions: Mapping[int, Emission], shapes: np.ndarray, offsets: np.ndarray):
+        self.by_table = dict(emissions)
         self.tables: list[tuple[Emission, slice, tuple[int, int]]] = []
         self.entries = np.zeros(int(shapes.prod(axis=1).sum()), dtype=bool)
         for table, emission in sorted(emissions.items()):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
+import pandas as pd
 from scipy.special import gammaln
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ class Emission:
         return rng.negative_binomial(size, size / (size + parameters.mean)).astype(np.float64)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Feature:
     """A feature of a numeric column, in the place of a state."""
 
@@ -200,9 +201,6 @@ class Feature:
 
     def __str__(self) -> str:
         return self.name
-
-    def __repr__(self) -> str:
-        return f"<{self.name} of {self.emission.kind}>"
 
 
 def emission_of_states(states: tuple[Hashable, ...]) -> Emission | None:
@@ -229,3 +227,40 @@ def emissions_of(model: DiscreteModel) -> Mapping[int, Emission]:
     """
     found = ((node, emission_of_states(states)) for node, states in enumerate(model.state_names))
     return {node: emission for node, emission in found if emission is not None}
+
+
+def emissions_table(model: DiscreteModel) -> pd.DataFrame:
+    """Return mean, standard deviation and dispersion of the numeric columns of a model, given the state of the parent.
+
+    Returns
+    -------
+    DataFrame
+        A row per column, parent and state of the parent. ``dispersion`` is that of negative binomials: with mean ``m``
+        and dispersion ``a``, the variance is ``m + a m**2``.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.model.tree import LatentTree
+    >>> height = Emission("gaussian", 170.0, 10.0, 3.0, 1e-3)
+    >>> tree = LatentTree(["H", "x"], [[0, 1], height.features], [-1, 0], [True, False],
+    ...                   [[[0.5, 0.5]], height.table([160.0, 180.0], [25.0, 36.0])])
+    >>> emissions_table(tree).round(6)
+                           kind   mean  sd  dispersion
+    column parent state
+    x      H      0    gaussian  160.0   5         NaN
+                  1    gaussian  180.0   6         NaN
+    """
+    rows, index = [], []
+    for node, emission in emissions_of(model).items():
+        above = model.parents[node]
+        states = model.state_names[above[0]] if above else (None,)
+        parent = model.names[above[0]] if above else None
+        found = emission.parameters(model.tables[node])
+        dispersions = np.full(len(states), np.nan) if found.dispersion is None else found.dispersion
+        for state, mean, variance, dispersion in zip(states, found.mean, found.variance, dispersions, strict=True):
+            index.append((model.names[node], parent, state))
+            rows.append((emission.kind, float(mean), float(np.sqrt(variance)), float(dispersion)))
+    names = ["column", "parent", "state"]
+    places = pd.MultiIndex.from_tuples(index, names=names) if index else pd.MultiIndex.from_arrays([[], [], []], names=names)
+    types = {"kind": object, "mean": "float64", "sd": "float64", "dispersion": "float64"}
+    return pd.DataFrame(rows, index=places, columns=list(types)).astype(types)

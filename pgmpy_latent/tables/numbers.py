@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.model.emissions import FLOOR, LARGEST_FLOOR, NUMERIC_KINDS, Emission, NumericKind
+from pgmpy_latent.model.emissions import FLOOR, LARGEST_FLOOR, NUMERIC_KINDS, Emission, NumericKind, emission_of_states
 from pgmpy_latent.runtime.settings import kind_in_words, word_list
 from pgmpy_latent.tables.columns import Source, as_pandas, plain
 from pgmpy_latent.tables.likely_codes import likely_codes
@@ -212,3 +212,20 @@ def number_keys(values: np.ndarray, salt: int) -> np.ndarray:
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))
+
+
+def kinds_in_use(
+    state_names: Sequence[tuple[Hashable, ...]], columns: Sequence[Hashable], ordinal: Collection[Hashable] = ()
+) -> dict[Hashable, Kind]:
+    """Return the kinds of columns by what stands for their states.
+
+    Examples
+    --------
+    >>> kinds_in_use([("a", "b"), (1, 2)], ["x", "y"], ["y"])
+    {'x': 'categorical', 'y': 'ordinal'}
+    """
+    kinds: dict[Hashable, Kind] = {}
+    for name, states in zip(columns, state_names, strict=True):
+        emission = emission_of_states(states)
+        kinds[name] = emission.kind if emission is not None else "ordinal" if name in ordinal else "categorical"
+    return kinds
