@@ -512,8 +512,10 @@ class _Compiler:
 
         So no density is too small, or too large, for a number. The operation reads from ``soft`` a header per column,
         the values of the patterns, column by column, and the distinct values of columns that need tables of them.
+        Where rows show states of the site itself, these are one more column, which rules out all other states.
         """
-        pieces = [self.evidence[node][0] for node in nodes]
+        known = [piece for piece in self.sites[site].evidence if piece.messages is None and piece.numbers is None]
+        pieces = [*(self.evidence[node][0] for node in nodes), *known]
         columns = [(piece.patterns(), piece.n_patterns) for piece in pieces]
         patterns, count = np.arange(self.n_rows, dtype=np.int32), self.n_rows
         shown = [column for column, _ in columns]
@@ -522,10 +524,13 @@ class _Compiler:
             if len(of_some[0]) <= self.n_rows / FEW_EQUAL:
                 patterns, shown, count = some, of_some, len(of_some[0])
         slot, begin = self._take_slots(site, count), self.soft_size
-        headers, numbers, levels = np.zeros((len(nodes), HEADER)), [], []
-        levels_at = begin + headers.size + count * len(nodes)
-        for header, node, piece, column in zip(headers, nodes, pieces, shown, strict=True):
-            assert piece.numbers is not None
+        headers, numbers, levels = np.zeros((len(pieces), HEADER)), [], []
+        levels_at = begin + headers.size + count * len(pieces)
+        for header, node, piece, column in zip(headers, [*nodes, *[-1] * len(known)], pieces, shown, strict=True):
+            if piece.numbers is None:
+                header[:2] = 0.0, len(NUMERIC_KINDS)
+                numbers.append(np.append(np.arange(piece.n_states, dtype=np.float64), np.nan)[column])
+                continue
             values, emission = piece.numbers.values, piece.numbers.emission
             has_missing = len(piece.index) > 0 and bool((piece.index < 0).any())
             by_level = emission.kind == "negative_binomial"
@@ -541,7 +546,7 @@ class _Compiler:
         for part in (headers.ravel(), *numbers, *levels):
             self.soft.append(np.asarray(part, np.float64))
             self.soft_size += len(part)
-        self.steps.append(Step(NUMBERS, site, slot, count, a=begin, b=len(nodes), members=tuple(nodes)))
+        self.steps.append(Step(NUMBERS, site, slot, count, a=begin, b=len(pieces), members=tuple(nodes)))
         return slot, count, patterns
 
     def _receive_edge(self, site, child, sent, table: int, above: bool) -> tuple[int, int, np.ndarray]:

@@ -18,6 +18,10 @@ TABLE, KIND_OF_COLUMN, LARGEST, FLOOR, HAS_MISSING, N_LEVELS, LEVELS = range(7)
 HEADER = 8
 #: Numbers of the kinds.
 GAUSSIAN, SHARED_GAUSSIAN, POISSON, NEGATIVE_BINOMIAL = range(4)
+#: Not a numeric column, but the states of the site itself, where rows show them.
+KNOWN_STATE = 4
+#: Largest power of two, in units of exponents: a row farther out than that is put there.
+FARTHEST = 2**30
 #: Patterns whose logarithms are added up together: they stay in the nearest cache.
 ROWS = 256
 #: Smallest entry of a message: a state that is less likely than that is not ruled out, since others may be later.
@@ -97,6 +101,12 @@ def _add_column(soft, header, data, n_rows, card, table, theta, by_level, first_
     kind = int64(soft[header + KIND_OF_COLUMN])
     has_missing = soft[header + HAS_MISSING] > 0.0
     for state in range(card):
+        if kind == KNOWN_STATE:
+            for row in range(n_rows):
+                value = soft[data + row]
+                if value == value and value != state:
+                    logs[state, row] = -np.inf
+            continue
         if kind == NEGATIVE_BINOMIAL:
             for row in range(n_rows):
                 value = soft[data + row]
@@ -145,11 +155,12 @@ def fill_messages(op, up, power, base, slot_base, card, step, table_offset, soft
             largest = logs[0, row]
             for state in range(1, card):
                 largest = max(largest, logs[state, row])
-            exponent = int64(math.floor(-largest / unit))
+            exponent = int64(min(max(math.floor(-largest / unit), -FARTHEST), FARTHEST))
             shift = exponent * unit
             at = base + (op[SLOT] + first + row) * step
             for state in range(card):
-                up[at + state] = max(math.exp(logs[state, row] + shift), LEAST)
+                log = logs[state, row]
+                up[at + state] = max(math.exp(log + shift), LEAST) if log > -np.inf else 0.0
             for state in range(card, step):
                 up[at + state] = 0.0
             power[slot_base + op[SLOT] + first + row] = exponent
@@ -290,6 +301,8 @@ def add_features(op, mass, base, card, step, table_offset, soft, theta, counts):
     for member in range(n_members):
         header = op[A] + member * HEADER
         kind, largest = int64(soft[header + KIND_OF_COLUMN]), soft[header + LARGEST]
+        if kind == KNOWN_STATE:
+            continue
         table = table_offset[int64(soft[header + TABLE])]
         width, column = _width(kind), data + member * n
         sums = _sums(soft, column, n, mass, begin, card, step)
