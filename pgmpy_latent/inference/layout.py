@@ -34,9 +34,7 @@ class Layout:
            [5., 6., 7.]])
     """
 
-    def __init__(
-        self, shapes: np.ndarray | Sequence[tuple[int, int]], emissions: Mapping[int, Emission] | None = None
-    ):
+    def __init__(self, shapes: np.ndarray | Sequence[tuple[int, int]], emissions: Mapping[int, Emission] | None = None):
         self.shapes = np.array(shapes, dtype=np.int64).reshape(-1, 2)
         self.sizes = self.shapes.prod(axis=1)
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)

@@ -225,9 +225,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
             data = read_pieces(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
         else:
             X = checked_array(X) if is_array(X) else X
-            data = encode(
-                X, sample_weight=sample_weight, state_names=known, missing=codes, numeric=numeric, **survey
-            )
+            data = encode(X, sample_weight=sample_weight, state_names=known, missing=codes, numeric=numeric, **survey)
             if data.values:
                 self._check_numbers(data)
         if data.n_rows < 2:

@@ -235,8 +235,8 @@ def emissions_table(model: DiscreteModel) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per column, parent and state of the parent. ``dispersion`` is that of negative binomials: with mean ``m``
-        and dispersion ``a``, the variance is ``m + a m**2``.
+        A row per column and state of its parent, under the names of the columns. ``dispersion`` is that of negative
+        binomials: with mean ``m`` and dispersion ``a``, the variance is ``m + a m**2``.
 
     Examples
     --------
@@ -244,13 +244,13 @@ def emissions_table(model: DiscreteModel) -> pd.DataFrame:
     >>> height = Emission("gaussian", 170.0, 10.0, 3.0, 1e-3)
     >>> tree = LatentTree(["H", "x"], [[0, 1], height.features], [-1, 0], [True, False],
     ...                   [[[0.5, 0.5]], height.table([160.0, 180.0], [25.0, 36.0])])
-    >>> emissions_table(tree).round(6)
-                           kind   mean  sd  dispersion
-    column parent state
-    x      H      0    gaussian  160.0   5         NaN
-                  1    gaussian  180.0   6         NaN
+    >>> emissions_table(tree)[["parent", "state", "mean", "sd"]].round(6)
+           parent state   mean   sd
+    column
+    x           H     0  160.0  5.0
+    x           H     1  180.0  6.0
     """
-    rows, index = [], []
+    rows = []
     for node, emission in emissions_of(model).items():
         above = model.parents[node]
         states = model.state_names[above[0]] if above else (None,)
@@ -258,9 +258,7 @@ def emissions_table(model: DiscreteModel) -> pd.DataFrame:
         found = emission.parameters(model.tables[node])
         dispersions = np.full(len(states), np.nan) if found.dispersion is None else found.dispersion
         for state, mean, variance, dispersion in zip(states, found.mean, found.variance, dispersions, strict=True):
-            index.append((model.names[node], parent, state))
-            rows.append((emission.kind, float(mean), float(np.sqrt(variance)), float(dispersion)))
-    names = ["column", "parent", "state"]
-    places = pd.MultiIndex.from_tuples(index, names=names) if index else pd.MultiIndex.from_arrays([[], [], []], names=names)
-    types = {"kind": object, "mean": "float64", "sd": "float64", "dispersion": "float64"}
-    return pd.DataFrame(rows, index=places, columns=list(types)).astype(types)
+            rows.append((model.names[node], emission.kind, parent, state, mean, np.sqrt(variance), dispersion))
+    columns = ["column", "kind", "parent", "state", "mean", "sd", "dispersion"]
+    table = pd.DataFrame(rows, columns=columns, dtype=object).set_index("column")
+    return table.astype(dict.fromkeys(columns[4:], "float64"))

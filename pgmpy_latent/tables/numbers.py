@@ -28,6 +28,8 @@ Kinds: TypeAlias = Mapping[Hashable, Kind] | Literal["auto"] | None
 FEW_CODES = 10
 #: Gaussian columns of whole numbers have more values than this.
 LEAST_VALUES = 4
+#: Smaller codes for missing answers, as 9 above 1 to 5, belong to scales; counts and measurements may be that far out.
+LEAST_CODE = 77
 #: Variances and differences below this share of the largest value are rounding.
 ROUNDING = 1e-12
 
@@ -139,7 +141,7 @@ def read_numbers(
         odd = values[(values < 0) | (values != np.floor(values))][0]
         raise DataError(f"column {name!r} is said to hold counts, but it holds {odd:g}; say 'gaussian' of it")
     if missing is None and len(values) <= 10_000:
-        codes_found = likely_codes(values.tolist())
+        codes_found = [code for code in likely_codes(values.tolist()) if not 0 <= code < LEAST_CODE]
         if codes_found:
             listed = word_list([f"{code:g}" for code in codes_found], "and")
             raise DataError(

@@ -119,7 +119,9 @@ def _random_numbers(rng: np.random.Generator, emission: Emission, rows: int) -> 
 
 
 @st.composite
-def mixed_trees(draw, max_nodes: int = 5, max_card: int = 3, max_numeric: int = 4, kinds: tuple[NumericKind, ...] = NUMERIC_KINDS):
+def mixed_trees(
+    draw, max_nodes: int = 5, max_card: int = 3, max_numeric: int = 4, kinds: tuple[NumericKind, ...] = NUMERIC_KINDS
+):
     """Return a strategy for random trees with numeric columns as leaves of any node.
 
     Parameters
@@ -142,7 +144,9 @@ def mixed_trees(draw, max_nodes: int = 5, max_card: int = 3, max_numeric: int = 
     """
     inner = draw(latent_trees(max_nodes=max_nodes, max_card=max_card))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    emissions = [_random_emission(rng, kind) for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=max_numeric))]
+    emissions = [
+        _random_emission(rng, kind) for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=max_numeric))
+    ]
     above = [draw(st.integers(0, inner.n_nodes - 1)) for _ in emissions]
     tables = [_random_numbers(rng, one, int(inner.cards[parent])) for one, parent in zip(emissions, above, strict=True)]
     return LatentTree(

@@ -299,7 +299,8 @@ def _digest() -> str:
     """Return a fingerprint of all compiled code: the compiler keeps its results by the name of a function."""
     here = Path(__file__).parent
     texts = [
-        (here / name).read_bytes() for name in ("trees.py", "edges.py", "numbers.py", "products.py", "matrices.py", "vectors.py")
+        (here / name).read_bytes()
+        for name in ("trees.py", "edges.py", "numbers.py", "products.py", "matrices.py", "vectors.py")
     ]
     return blake2b(b"".join(texts), digest_size=8).hexdigest()
 
