@@ -24,9 +24,16 @@ KNOWN_STATE = 4
 FARTHEST = 2**30
 #: Patterns whose logarithms are added up together: they stay in the nearest cache.
 ROWS = 256
+#: Logarithm of the largest entry of a message: most messages need no exponent, which takes time, and products of some
+#: messages stay in the range of numbers.
+ROOM = 40.0
 #: Smallest entry of a message: a state that is less likely than that is not ruled out, since others may be later.
 LEAST = 2.0**-1000
-LOG_TWO = math.log(2.0)
+LOG_TWO, LOG_LEAST, PER_LOG_TWO = math.log(2.0), -1000 * math.log(2.0), 1 / math.log(2.0)
+#: The logarithm of two in two parts, of which the first has few digits.
+#: And what rounds a number to a whole one when it is added and taken away again.
+ROUNDER = 1.5 * 2.0**52
+LOG_TWO_HIGH, LOG_TWO_LOW = 6.93145751953125e-1, 1.42860682030941723212e-6
 #: As in ``model.emissions``.
 LEAST_RATE, LEAST_DISPERSION, LARGEST_DISPERSION = 1e-9, 1e-8, 1e4
 #: Steps of Newton's method for a dispersion, and the relative change at which it ends.
@@ -135,9 +142,10 @@ def fill_messages(op, up, power, base, slot_base, card, step, table_offset, soft
     """Fill the messages of numeric columns; return whether any carries an exponent."""
     n, n_members = op[COUNT], op[B]
     data = op[A] + n_members * HEADER
-    unit = LOG_TWO if is_single(up) else HALVES * LOG_TWO
+    unit, room = (LOG_TWO, 0.0) if is_single(up) else (HALVES * LOG_TWO, ROOM)
     by_level = _log_levels(op, soft, card, table_offset, theta)
-    logs = np.empty((card, ROWS))
+    logs, largest, powers = np.empty((card, ROWS)), np.empty(ROWS), np.empty(ROWS, np.int64)
+    factors = powers.view(np.float64)
     any_scaled = False
     for first in range(0, n, ROWS):
         n_rows = min(ROWS, n - first)
@@ -151,39 +159,95 @@ def fill_messages(op, up, power, base, slot_base, card, step, table_offset, soft
             )
             if int64(soft[header + KIND_OF_COLUMN]) == NEGATIVE_BINOMIAL:
                 first_level += int64(soft[header + N_LEVELS])
+        largest[:n_rows] = logs[0, :n_rows]
+        for state in range(1, card):
+            for row in range(n_rows):
+                largest[row] = max(largest[row], logs[state, row])
         for row in range(n_rows):
-            largest = logs[0, row]
-            for state in range(1, card):
-                largest = max(largest, logs[state, row])
-            exponent = int64(min(max(math.floor(-largest / unit), -FARTHEST), FARTHEST))
-            shift = exponent * unit
-            at = base + (op[SLOT] + first + row) * step
-            for state in range(card):
-                log = logs[state, row]
-                up[at + state] = max(math.exp(log + shift), LEAST) if log > -np.inf else 0.0
-            for state in range(card, step):
-                up[at + state] = 0.0
+            exponent = int64(min(max(math.floor((room - largest[row]) / unit), -FARTHEST), FARTHEST))
+            largest[row] = exponent * unit
             power[slot_base + op[SLOT] + first + row] = exponent
             any_scaled |= exponent != 0
+        at = base + (op[SLOT] + first) * step
+        for state in range(card):
+            _exponentials(logs[state], largest, n_rows, powers, factors)
+            for row in range(n_rows):
+                up[at + row * step + state] = logs[state, row]
+        for state in range(card, step):
+            for row in range(n_rows):
+                up[at + row * step + state] = 0.0
     return any_scaled
+
+
+@njit(nogil=True, error_model="numpy")
+def _exponentials(logs, shifts, n, powers, factors):
+    """Replace logarithms by the exponentials of what they are after a shift, to 1e-15; none is below ``LEAST``.
+
+    Written so that the compiler uses vector instructions: ``exp(x) = 2**k exp(r)`` with ``|r| <= log(2) / 2``, and a
+    polynomial for the second factor. ``powers`` and ``factors`` are the same memory, as integers and as numbers.
+    """
+    for row in range(n):
+        number = max(logs[row] + shifts[row], LOG_LEAST)
+        rounded = number * PER_LOG_TWO + ROUNDER
+        factors[row] = rounded  # whose last bits are those of k
+        whole = rounded - ROUNDER
+        rest = (number - whole * LOG_TWO_HIGH) - whole * LOG_TWO_LOW
+        value = 1.0 / 6227020800.0
+        value = value * rest + 1.0 / 479001600.0
+        value = value * rest + 1.0 / 39916800.0
+        value = value * rest + 1.0 / 3628800.0
+        value = value * rest + 1.0 / 362880.0
+        value = value * rest + 1.0 / 40320.0
+        value = value * rest + 1.0 / 5040.0
+        value = value * rest + 1.0 / 720.0
+        value = value * rest + 1.0 / 120.0
+        value = value * rest + 1.0 / 24.0
+        value = value * rest + 1.0 / 6.0
+        value = value * rest + 0.5
+        value = value * rest + 1.0
+        value = value * rest + 1.0
+        # a state that is ruled out stays so; minus infinity less itself is not a number
+        logs[row] = value if logs[row] > -np.inf else 0.0
+    for row in range(n):
+        powers[row] = (powers[row] + 1023) << 52
+    for row in range(n):
+        logs[row] *= factors[row]
 
 
 # Expected features
 
 
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _add_sums(soft, data, n, shares, card, sums):
+    """Add, for every state, the mass of the values that are there, and its products with them and their squares."""
+    for state in range(card):
+        there, first, second = 0.0, 0.0, 0.0
+        for row in range(n):
+            value = soft[data + row]
+            share = shares[state, row] if value == value else 0.0
+            number = value if value == value else 0.0
+            there += share
+            first += share * number
+            second += share * (number * number)
+        sums[0, state] += there
+        sums[1, state] += first
+        sums[2, state] += second
+
+
 @njit(nogil=True, error_model="numpy")
-def _sums(soft, data, n, mass, begin, card, step):
-    """Return, for every state, the mass of the values that are there, and its products with them and their squares."""
-    sums = np.zeros((3, step))
-    for row in range(n):
-        value = soft[data + row]
-        if value == value:
-            at = begin + row * step
+def _all_sums(op, soft, data, n_members, mass, begin, card, step, totals):
+    """Return the sums of all columns, and fill in the mass of every state."""
+    n = op[COUNT]
+    sums, shares = np.zeros((n_members, 3, card)), np.empty((card, ROWS))
+    for first in range(0, n, ROWS):
+        n_rows = min(ROWS, n - first)
+        for row in range(n_rows):
             for state in range(card):
-                share = mass[at + state]
-                sums[0, state] += share
-                sums[1, state] += share * value
-                sums[2, state] += share * (value * value)
+                shares[state, row] = mass[begin + (first + row) * step + state]
+        for state in range(card):
+            totals[state] += shares[state, :n_rows].sum()
+        for member in range(n_members):
+            _add_sums(soft, data + member * n + first, n_rows, shares, card, sums[member])
     return sums
 
 
@@ -295,9 +359,7 @@ def add_features(op, mass, base, card, step, table_offset, soft, theta, counts):
     n, n_members = op[COUNT], op[B]
     data, begin = op[A] + n_members * HEADER, base + op[SLOT] * step
     totals = np.zeros(card)
-    for row in range(n):
-        for state in range(card):
-            totals[state] += mass[begin + row * step + state]
+    all_sums = _all_sums(op, soft, data, n_members, mass, begin, card, step, totals)
     for member in range(n_members):
         header = op[A] + member * HEADER
         kind, largest = int64(soft[header + KIND_OF_COLUMN]), soft[header + LARGEST]
@@ -305,7 +367,7 @@ def add_features(op, mass, base, card, step, table_offset, soft, theta, counts):
             continue
         table = table_offset[int64(soft[header + TABLE])]
         width, column = _width(kind), data + member * n
-        sums = _sums(soft, column, n, mass, begin, card, step)
+        sums = all_sums[member]
         if kind == NEGATIVE_BINOMIAL:
             _dispersions(soft, header, column, n, mass, begin, card, step, table, theta, sums)
         for state in range(card):
