@@ -63,7 +63,7 @@ from pgmpy_latent.tables.chunks import MEMORY_LIMIT, ShardedTable
 from pgmpy_latent.tables.columns import checked_states
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.missing_codes import settled_columns
-from pgmpy_latent.tables.numbers import Kind, Kinds, check_kinds, kinds_in_use, numeric_only
+from pgmpy_latent.tables.numbers import Kind, check_kinds, kinds_in_use, numeric_only
 from pgmpy_latent.tables.suitable import warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
 
@@ -262,7 +262,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         strata=None,
         cluster=None,
         missing=None,
-        kinds: Kinds = None,
+        kinds=None,
     ) -> Self:
         """Fit the tables of a network to a table of data.
 

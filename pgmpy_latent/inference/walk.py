@@ -249,7 +249,13 @@ class RowWalk:
         codes, seen = piece.index, piece.index >= 0
         belief = piece.shown(slice(None))
         belief[~seen] = 0.0
-        if not seen.all():  # then it is not cut, and hangs below its parent, or below the single state of a root alone
+        if piece.numbers is not None:  # what is outside its operation lacks the other numbers
+            above = int(self.plan.parents[node])
+            given = self.belief(above) if above >= 0 else np.ones((len(codes), 1))
+            belief[~seen] = given[~seen] @ self.tables[node]
+        elif (
+            not seen.all()
+        ):  # then it is not cut, and hangs below its parent, or below the single state of a root alone
             step = self.plan.steps[self._leaf_step[node]]
             if node in self.cut:
                 belief[~seen] = 1.0

@@ -19,7 +19,7 @@ from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array,
 from pgmpy_latent.learners.sampled_search import LargeTable
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.convert import to_pgmpy
-from pgmpy_latent.model.emissions import emission_of_states, emissions_table
+from pgmpy_latent.model.emissions import emission_of_states, emissions_of, emissions_table
 from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery, DiscreteBayesianNetwork
 from pgmpy_latent.model.tree import LatentTree, MissingCodes
@@ -120,7 +120,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         missing=None,
         allow_many_states=None,
         unseen: Unseen = "missing",
-        kinds: Kinds = None,
+        kinds=None,
     ) -> Self:
         """Learn a model.
 
@@ -476,6 +476,8 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             raise ValueError(f"decay is {decay!r}; give a number above 0.5 and at most 1")
         if not hasattr(self, "tree_"):
             return self.fit(X, y, sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster)
+        if emissions_of(self.tree_):
+            raise DataError("tables of numbers do not follow new rows; fit all rows together")
         kind = self._kind_of_update(X, sample_weight, weight_kind)
         design = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         data = self._new_rows(X, design, kind)

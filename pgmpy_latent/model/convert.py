@@ -56,8 +56,8 @@ def to_pgmpy(
     Returns
     -------
     pgmpy.models.DiscreteBayesianNetwork
-        With the same order of nodes, states, hidden nodes (``latents``) and tables; ``check_model()`` holds. Of a
-        numeric columns, which pgmpy's discrete networks cannot have, are left out: :func:`emissions_table` has them. Of a
+        With the same order of nodes, states, hidden nodes (``latents``) and tables; ``check_model()`` holds.
+        Numeric columns, which pgmpy's discrete networks cannot have, are left out: ``emissions_`` has them. Of a
         mixture, a list of the weight and the network of every tree: in one network, a column would need a row of its
         table for every combination of the hidden states above it in all trees.
 

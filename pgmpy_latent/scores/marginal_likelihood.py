@@ -45,8 +45,9 @@ def cheeseman_stutz(
 
     Notes
     -----
-    NaN of models with numeric columns, which have no Dirichlet prior. The penalty depends on the tables, not on the structure alone: of two models with equal structure the one
-    with the lower log-likelihood can have the higher score. Nothing is added for relabellings of hidden states.
+    The penalty depends on the tables, not on the structure alone: of two models with equal structure the one
+    with the lower log-likelihood can have the higher score. Nothing is added for relabellings of hidden states. Models
+    with numeric columns, which have no Dirichlet prior, have no score: NaN.
 
     References
     ----------

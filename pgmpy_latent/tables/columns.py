@@ -46,7 +46,7 @@ class Column(NamedTuple):
     """One column, read: codes are positions in ``levels``, -1 is missing."""
 
     codes: np.ndarray
-    levels: list | range
+    levels: list
     settled: bool = False  # the levels are the states already, whether they occur or not
 
 

@@ -139,7 +139,8 @@ class CategoricalData:
         object.__setattr__(self, "state_names", tuple(tuple(states) for states in state_names))
         numbers = {name: read_only(column, np.float64) for name, column in (values or {}).items()}
         object.__setattr__(self, "values", numbers)
-        object.__setattr__(self, "codes", read_only(codes, code_dtype(int(max(self.n_codes, default=1)))))
+        largest = max(map(len, (*self.state_names, *numbers.values())), default=1)
+        object.__setattr__(self, "codes", read_only(codes, code_dtype(largest)))
         object.__setattr__(self, "weights", read_only(weights, np.float64))
         index = None if row_index is None else read_only(row_index, _index_dtype(len(self.codes)))
         object.__setattr__(self, "row_index", index)
@@ -498,7 +499,7 @@ class _Numbers:
                 codes = missing.get(name, () if isinstance(kind, Emission) or name in (settled or ()) else None)
                 kind = kind.kind if isinstance(kind, Emission) else kind
                 self.values[name], places = read_numbers(name, source, kind, rows, codes)
-                yield Column(places, range(len(self.values[name])), settled=True)
+                yield Column(places, [None] * len(self.values[name]), settled=True)
 
         return source._replace(read=read)
 
@@ -585,7 +586,7 @@ def _open_encoded(data: CategoricalData) -> Source:
     def read(positions: Sequence[int], rows: np.ndarray | None) -> Iterator[Column]:
         for i in positions:
             codes, values = data.codes[:, i], data.values.get(data.columns[i])
-            levels = list(data.state_names[i]) if values is None else range(len(values))
+            levels = list(data.state_names[i]) if values is None else [None] * len(values)
             yield Column(codes if rows is None else codes[rows], levels, settled=True)
 
     return Source(list(data.columns), data.n_distinct, read, copies)

@@ -8,7 +8,7 @@ that look like codes.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -106,7 +106,7 @@ def numeric_only(kinds: Mapping[Hashable, Kind]) -> dict[Hashable, NumericKind]:
     >>> numeric_only({"sex": "categorical", "height": "gaussian"})
     {'height': 'gaussian'}
     """
-    return {name: cast("NumericKind", kind) for name, kind in kinds.items() if kind in NUMERIC_KINDS}
+    return {name: kind for name, kind in kinds.items() if kind in NUMERIC_KINDS}
 
 
 def read_numbers(
@@ -125,12 +125,13 @@ def read_numbers(
     missing : sequence, optional
         Values that count as missing cells; None if nobody has said which do.
     """
-    cells = source.values(source.names.index(name))
+    cells: Any = source.values(source.names.index(name))
     cells = cells if rows is None else cells[rows]
     numbers = _as_floats(name, cells)
     is_whole = pd.api.types.is_integer_dtype(getattr(cells, "dtype", None))
     if missing:
-        numbers = np.where(np.isin(numbers, [one for one in missing if not isinstance(one, str)]), np.nan, numbers)
+        codes_given = [float(one) for one in missing if isinstance(one, (int, float))]
+        numbers = np.where(np.isin(numbers, codes_given), np.nan, numbers)
     if np.isinf(numbers).any():
         raise DataError(f"column {name!r} holds infinity (inf); make it NaN or another number")
     known = ~np.isnan(numbers)
@@ -141,7 +142,8 @@ def read_numbers(
         odd = values[(values < 0) | (values != np.floor(values))][0]
         raise DataError(f"column {name!r} is said to hold counts, but it holds {odd:g}; say 'gaussian' of it")
     if missing is None and len(values) <= 10_000:
-        codes_found = [code for code in likely_codes(values.tolist()) if not 0 <= code < LEAST_CODE]
+        likely = [code for code in likely_codes(values.tolist()) if isinstance(code, float)]
+        codes_found = [code for code in likely if not 0 <= code < LEAST_CODE]
         if codes_found:
             listed = word_list([f"{code:g}" for code in codes_found], "and")
             raise DataError(

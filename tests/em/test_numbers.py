@@ -15,7 +15,7 @@ from pgmpy_latent.em.starts import StartInputs, StartRows, make_start
 from pgmpy_latent.em.step import Problem, step
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.kernels.numbers import dispersion_of
-from pgmpy_latent.inference.queries import engine_for, row_log_likelihoods
+from pgmpy_latent.inference.queries import row_log_likelihoods
 from pgmpy_latent.model.emissions import emissions_of
 from pgmpy_latent.tables.encode import encode
 
@@ -217,9 +217,7 @@ def test_shared_variances_are_equal_and_count_once():
 
 def test_a_model_of_one_state_is_that_of_independent_columns():
     frame = mixed_frame(100, missing=0.0)
-    learner = RandomStarts(n_states=1).fit(
-        frame[["g", "p"]], kinds={"g": "gaussian", "p": "poisson"}
-    )
+    learner = RandomStarts(n_states=1).fit(frame[["g", "p"]], kinds={"g": "gaussian", "p": "poisson"})
     expected = stats.norm.logpdf(frame["g"], frame["g"].mean(), frame["g"].std(ddof=0)).sum()
     expected += stats.poisson.logpmf(frame["p"], frame["p"].mean()).sum()
     assert learner.log_likelihood_ == pytest.approx(expected, rel=1e-10)

@@ -65,12 +65,11 @@ def _count(kind, table, largest, theta):
 @njit(nogil=True, error_model="numpy")
 def log_rising(value, dispersion):
     """Return ``log(gamma(value + 1/a) / gamma(1/a)) + value log(a)``, exact for tiny dispersions ``a`` as well."""
-    if value * dispersion < 1e-2 or value < 16.0:
-        if value < 1024.0:
-            total = 0.0
-            for at in range(int64(value)):
-                total += math.log1p(at * dispersion)
-            return total
+    if value < 16.0 or (value < 1024.0 and value * dispersion < 1e-2):
+        total = 0.0
+        for at in range(int64(value)):
+            total += math.log1p(at * dispersion)
+        return total
     size = 1.0 / dispersion
     return math.lgamma(value + size) - math.lgamma(size) + value * math.log(dispersion)
 
