@@ -117,8 +117,8 @@ def stepmix(n_starts: int = 4) -> None:
         theirs = time.process_time() - began
         value = model.score(table) * len(table)
         print(
-            f"apart {apart}: log-likelihood {learner.log_likelihood_:.4f}, StepMix {value:.4f}; CPU seconds {ours:.2f}, "
-            f"StepMix {theirs:.2f}: {theirs / ours:.1f} times as long",
+            f"apart {apart}: log-likelihood {learner.log_likelihood_:.4f}, StepMix {value:.4f}; "
+            f"CPU seconds {ours:.2f}, StepMix {theirs:.2f}: {theirs / ours:.1f} times as long",
             flush=True,
         )
 
