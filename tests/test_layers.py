@@ -20,22 +20,24 @@ PAGE = PACKAGE.parent / "docs" / "architecture.md"
 LAYERS = {
     "exceptions": "",
     "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
-    "model": "labels pgmpy_api json_format tree network mixture gaussian_tree gaussian_convert convert exports",
-    "operators": "edges root blocks star states nodes canonical regularity pruning",
+    "model": (
+        "labels pgmpy_api emissions json_format tree network mixture gaussian_tree gaussian_convert convert exports"
+    ),
+    "operators": "edges root blocks star states nodes canonical regularity pruning bins",
     "datasets": "",
     "testing": "assertions strategies",
     "tables": (
-        "likely_codes whole_numbers missing files large_tables columns missing_codes unseen survey encode suitable "
-        "distinct_rows chunks row_sample dependence sparse neighbours folds"
+        "likely_codes whole_numbers missing files large_tables columns missing_codes unseen survey numbers encode "
+        "suitable distinct_rows chunks row_sample dependence sparse neighbours folds"
     ),
     "inference": (
-        "layout protocol patterns plan kernels/vectors kernels/matrices kernels/products kernels/edges kernels/trees "
-        "kernels/cliques kernels/tables threads walk tree_engine elimination network_engine mixture_engine "
-        "sharded_engine queries"
+        "numeric_tables layout protocol patterns plan kernels/vectors kernels/matrices kernels/products "
+        "kernels/numbers kernels/edges kernels/trees kernels/cliques kernels/tables threads walk tree_engine "
+        "elimination network_engine mixture_engine sharded_engine queries"
     ),
     "em": (
-        "starts log_linear class_logit constraints step maximum curvature ascent judged sharing fit resume shards "
-        "inputs few_rows restrictions estimators network_em stepwise smoothing"
+        "starts log_linear class_logit constraints metric step maximum curvature ascent judged sharing fit resume "
+        "shards inputs few_rows restrictions estimators network_em stepwise smoothing"
     ),
     "diagnostics": (
         "completion dimension resampling adjustment pairs pair_draws residuals assignments anomalies alikeness "

@@ -14,6 +14,7 @@ from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.queries import check_is_tree, encode_for, engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.model.emissions import emissions_of
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import CategoricalData
@@ -38,8 +39,29 @@ class Completed:
 
     @cached_property
     def completed_log_likelihood(self) -> float:
-        """Expected log-likelihood of the table with hidden variables and missing cells filled in."""
-        return float(xlogy(self.counts, self.tables).sum())
+        """Expected log-likelihood of the table with hidden variables and missing cells filled in.
+
+        Missing cells of numeric columns are left as they are.
+        """
+        numeric = self.engine.layout.numeric
+        terms = xlogy(self.counts, self.tables)
+        if numeric is None:
+            return float(terms.sum())
+        return float(terms[~numeric.entries].sum()) + self._of_numbers()
+
+    def _of_numbers(self) -> float:
+        """Return the expected logarithm of the densities of all cells of numeric columns."""
+        total, data = 0.0, self.data
+        weights, columns = data.weights, {name: at for at, name in enumerate(data.columns)}
+        for node, emission in emissions_of(self.tree).items():
+            name, above = self.tree.names[node], self.tree.parents[node]
+            if name not in columns:
+                continue
+            values = np.append(data.values[name], np.nan)[data.codes[:, columns[name]]]
+            logs = emission.log_densities(values, self.tree.tables[node])
+            belief = self.engine.beliefs(self.tables, [above[0]])[0] if above else 1.0
+            total += float(weights @ (belief * logs).sum(axis=1))
+        return total
 
 
 def complete(tree: LatentTree | LatentNetwork, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
@@ -64,6 +86,7 @@ def open_entropy(done: Completed) -> tuple[float, float]:
         assert isinstance(tree, LatentTree)  # missing cells are told apart from hidden variables along its edges
         codes = np.zeros((data.n_distinct, tree.n_nodes), dtype=data.codes.dtype)
         codes[:, ~tree.latent] = data.codes
+        codes[:, list(emissions_of(tree))] = 0  # numbers that are missing are no states that rows could be in
         belief = cache(lambda node: done.engine.beliefs(done.tables, [node])[0])
         for region, rows in _missing_regions(tree, codes < 0):
             around = _neighbours(tree, region)

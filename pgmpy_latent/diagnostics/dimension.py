@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from pgmpy_latent.inference.queries import check_is_tree, encode_for, engine_for, sample
+from pgmpy_latent.inference.queries import check_is_tree, encode_for, engine_for, refuse_numbers, sample
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -85,6 +85,7 @@ def effective_dimension(tree: LatentTree, *, random_state=0, tol: float = 1e-11)
     (14, 13)
     """
     check_is_tree(tree)
+    refuse_numbers(tree, "the effective dimension")
     rng = np.random.default_rng(random_state)
     seen_above = [above < 0 or not tree.latent[above] for above in tree.parent]
     dimension = sum(

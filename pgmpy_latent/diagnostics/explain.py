@@ -13,6 +13,7 @@ from pgmpy_latent.inference.queries import check_is_tree
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.inference.walk import multiply_scaled
 from pgmpy_latent.model.tree import LatentTree, child_lists
+from pgmpy_latent.operators.bins import in_bins
 from pgmpy_latent.operators.edges import normalised, rooted_at
 from pgmpy_latent.tables.dependence import DECIMALS, block_information
 
@@ -152,6 +153,7 @@ def _all_listed(
 ) -> Iterator[tuple[Hashable, float, list[tuple[int, float, float]]]]:
     """Yield hidden variables, how much all columns say about it, and what :func:`_listed` lists for it."""
     check_is_tree(tree)
+    tree = in_bins(tree)  # what numbers say, nearly
     for name, number in (("n", 1 if n is None else n), ("n_rows", n_rows)):
         if not isinstance(number, (int, np.integer)) or number < 1:
             raise ValueError(f"{name} is {number!r}; give a whole number that is at least 1")

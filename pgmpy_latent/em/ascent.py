@@ -478,7 +478,7 @@ class Ascent:
         position, rule = self.position, self.rule
         if position.atol == 0:
             return np.zeros(len(position.numbers), bool)
-        if not position.polished or not rule.accelerate or rule.by_last_step:
+        if not position.polished or not rule.accelerate or rule.by_last_step or not self.problem.has_metric:
             return position.remaining <= position.atol
         converged = np.zeros(len(position.numbers), bool)
         for at in np.flatnonzero(position.remaining <= position.trigger).tolist():

@@ -198,6 +198,9 @@ class Constraints:
         by_table = np.bincount(row_table, by_row, minlength=self.layout.n_tables)
         for table, family in (self.log_linear or {}).items():
             by_table[table] = family.n_parameters
+        if self.layout.numeric is not None:
+            for table, emission in self.layout.numeric.by_table.items():
+                by_table[table] = emission.n_parameters(int(self.layout.shapes[table, 0]))
         by_table[self._copies] = 0
         return int(by_table.sum())
 

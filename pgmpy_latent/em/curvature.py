@@ -71,18 +71,19 @@ def gain_left(problem: Objective, tables: np.ndarray, new: np.ndarray, atol: flo
     >>> round(left.gain, 3), left.ways[0].round(3).tolist()
     (0.04, [-0.01, 0.01])
     """
-    moving, per_unit, inner = problem.metric(tables)
+    metric = problem.metric(tables)
+    moving = metric.moving
     first = np.where(moving, new - tables, 0.0)
     error, rest, way = np.zeros_like(tables), first, first
-    size, gain, longest, n_steps = inner(first, first), 0.0, SLOW, 1
+    size, gain, longest, n_steps = metric.inner(first, first), 0.0, SLOW, 1
     while n_steps <= (PRODUCTS if gain > atol else MOST_PRODUCTS) and CAUTION * longest * size > NEGLIGIBLE * atol:
-        share = NEARBY / np.abs(way * per_unit).max()
+        share = NEARBY / metric.largest_change(way)
         near = tables + share * way
         _, _, beyond = problem.step(near[None])
         n_steps += 1
         product = (first - np.where(moving, beyond[0] - near, 0.0)) / share
-        curvature = inner(way, product)
-        flat = FLAT * inner(way, way)
+        curvature = metric.inner(way, product)
+        flat = FLAT * metric.inner(way, way)
         if curvature < -flat:
             return GainLeft(np.inf, (way * (AWAY / np.abs(way).max()), error), n_steps)
         if not curvature > flat:
@@ -90,7 +91,7 @@ def gain_left(problem: Objective, tables: np.ndarray, new: np.ndarray, atol: flo
         length = size / curvature
         error, rest = error + length * way, rest - length * product
         gain, longest, old = gain + length * size / 2, max(longest, length), size
-        size = inner(rest, rest)
+        size = metric.inner(rest, rest)
         way = rest + size / old * way
     return GainLeft(CAUTION * gain, (error,), n_steps)
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
@@ -20,6 +21,7 @@ from pgmpy_latent.em.inputs import (
     RowsInShards,
     Structure,
     encoded_table,
+    kinds_of_columns,
     opened_rows,
     tables_of_cpds,
 )
@@ -30,6 +32,7 @@ from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, StateName
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.model.convert import to_cpds
+from pgmpy_latent.model.emissions import emissions_table
 from pgmpy_latent.model.network import (
     LatentNetwork,
     by_state,
@@ -60,6 +63,7 @@ from pgmpy_latent.tables.chunks import MEMORY_LIMIT, ShardedTable
 from pgmpy_latent.tables.columns import checked_states
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.missing_codes import settled_columns
+from pgmpy_latent.tables.numbers import Kind, check_kinds, kinds_in_use, numeric_only
 from pgmpy_latent.tables.suitable import warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
 
@@ -196,6 +200,8 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
     degenerate_states_: list[str]
     n_parameters_: int
     bic_: float
+    kinds_: dict[Hashable, Kind]
+    emissions_: pd.DataFrame
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "n_init": number(1, whole=True),
         "max_iter": number(1, whole=True),
@@ -256,6 +262,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         strata=None,
         cluster=None,
         missing=None,
+        kinds=None,
     ) -> Self:
         """Fit the tables of a network to a table of data.
 
@@ -278,19 +285,29 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         missing : value, list of values, or dict of column to either, optional
             Values that count as missing cells, as ``{"age": [99, -1]}``; the fitted model keeps them. ``{}`` says that
             none do, so that no warning points out values that look as if.
+        kinds : dict of column to kind, or "auto", optional
+            Which columns are numbers: ``{"age": "gaussian", "visits": "poisson"}``; also ``"shared_gaussian"`` (one
+            variance for all states of the parent), ``"negative_binomial"``, ``"ordinal"`` and ``"categorical"``. The
+            kinds of other columns, or of all with "auto", are read from their types; ``kinds_`` says what was read.
+            Numbers are leaves with one parent (``docs/mixed.md``). By default all columns are categories.
 
         Returns
         -------
         self
         """
         self._check_settings()
+        check_kinds("kinds", kinds)
         clock = Clock(self.time_limit)
         structure = self._structure(model)
         self._check_state_names(structure.names)
-        wanted = self._restrictions(structure, data)
+        found = kinds_of_columns(data, structure, kinds, self.state_names)
+        wanted = self._restrictions(structure, data, found)
         wanted.check_names(structure)
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
-        encoded = encoded_table(data, structure, self.state_names, sample_weight, self.memory_limit, missing, **survey)
+        numeric = numeric_only(found or {})
+        encoded = encoded_table(
+            data, structure, self.state_names, sample_weight, self.memory_limit, missing, numeric, **survey
+        )
         self._warn_of_columns(encoded, missing)
         state_names = self._all_state_names(structure, encoded)
         cards = np.array([len(states) for states in state_names])
@@ -320,6 +337,8 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
                 checkpoint.finish(result)
             fitted, shares = self._build_model(structure, state_names, result.tables, rows.engine, encoded.missing)
         self._set_fitted(fitted, result)
+        self.kinds_ = kinds_in_use(encoded.state_names, encoded.columns, wanted.ordinal)
+        self.emissions_ = emissions_table(fitted)
         self.weight_kind_, self.n_rows_, self.total_weight_ = encoded.weight_kind, encoded.n_rows, encoded.total_weight
         drawn = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         self.design_ = design_of_fit(data, encoded, drawn)
@@ -331,12 +350,18 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         warn_of_few_rows(fitted, encoded.total_weight, n_parameters=self.n_parameters_)
         return self
 
-    def _restrictions(self, structure: Structure, data) -> Restrictions:
+    def _restrictions(self, structure: Structure, data, kinds: Mapping[Hashable, Kind] | None) -> Restrictions:
         """Return what the user wants to hold for the tables."""
         ordinal = self.ordinal
         if isinstance(ordinal, bool):
             ordinal = [name for name in ordered_columns(data) if name in structure.names] if ordinal else []
-        return Restrictions(self.tied or (), self.fixed, ordinal or ())
+        ordinal = list(ordinal or ())
+        ordinal += [name for name, kind in (kinds or {}).items() if kind == "ordinal" and name not in ordinal]
+        for argument, names in (("fixed", self.fixed or ()), ("ordinal", ordinal)):
+            odd = [name for name in names if name in numeric_only(kinds or {})]
+            if odd:
+                raise DataError(f"{argument} names {odd[0]!r}, which is a number; name columns of categories")
+        return Restrictions(self.tied or (), self.fixed, ordinal)
 
     def _constraints_of(
         self, wanted: Restrictions, structure: Structure, state_names: list[tuple], layout: Layout, data
@@ -478,7 +503,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         start_rows = None
         if STRATEGIES[kind].needs_rows:
             data, silent = rows.starting_rows(seeds)
-            start_rows = StartRows(data.codes_of(names), data.weights, data.row_keys, silent)
+            start_rows = StartRows.of(data, names, silent)
         cards = np.array([len(states) for states in state_names])
         inputs = StartInputs(layout, structure.parents, cards, start_rows)
         starts = np.stack(list(map(partial(make_start, kind, inputs), seeds)))

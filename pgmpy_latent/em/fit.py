@@ -345,6 +345,7 @@ def fit_groups(
 
 def constrained_problem(engine: Engine, prior: float | np.ndarray, constraints: Constraints | None) -> Problem:
     """Return the problem that :func:`fit` solves, for one thread."""
+    prior = engine.layout.pseudo_counts(prior)
     spread = prior if constraints is None else constraints.pseudo_counts(prior)
     return Problem(engine, spread, constraints=constraints)
 
@@ -357,6 +358,7 @@ def _constrained(
     constraints: Constraints | None,
 ) -> tuple[float | np.ndarray, np.ndarray]:
     """Return pseudo-counts and starts that agree with each other and with the constraints."""
+    prior = engine.layout.pseudo_counts(prior)
     if constraints is None:
         return prior, _possible(starts, engine.layout, prior, free)
     prior = constraints.pseudo_counts(prior)

@@ -16,12 +16,15 @@ from pgmpy_latent.exceptions import DataError, InvalidTreeError, StateNameError
 from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.inference.queries import network_engine
 from pgmpy_latent.model.convert import aligned_table
+from pgmpy_latent.model.emissions import NumericKind
 from pgmpy_latent.model.json_format import table_problem
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.tables.chunks import ShardedTable, comes_in_pieces, encode_or_shard
+from pgmpy_latent.tables.columns import as_pandas
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.large_tables import column_names, opened
 from pgmpy_latent.tables.missing_codes import codes_by_column
+from pgmpy_latent.tables.numbers import Kind, Kinds, kinds_of_table, numeric_only
 from pgmpy_latent.tables.survey import Survey
 
 
@@ -73,7 +76,7 @@ class RowsInMemory:
 
     def digests(self) -> Sequence[np.ndarray]:
         """Return arrays that tell these rows from others."""
-        return self.data.codes, self.data.weights
+        return self.data.codes, self.data.weights, *self.data.values.values()
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +136,7 @@ def encoded_table(
     sample_weight,
     memory_limit: float | None,
     missing=None,
+    numeric: Mapping[Hashable, NumericKind] | None = None,
     **survey: Unpack[Survey],
 ) -> CategoricalData | ShardedTable:
     """Return the columns of a table that are nodes of a network; as shards if its distinct rows exceed the limit."""
@@ -162,7 +166,41 @@ def encoded_table(
         options = {"sample_weight": sample_weight, "state_names": state_names, "columns": observed, "missing": missing}
         return encode_or_shard(data, memory_limit=memory_limit, **options, **survey)
     options = {"sample_weight": sample_weight, "state_names": state_names, "columns": observed, "missing": missing}
-    return encode(data, hidden=hidden, **options, **survey)
+    return encode(data, hidden=hidden, numeric=numeric, **options, **survey)
+
+
+def kinds_of_columns(
+    data, structure: Structure, kinds: Kinds, state_names: Mapping | None
+) -> dict[Hashable, Kind] | None:
+    """Return the kinds of the columns that are nodes of a network; None if all are categories.
+
+    Raises
+    ------
+    DataError
+        If a numeric column is not a leaf, or has none above it.
+    """
+    if kinds is None:
+        return None
+    if comes_in_pieces(data):
+        raise DataError("kinds are for tables in memory; read the table into a DataFrame, or bin its numbers")
+    if isinstance(data, CategoricalData):
+        raise DataError("this table is encoded already, and kinds come too late; give encode() numeric=...")
+    frame = as_pandas(data)
+    frame = frame if isinstance(frame, pd.DataFrame) else pd.DataFrame(frame)
+    observed = [name for name in structure.names if name not in structure.hidden]
+    stated = {} if isinstance(kinds, str) else dict(kinds)
+    absent = [name for name in stated if name not in observed]
+    if absent:
+        raise DataError(f"kinds names {absent[0]!r}, which is no column of the model; leave it out")
+    stated |= {name: "categorical" for name in (state_names or ()) if name in observed and name not in stated}
+    found = kinds_of_table(frame[[name for name in observed if name in frame.columns]], stated)
+    parents_of_others = {structure.names[above] for parents in structure.parents for above in parents}
+    for name in numeric_only(found):
+        if name in parents_of_others:
+            raise DataError(f"column {name!r} is a number and has children in the model; numbers can be leaves only")
+        if len(structure.parents[structure.names.index(name)]) > 1:
+            raise DataError(f"column {name!r} is a number and has several parents in the model; it can have one")
+    return found
 
 
 def tables_of_cpds(cpds: Mapping, structure: Structure, state_names: list[tuple]) -> dict[Hashable, np.ndarray]:

@@ -56,8 +56,8 @@ def promised_gains(
     """
     layout = problem.engine.layout
     small = tables < SMALL
-    if problem.free_entries is not None:
-        small &= problem.free_entries
+    if problem.liftable is not None:
+        small &= problem.liftable
     seen = np.where(small & (tables < SEEN), SEEN, tables)
     _, counts = problem.engine.expected_counts(seen, problem.free, weightings, pool=problem.pool)
     counts = counts + problem.prior
@@ -133,6 +133,6 @@ def all_lifted(problem: Problem, tables: np.ndarray) -> np.ndarray:
     [0.0099, 0.9901, 0.0, 1.0]
     """
     moves = np.maximum(SMALL - tables, 0.0)
-    if problem.free_entries is not None:
-        moves = np.where(problem.free_entries, moves, 0.0)
+    if problem.liftable is not None:
+        moves = np.where(problem.liftable, moves, 0.0)
     return _moved(tables, moves, problem)

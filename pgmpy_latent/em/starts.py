@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from pgmpy_latent.inference.layout import Layout
+from pgmpy_latent.inference.plan import Numbers
+from pgmpy_latent.inference.queries import numbers_of
 from pgmpy_latent.model.network import child_lists, topological_order
 from pgmpy_latent.runtime.settings import one_of
-from pgmpy_latent.tables.encode import uniform_by_key
+from pgmpy_latent.tables.encode import CategoricalData, uniform_by_key
 
 #: Distinct rows, per state of the largest hidden variable, whose memberships are drawn. With many more, the law
 #: of large numbers makes all starts alike; with fewer, they depend on single rows.
@@ -66,6 +68,7 @@ def random_memberships(
     row_keys: np.ndarray,
     seed: np.random.SeedSequence,
     hidden: Sequence[int] | None = None,
+    numbers: Mapping[int, Numbers] | None = None,
 ) -> np.ndarray:
     """Make tables from soft class memberships that are drawn for a few rows.
 
@@ -89,6 +92,8 @@ def random_memberships(
         Of this start.
     hidden : sequence of int, optional
         Nodes without any known cell in the table; by default those without any in these rows.
+    numbers : dict of int to Numbers, optional
+        Numeric columns, by node, and their values, of which codes are the positions.
 
     Returns
     -------
@@ -108,9 +113,35 @@ def random_memberships(
         hidden = [node for node in range(len(parents)) if (codes[:, node] < 0).all()]
     chosen = _choose_rows(weights, row_keys, n_rows_of_start(cards, hidden), rng)
     codes, weights = codes[chosen], np.minimum(weights[chosen], np.median(weights[chosen]) * 10)
-    shares = [_indicator(codes[:, node], int(cards[node])) for node in range(len(parents))]
-    _draw_hidden_shares(shares, hidden, parents, cards, weights, rng)
-    return _tables_from_shares(shares, parents, weights)
+    cells = {node: _NumericCells(codes[:, node], column, weights) for node, column in (numbers or {}).items()}
+    shares = [
+        cells[node].features if node in cells else _indicator(codes[:, node], int(cards[node]))
+        for node in range(len(parents))
+    ]
+    _draw_hidden_shares(shares, hidden, parents, cards, weights, rng, cells)
+    return _tables_from_shares(shares, parents, weights, cells)
+
+
+class _NumericCells:
+    """The cells of a numeric column in the rows of a start."""
+
+    def __init__(self, codes: np.ndarray, numbers: Numbers, weights: np.ndarray):
+        self.emission = numbers.emission
+        self.values = np.append(numbers.values, np.nan)[codes]
+        seen = codes >= 0
+        self.features = self.emission.features_of(self.values)
+        usual = self.features[seen] if seen.any() else self.emission.features_of(numbers.values)
+        self.usual = np.average(usual, axis=0, weights=weights[seen] if seen.any() else None)
+        self.features[~seen] = self.usual
+
+    def table(self, above: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the table of shares of a parent, drawn a little towards that of all rows."""
+        counts = (above * weights[:, None]).T @ self.features + SMOOTHING * weights.sum() / above.shape[1] * self.usual
+        return counts / counts.sum(axis=1, keepdims=True)
+
+    def log_messages(self, table: np.ndarray) -> np.ndarray:
+        """Return the logarithms of the densities of the cells, (rows, states)."""
+        return self.emission.log_densities(self.values, table)
 
 
 class StartRows(NamedTuple):
@@ -120,6 +151,12 @@ class StartRows(NamedTuple):
     weights: np.ndarray
     row_keys: np.ndarray
     hidden: Sequence[int] | None = None
+    numbers: Mapping[int, Numbers] | None = None
+
+    @classmethod
+    def of(cls, data: CategoricalData, names: Sequence[Hashable], hidden: Sequence[int] | None = None) -> StartRows:
+        """Return the rows of a table for nodes with some names."""
+        return cls(data.codes_of(names), data.weights, data.row_keys, hidden, numbers_of(data, names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +206,7 @@ class Strategy:
 def _memberships(inputs: StartInputs, seed: np.random.SeedSequence) -> np.ndarray:
     rows = inputs.rows
     assert rows is not None, "random memberships are those of rows"
-    return random_memberships(inputs.parents, inputs.cards, rows.codes, rows.weights, rows.row_keys, seed, rows.hidden)
+    return random_memberships(inputs.parents, inputs.cards, *rows[:3], seed, rows.hidden, rows.numbers)
 
 
 #: The ways to begin EM, by the names that users give; the first is the default.
@@ -264,7 +301,7 @@ def _indicator(codes: np.ndarray, card: int) -> np.ndarray:
     return shares
 
 
-def _draw_hidden_shares(shares, hidden, parents, cards, weights, rng) -> None:
+def _draw_hidden_shares(shares, hidden, parents, cards, weights, rng, cells: Mapping[int, _NumericCells]) -> None:
     """Replace the shares of hidden nodes by random memberships, corrected by their children; bottom-up."""
     is_hidden = set(hidden)
     children = child_lists(parents)
@@ -276,6 +313,9 @@ def _draw_hidden_shares(shares, hidden, parents, cards, weights, rng) -> None:
         logs = np.log(drawn)
         for _ in range(CORRECTIONS):
             for child in children[node]:
+                if child in cells:
+                    logs = logs + cells[child].log_messages(cells[child].table(drawn, weights))
+                    continue
                 table = _shares_table(drawn, shares[child], weights)
                 logs = logs + np.log(shares[child] @ table.T + 1e-300)
             drawn = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -290,9 +330,13 @@ def _shares_table(above: np.ndarray, below: np.ndarray, weights: np.ndarray) -> 
     return counts / counts.sum(axis=1, keepdims=True)
 
 
-def _tables_from_shares(shares, parents, weights) -> np.ndarray:
-    tables = [_shares_table(_joint([shares[parent] for parent in above], len(weights)), shares[node], weights)
-              for node, above in enumerate(parents)]  # fmt: skip
+def _tables_from_shares(shares, parents, weights, cells: Mapping[int, _NumericCells]) -> np.ndarray:
+    tables = []
+    for node, above in enumerate(parents):
+        joint = _joint([shares[parent] for parent in above], len(weights))
+        tables.append(
+            cells[node].table(joint, weights) if node in cells else _shares_table(joint, shares[node], weights)
+        )
     return np.concatenate([table.ravel() for table in tables])
 
 

@@ -12,33 +12,14 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from pgmpy_latent.em.constraints import Constraints
+from pgmpy_latent.em.metric import Metric, TableMetric
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.clock import Clock
 
-#: Entries of tables up to this size do not move by their curvature; :mod:`pgmpy_latent.em.maximum` checks them.
-STILL = 1e-12
 #: The least share of itself that an entry keeps in a move by the curvature.
 LEAST_SHARE = 0.1
-
-
-class Metric(NamedTuple):
-    """How the completed data measure changes of the parameters around a point.
-
-    Attributes
-    ----------
-    moving : bool array, shape (size,)
-        Parameters that can change here.
-    per_unit : array, shape (size,)
-        What a change of one is, relative to the size that a parameter has here.
-    inner : callable
-        Inner product of two changes, by the information of the completed data.
-    """
-
-    moving: np.ndarray
-    per_unit: np.ndarray
-    inner: Callable[[np.ndarray, np.ndarray], float]
 
 
 @runtime_checkable
@@ -57,6 +38,10 @@ class Objective(Protocol):
     @property
     def prior(self) -> float | np.ndarray:
         """Dirichlet pseudo-counts; 0.0 where there are no tables."""
+
+    @property
+    def has_metric(self) -> bool:
+        """Whether :meth:`metric` is known, so that the curvature can decide when EM ends."""
 
     def prepare(self) -> None:
         """Decide once how the work is shared, before the first step."""
@@ -137,7 +122,8 @@ def m_step(
     array([0.75      , 0.25      , 0.66666667, 0.33333333, 0.5       ,
            0.5       ])
     """
-    if np.ndim(prior) == 0 and counts.ndim == 2:
+    prior = layout.pseudo_counts(prior)
+    if np.ndim(prior) == 0 and counts.ndim == 2 and layout.numeric is None:
         new = np.empty(counts.shape)
         all_entries = np.ones(layout.size, dtype=np.bool_) if free is None else free
         tables, counts = np.ascontiguousarray(tables), np.ascontiguousarray(counts)
@@ -147,6 +133,8 @@ def m_step(
     sums = layout.row_sums(counts)
     known = sums > 0
     new = np.divide(counts, sums, out=tables.copy(), where=known)
+    if layout.numeric is not None:
+        new = layout.numeric.settled(new, counts)
     return new if free is None else np.where(free, new, tables)
 
 
@@ -200,6 +188,14 @@ class Problem:
             return self.constraints.movable
         return None if self.free is None else np.asarray(self.free)[self.engine.layout.table_of_entry]
 
+    @property
+    def liftable(self) -> np.ndarray | None:
+        """For every entry, whether it is a probability that may change on its own; None if all are."""
+        numeric, free = self.engine.layout.numeric, self.free_entries
+        if numeric is None:
+            return free
+        return ~numeric.entries if free is None else free & ~numeric.entries
+
     @contextmanager
     def threads(self) -> Iterator[Problem]:
         """Yield the same problem with its threads ready, for as long as the block runs."""
@@ -234,6 +230,12 @@ class Problem:
             results.append(self.engine.expected_counts(tables[alone:], self.free, pool=self.pool))
         return np.concatenate([r[0] for r in results]), np.concatenate([r[1] for r in results])
 
+    @property
+    def has_metric(self) -> bool:
+        """Whether the information of all tables is known in closed form."""
+        numeric = self.engine.layout.numeric
+        return numeric is None or numeric.has_metric
+
     def prepare(self) -> None:
         """Let the engine decide how threads would share rows, once for all steps."""
         _ = self.engine.is_large
@@ -260,22 +262,24 @@ class Problem:
             overflown = ~np.isfinite(counts).all(axis=1)
             objectives, counts[overflown] = np.where(overflown, -np.inf, objectives), 0.0
         if self.constraints is not None:
-            counts = counts + self.prior if np.any(self.prior) else counts
-            return log_likelihoods, objectives, self.constraints.m_step(counts, tables)
+            new = self.constraints.m_step(counts + self.prior if np.any(self.prior) else counts, tables)
+            numeric = self.engine.layout.numeric
+            return log_likelihoods, objectives, new if numeric is None else numeric.settled(new, counts)
         new = m_step(counts, self.engine.layout, self.prior, tables, self.free_entries)
         return log_likelihoods, objectives, new
 
     def moved(self, point: np.ndarray, change: np.ndarray) -> np.ndarray:
-        """Return the tables next to changed ones; an entry keeps a share of itself."""
-        return self.normalise(np.maximum(point + change, LEAST_SHARE * point), point)
+        """Return the tables next to changed ones; a probability keeps a share of itself."""
+        least, numeric = LEAST_SHARE * point, self.engine.layout.numeric
+        if numeric is not None:
+            least[numeric.entries] = -np.inf
+        return self.normalise(np.maximum(point + change, least), point)
 
-    def metric(self, point: np.ndarray) -> Metric:
-        """Return how changes of tables are measured: weight of a row over entry."""
-        moving = point > STILL
-        per_unit = np.divide(1.0, point, where=moving, out=np.zeros_like(point))
+    def metric(self, point: np.ndarray) -> TableMetric:
+        """Return how changes of tables are measured."""
         _, counts = self.engine.expected_counts(point[None], self.free, pool=self.pool)
-        weights = self.row_weights(counts[0] + self.prior, point) * per_unit
-        return Metric(moving, per_unit, lambda first, second: float(weights @ (first * second)))
+        weights = self.row_weights(counts[0] + self.prior, point)
+        return TableMetric.of(point, weights, self.engine.layout.numeric)
 
     def normalise(self, tables: np.ndarray, fallback: np.ndarray) -> np.ndarray:
         """Return tables whose rows sum to one; entries at or below zero, and frozen ones, are the fallback's."""
@@ -283,6 +287,9 @@ class Problem:
         positive = np.where((tables > 0) | (fallback == 0), np.maximum(tables, 0), fallback)
         sums = self.engine.layout.row_sums(positive)
         normalised = np.divide(positive, sums, out=fallback.copy(), where=sums > 0)
+        numeric = self.engine.layout.numeric
+        if numeric is not None:
+            normalised = numeric.settled(normalised)
         if self.constraints is not None:
             return self.constraints.project(normalised)
         entries = self.free_entries

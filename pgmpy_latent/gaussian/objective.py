@@ -19,7 +19,6 @@ from typing import Self
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from pgmpy_latent.em.step import Metric
 from pgmpy_latent.gaussian.moments import TableMoments
 from pgmpy_latent.gaussian.shape import LOG_2_PI, Inference, Shape, all_correlations
 
@@ -55,6 +54,11 @@ class GaussianObjective:
     def prior(self) -> float:
         """There is none."""
         return 0.0
+
+    @property
+    def has_metric(self) -> bool:
+        """The metric is known."""
+        return True
 
     def prepare(self) -> None:
         """Do nothing: there are no rows to share."""
@@ -114,17 +118,39 @@ class GaussianObjective:
                 spread[np.ix_(rows, others)] += by[:, None] * both * other_by
         return spread
 
-    def _metric(self, point: np.ndarray, spread: np.ndarray) -> Metric:
+    def _metric(self, point: np.ndarray, spread: np.ndarray) -> GaussianMetric:
         """Return the metric of the completed data, given the covariance of estimates from a completed row."""
         factor = cho_factor(spread + 1e-12 * np.eye(len(spread)))
-        weight = self.moments.filled_weight
         at_bound = np.zeros(len(point), bool)
         at_bound[: len(self.ends)] = np.abs(point[: len(self.ends)]) >= MOST_Z
+        return GaussianMetric(~at_bound, factor, self.moments.filled_weight)
 
-        def inner(first: np.ndarray, second: np.ndarray) -> float:
-            return weight * float(first @ cho_solve(factor, second))
 
-        return Metric(~at_bound, np.ones(len(point)), inner)
+@dataclass(frozen=True, eq=False)
+class GaussianMetric:
+    """How changes of Fisher's z, means and logarithms of deviations are measured.
+
+    Attributes
+    ----------
+    moving : bool array, shape (size,)
+        Parameters that are not at their bounds.
+    factor : tuple
+        The Cholesky factor of the covariance of estimates from one completed row.
+    weight : float
+        Weight of all rows.
+    """
+
+    moving: np.ndarray
+    factor: tuple[np.ndarray, bool]
+    weight: float
+
+    def inner(self, one: np.ndarray, other: np.ndarray) -> float:
+        """Return the inner product of two changes, by the information of the completed data."""
+        return self.weight * float(one @ cho_solve(self.factor, other))
+
+    def largest_change(self, way: np.ndarray) -> float:
+        """Return the largest change of a parameter."""
+        return float(np.abs(way).max())
 
 
 def products_of_moments(
@@ -177,7 +203,7 @@ class CompleteTable(GaussianObjective):
         new = expected.products / (scale[self.ends[:, 0]] * scale[self.ends[:, 1]])
         return value, np.arctanh(np.clip(new, -MOST_CORRELATED, MOST_CORRELATED))
 
-    def metric(self, point: np.ndarray) -> Metric:
+    def metric(self, point: np.ndarray) -> GaussianMetric:
         """Return how changes of correlations are measured: by those that can be estimated from completed rows."""
         correlation = np.tanh(point)
         nodes = all_correlations(self.ends, self.n_nodes, correlation)
@@ -264,7 +290,7 @@ class TableWithGaps(GaussianObjective):
             ]
         )
 
-    def metric(self, point: np.ndarray) -> Metric:
+    def metric(self, point: np.ndarray) -> GaussianMetric:
         """Return how changes are measured: by what can be estimated from completed rows."""
         correlation, _, std = self.split(point)
         nodes = all_correlations(self.ends, self.n_nodes, correlation)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
+
+from pgmpy_latent.inference.numeric_tables import NumericTables
+from pgmpy_latent.model.emissions import Emission
 
 
 class Layout:
@@ -18,6 +21,8 @@ class Layout:
     ----------
     shapes : sequence of (rows, states)
         Shape of every table, in node order.
+    emissions : dict of int to Emission, optional
+        The tables of numeric columns.
 
     Examples
     --------
@@ -29,11 +34,12 @@ class Layout:
            [5., 6., 7.]])
     """
 
-    def __init__(self, shapes: np.ndarray | Sequence[tuple[int, int]]):
+    def __init__(self, shapes: np.ndarray | Sequence[tuple[int, int]], emissions: Mapping[int, Emission] | None = None):
         self.shapes = np.array(shapes, dtype=np.int64).reshape(-1, 2)
         self.sizes = self.shapes.prod(axis=1)
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
         self.size = int(self.sizes.sum())
+        self.numeric = NumericTables(emissions, self.shapes, self.offsets) if emissions else None
 
     @property
     def n_tables(self) -> int:
@@ -73,6 +79,19 @@ class Layout:
             flat[..., start : start + rows * states].reshape(*flat.shape[:-1], rows, states)
             for start, (rows, states) in zip(self.offsets, self.shapes, strict=True)
         ]
+
+    def pseudo_counts(self, prior: float | np.ndarray) -> float | np.ndarray:
+        """Return the pseudo-counts of all entries: none for those of numeric columns, which have floors instead.
+
+        Examples
+        --------
+        >>> Layout([(1, 2)]).pseudo_counts(0.5)
+        0.5
+        """
+        if self.numeric is None or not np.any(prior):
+            return prior
+        spread = np.broadcast_to(np.asarray(prior, np.float64), (self.size,))
+        return np.where(self.numeric.entries, 0.0, spread)
 
     def row_sums(self, flat: np.ndarray) -> np.ndarray:
         """Return, for every entry, the sum of the row it stands in."""

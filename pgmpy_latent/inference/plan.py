@@ -13,17 +13,18 @@ towards the *pivot* of their component. A *slot* is the place of one message at 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pgmpy_latent.inference.patterns import distinct_combinations, distinct_pairs
+from pgmpy_latent.model.emissions import NUMERIC_KINDS, Emission
 from pgmpy_latent.model.tree import parents_first
 from pgmpy_latent.runtime.arrays import largest_in_rows
 
 #: Kinds and columns of operations; ``kernels`` says what they do. Repeated here so that a plan can be made
 #: without loading the compiler.
-LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT = range(8)
+LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT, NUMBERS = range(9)
 
 #: Most patterns that a group of neighbours may have: its messages should stay in the processor's cache.
 MOST_PATTERNS = 2048
@@ -33,6 +34,10 @@ ROWS_PER_PATTERN = 32
 WIDEST = 2**22
 #: How many runs of sorted patterns are worked on in turn.
 INTERLEAVED = 8
+#: Rows are joined into patterns of numeric columns if there are so many times fewer of these.
+FEW_EQUAL = 2
+#: Numbers at the beginning of an operation on numeric columns, for each of them.
+HEADER = 8
 #: Most neighbours in a group. A stored product has one exponent for all states, so it must not be so long that
 #: a state falls out of the range of numbers that the other groups would have brought back.
 MOST_FACTORS = 12
@@ -67,7 +72,9 @@ class Evidence:
     messages : array, shape (n_patterns, n_states), optional
         Likelihood of the evidence given each state. None: the states themselves are known.
     log_scales : array, shape (n_patterns,), optional
-        Logarithm of a factor that was taken out of each message.
+        Logarithm of a factor that was taken out of each message; of a numeric column, one more for missing cells.
+    numbers : Numbers, optional
+        Values that ``index`` points into, -1 where a cell is missing; for numeric columns.
 
     Examples
     --------
@@ -79,17 +86,26 @@ class Evidence:
     n_states: int
     messages: np.ndarray | None = None
     log_scales: np.ndarray | None = None
+    numbers: Numbers | None = None
+
+    @classmethod
+    def of_numbers(cls, index: np.ndarray, values: np.ndarray, emission: Emission) -> Evidence:
+        """Return the evidence of the cells of a numeric column: ``index[row]`` points into its distinct values."""
+        scales = np.append(emission.log_constants(values), 0.0)  # a missing cell, at -1, has none
+        return cls(index, len(emission.features), None, scales, Numbers(values, emission))
 
     @property
     def complete(self) -> bool:
         """Whether the state is known in every row."""
-        return self.messages is None and bool((self.index >= 0).all())
+        return self.messages is None and self.numbers is None and bool((self.index >= 0).all())
 
     @property
     def n_patterns(self) -> int:
         """Number of distinct messages."""
         if self.messages is not None:
             return len(self.messages)
+        if self.numbers is not None:
+            return len(self.numbers.values) + int((self.index < 0).any())
         return self.n_states + int((self.index < 0).any())
 
     def scaled(self) -> Evidence:
@@ -110,15 +126,35 @@ class Evidence:
         array([[0.2, 1. ]])
         """
         if self.messages is None:
-            return Evidence(self.index[rows], self.n_states)
+            return replace(self, index=self.index[rows])
         shown, index = np.unique(self.index[rows], return_inverse=True)
         scales = None if self.log_scales is None else self.log_scales[shown]
         return Evidence(index, self.n_states, self.messages[shown], scales)
 
+    def shown(self, rows: np.ndarray | slice) -> np.ndarray:
+        """Return what some rows say about each state; of a numeric column its features, ones where it is missing."""
+        index = self.index[rows]
+        if self.messages is not None:
+            return self.messages[index]
+        if self.numbers is None:
+            return shown_states(index, self.n_states)
+        return np.append(self.numbers.emission.features_of(self.numbers.values), np.ones((1, self.n_states)), 0)[index]
+
     def patterns(self) -> np.ndarray:
         """Return the pattern of each row; a missing cell is the pattern after the last state."""
         index = self.index.astype(np.int32, copy=False)
-        return index if self.messages is not None else np.where(index < 0, np.int32(self.n_states), index)
+        if self.messages is not None:
+            return index
+        after = self.n_states if self.numbers is None else len(self.numbers.values)
+        return np.where(index < 0, np.int32(after), index)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The distinct values of a numeric column, and how they depend on its parent."""
+
+    values: np.ndarray
+    emission: Emission
 
 
 @dataclass
@@ -149,6 +185,7 @@ class Step:
     firsts: int = 0  # where the same stand for the kernel
     high: int = -1  # where the upper halves of the factors' patterns stand, if there are any
     leaf: int = -1  # the node whose table a leaf operation reads as evidence
+    members: tuple[int, ...] = ()  # the numeric columns of an operation that joins them
 
     @property
     def row(self) -> tuple[int, ...]:
@@ -211,6 +248,12 @@ class Plan:
         if step.high >= 0:
             patterns += self.high[step.high : step.high + size].astype(np.int64) << 16
         return patterns.reshape(step.a, step.count)
+
+    @property
+    def emissions(self) -> dict[int, Emission]:
+        """The numeric columns, by node."""
+        numbers = {node: pieces[0].numbers for node, pieces in self.evidence.items() if pieces}
+        return {node: column.emission for node, column in numbers.items() if column is not None}
 
     @property
     def n_patterns(self) -> int:
@@ -339,8 +382,13 @@ class _Compiler:
             if site != pivot and self._is_plain_leaf(site, below[site], towards[site][2]):
                 continue
             inputs = [self._receive_evidence(site, piece) for piece in self.sites[site].evidence]
+            numeric = [child for child in below[site] if self._is_numeric(child)]
+            if numeric:
+                inputs.append(self._receive_numbers(site, [self.sites[child].node for child in numeric]))
             for child in below[site]:
                 _, table, above = towards[child]
+                if child in numeric:
+                    continue
                 if child in sent:
                     inputs.append(self._receive_edge(site, child, sent.pop(child), table, above))
                 else:
@@ -365,7 +413,13 @@ class _Compiler:
         """
         this = self.sites[site]
         this.single, this.has_prior = True, False
-        self._finish(site, [self._receive_leaf(site, site, this.node, False)])
+        if self._is_numeric(site):
+            self._finish(site, [self._receive_numbers(site, [this.node])])
+        else:
+            self._finish(site, [self._receive_leaf(site, site, this.node, False)])
+
+    def _is_numeric(self, site: int) -> bool:
+        return any(piece.numbers is not None for piece in self.sites[site].evidence)
 
     def _orient(self, pivot: int) -> tuple[list[int], dict[int, tuple[int, int, bool]]]:
         """Return the sites with the pivot last, and for each its link towards the pivot."""
@@ -401,8 +455,10 @@ class _Compiler:
             outside = inside[first] - inside[site]
             change = np.exp(min(ceiling, outside)) - np.exp(min(ceiling, inside[site]))
             cost[site] = cost[towards[site][0]] + change
-        candidates = [site for site in component if self.sites[site].whole]
+        candidates = [site for site in component if self.sites[site].whole and not self._is_numeric(site)]
         candidates = [site for site in candidates if self.sites[site].node in preferred] or candidates
+        if not candidates and any(map(self._is_numeric, component)):  # below a column that every row knows
+            return self._known_parents(component)[0]
         if not candidates:  # two copies: the child receives from the parent
             candidates = [site for site in component if not any(mine for _, _, mine in self.sites[site].links)]
         narrow = [site for site in candidates if width[site] <= WIDEST]
@@ -450,6 +506,48 @@ class _Compiler:
         node = self.sites[leaf].node
         self.steps.append(Step(kind, site, slot, count, a=piece.n_states, table=table, above=above, leaf=node))
         return slot, count, piece.patterns()
+
+    def _receive_numbers(self, site: int, nodes: list[int]) -> tuple[int, int, np.ndarray]:
+        """Write one operation for all numeric columns below a site: their logarithms are added up before any is taken.
+
+        So no density is too small, or too large, for a number. The operation reads from ``soft`` a header per column,
+        the values of the patterns, column by column, and the distinct values of columns that need tables of them.
+        Where rows show states of the site itself, these are one more column, which rules out all other states.
+        """
+        known = [piece for piece in self.sites[site].evidence if piece.messages is None and piece.numbers is None]
+        pieces = [*(self.evidence[node][0] for node in nodes), *known]
+        columns = [(piece.patterns(), piece.n_patterns) for piece in pieces]
+        patterns, count = np.arange(self.n_rows, dtype=np.int32), self.n_rows
+        shown = [column for column, _ in columns]
+        if max(n for _, n in columns) <= self.n_rows / FEW_EQUAL:
+            some, of_some = distinct_combinations(columns)
+            if len(of_some[0]) <= self.n_rows / FEW_EQUAL:
+                patterns, shown, count = some, of_some, len(of_some[0])
+        slot, begin = self._take_slots(site, count), self.soft_size
+        headers, numbers, levels = np.zeros((len(pieces), HEADER)), [], []
+        levels_at = begin + headers.size + count * len(pieces)
+        for header, node, piece, column in zip(headers, [*nodes, *[-1] * len(known)], pieces, shown, strict=True):
+            if piece.numbers is None:
+                header[:2] = 0.0, len(NUMERIC_KINDS)
+                numbers.append(np.append(np.arange(piece.n_states, dtype=np.float64), np.nan)[column])
+                continue
+            values, emission = piece.numbers.values, piece.numbers.emission
+            has_missing = len(piece.index) > 0 and bool((piece.index < 0).any())
+            by_level = emission.kind == "negative_binomial"
+            table = np.append(np.arange(len(values)) if by_level else emission.standardised(values), np.nan)
+            numbers.append(table[column])
+            if by_level:
+                levels.append(values)
+            header[:] = [
+                node, NUMERIC_KINDS.index(emission.kind), emission.largest, emission.floor, has_missing,
+                len(values), levels_at, 0.0,
+            ]  # fmt: skip
+            levels_at += len(values) * by_level
+        for part in (headers.ravel(), *numbers, *levels):
+            self.soft.append(np.asarray(part, np.float64))
+            self.soft_size += len(part)
+        self.steps.append(Step(NUMBERS, site, slot, count, a=begin, b=len(pieces), members=tuple(nodes)))
+        return slot, count, patterns
 
     def _receive_edge(self, site, child, sent, table: int, above: bool) -> tuple[int, int, np.ndarray]:
         source_slot, count, patterns = sent

@@ -12,9 +12,10 @@ from sklearn.exceptions import NotFittedError
 from pgmpy_latent.exceptions import AbsentColumnError, DataError, DesignWarning, UnknownColumnError
 from pgmpy_latent.inference.mixture_engine import MixtureEngine
 from pgmpy_latent.inference.network_engine import NetworkEngine
-from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.plan import Evidence, Numbers, compile_plan
 from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.tree_engine import TreeEngine
+from pgmpy_latent.model.emissions import emission_of_states, emissions_of
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
@@ -61,10 +62,13 @@ def encode_for(
     [1.0, 2.0]
     """
     check_is_model(tree)
-    states = dict(zip(tree.names, tree.state_names, strict=True))
+    numeric = {tree.names[node]: emission for node, emission in emissions_of(tree).items()}
+    states = {name: known for name, known in zip(tree.names, tree.state_names, strict=True) if name not in numeric}
     columns = _columns_to_read(tree, X, absent)
     codes = CombinedCodes(None, dict(tree.missing)) if tree.missing else None
-    options = {"sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes}
+    options = {
+        "sample_weight": sample_weight, "state_names": states, "unseen": unseen, "missing": codes, "numeric": numeric,
+    }  # fmt: skip
     try:
         with unseen_remedy('ask for unseen="missing"'):
             return encode(X, columns=columns, **options, **survey)
@@ -174,6 +178,7 @@ def model_and_data(
     [1.0, 2.0]
     """
     tree = model_of(model)
+    refuse_numbers(tree, "this")
     design = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}
     design = drawn_as_fitted(model, X, design)
     table, design = model._table_and_design(X, design) if hasattr(model, "_table") else (X, design)
@@ -196,9 +201,26 @@ def model_and_rows(model, X) -> tuple[AnyModel, CategoricalData]:
     """
     mixture = getattr(model, "mixture_", model)
     tree = mixture if isinstance(mixture, TreeMixture) else model_of(model)
+    if not isinstance(tree, TreeMixture):
+        refuse_numbers(tree, "this")
     table = model._table(X) if hasattr(model, "_table") else X
     with unseen_remedy(FIT_AGAIN):
         return tree, encode_for(tree, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)
+
+
+def refuse_numbers(model: AnyModel, what: str) -> None:
+    """Raise if a model has numeric columns, for everything that is about categories alone.
+
+    Examples
+    --------
+    >>> refuse_numbers(LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]]), "this")
+    """
+    numeric = [model.names[node] for node in emissions_of(model)]
+    if numeric:
+        raise DataError(
+            f"{what} is about categories alone, and {numeric[0]!r} is a number; fit a model of the table with its "
+            "numbers in bins (as pd.cut makes), or without them"
+        )
 
 
 def drawn_as_fitted(model, X, drawn: dict) -> dict:
@@ -251,11 +273,29 @@ def tree_evidence(data: CategoricalData, names: Sequence[Hashable]) -> dict[int,
     [1]
     """
     column = {name: at for at, name in enumerate(data.columns)}
-    return {
-        node: Evidence(np.ascontiguousarray(data.codes[:, column[name]]), int(data.cards[column[name]]))
-        for node, name in enumerate(names)
-        if name in column
-    }
+    return {node: _evidence_of(data, column[name]) for node, name in enumerate(names) if name in column}
+
+
+def numbers_of(data: CategoricalData, names: Sequence[Hashable]) -> dict[int, Numbers]:
+    """Return the values of the numeric columns of a table, by position of the nodes with these names.
+
+    Examples
+    --------
+    >>> data = encode(pd.DataFrame({"x": [0.5, 1.5, 3.0]}), numeric={"x": "gaussian"})
+    >>> numbers_of(data, ["H", "x"])[1].values
+    array([0.5, 1.5, 3. ])
+    """
+    emissions = dict(zip(data.columns, map(emission_of_states, data.state_names), strict=True))
+    found = ((node, name, emissions.get(name)) for node, name in enumerate(names))
+    return {node: Numbers(data.values[name], emission) for node, name, emission in found if emission is not None}
+
+
+def _evidence_of(data: CategoricalData, at: int) -> Evidence:
+    """Return what the cells of a column say."""
+    codes, emission = np.ascontiguousarray(data.codes[:, at]), emission_of_states(data.state_names[at])
+    if emission is None:
+        return Evidence(codes, int(data.cards[at]))
+    return Evidence.of_numbers(codes, data.values[data.columns[at]], emission)
 
 
 @overload
@@ -413,6 +453,9 @@ def posterior(
     """
     engine, tables, data = _ask(tree, X, None, unseen, absent)
     names = list(tree.latent_names if nodes is None else nodes)
+    for name in names:
+        if tree.index(name) in emissions_of(tree):
+            raise DataError(f"posteriors are those of states, and {name!r} is a number; impute fills its missing cells")
     beliefs = engine.beliefs(tables, [tree.index(name) for name in names])
     columns = pd.MultiIndex.from_tuples(
         [(name, state) for name in names for state in tree.state_names[tree.index(name)]], names=["node", "state"]
@@ -459,7 +502,12 @@ def _likeliest(
     rows, cells = rows_as_given(data), data.codes_of(names)
     codes = []
     nodes = [tree.index(name) for name in names]
-    for belief, seen in zip(engine.beliefs(tables, nodes), cells.T, strict=True):
+    emissions = emissions_of(tree)
+    for node, name, belief, seen in zip(nodes, names, engine.beliefs(tables, nodes), cells.T, strict=True):
+        if node in emissions:  # the expected value, where it is missing
+            values = np.append(data.values.get(name, np.empty(0)), np.nan)[seen]
+            codes.append(np.where(seen >= 0, values, emissions[node].parameters(belief).mean)[rows])
+            continue
         best = np.where(np.isnan(belief).any(axis=1), -1, np.argmax(np.nan_to_num(belief), axis=1))
         codes.append(np.where(seen >= 0, seen, best)[rows])
     return codes, _impossible(engine, tables, data), data
@@ -527,12 +575,29 @@ def _drawn(
     data = encode_for(tree, X, unseen=unseen, absent=absent)
     # every row draws for itself, also where rows are equal
     rows = CategoricalData(
-        data.columns, data.state_names, data.codes[rows_as_given(data)], np.ones(data.n_rows), np.arange(data.n_rows)
-    )
+        data.columns, data.state_names, data.codes[rows_as_given(data)], np.ones(data.n_rows), np.arange(data.n_rows),
+        values=data.values,
+    )  # fmt: skip
     engine = engine_for(tree, rows)
     tables = engine.layout.pack(tree.tables)
     codes = engine.draw(tables, rng)
-    return [codes[:, node] for node in np.flatnonzero(~tree.latent)], _impossible(engine, tables, rows), data
+    drawn = [codes[:, node] for node in np.flatnonzero(~tree.latent)]
+    for node, values in _drawn_numbers(tree, codes, rng).items():
+        at = tree.observed_names.index(tree.names[node])
+        known = rows.codes_of([tree.names[node]])[:, 0]
+        given = np.append(rows.values.get(tree.names[node], np.empty(0)), np.nan)[known]
+        drawn[at] = np.where(known >= 0, given, values)
+    return drawn, _impossible(engine, tables, rows), data
+
+
+def _drawn_numbers(tree: AnyModel, codes: np.ndarray, rng: np.random.Generator) -> dict[int, np.ndarray]:
+    """Draw the values of all numeric columns, given the states of their parents; NaN where these are not known."""
+    drawn = {}
+    for node, emission in emissions_of(tree).items():
+        above = tree.parents[node]
+        states = codes[:, above[0]] if above else np.zeros(len(codes), np.int64)
+        drawn[node] = np.where(states >= 0, emission.draw(tree.tables[node][states], rng), np.nan)
+    return drawn
 
 
 def _filled(tree: AnyModel, X, codes: list[np.ndarray], data: CategoricalData) -> pd.DataFrame:
@@ -542,6 +607,9 @@ def _filled(tree: AnyModel, X, codes: list[np.ndarray], data: CategoricalData) -
     columns = {}
     for name, filled in zip(tree.observed_names, codes, strict=True):
         states: Sequence[Hashable] = tree.state_names[tree.index(name)]
+        if emission_of_states(tuple(states)) is not None:
+            columns[name] = pd.Series(filled)
+            continue
         if has_missing.get(name, False):
             (column,) = source.read([source.names.index(name)], None)
             column = without_codes(name, column, missing.get(name, ()), states)
@@ -581,9 +649,12 @@ def sample(tree: AnyModel, n: int, *, latents: bool = False, random_state=None) 
     check_is_model(tree)
     if not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
-    codes = sample_codes(tree, n, np.random.default_rng(random_state))
+    rng = np.random.default_rng(random_state)
+    codes = sample_codes(tree, n, rng)
+    numbers = _drawn_numbers(tree, codes, rng)
     names = tree.names if latents else tree.observed_names
-    return _frame_of_codes(tree, [codes[:, tree.index(name)] for name in names], names, pd.RangeIndex(n))
+    columns = [numbers.get(node, codes[:, node]) for node in map(tree.index, names)]
+    return _frame_of_codes(tree, columns, names, pd.RangeIndex(n))
 
 
 def sample_codes(tree: AnyModel, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -671,10 +742,11 @@ def index_of(X, data: CategoricalData) -> pd.Index:
 def _frame_of_codes(
     tree: AnyModel, codes: Sequence[np.ndarray], names: Sequence[Hashable], index: pd.Index
 ) -> pd.DataFrame:
-    """Return nodes as columns of their states, given an array of codes per node."""
-    columns = {
-        name: decode(column, tree.state_names[tree.index(name)]) for name, column in zip(names, codes, strict=True)
-    }
+    """Return nodes as columns of their states, given an array of codes per node; of a numeric column its values."""
+    columns = {}
+    for name, column in zip(names, codes, strict=True):
+        states = tree.state_names[tree.index(name)]
+        columns[name] = decode(column, states) if emission_of_states(states) is None else pd.Series(column)
     return _frame(columns, index)
 
 

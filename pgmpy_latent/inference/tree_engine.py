@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from pgmpy_latent.inference.layout import Layout
-from pgmpy_latent.inference.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, PIVOT, PRODUCT, Plan, compile_plan
+from pgmpy_latent.inference.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, NUMBERS, PIVOT, PRODUCT, Plan, compile_plan
 from pgmpy_latent.inference.protocol import Frozen, RowEngine, nothing_frozen
 from pgmpy_latent.inference.threads import Parts, Segment, divided
 from pgmpy_latent.inference.walk import RowWalk, region_of
@@ -86,7 +86,7 @@ class TreeEngine(RowEngine):
         self.plan = plan
         self.cards = np.asarray(cards, dtype=np.int64)
         rows = np.where(plan.parents < 0, 1, self.cards[plan.parents])
-        self.layout = Layout(np.stack([rows, self.cards], axis=1))
+        self.layout = Layout(np.stack([rows, self.cards], axis=1), plan.emissions)
         self._set_weights(np.ones(plan.n_rows) if weights is None else np.asarray(weights, dtype=np.float64))
         self._ops = np.array([step.row for step in plan.steps], dtype=np.int64)
         self._lengths = _lengths_of_factors(plan)
@@ -378,6 +378,8 @@ class TreeEngine(RowEngine):
         for at, step in enumerate(self.plan.steps):
             if step.kind in (LEAF_ABOVE, LEAF_BELOW):
                 wanted[at] = free[step.table]
+            elif step.kind == NUMBERS:
+                wanted[at] = any(free[node] for node in step.members)
             elif step.kind == EDGE:
                 source = self.plan.sites[step.a]
                 wanted[at] = free[step.table] or below[step.a] or (source.has_prior and free[source.node])

@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 
-from pgmpy_latent.inference.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, PIVOT, PRODUCT, Evidence
+from pgmpy_latent.inference.plan import EDGE, LEAF_ABOVE, LEAF_BELOW, NUMBERS, PIVOT, PRODUCT, Evidence
 from pgmpy_latent.model.tree import parents_first
 from pgmpy_latent.runtime.arrays import largest_in_rows
 
@@ -122,6 +122,7 @@ class RowWalk:
         for at, step in enumerate(self.plan.steps):
             if step.kind == LEAF_BELOW or (step.kind == LEAF_ABOVE and step.leaf not in steps):
                 steps[step.leaf] = at
+            steps.update(dict.fromkeys(step.members, at))
         return steps
 
     @cached_property
@@ -245,14 +246,20 @@ class RowWalk:
         return multiply_scaled(self._from_outside((site, slot)), [inside])
 
     def _leaf_belief(self, node: int) -> np.ndarray:
-        codes = self.plan.evidence[node][0].index
-        card = int(self.engine.cards[node])
-        belief = np.zeros((len(codes), card))
-        seen = codes >= 0
-        belief[seen, codes[seen]] = 1.0
-        if not seen.all():  # then it is not cut, and hangs below its parent, or below the single state of a root alone
+        """Return P(node | row) of a leaf; of a numeric column the features of its value, or their mean."""
+        piece = self.plan.evidence[node][0]
+        codes, seen = piece.index, piece.index >= 0
+        belief = piece.shown(slice(None))
+        belief[~seen] = 0.0
+        if piece.numbers is not None:  # what is outside its operation lacks the other numbers
+            above = int(self.plan.parents[node])
+            given = self.belief(above) if above >= 0 else np.ones((len(codes), 1))
+            belief[~seen] = given[~seen] @ self.tables[node]
+        elif (
+            not seen.all()
+        ):  # then it is not cut, and hangs below its parent, or below the single state of a root alone
             step = self.plan.steps[self._leaf_step[node]]
-            if step.table in self.cut:
+            if node in self.cut:
                 belief[~seen] = 1.0
             else:
                 outside = self._from_outside((step.site, step.slot))
@@ -285,6 +292,7 @@ class RowWalk:
             sent = self._slots(step.a, step.b, step.count)
             joint = sent[:, None, :] * self._edge(step).T[None]
         else:
+            assert step.kind != NUMBERS, "numeric columns have no pairs of states"
             states = step.a
             card = self.engine.site_card[step.site]
             joint = np.zeros((step.count, card, states))
@@ -459,6 +467,8 @@ class RowWalk:
                 sender = self.plan.sites[step.a].node if step.kind == EDGE else step.leaf
                 if sender not in inside:
                     evidence[receiver].append(self._as_evidence(step))
+            elif step.kind == NUMBERS and receiver in inside:
+                evidence[receiver].extend(self._numbers_as_evidence(step, inside))
             elif step.kind == PIVOT and receiver not in inside:
                 constants += self._component_log_likelihoods(step)
         return {node: tuple(pieces) for node, pieces in evidence.items() if pieces}, constants
@@ -474,6 +484,24 @@ class RowWalk:
         logs = self.exponents[begin : begin + step.count] * LOG_OF_EXPONENT
         patterns = self._pattern_of_rows((step.site, step.slot))
         return Evidence(patterns, messages.shape[1], messages, logs)
+
+    def _numbers_as_evidence(self, step, inside: set[int]) -> list[Evidence]:
+        """Return the messages of those of some numeric columns that are not in a region."""
+        outside = [node for node in step.members if node not in inside]
+        if not outside:
+            return []
+        if len(outside) == len(step.members):
+            return [self._as_evidence(step)]
+        logs = np.zeros((self.plan.n_rows, self.engine.site_card[step.site]))
+        for node in outside:
+            piece = self.plan.evidence[node][0]
+            assert piece.numbers is not None
+            values, emission = piece.numbers.values, piece.numbers.emission
+            constants = emission.log_constants(values)[:, None]  # which are among the constants of the rows already
+            by_value = emission.log_densities(values, self.tables[node]) - constants
+            logs += np.append(by_value, np.zeros((1, logs.shape[1])), axis=0)[piece.index]
+        largest = largest_in_rows(logs)
+        return [Evidence(np.arange(self.plan.n_rows), logs.shape[1], np.exp(logs - largest), largest[:, 0])]
 
     def _component_log_likelihoods(self, step) -> np.ndarray:
         site = step.site

@@ -19,6 +19,7 @@ from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array,
 from pgmpy_latent.learners.sampled_search import LargeTable
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.convert import to_pgmpy
+from pgmpy_latent.model.emissions import emission_of_states, emissions_of, emissions_table
 from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery, DiscreteBayesianNetwork
 from pgmpy_latent.model.tree import LatentTree, MissingCodes
@@ -32,9 +33,10 @@ from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.chunks import ShardedTable, comes_in_pieces, encode_chunks
 from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.missing_codes import CombinedCodes, settled_columns
+from pgmpy_latent.tables.numbers import Kind, Kinds, check_kinds, kinds_in_use, kinds_of_table, numeric_only
 from pgmpy_latent.tables.sparse import SparseRows
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
-from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
+from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit, names_column
 from pgmpy_latent.tables.unseen import FIT_AGAIN, Unseen, unseen_remedy
 
 #: Types of the columns of ``history_``, by those of the fields of an entry; all others are objects.
@@ -70,12 +72,16 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     _renamed: ClassVar[Mapping[str, str]] = {"n_init": "n_starts"}
     #: Whether a table that does not fit into memory is searched by a sample of its rows; it is refused otherwise.
     _may_sample: ClassVar[bool] = False
+    #: Whether columns may be numbers.
+    _takes_numbers: ClassVar[bool] = False
     #: Whether a model with more parameters than rows is pointed out; not by learners whose rows decide about that.
     _warns_of_few_rows: ClassVar[bool] = True
     #: ``scoring_method`` -> what the search maximises, in words.
     _criteria: ClassVar[Mapping[str, scores.Criterion]] = scores.SCORERS
 
     model_: DiscreteBayesianNetwork
+    emissions_: pd.DataFrame
+    kinds_: dict[Hashable, Kind]
     causal_graph_: DiscreteBayesianNetwork
     latents_: list[Hashable]
     n_states_: dict[Hashable, int]
@@ -114,6 +120,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         missing=None,
         allow_many_states=None,
         unseen: Unseen = "missing",
+        kinds=None,
     ) -> Self:
         """Learn a model.
 
@@ -143,6 +150,10 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
             otherwise; True stands for all.
         unseen : {"missing", "error"}
             What becomes of categories in new rows that the model does not know: they count as missing, or raise.
+        kinds : dict of column to kind, or "auto", optional
+            Which columns are numbers: ``{"age": "gaussian", "visits": "poisson"}``; also ``"shared_gaussian"``,
+            ``"negative_binomial"`` and ``"categorical"``. The kinds of other columns, or of all with "auto", are read
+            from their types; ``kinds_`` says what was read. See ``docs/mixed.md``. By default all are categories.
 
         Returns
         -------
@@ -161,7 +172,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         data: CategoricalData | SparseRows | None = self._sparse_rows(X, sample_weight, missing, survey)
         with LargeTable(self) as large:
             if data is None:
-                options = {"missing": missing, "allow_many_states": allow_many_states, **survey}
+                options = {"missing": missing, "allow_many_states": allow_many_states, "kinds": kinds, **survey}
                 if self._may_sample and comes_in_pieces(X):
                     options["read_pieces"] = large.read
                 data = self._check_fit_data(X, sample_weight, **options)
@@ -198,6 +209,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         *,
         missing=None,
         allow_many_states=None,
+        kinds: Kinds = None,
         read_pieces: Callable[..., CategoricalData] = encode_chunks,
         **survey: Unpack[Survey],
     ) -> CategoricalData:
@@ -207,16 +219,50 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         """
         known, known_codes = self._known_states(), dict(self._known_codes())
         codes = CombinedCodes(missing, known_codes) if known_codes else missing
+        numeric = self._numeric_columns(X, kinds, known or {}, [sample_weight, *survey.values()])
+        known = {name: states for name, states in known.items() if name not in numeric} if known else known
         if comes_in_pieces(X):
             data = read_pieces(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
         else:
             X = checked_array(X) if is_array(X) else X
-            data = encode(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
+            data = encode(X, sample_weight=sample_weight, state_names=known, missing=codes, numeric=numeric, **survey)
+            if data.values:
+                self._check_numbers(data)
         if data.n_rows < 2:
             raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
         check_names(data.columns, "column", DataError, "X", allow_none=False)
         self._check_columns(data, known or {}, missing, allow_many_states)
         return data
+
+    def _numeric_columns(self, X, kinds: Kinds, known: Mapping[Hashable, tuple], aside: list) -> dict:
+        """Return the numeric columns of a table: those of a model that is known, and those of the kinds."""
+        check_kinds("kinds", kinds)
+        numeric: dict = {name: emission_of_states(tuple(states)) for name, states in known.items()}
+        numeric = {name: emission for name, emission in numeric.items() if emission is not None}
+        if kinds is None:
+            return numeric
+        if comes_in_pieces(X):
+            raise DataError("kinds are for tables in memory; read the table into a DataFrame, or bin its numbers")
+        if isinstance(X, CategoricalData):
+            raise DataError("this table is encoded already, and kinds come too late; give encode() numeric=...")
+        names = {name for name in aside if names_column(name)}
+        found = kinds_of_table(checked_array(X) if is_array(X) else X, kinds, names)
+        ordered = [name for name in found if isinstance(kinds, Mapping) and kinds.get(name) == "ordinal"]
+        if ordered:
+            raise DataError(
+                f"column {ordered[0]!r} is said to be ordinal, which {type(self).__name__} does not make use of; say "
+                "'categorical', or use TreeEM or compare_classes"
+            )
+        return {**numeric_only(found), **numeric}
+
+    def _check_numbers(self, data: CategoricalData) -> None:
+        """Raise if there are numeric columns that this learner cannot have."""
+        names = list(data.values)
+        if not self._takes_numbers:
+            raise DataError(
+                f"{type(self).__name__} learns from categories alone, and {names[0]!r} is a number; bin it (as pd.cut "
+                "does), or use RandomStarts, SplitMerge, TreeEM or compare_classes"
+            )
 
     def _check_columns(self, data: CategoricalData, known: dict, missing, allow_many_states) -> None:
         """Refuse columns that can hardly be meant as categories, and point out values that may stand for missing."""
@@ -277,6 +323,9 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     def _keep_network(self, model) -> None:
         """Set the public attributes that hold the learned model as a network of pgmpy."""
         self.model_ = self.causal_graph_ = to_pgmpy(model)
+        self.emissions_ = emissions_table(model)
+        kinds = kinds_in_use(model.state_names, model.names)
+        self.kinds_ = {name: kinds[name] for name in model.observed_names}
 
     def _keep_search(self, data: CategoricalData | SparseRows, large: LargeTable) -> None:
         """Set the public attributes that say which rows the search has seen; only learners that sample have some."""
@@ -427,6 +476,8 @@ class LatentTreeLearner(FittedTree, StructureLearner):
             raise ValueError(f"decay is {decay!r}; give a number above 0.5 and at most 1")
         if not hasattr(self, "tree_"):
             return self.fit(X, y, sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster)
+        if emissions_of(self.tree_):
+            raise DataError("tables of numbers do not follow new rows; fit all rows together")
         kind = self._kind_of_update(X, sample_weight, weight_kind)
         design = {"sample_weight": sample_weight, "strata": strata, "cluster": cluster}
         data = self._new_rows(X, design, kind)

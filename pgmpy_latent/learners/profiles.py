@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
+from pgmpy_latent.model.emissions import Emission, emissions_of
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
 
@@ -14,7 +15,8 @@ from pgmpy_latent.operators import marginals
 def profiles(tree: LatentTree) -> pd.DataFrame:
     """Return the share of every hidden state, and P(observed variable | hidden state) for all observed variables.
 
-    Rows are pairs (variable, category), the first of them ``("share", "")``; columns are pairs (latent, state). Where
+    Rows are pairs (variable, category), the first of them ``("share", "")``; columns are pairs (latent, state). Numeric
+    columns have mean and standard deviation given the state, ``(variable, "mean")`` and ``(variable, "sd")``. Where
     truth values and numbers meet, truth values are written as text, as pandas cannot tell True from 1 in an index.
 
     Examples
@@ -31,16 +33,25 @@ def profiles(tree: LatentTree) -> pd.DataFrame:
     """
     shares = marginals(tree)
     observed, hidden = np.flatnonzero(~tree.latent), np.flatnonzero(tree.latent)
-    blocks = [np.empty((1 + int(tree.cards[observed].sum()), 0))]
+    emissions = emissions_of(tree)
+    n_rows = sum(2 if at in emissions else int(tree.cards[at]) for at in observed)
+    blocks = [np.empty((1 + n_rows, 0))]
     for node in hidden:
         given = conditionals(tree, int(node))
-        blocks.append(np.concatenate([shares[node][:, None], *(given[at] for at in observed)], axis=1).T)
+        described = [_moments(emissions[at], given[at]) if at in emissions else given[at] for at in observed.tolist()]
+        blocks.append(np.concatenate([shares[node][:, None], *described], axis=1).T)
     columns = [(tree.names[node], state) for node in hidden for state in tree.state_names[node]]
     return pd.DataFrame(
         np.concatenate(blocks, axis=1),
         index=pd.MultiIndex.from_tuples(_row_labels(tree, observed), names=["variable", "category"]),
         columns=pd.MultiIndex.from_tuples(columns, names=["latent", "state"]),
     )
+
+
+def _moments(emission: Emission, features: np.ndarray) -> np.ndarray:
+    """Return mean and standard deviation, by the expected features given every state: also those of mixtures."""
+    found = emission.parameters(features)
+    return np.stack([found.mean, np.sqrt(found.variance)], axis=1)
 
 
 def conditionals(tree: LatentTree, node: int) -> list[np.ndarray]:
@@ -83,7 +94,12 @@ def _upwards(table: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndar
 
 
 def _row_labels(tree: LatentTree, observed: np.ndarray) -> list[tuple[Hashable, Hashable]]:
-    labels = [(tree.names[at], state) for at in observed for state in tree.state_names[at]]
+    emissions = emissions_of(tree)
+    labels = [
+        (tree.names[at], state)
+        for at in observed.tolist()
+        for state in (("mean", "sd") if at in emissions else tree.state_names[at])
+    ]
     kinds = {type(state) for _, state in labels}
     if bool in kinds and not kinds.isdisjoint({int, float}):
         labels = [(name, str(state) if isinstance(state, bool) else state) for name, state in labels]

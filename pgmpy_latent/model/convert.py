@@ -12,6 +12,7 @@ from typing import overload
 import numpy as np
 
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
+from pgmpy_latent.model.emissions import emission_of_states
 from pgmpy_latent.model.gaussian_convert import (
     gaussian_tree_from_document,
     gaussian_tree_text,
@@ -64,7 +65,8 @@ def to_pgmpy(
     Returns
     -------
     pgmpy.models.DiscreteBayesianNetwork
-        With the same order of nodes, states, hidden nodes (``latents``) and tables; ``check_model()`` holds. Of a
+        With the same order of nodes, states, hidden nodes (``latents``) and tables; ``check_model()`` holds.
+        Numeric columns, which pgmpy's discrete networks cannot have, are left out: ``emissions_`` has them. Of a
         Gaussian tree, a ``LinearGaussianBayesianNetwork`` with its ``latents`` (pgmpy's own copies of it lose them).
         Of a mixture, a list of the weight and the network of every tree: in one network, a column would need a row of
         its table for every combination of the hidden states above it in all trees.
@@ -83,7 +85,17 @@ def to_pgmpy(
         return [(weight, to_pgmpy(part)) for weight, part in zip(tree.weights.tolist(), tree.trees, strict=True)]
     if isinstance(tree, GaussianTree):
         return to_linear_gaussian(tree)
-    return build_network(_nodes_of_tree(tree))
+    return build_network(without_numbers(_nodes_of_tree(tree)))
+
+
+def without_numbers(nodes: Sequence[Node]) -> list[Node]:
+    """Return the nodes that pgmpy's discrete networks can have: hidden variables and columns of categories.
+
+    Numeric columns are leaves, so that nothing else depends on them.
+    """
+    kept = [at for at, node in enumerate(nodes) if emission_of_states(tuple(node.states)) is None]
+    position = {old: new for new, old in enumerate(kept)}
+    return [replace(nodes[at], parents=tuple(position[above] for above in nodes[at].parents)) for at in kept]
 
 
 def to_cpds(tree: LatentTree | LatentNetwork) -> list[TabularCPD]:
@@ -95,7 +107,7 @@ def to_cpds(tree: LatentTree | LatentNetwork) -> list[TabularCPD]:
     >>> to_cpds(tree)[0].get_values().ravel()
     array([0.25, 0.75])
     """
-    return _build_cpds(_nodes_of_tree(tree))
+    return _build_cpds(without_numbers(_nodes_of_tree(tree)))
 
 
 def from_pgmpy(network: DiscreteBayesianNetwork) -> LatentTree:

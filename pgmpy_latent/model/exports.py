@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pgmpy_latent.exceptions import FileFormatError
-from pgmpy_latent.model.convert import build_network, load, nodes_of, save, to_pgmpy
+from pgmpy_latent.model.convert import build_network, load, nodes_of, save, to_pgmpy, without_numbers
 from pgmpy_latent.model.json_format import LATENT, Node
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork
@@ -169,6 +169,12 @@ def check_export(model: LatentTree | DiscreteBayesianNetwork, format: str) -> li
     """
     known = _export_format(format)
     nodes = nodes_of(model)
+    categories = without_numbers(nodes)
+    if len(categories) < len(nodes):
+        numeric = [node.name for node in nodes if node.name not in {kept.name for kept in categories}]
+        left_out = f"numeric columns are left out: {_some([repr(name) for name in numeric])}"
+        rest = check_export(build_network(categories), format)
+        return [left_out, *rest]
     if len(nodes) > known.n_nodes_checked:
         nodes = _representatives(nodes, known)
     with tempfile.TemporaryDirectory() as folder, _quiet_pgmpy():

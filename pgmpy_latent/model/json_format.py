@@ -5,8 +5,10 @@ network its ``title``, and ``nodes``, in order. A node has ``name``, ``latent``,
 name), ``table`` (a row per combination of parent states, the last parent running fastest) and, in a network,
 ``roles`` other than being latent. If values of a column count as missing cells, ``missing`` lists them. Names and
 states are JSON strings, integers and booleans; a float is
-``{"float": "0.5"}``, a tuple ``{"tuple": [...]}``: ``1``, ``1.0``, ``True`` and ``"1"`` stay apart. A mixture of trees
-has the kind "mixture", and ``weights`` and ``trees``, each of which is written like a file, in place of ``nodes``. The
+``{"float": "0.5"}``, a tuple ``{"tuple": [...]}``: ``1``, ``1.0``, ``True`` and ``"1"`` stay apart. A numeric column
+has features in the place of states, ``{"feature": [name, kind, centre, scale, largest, floor]}``, with numbers as text;
+:mod:`pgmpy_latent.model.emissions` says what they, and its table, mean. A mixture of trees has the kind
+"mixture", and ``weights`` and ``trees``, each of which is written like a file, in place of ``nodes``. The
 nodes of a Gaussian tree, of the kind "gaussian tree", have ``name``, ``latent``, ``parent`` (its place in the list, -1
 for none), ``correlation``, ``mean`` and ``std``.
 """
@@ -19,10 +21,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from reprlib import repr as shorten
+from typing import cast
 
 import numpy as np
 
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError
+from pgmpy_latent.model.emissions import FEATURES, Emission, Feature, NumericKind
 from pgmpy_latent.model.labels import check_names
 
 FORMAT = "pgmpy_latent"
@@ -134,6 +138,10 @@ def encode_name(value: Hashable, what: str):
         return {"float": repr(value)}
     if type(value) is tuple:
         return {"tuple": [encode_name(part, what) for part in value]}
+    if isinstance(value, Feature):
+        units = value.emission
+        numbers = [repr(number) for number in (units.centre, units.scale, units.largest, units.floor)]
+        return {"feature": [value.name, units.kind, *numbers]}
     raise InvalidTreeError(
         f"{what} cannot be kept in a file ({type(value).__name__}): names and states may be text, integers, "
         "booleans, floats other than NaN, and tuples of these. Rename it; nothing was written."
@@ -314,6 +322,20 @@ def _read_table(what: str, entry, shape: tuple[int, int]) -> np.ndarray:
     return table
 
 
+def _decode_feature(parts: list, what: str) -> Feature:
+    """Return the feature of a numeric column: its name, the kind of the column, and four numbers."""
+    if len(parts) == 6 and all(isinstance(part, str) for part in parts):
+        name, kind, *numbers = parts
+        try:
+            centre, scale, largest, floor = map(float, numbers)
+        except ValueError:
+            raise FileFormatError(f"{what}: {shorten(parts)} is no feature of a numeric column") from None
+        is_known = kind in FEATURES and name in FEATURES[kind]
+        if is_known and 0 < scale < np.inf and 0 < largest < np.inf and 0 <= floor < np.inf and np.isfinite(centre):
+            return Feature(Emission(cast("NumericKind", kind), centre, scale, largest, floor), name)
+    raise FileFormatError(f"{what}: {shorten(parts)} is no feature of a numeric column")
+
+
 def decode_name(value, what: str) -> Hashable:
     """Return the name or state of a JSON form."""
     if type(value) in (bool, int) or (type(value) is str and _is_unicode(value)):
@@ -322,6 +344,8 @@ def decode_name(value, what: str) -> Hashable:
         ((tag, inner),) = value.items()
         if tag == "tuple" and isinstance(inner, list):
             return tuple(decode_name(part, what) for part in inner)
+        if tag == "feature" and isinstance(inner, list):
+            return _decode_feature(inner, what)
         if tag == "float" and isinstance(inner, str):
             return _decode_float(inner, what)
     raise FileFormatError(f"{what} is {shorten(value)}, which is neither text, integer, boolean, float nor tuple")

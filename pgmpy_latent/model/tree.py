@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
+from pgmpy_latent.model.emissions import emission_of_states
 from pgmpy_latent.model.labels import MOST_DIGITS, check_names, has_too_many_digits
 from pgmpy_latent.runtime.arrays import read_only
 
@@ -110,7 +111,12 @@ class DiscreteModel:
     @cached_property
     def n_parameters(self) -> int:
         """Number of free parameters: a table of r rows and k states has r (k - 1), since every row sums to one."""
-        return int(sum(table.shape[0] * (table.shape[1] - 1) for table in self.tables))
+        return int(sum(map(self._n_parameters_of, range(self.n_nodes))))
+
+    def _n_parameters_of(self, node: int) -> int:
+        rows, columns = self.tables[node].shape
+        emission = emission_of_states(self.state_names[node])
+        return rows * (columns - 1) if emission is None else emission.n_parameters(rows)
 
     @cached_property
     def latent_names(self) -> tuple[Hashable, ...]:

@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from pgmpy_latent.model.emissions import emission_of_states
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of, normalised
 from pgmpy_latent.operators.nodes import delete_node
@@ -15,6 +16,8 @@ from pgmpy_latent.operators.states import neighbour_rows
 
 #: How many random functions, and how many random rows, two models are compared on.
 N_FUNCTIONS = 64
+#: States that a node next to a numeric column can use: the more, the closer any density is described.
+UNBOUNDED = 2**31
 N_ROWS = 64
 _SEED = 20260
 
@@ -40,6 +43,8 @@ def bound_from_cards(cards: Iterable[int]) -> int:
 def regular_bound(tree: LatentTree, node: Hashable) -> int:
     """Return the most states that a node needs if it is hidden; see :func:`bound_from_cards`.
 
+    Next to a numeric column there is no such bound.
+
     Examples
     --------
     >>> tree = LatentTree(["H", "x", "y"], [[0, 1], "abc", "abc"], [-1, 0, 0], [True, False, False],
@@ -47,7 +52,10 @@ def regular_bound(tree: LatentTree, node: Hashable) -> int:
     >>> regular_bound(tree, "H")
     2
     """
-    return bound_from_cards(tree.cards[neighbours_of(tree, tree.index(node))])
+    around = neighbours_of(tree, tree.index(node))
+    if any(emission_of_states(tree.state_names[other]) is not None for other in around):
+        return UNBOUNDED
+    return bound_from_cards(tree.cards[around])
 
 
 def irregular_nodes(tree: LatentTree) -> tuple[Hashable, ...]:

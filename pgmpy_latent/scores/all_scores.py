@@ -65,7 +65,7 @@ class ScoreParts:
     @cached_property
     def dimension(self) -> int | None:
         """The effective dimension; None if not asked for."""
-        if not self.effective:
+        if not self.effective or self.done.engine.layout.numeric is not None:
             return None
         tree = self.done.tree
         check_is_tree(tree)

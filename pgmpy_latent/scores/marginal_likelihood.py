@@ -46,7 +46,8 @@ def cheeseman_stutz(
     Notes
     -----
     The penalty depends on the tables, not on the structure alone: of two models with equal structure the one
-    with the lower log-likelihood can have the higher score. Nothing is added for relabellings of hidden states.
+    with the lower log-likelihood can have the higher score. Nothing is added for relabellings of hidden states. Models
+    with numeric columns, which have no Dirichlet prior, have no score: NaN.
 
     References
     ----------
@@ -74,6 +75,8 @@ def cheeseman_stutz_from_parts(done: Completed, prior: float) -> float:
     if not (isinstance(prior, Real) and 0 < float(prior) < np.inf):
         raise ValueError(f"prior is {prior!r}; give a number above zero, such as 1 for a uniform prior")
     layout = done.engine.layout
+    if layout.numeric is not None:  # numbers have no Dirichlet prior
+        return float("nan")
     row_totals = np.add.reduceat(done.counts, layout.row_starts)
     row_priors = prior * layout.row_lengths
     marginal = (gammaln(row_priors) - gammaln(row_priors + row_totals)).sum()

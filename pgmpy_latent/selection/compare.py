@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Never
@@ -22,7 +22,7 @@ from pgmpy_latent.em.ascent import same_value
 from pgmpy_latent.em.constraints import Constraints, ordinal_families
 from pgmpy_latent.em.few_rows import warn_of_few_rows
 from pgmpy_latent.em.restrictions import check_order, check_ordinal, ordered_columns
-from pgmpy_latent.em.starts import random_memberships
+from pgmpy_latent.em.starts import StartInputs, StartRows, make_start
 from pgmpy_latent.exceptions import DataError, RegularityWarning
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
@@ -32,6 +32,7 @@ from pgmpy_latent.learners.skeletons import one_state_tree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import bound_from_cards, canonical_states, marginals, split_state
 from pgmpy_latent.operators.canonical import presentable
+from pgmpy_latent.operators.regularity import UNBOUNDED
 from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
@@ -42,6 +43,7 @@ from pgmpy_latent.selection.added_edges import best_edge
 from pgmpy_latent.selection.class_choice import caveats, recommended, worth_of_edge
 from pgmpy_latent.selection.class_draws import DRAW_TOL, Refit, refitted
 from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.numbers import Kinds, check_kinds
 from pgmpy_latent.tables.survey import Survey, WeightKind
 
 #: Beyond this many parameters, whether they can be told apart is not found out: it would take longer than the fit.
@@ -107,6 +109,7 @@ def compare_classes(
     missing=None,
     allow_many_states=None,
     ordinal: Sequence[Hashable] | bool | None = None,
+    kinds: Kinds = None,
     **renamed: Never,
 ):
     """Fit latent class models with several numbers of classes and put what speaks for each side by side.
@@ -150,6 +153,10 @@ def compare_classes(
         by one effect, which takes ``(c - 1) + (K - 1)`` parameters for c categories and K classes; see :class:`TreeEM`.
         All models are then fitted from random starts, and from the model before with a class there twice. The
         effective dimension and the Cheeseman-Stutz score, which know no order, are NA. See :func:`order_test`.
+    kinds : dict of column to kind, or "auto", optional
+        Which columns are numbers, as ``{"age": "gaussian", "visits": "poisson"}``; with Gaussian columns alone the
+        models are latent profiles. See :meth:`SplitMerge.fit` and ``docs/mixed.md``. The effective dimension, the
+        Cheeseman-Stutz score, the statistics of cells and the best edge are NA then, and there is no bootstrap.
 
     Returns
     -------
@@ -218,6 +225,11 @@ def compare_classes(
     check_number("n_bootstrap", n_bootstrap, 0, whole=True)
     entropy = entropy_of(random_state)
     check_ordinal("ordinal", ordinal)
+    check_kinds("kinds", kinds)
+    if isinstance(kinds, Mapping) and "ordinal" in kinds.values():
+        ordered = [name for name, kind in kinds.items() if kind == "ordinal"]
+        ordinal = [*(ordinal if isinstance(ordinal, Sequence) else ordered_columns(X) if ordinal else ()), *ordered]
+        kinds = {name: "categorical" if kind == "ordinal" else kind for name, kind in kinds.items()}
     if ordinal and method == "split":
         raise ValueError("ordinal and method='split' do not go together; leave method out")
     settings = _Settings(method, n_starts, 0.0 if prior is None else prior, entropy, n_jobs)
@@ -225,9 +237,13 @@ def compare_classes(
     learner = RandomStarts(n_starts=n_starts, **settings.of_learners)
     learner._check_settings()
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
-    options = {"missing": missing, "allow_many_states": allow_many_states}
+    options = {"missing": missing, "allow_many_states": allow_many_states, "kinds": kinds}
     data = learner._check_fit_data(X, sample_weight, **options, **survey)
     settings = replace(settings, ordinal=tuple(ordered_items(X, data, ordinal)))
+    if n_bootstrap and data.values:
+        raise DataError(
+            f"n_bootstrap draws tables of categories alone, and {next(iter(data.values))!r} is a number; leave it out"
+        )
     if n_bootstrap:
         n_rows_of(data)  # raises
     fits, seconds = _fit_all(sizes, data, settings, show_progress)
@@ -298,7 +314,10 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
     values = {name: scores.log_likelihood(tree, data) for name, tree in trees.items()}
     chosen = max(values, key=lambda name: values[name])
     flat = np.concatenate([table.ravel() for table in trees[chosen].tables])
-    best = values[chosen] + float(em.log_prior(flat, settings.prior))
+    prior: float | np.ndarray = settings.prior
+    if data.values and prior:
+        prior = engine_for(trees[chosen], data).layout.pseudo_counts(prior)
+    best = values[chosen] + float(em.log_prior(flat, prior))
     n_best = int(same_value(ends, best).sum())
     return _ClassFit(trees[chosen], values[chosen], chosen, n_best, len(ends), interrupted)
 
@@ -315,11 +334,10 @@ def _random_starts(size: int, data: CategoricalData, settings: _Settings) -> tup
     """Return the shape of a model with some classes, its engine, and random starts."""
     shape = one_state_tree(None, data)
     shape = with_cards(shape, np.where(shape.latent, size, shape.cards))
-    engine, codes = engine_for(shape, data), data.codes_of(shape.names)
+    engine = engine_for(shape, data)
+    inputs = StartInputs(engine.layout, shape.parents, shape.cards, StartRows.of(data, shape.names))
     starts = [
-        random_memberships(
-            shape.parents, shape.cards, codes, data.weights, data.row_keys, settings.seed(0, size, number)
-        )
+        make_start("memberships", inputs, settings.seed(0, size, number))
         for number in range(settings.n_starts if size > 1 else 1)
     ]
     return shape, engine, np.stack(starts)
@@ -407,7 +425,7 @@ def _warn_of_few_draws(refits: dict[int, Refit], n_bootstrap: int) -> None:
 
 
 def _warn_of_too_many(sizes: list[int], data: CategoricalData) -> None:
-    bound = bound_from_cards(data.cards.tolist())
+    bound = UNBOUNDED if data.values else bound_from_cards(data.cards.tolist())
     if max(sizes) > max(bound, 1):
         warn(
             f"more than {bound} classes cannot describe these columns any better (the bound of regularity: the product "
@@ -441,7 +459,7 @@ def _table(fits: dict[int, _ClassFit], data: CategoricalData, seconds: dict[int,
 
 
 def _row(fit: _ClassFit, data: CategoricalData) -> dict:
-    tree, free = fit.tree, fit.n_parameters is None
+    tree, free = fit.tree, fit.n_parameters is None and not data.values
     effective = free and tree.n_parameters <= MOST_PARAMETERS
     summary = asdict(scores.summary(tree, data, effective=effective, n_parameters=fit.n_parameters))
     if not free:
@@ -465,7 +483,7 @@ def _edge(fit: _ClassFit, data: CategoricalData, prior: float) -> dict:
     """Return the best edge between two columns, and the BIC of the model with it; none beside ordered columns."""
     none = {"edge": None, "edge_bic": np.nan}
     is_ordered = fit.n_parameters is not None
-    if is_ordered or fit.tree.n_parameters > MOST_PARAMETERS:
+    if is_ordered or data.values or fit.tree.n_parameters > MOST_PARAMETERS:
         return none
     with one_blas_thread():
         found = best_edge(fit.tree, data, float(prior))
@@ -473,8 +491,8 @@ def _edge(fit: _ClassFit, data: CategoricalData, prior: float) -> dict:
 
 
 def _misfit(tree: LatentTree, data: CategoricalData, dimension: int) -> dict:
-    """Return G² and X² with their degrees of freedom and p-values; nothing where cells are missing."""
-    if data.has_missing.any():
+    """Return G² and X² with their degrees of freedom and p-values; nothing where cells are missing, or numbers."""
+    if data.has_missing.any() or data.values:
         return {"g2": np.nan, "x2": np.nan, "df": None, "g2_p": np.nan, "x2_p": np.nan}
     engine = engine_for(tree, data)
     rows = engine.row_log_likelihoods(engine.layout.pack(tree.tables))

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import xlogy
 
-from pgmpy_latent.exceptions import NoOverlapWarning
+from pgmpy_latent.exceptions import DataError, NoOverlapWarning
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData, encode
@@ -69,6 +69,9 @@ def mutual_information(X, *, sample_weight=None, **survey: Unpack[Survey]) -> pd
     z  0.0000  0.0000  0.6931
     """
     data = encode(X, sample_weight=sample_weight, **survey)
+    if data.values:
+        name = next(iter(data.values))
+        raise DataError(f"mutual information is that of categories, and {name!r} is a number; bin it, as pd.cut does")
     information, apart = pairwise_information(data)
     warn_of_no_overlap(data.columns, apart)
     names = pd.Index(data.columns, tupleize_cols=False)

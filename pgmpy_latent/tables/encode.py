@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import DataError, WeightError
+from pgmpy_latent.model.emissions import Emission, Feature, NumericKind, emission_of_states
 from pgmpy_latent.model.labels import identity, sort_key
 from pgmpy_latent.model.tree import MissingCodes, MissingCodesLike, pairs_of_codes
 from pgmpy_latent.runtime.arrays import read_only
@@ -30,9 +31,11 @@ from pgmpy_latent.tables.missing_codes import (
     SeenCodes,
     codes_by_column,
     joined,
+    settled_columns,
     warn_of_absent_codes,
     without_codes,
 )
+from pgmpy_latent.tables.numbers import emission_for, number_keys, read_numbers
 from pgmpy_latent.tables.survey import (
     Design,
     RowDesign,
@@ -91,6 +94,9 @@ class CategoricalData:
     missing : dict of column to values, or pairs of them, optional
         Values that counted as missing cells when the table was read; models that are learned from it keep
         them. Stored as pairs (column, values).
+    values : dict of column to array, optional
+        Distinct values of the numeric columns, in ascending order, of which codes are the positions. Their states are
+        the features that models see (:mod:`pgmpy_latent.model.emissions`).
 
     Examples
     --------
@@ -113,6 +119,7 @@ class CategoricalData:
     design: Design | None
     row_count: int | None
     missing: MissingCodes
+    values: dict[Hashable, np.ndarray]
 
     def __init__(
         self,
@@ -125,11 +132,14 @@ class CategoricalData:
         design: Design | None = None,
         row_count: int | None = None,
         missing: MissingCodesLike = (),
+        values: Mapping[Hashable, np.ndarray] | None = None,
     ) -> None:
         object.__setattr__(self, "missing", pairs_of_codes(missing))
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "state_names", tuple(tuple(states) for states in state_names))
-        largest = max((len(states) for states in self.state_names), default=1)
+        numbers = {name: read_only(column, np.float64) for name, column in (values or {}).items()}
+        object.__setattr__(self, "values", numbers)
+        largest = max(map(len, (*self.state_names, *numbers.values())), default=1)
         object.__setattr__(self, "codes", read_only(codes, code_dtype(largest)))
         object.__setattr__(self, "weights", read_only(weights, np.float64))
         index = None if row_index is None else read_only(row_index, _index_dtype(len(self.codes)))
@@ -181,6 +191,11 @@ class CategoricalData:
         """Number of states of each column."""
         return read_only([len(states) for states in self.state_names], np.int64)
 
+    @property
+    def n_codes(self) -> list[int]:
+        """Number of different codes of each column: its states, or its values if it is numeric."""
+        return [len(self.values.get(name, states)) for name, states in zip(self.columns, self.state_names, strict=True)]
+
     @cached_property
     def has_missing(self) -> np.ndarray:
         """Which columns have a missing cell."""
@@ -195,6 +210,9 @@ class CategoricalData:
         """
         keys = np.zeros(self.n_distinct, np.uint64)
         for column, states, codes in zip(self.columns, self.state_names, self.codes.T, strict=True):
+            if column in self.values:
+                keys += np.append(number_keys(self.values[column], _hash64(column)), np.uint64(0))[codes]
+                continue
             hashes = [_hash64(column, state) for state in states]
             keys += np.array([*hashes, 0], np.uint64)[codes]  # code -1 finds the zero at the end
         return read_only(keys, np.uint64)
@@ -232,6 +250,7 @@ class CategoricalData:
             self.weight_kind,
             design,
             missing=self.missing,
+            values=self.values,
         )
 
     def in_order_of_names(self) -> CategoricalData:
@@ -256,7 +275,8 @@ class CategoricalData:
 
     def identity(self) -> tuple[str, tuple[np.ndarray, ...]]:
         """Return text and arrays that together are the same for the same data only."""
-        return repr((self.columns, self.state_names, self.codes.shape)), (self.codes, self.weights)
+        numbers = (self.values[name] for name in self.columns if name in self.values)
+        return repr((self.columns, self.state_names, self.codes.shape)), (self.codes, self.weights, *numbers)
 
     def __repr__(self) -> str:
         n_columns, missing = len(self.columns), int(self.has_missing.sum())
@@ -265,14 +285,14 @@ class CategoricalData:
         return f"CategoricalData({text}, {weight_words(self)}{note})"
 
     def __sizeof__(self) -> int:  # by which Dask decides what to move and what to write to disk
-        arrays = [self.codes, self.weights, self.row_index]
+        arrays = [self.codes, self.weights, self.row_index, *self.values.values()]
         if self.design is not None:
             arrays += [self.design.row, self.design.weight, self.design.count, self.design.stratum, self.design.cluster]
         return sum(array.nbytes for array in arrays if array is not None)
 
     def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
         rows = (self.columns, self.state_names, self.codes, self.weights, self.row_index)
-        return CategoricalData, (*rows, self.weight_kind, self.design, self.row_count, self.missing)
+        return CategoricalData, (*rows, self.weight_kind, self.design, self.row_count, self.missing, self.values)
 
     def __deepcopy__(self, memo) -> CategoricalData:
         return self  # immutable
@@ -306,6 +326,7 @@ def encode(
     unseen: Unseen = "error",
     hidden: Iterable[Hashable] = (),
     missing=None,
+    numeric: Mapping[Hashable, NumericKind | Emission] | None = None,
 ) -> CategoricalData:
     """Read a table as categorical data.
 
@@ -344,6 +365,9 @@ def encode(
     missing : value, list of values, or dict of column to either, optional
         Values that count as missing cells, in all columns or in those that are named, as ``{"age": [99, -1]}``. They
         are no states, and models that are learned from the data remember them.
+    numeric : dict of column to kind, optional
+        Columns that are numbers: "gaussian", "shared_gaussian" (one variance for all states of the parent), "poisson"
+        or "negative_binomial" (:mod:`pgmpy_latent.model.emissions`). Others are categories, whatever they hold.
 
     Returns
     -------
@@ -380,7 +404,7 @@ def encode(
     reweighted = not (sample_weight is None and strata is None and cluster is None)
     if data is not None and not reweighted:
         _check_same_kind(data, weight_kind)
-        if state_names is None and columns is None and not hidden and not missing:
+        if state_names is None and columns is None and not hidden and not missing and not numeric:
             return data
     source = open_source(X)
     used: list[Hashable] = []
@@ -400,8 +424,15 @@ def encode(
     positive = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
     seen_codes: SeenCodes = set()
     known_states = given_states(state_names, names)
-    states, codes = code_columns(source, names, known_states, positive, unseen, missing_codes, seen_codes)
-    warn_of_absent_codes(missing, seen_codes, dict(zip(names, states, strict=True)), before)
+    numbers = _Numbers({name: kind for name, kind in (numeric or {}).items() if name in names}, data)
+    if numbers:
+        known_states = {name: states for name, states in known_states.items() if name not in numbers}
+        settled = None if missing is None else settled_columns(missing, before, names)
+        source = numbers.source(source, missing_codes, settled)
+    by_name = {name: codes for name, codes in missing_codes.items() if name not in numbers}
+    states, codes = code_columns(source, names, known_states, positive, unseen, by_name, seen_codes)
+    if not numbers:
+        warn_of_absent_codes(missing, seen_codes, dict(zip(names, states, strict=True)), before)
     cards = [len(column_states) for column_states in states]
     groups, distinct = distinct_rows(codes, cards)
     place = _row_index(groups, positive, source.n_rows)
@@ -420,7 +451,65 @@ def encode(
     summed = summed.astype(np.float64, copy=False)
     for array in (distinct, summed, row_index):
         array.flags.writeable = False
-    return CategoricalData(names, states, distinct, summed, row_index, kind, merged, missing=missing_codes)
+    states = [
+        numbers.features(name, distinct[:, at], summed) if name in numbers else states[at]
+        for at, name in enumerate(names)
+    ]
+    values = numbers.values
+    return CategoricalData(
+        names, states, distinct, summed, row_index, kind, merged, missing=missing_codes, values=values
+    )
+
+
+class _Numbers:
+    """The numeric columns of a table while it is read: those that are asked for, and those of data encoded before."""
+
+    def __init__(self, asked: Mapping[Hashable, NumericKind | Emission], data: CategoricalData | None):
+        before = {} if data is None else {
+            name: emission_of_states(states) for name, states in zip(data.columns, data.state_names, strict=True)
+        }  # fmt: skip
+        absent = [name for name in asked if data is not None and name not in data.values]
+        if absent:
+            raise DataError(f"column {absent[0]!r} was encoded as categories before; encode the table itself")
+        self.kinds: dict[Hashable, NumericKind | Emission] = {
+            name: known for name, known in before.items() if known is not None
+        }
+        self.kinds |= asked
+        self.values: dict[Hashable, np.ndarray] = {} if data is None else dict(data.values)
+
+    def __contains__(self, name: Hashable) -> bool:
+        return name in self.kinds
+
+    def __bool__(self) -> bool:
+        return bool(self.kinds)
+
+    def source(self, source: Source, missing: CodesByColumn, settled: Sequence[Hashable] | None) -> Source:
+        """Return a source whose numeric columns have one level per value."""
+        if self.values:  # of data that were encoded before, whose columns have their codes
+            return source
+
+        def read(positions: Sequence[int], rows: np.ndarray | None) -> Iterator[Column]:
+            others = source.read([at for at in positions if source.names[at] not in self], rows)
+            for at in positions:
+                name = source.names[at]
+                if name not in self:
+                    yield next(others)
+                    continue
+                kind = self.kinds[name]
+                codes = missing.get(name, () if isinstance(kind, Emission) or name in (settled or ()) else None)
+                kind = kind.kind if isinstance(kind, Emission) else kind
+                self.values[name], places = read_numbers(name, source, kind, rows, codes)
+                yield Column(places, [None] * len(self.values[name]), settled=True)
+
+        return source._replace(read=read)
+
+    def features(self, name: Hashable, codes: np.ndarray, weights: np.ndarray) -> tuple[Feature, ...]:
+        """Return the features of a column, by the weights of its values unless they are known."""
+        kind, values = self.kinds[name], self.values[name]
+        if isinstance(kind, Emission):
+            return kind.features
+        seen = codes >= 0
+        return emission_for(name, kind, values, np.bincount(codes[seen], weights[seen], len(values))).features
 
 
 def _others(source: Source, used: list[Hashable]) -> list[Hashable] | None:
@@ -496,8 +585,9 @@ def _open_encoded(data: CategoricalData) -> Source:
 
     def read(positions: Sequence[int], rows: np.ndarray | None) -> Iterator[Column]:
         for i in positions:
-            codes = data.codes[:, i]
-            yield Column(codes if rows is None else codes[rows], list(data.state_names[i]), settled=True)
+            codes, values = data.codes[:, i], data.values.get(data.columns[i])
+            levels = list(data.state_names[i]) if values is None else [None] * len(values)
+            yield Column(codes if rows is None else codes[rows], levels, settled=True)
 
     return Source(list(data.columns), data.n_distinct, read, copies)
 

@@ -7,7 +7,9 @@ from importlib import import_module
 
 from pgmpy_latent.testing.assertions import assert_valid, check_learner
 
-_STRATEGIES = ("latent_trees", "latent_networks", "gaussian_trees", "codes_for", "weights_for")
+_STRATEGIES = (
+    "latent_trees", "latent_networks", "mixed_trees", "gaussian_trees", "codes_for", "cells_for", "weights_for"
+)  # fmt: skip
 
 __all__ = ["assert_valid", "check_learner", *_STRATEGIES]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pgmpy_latent.model.emissions import NUMERIC_KINDS, Emission, NumericKind, emissions_of
 from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
@@ -101,6 +102,92 @@ def latent_trees(
         latent=[latent[node] for node in order],
         tables=tables,
     )
+
+
+def _random_emission(rng: np.random.Generator, kind: NumericKind) -> Emission:
+    if kind in ("poisson", "negative_binomial"):
+        return Emission(kind, 0.0, 1.0, float(rng.integers(3, 30)), 0.0)
+    scale = float(10 ** rng.uniform(-6, 6))
+    return Emission(kind, float(rng.normal(0, 10)) * scale, scale, float(rng.uniform(2, 5)), 1e-3)
+
+
+def _random_numbers(rng: np.random.Generator, emission: Emission, rows: int) -> np.ndarray:
+    """Return the table of a numeric column with random parameters."""
+    if not emission.is_gaussian:
+        return emission.table(rng.uniform(0.05, 0.9, rows) * emission.largest, None, rng.uniform(0.01, 3, rows))
+    mean = emission.centre + emission.scale * rng.uniform(-0.6, 0.6, rows) * emission.largest
+    return emission.table(mean, emission.scale**2 * rng.uniform(0.002, 1, 1 if emission.is_shared else rows))
+
+
+@st.composite
+def mixed_trees(
+    draw, max_nodes: int = 5, max_card: int = 3, max_numeric: int = 4, kinds: tuple[NumericKind, ...] = NUMERIC_KINDS
+):
+    """Return a strategy for random trees with numeric columns as leaves of any node.
+
+    Parameters
+    ----------
+    draw : callable
+        Supplied by Hypothesis.
+    max_nodes, max_card : int
+        Most nodes with states, and most states of one.
+    max_numeric : int
+        Most numeric columns; there is at least one.
+    kinds : sequence of str
+        Kinds to choose from.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> tree = find(mixed_trees(), lambda tree: True)
+    >>> len(emissions_of(tree)) > 0
+    True
+    """
+    inner = draw(latent_trees(max_nodes=max_nodes, max_card=max_card))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    emissions = [
+        _random_emission(rng, kind) for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=max_numeric))
+    ]
+    above = [draw(st.integers(0, inner.n_nodes - 1)) for _ in emissions]
+    tables = [_random_numbers(rng, one, int(inner.cards[parent])) for one, parent in zip(emissions, above, strict=True)]
+    return LatentTree(
+        names=[*inner.names, *(f"n{at}" for at in range(len(above)))],
+        state_names=[*inner.state_names, *(one.features for one in emissions)],
+        parent=[*inner.parent, *above],
+        latent=[*inner.latent, *[False] * len(above)],
+        tables=[*inner.tables, *tables],
+    )
+
+
+@st.composite
+def cells_for(draw, tree: LatentTree, min_rows: int = 1, max_rows: int = 10, missing: bool = True):
+    """Return a strategy for tables of a tree with numeric columns: a dict of column to list, None where it is missing.
+
+    Numbers are drawn from the tree, rounded so that some repeat, and now and then far out.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> tree = find(mixed_trees(), lambda tree: True)
+    >>> sorted(find(cells_for(tree), lambda cells: True)) == sorted(tree.observed_names)
+    True
+    """
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_rows, emissions = draw(st.integers(min_rows, max_rows)), emissions_of(tree)
+    share = draw(st.sampled_from([0.0, 0.3])) if missing else 0.0
+    far = draw(st.sampled_from([1.0, 1.0, 100.0]))
+    cells: dict = {}
+    for node in np.flatnonzero(~tree.latent).tolist():
+        if node in emissions:
+            one, table = emissions[node], tree.tables[node]
+            drawn = one.draw(table[rng.integers(len(table), size=n_rows)], rng)
+            drawn = one.centre + far * np.round((drawn - one.centre) / one.scale, 1) * one.scale
+            column: list = (np.round(drawn) if one.scale == 1.0 else drawn).tolist()
+        else:
+            states = tree.state_names[node]
+            column = [states[at] for at in rng.integers(len(states), size=n_rows)]
+        cells[tree.names[node]] = [None if rng.random() < share else cell for cell in column]
+    return cells
 
 
 @st.composite

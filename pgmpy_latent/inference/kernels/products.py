@@ -36,7 +36,8 @@ KIND, SITE, SLOT, COUNT, A, B, TABLE, ABOVE, FIRSTS, HIGH = range(10)
 #:   say which of a factor's slots to take, factor by factor; HIGH: where in ``high`` their upper halves stand, or -1.
 #: EDGE: message of site A, whose product starts at slot B, through the table TABLE; ABOVE: A is the parent.
 #: PIVOT: a PRODUCT that is never stored, with log-likelihood and posterior; SLOT: first pattern.
-LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT = range(8)
+#: NUMBERS: all numeric columns below a site, B of them; A: first of their headers in ``soft``.
+LEAF_BELOW, LEAF_ABOVE, HARD, SOFT, ONES, PRODUCT, EDGE, PIVOT, NUMBERS = range(9)
 
 TINY = 2.0**-512
 HUGE = 2.0**512

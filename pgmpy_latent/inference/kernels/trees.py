@@ -15,6 +15,7 @@ from numba import boolean, float32, float64, int8, int32, int64, njit, uint16, v
 from numba.core.types import Array
 
 from pgmpy_latent.inference.kernels.edges import ROUNDED, bring_back, send
+from pgmpy_latent.inference.kernels.numbers import add_features, fill_messages
 from pgmpy_latent.inference.kernels.products import (
     BLOCK,
     COUNT,
@@ -23,6 +24,7 @@ from pgmpy_latent.inference.kernels.products import (
     KIND,
     LEAF_ABOVE,
     LEAF_BELOW,
+    NUMBERS,
     PIVOT,
     PRODUCT,
     SITE,
@@ -146,6 +148,8 @@ def upward(
         card, step, base, slots = site_card[site], site_step[site], site_base[site], site_slots[site]
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf(op, up, base, card, step, table_offset[op[TABLE]], theta)
+        elif kind == NUMBERS:
+            scaled[site] |= fill_messages(op, up, power, base, slots, card, step, table_offset, soft, theta)
         elif kind == PRODUCT and is_single(up):
             rounded_product(
                 op, first, last, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones,
@@ -180,8 +184,8 @@ def upward(
 
 @njit(nogil=True, error_model="numpy", inline="always")
 def downward(
-    ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, theta, wanted, counts, up, mass, target,
-    target_firsts, spare,
+    ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, theta, wanted, counts, up, mass,
+    target, target_firsts, spare,
 ):  # fmt: skip
     """Bring the mass from the pivots down to the tables, through the operations from ``end`` back to ``begin``.
 
@@ -199,6 +203,8 @@ def downward(
         first, last = (part[0], part[1]) if part[1] >= 0 else (int64(0), op[COUNT])
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf_counts(op, mass, base, card, step, table_offset[op[TABLE]], theta, counts)
+        elif kind == NUMBERS:
+            add_features(op, mass, base, card, step, table_offset, soft, theta, counts)
         elif kind == PRODUCT:
             out = base + (op[SLOT] + first) * step
             target_base = int64(0) if part[1] >= 0 else base
@@ -284,7 +290,7 @@ def run(
             )  # fmt: skip
         if backward and span[0] != UP:
             downward(
-                ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, tables[start], wanted,
+                ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, tables[start], wanted,
                 counts[start], up, mass, target, target_firsts, spare,
             )  # fmt: skip
 
@@ -293,7 +299,8 @@ def _digest() -> str:
     """Return a fingerprint of all compiled code: the compiler keeps its results by the name of a function."""
     here = Path(__file__).parent
     texts = [
-        (here / name).read_bytes() for name in ("trees.py", "edges.py", "products.py", "matrices.py", "vectors.py")
+        (here / name).read_bytes()
+        for name in ("trees.py", "edges.py", "numbers.py", "products.py", "matrices.py", "vectors.py")
     ]
     return blake2b(b"".join(texts), digest_size=8).hexdigest()
 

@@ -16,7 +16,7 @@ from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
 from pgmpy_latent.learners.skeletons import in_order_of_table, model_given, one_state_tree, states_of_columns
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.edges import neighbours_of
-from pgmpy_latent.operators.regularity import bound_from_cards
+from pgmpy_latent.operators.regularity import UNBOUNDED, bound_from_cards, regular_bound
 from pgmpy_latent.presets import RandomStartsTuning, SplitMergeTuning
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.configured import choices
@@ -214,6 +214,7 @@ class CardinalityLearner(SearchingLearner):
             "says, by default ``'bic'``.",
         ),
     }
+    _takes_numbers: ClassVar[bool] = True
     _tuning: SplitMergeTuning | RandomStartsTuning
     skeleton: object
 
@@ -280,6 +281,8 @@ def most_useful_states(tree: LatentTree, at: int) -> int:
     >>> most_useful_states(tree, 0)
     2
     """
+    if regular_bound(tree, tree.names[at]) == UNBOUNDED:
+        return UNBOUNDED
     around = [int(tree.cards[other]) for other in neighbours_of(tree, at)]
     return min(around) if len(around) == 2 else max(1, bound_from_cards(around))
 

@@ -68,7 +68,7 @@ class RandomStartsPolicy(Policy):
         shape = with_cards(tree, cards)
         engine = self.fitter.engine(shape)
         data = self.fitter.data
-        rows = StartRows(data.codes_of(shape.names), data.weights, data.row_keys)
+        rows = StartRows.of(data, shape.names)
         inputs = StartInputs(engine.layout, shape.parents, shape.cards, rows)
         flat = np.empty((n, engine.layout.size))
         for number in range(n):

@@ -150,6 +150,7 @@ class HiddenChowLiu(SearchingLearner):
         missing=None,
         allow_many_states=None,
         unseen: Unseen = "missing",
+        kinds=None,
     ) -> Self:
         """Learn a model.
 
@@ -164,7 +165,7 @@ class HiddenChowLiu(SearchingLearner):
         X_valid : DataFrame, array or CategoricalData, optional
             Rows to validate with; those of :func:`~pgmpy_latent.encode` may have weights. Tables are fitted to ``X``
             alone. By default a share of the rows of ``X`` is held out, and the final tables are fitted to all of them.
-        weight_kind, strata, cluster, missing, allow_many_states, unseen
+        weight_kind, strata, cluster, missing, allow_many_states, unseen, kinds
             As in ``fit`` of all learners: see ``docs/learners.md``.
 
         Returns
@@ -191,6 +192,7 @@ class HiddenChowLiu(SearchingLearner):
                 missing=missing,
                 allow_many_states=allow_many_states,
                 unseen=unseen,
+                kinds=kinds,
             )
         finally:
             del self._validation

@@ -165,6 +165,7 @@ class HiddenChowLiuMixture(SearchSettings, StructureLearner):
         missing=None,
         allow_many_states=None,
         unseen: Unseen = "missing",
+        kinds=None,
     ) -> Self:
         """Learn a mixture.
 
@@ -179,7 +180,7 @@ class HiddenChowLiuMixture(SearchSettings, StructureLearner):
         X_valid : DataFrame, array or CategoricalData, optional
             Rows to validate with; those of :func:`~pgmpy_latent.encode` may have weights. Tables are fitted to ``X``
             alone. By default a share of the rows of ``X`` is held out, and the final tables are fitted to all of them.
-        weight_kind, strata, cluster, missing, allow_many_states, unseen
+        weight_kind, strata, cluster, missing, allow_many_states, unseen, kinds
             As in ``fit`` of all learners: see ``docs/learners.md``.
 
         Returns
@@ -206,6 +207,7 @@ class HiddenChowLiuMixture(SearchSettings, StructureLearner):
                 missing=missing,
                 allow_many_states=allow_many_states,
                 unseen=unseen,
+                kinds=kinds,
             )
         finally:
             del self._validation

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pgmpy_latent.em.starts import random_memberships
+from pgmpy_latent.em.starts import StartInputs, StartRows, make_start
 from pgmpy_latent.exceptions import SkeletonError
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.east.block_states import split_and_merged
@@ -93,10 +93,8 @@ def two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTr
         raise SkeletonError(
             f"a regular tree with one hidden variable {broken}; the table has too few columns or categories for it"
         )
-    engine, codes = engine_for(shape, data), data.codes_of(shape.names)
-    starts = [
-        random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(0, number))
-        for number in range(N_INIT)
-    ]
+    engine = engine_for(shape, data)
+    inputs = StartInputs(engine.layout, shape.parents, shape.cards, StartRows.of(data, shape.names))
+    starts = [make_start("memberships", inputs, search.seed(0, number)) for number in range(N_INIT)]
     fit = search.fit(engine, np.stack(starts), narrowing=2.0, first=True)
     return make_regular(shape.with_tables(engine.layout.unpack(fit.tables)))

@@ -12,11 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
-from pgmpy_latent.inference.plan import Evidence, Plan, compile_plan, shown_states
+from pgmpy_latent.inference.plan import Evidence, Plan, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.operators.star import Star
 from pgmpy_latent.runtime.arrays import largest_in_rows
 
+#: Least share of the variance of a state that a numeric column has in its halves: a shift of means uses some of it up.
+LEAST_LEFT = 0.25
 #: Most numbers of messages that are stored: 32 MB.
 MOST_STORED = 2**22
 
@@ -93,6 +95,20 @@ class Neighbourhood:
         )
         return Neighbourhood(plan, self.center, self.neighbours, self.cards, weights)
 
+    def widened(self, halves: Star, whole: Star) -> Star:
+        """Return halves of a state in which no numeric column has much less variance than in the state."""
+        emissions = self.plan.emissions
+        if not emissions:
+            return halves
+        rows = halves.rows.copy()
+        for node, first, card in zip(self.neighbours, halves.starts, self.cards, strict=True):
+            if node in emissions and emissions[node].is_gaussian:
+                place = (slice(None), slice(first, first + card))
+                before, after = (emissions[node].parameters(star.rows[place]) for star in (whole, halves))
+                least = np.maximum(after.variance, LEAST_LEFT * before.variance)
+                rows[place] = emissions[node].table(after.mean, least)
+        return Star(halves.share, rows, halves.cards)
+
     @property
     def messages(self) -> Messages:
         """The messages of the rows about every neighbour."""
@@ -139,10 +155,7 @@ class Messages:
     def _of(self, pieces: Sequence[Evidence], card: int, rows: np.ndarray | slice) -> np.ndarray:
         product = np.ones((len(self.neighbourhood.weights[rows]), card))
         for piece in pieces:
-            if piece.messages is None:
-                product = product * shown_states(piece.index[rows], card)
-            else:
-                product = product * piece.messages[piece.index[rows]]
+            product = product * piece.shown(rows)
             largest = largest_in_rows(product)
             product = np.divide(product, largest, out=product, where=largest > 0)
         return product

@@ -293,8 +293,10 @@ class NodeStates:
         """Return the halves of a state, each pair a star of two states."""
         options, rng = self.options, np.random.default_rng(self.search.seed(*self.key, state))
         if options.directions == "clipped":
-            return [stars.split_clipped(alone, 0, options.perturbation, EDGE, rng) for _ in range(options.n_splits)]
-        return [stars.split(alone, 0, shift) for shift in self._shifts(state, rng) if np.any(shift)]
+            halves = [stars.split_clipped(alone, 0, options.perturbation, EDGE, rng) for _ in range(options.n_splits)]
+        else:
+            halves = [stars.split(alone, 0, shift) for shift in self._shifts(state, rng) if np.any(shift)]
+        return [self.neighbourhood.widened(half, alone) for half in halves]
 
     def _shifts(self, state: int, rng: np.random.Generator) -> list[np.ndarray]:
         options, star = self.options, self.star

@@ -1,0 +1,108 @@
+"""Learners on tables with numbers: what fitted models are asked, and what goes into files and comes back."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgmpy_latent import RandomStarts, SplitMerge, compare_classes, load, save
+from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.learners.forests.bin_g import BinG
+from pgmpy_latent.operators.bins import in_bins
+from tests.em.test_numbers import KINDS, mixed_frame
+from tests.support import reference_numbers as slow
+
+
+@pytest.fixture(scope="module")
+def learner():
+    return RandomStarts(n_states=2, n_starts=4, random_state=0).fit(mixed_frame(300), kinds=KINDS)
+
+
+def test_posteriors_and_likelihoods_are_those_of_the_definition(learner):
+    frame = mixed_frame(20, seed=1)
+    cells = {name: [None if pd.isna(cell) else cell for cell in frame[name]] for name in frame}
+    assert np.allclose(learner.score_samples(frame), slow.log_likelihoods(learner.tree_, cells), rtol=1e-7)
+    assert np.allclose(learner.predict_proba(frame), slow.posteriors(learner.tree_, cells, "H"), atol=1e-6)
+    assert (learner.predict(frame)["H"].to_numpy() == learner.predict_proba(frame).to_numpy().argmax(axis=1)).all()
+
+
+def test_missing_numbers_become_their_expectations(learner):
+    frame = mixed_frame(50, seed=2)
+    filled = learner.impute(frame)
+    assert filled.notna().all(axis=None)
+    shares = learner.predict_proba(frame).to_numpy()
+    for name in KINDS:
+        means = learner.emissions_.loc[name, "mean"].to_numpy()
+        gone = frame[name].isna()
+        assert np.allclose(filled.loc[gone, name], shares[gone] @ means)
+        assert (filled.loc[~gone, name] == frame.loc[~gone, name]).all()
+
+
+def test_drawn_numbers_fill_gaps_and_known_cells_stay(learner):
+    frame = mixed_frame(50, seed=3)
+    filled = learner.impute(frame, "draw", random_state=0)
+    assert filled.notna().all(axis=None)
+    for name in KINDS:
+        known = frame[name].notna()
+        assert (filled.loc[known, name] == frame.loc[known, name]).all()
+    assert (filled["p"] == np.round(filled["p"])).all()
+    pd.testing.assert_frame_equal(filled, learner.impute(frame, "draw", random_state=0))
+
+
+def test_samples_have_the_moments_of_the_model(learner):
+    drawn = learner.sample(20_000, random_state=0, latents=True)
+    profile = learner.profiles()
+    for name in KINDS:
+        for state in (0, 1):
+            values = drawn.loc[drawn["H"] == state, name]
+            mean, sd = (profile.loc[(name, what), ("H", state)] for what in ("mean", "sd"))
+            assert values.mean() == pytest.approx(mean, abs=5 * sd / np.sqrt(len(values)))
+            assert values.std() == pytest.approx(sd, rel=0.1)
+
+
+def test_files_keep_numbers(learner, tmp_path):
+    save(learner.tree_, tmp_path / "model.json")
+    tree = load(tmp_path / "model.json")
+    assert tree == learner.tree_
+    assert tree.n_parameters == learner.n_parameters_
+
+
+def test_summaries_tell_how_much_numbers_say(learner, capsys):
+    learner.summary()
+    assert "H (2): c, g, s, p, b" in capsys.readouterr().out
+    listed = learner.informative_columns().set_index("column")["mutual_information"]
+    assert 0 < listed.max() <= np.log(2)
+    assert in_bins(learner.tree_).cards[learner.tree_.index("g")] == 64
+
+
+def test_posteriors_of_numbers_are_refused(learner):
+    from pgmpy_latent import posterior
+
+    with pytest.raises(DataError, match="posteriors are those of states, and 'g' is a number"):
+        posterior(learner.tree_, mixed_frame(5), ["g"])
+
+
+def test_learners_of_categories_refuse_numbers():
+    with pytest.raises(DataError, match="BinG learns from categories alone, and 'g' is a number"):
+        BinG().fit(mixed_frame(50), kinds=KINDS)
+
+
+def test_comparisons_of_latent_profiles():
+    frame = mixed_frame(200)[["g", "s", "p"]]
+    kinds = {"g": "gaussian", "s": "gaussian", "p": "poisson"}
+    table, models = compare_classes(frame, [1, 2, 3], kinds=kinds, n_starts=4, return_models=True)
+    assert table["log_likelihood"].diff().dropna().min() >= -1e-6
+    assert table["n_parameters"].tolist() == [5, 11, 17]
+    assert table.attrs["recommended"] == 2
+    shares = models[2].table("H")[0]
+    assert table.loc[2, "smallest_share"] == pytest.approx(shares.min())
+    cells = {name: [None if pd.isna(cell) else cell for cell in frame[name]] for name in frame}
+    posterior = slow.posteriors(models[2], cells, "H")
+    entropy = -np.sum(posterior * np.log(np.maximum(posterior, 1e-300)))
+    assert table.loc[2, "relative_entropy"] == pytest.approx(1 - entropy / (200 * np.log(2)), abs=1e-6)
+    with pytest.raises(DataError, match="n_bootstrap draws tables of categories alone, and 'g' is a number"):
+        compare_classes(frame, [1, 2], kinds=kinds, n_bootstrap=5)
+
+
+def test_splits_find_the_classes():
+    learner = SplitMerge(random_state=0).fit(mixed_frame(300), kinds=KINDS)
+    assert learner.n_states_ == {"H": 2}
