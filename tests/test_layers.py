@@ -56,7 +56,7 @@ LAYERS = {
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
         "forests/forest_search forests/bin_g forests/bin_a "
         "column_forest density/shape density/begin density/mixture density/trials density/policy "
-        "density/hidden_chow_liu density/mixture_search density/hidden_chow_liu_mixture "
+        "density/validated density/hidden_chow_liu density/mixture_search density/hidden_chow_liu_mixture "
         "density/growth density/refinement "
         "east/block_states east/memory east/policy east/race east/starts east/east "
         "hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta "

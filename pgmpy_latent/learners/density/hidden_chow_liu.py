@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -15,22 +15,20 @@ from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.learners.column_forest import chow_liu_parents
 from pgmpy_latent.learners.density.policy import TrialsPolicy
 from pgmpy_latent.learners.density.trials import MOST_GROUPS, best_trial, numbers_of_states, table_of
-from pgmpy_latent.learners.held_out import validation_table
+from pgmpy_latent.learners.density.validated import ValidatedLearner
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.folds import Fold, held_out_share
-from pgmpy_latent.tables.survey import WeightKind
-from pgmpy_latent.tables.unseen import Unseen
+from pgmpy_latent.tables.folds import held_out_share
 
 #: Last line of the summary.
 FOR_PREDICTION = "These hidden variables are there to predict rows; they are not meant to be interpreted."
 
 
-class HiddenChowLiu(SearchingLearner):
+class HiddenChowLiu(ValidatedLearner, SearchingLearner):
     """Learn a tree that makes new rows likely: hidden variables that are linked like the columns.
 
     The tree of Chow and Liu over the columns says what is linked. A hidden variable with many states takes the place of
@@ -105,8 +103,6 @@ class HiddenChowLiu(SearchingLearner):
     _has_standard_form = True
     _may_sample = False
     _warns_of_few_rows = False
-    #: The table to validate with, while ``fit`` runs.
-    _validation: object = None
     smoothing_: float
     held_out_: pd.DataFrame
 
@@ -137,69 +133,9 @@ class HiddenChowLiu(SearchingLearner):
         self.show_progress = show_progress
         self.tuning = tuning
 
-    def fit(
-        self,
-        X,
-        y=None,
-        sample_weight=None,
-        X_valid=None,
-        *,
-        weight_kind: WeightKind | None = None,
-        strata=None,
-        cluster=None,
-        missing=None,
-        allow_many_states=None,
-        unseen: Unseen = "missing",
-        kinds=None,
-    ) -> Self:
-        """Learn a model.
-
-        Parameters
-        ----------
-        X : DataFrame, array or CategoricalData
-            A row per observation; missing cells are fine. See :func:`pgmpy_latent.encode`.
-        y : ignored
-            For scikit-learn.
-        sample_weight : array, shape (n_rows,), or column name, optional
-            Weights of the rows, by position, or the name of the column that holds them.
-        X_valid : DataFrame, array or CategoricalData, optional
-            Rows to validate with; those of :func:`~pgmpy_latent.encode` may have weights. Tables are fitted to ``X``
-            alone. By default a share of the rows of ``X`` is held out, and the final tables are fitted to all of them.
-        weight_kind, strata, cluster, missing, allow_many_states, unseen, kinds
-            As in ``fit`` of all learners: see ``docs/learners.md``.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from pgmpy_latent import HiddenChowLiu, datasets
-        >>> survey = datasets.load_anes96().iloc[:, :6]
-        >>> learner = HiddenChowLiu(max_states=4, random_state=0, show_progress=False)
-        >>> learner.fit(survey.iloc[:700], X_valid=survey.iloc[700:]).held_out_["n_states"].max()
-        np.int64(4)
-        """
-        self._validation = X_valid
-        try:
-            return super().fit(
-                X,
-                y,
-                sample_weight,
-                weight_kind=weight_kind,
-                strata=strata,
-                cluster=cluster,
-                missing=missing,
-                allow_many_states=allow_many_states,
-                unseen=unseen,
-                kinds=kinds,
-            )
-        finally:
-            del self._validation
-
     def _learn(self, data: CategoricalData) -> Outcome[LatentTree]:
         data = data.in_order_of_names()
-        given = None if self._validation is None else Fold(data, validation_table(data, self._validation))
+        given = self._given_fold(data)
         search = self._search(data if given is None else given)
         part = held_out_share(data, self.validation_share, search.seed(0)) if given is None else given
         tuning = self._tuning

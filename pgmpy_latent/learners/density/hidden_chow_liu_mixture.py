@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, NoReturn, Self
+from typing import ClassVar, NoReturn
 
 import pandas as pd
 
 from pgmpy_latent import presets, scores
-from pgmpy_latent.learners.base import DiscreteBayesianNetwork, StructureLearner
+from pgmpy_latent.learners.base import DiscreteBayesianNetwork
 from pgmpy_latent.learners.density.mixture_search import (
     Choices,
     MixturePolicy,
@@ -16,7 +16,7 @@ from pgmpy_latent.learners.density.mixture_search import (
     table_of,
 )
 from pgmpy_latent.learners.density.trials import numbers_of_states
-from pgmpy_latent.learners.held_out import validation_table
+from pgmpy_latent.learners.density.validated import ValidatedLearner
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.convert import to_pgmpy
@@ -25,9 +25,7 @@ from pgmpy_latent.model.tree import MissingCodes
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
 from pgmpy_latent.runtime.settings import Constraint, RandomState, flag, number
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.folds import Fold, held_out_share
-from pgmpy_latent.tables.survey import WeightKind
-from pgmpy_latent.tables.unseen import Unseen
+from pgmpy_latent.tables.folds import held_out_share
 
 
 def _flag_or_none(name: str, value: object) -> None:
@@ -35,7 +33,7 @@ def _flag_or_none(name: str, value: object) -> None:
         flag(name, value)
 
 
-class HiddenChowLiuMixture(SearchSettings, StructureLearner):
+class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
     """Learn a mixture of trees that makes new rows likely, in which every tree has edges of its own.
 
     Rows are divided into groups that are alike. Each group gives a tree of Chow and Liu over the columns, and hidden
@@ -115,8 +113,6 @@ class HiddenChowLiuMixture(SearchSettings, StructureLearner):
     _shared: ClassVar[Mapping[str, tuple[str, str]]] = {"random_state": ORDER_DOES_NOT_MATTER}
     _criteria: ClassVar[Mapping[str, scores.Criterion]] = {"bic": scores.HELD_OUT}
     _warns_of_few_rows = False
-    #: The table to validate with, while ``fit`` runs.
-    _validation: object = None
     mixture_: TreeMixture
     networks_: list[tuple[float, DiscreteBayesianNetwork]]
     held_out_: pd.DataFrame
@@ -152,73 +148,10 @@ class HiddenChowLiuMixture(SearchSettings, StructureLearner):
         self.show_progress = show_progress
         self.tuning = tuning
 
-    def fit(
-        self,
-        X,
-        y=None,
-        sample_weight=None,
-        X_valid=None,
-        *,
-        weight_kind: WeightKind | None = None,
-        strata=None,
-        cluster=None,
-        missing=None,
-        allow_many_states=None,
-        unseen: Unseen = "missing",
-        kinds=None,
-    ) -> Self:
-        """Learn a mixture.
-
-        Parameters
-        ----------
-        X : DataFrame, array or CategoricalData
-            A row per observation; missing cells are fine. See :func:`pgmpy_latent.encode`.
-        y : ignored
-            For scikit-learn.
-        sample_weight : array, shape (n_rows,), or column name, optional
-            Weights of the rows, by position, or the name of the column that holds them.
-        X_valid : DataFrame, array or CategoricalData, optional
-            Rows to validate with; those of :func:`~pgmpy_latent.encode` may have weights. Tables are fitted to ``X``
-            alone. By default a share of the rows of ``X`` is held out, and the final tables are fitted to all of them.
-        weight_kind, strata, cluster, missing, allow_many_states, unseen, kinds
-            As in ``fit`` of all learners: see ``docs/learners.md``.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from pgmpy_latent import HiddenChowLiuMixture, datasets
-        >>> survey = datasets.load_anes96().iloc[:, :6]
-        >>> learner = HiddenChowLiuMixture(n_groups=2, n_states=2, n_trials=1, random_state=0, show_progress=False)
-        >>> len(learner.fit(survey.iloc[:700], X_valid=survey.iloc[700:]).networks_)
-        2
-        """
-        self._validation = X_valid
-        try:
-            return super().fit(
-                X,
-                y,
-                sample_weight,
-                weight_kind=weight_kind,
-                strata=strata,
-                cluster=cluster,
-                missing=missing,
-                allow_many_states=allow_many_states,
-                unseen=unseen,
-                kinds=kinds,
-            )
-        finally:
-            del self._validation
-
     def _learn(self, data: CategoricalData) -> Outcome[TreeMixture]:
         data = data.in_order_of_names()
         search = self._search(data)
-        if self._validation is None:
-            part = held_out_share(data, self.validation_share, search.seed(0))
-        else:
-            part = Fold(data, validation_table(data, self._validation))
+        part = self._given_fold(data) or held_out_share(data, self.validation_share, search.seed(0))
         choices = self._choices()
         first = first_candidates(choices, self._tuning.first_smoothing, float(part.learn.weights.sum()))
         n_trials = None if self.n_trials is None else int(self.n_trials)
