@@ -16,7 +16,7 @@ from pgmpy_latent.learners.forests.bin_a import LINKAGES
 from pgmpy_latent.runtime.settings import Constraint, RandomState, flag, one_of
 
 #: Tables with at most so many columns are searched from several beginnings.
-FEW_COLUMNS = 60
+FEW_COLUMNS = 20
 
 
 class GaussianBaseline(GaussianLearner):
