@@ -80,7 +80,8 @@ LAYERS = {
         "data_section checklist_section reproduce_section page"
     ),
     "plotting": (
-        "axes models outline agglomeration classifier trees profiles groups progress fit relations transitions"
+        "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
+        "transitions"
     ),
     "cli": "text options columns files outputs classes describe learn ask groups compare relate convert demo",
 }
