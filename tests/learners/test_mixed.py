@@ -141,3 +141,24 @@ def test_comparisons_of_latent_profiles():
 def test_splits_find_the_classes():
     learner = SplitMerge(random_state=0).fit(mixed_frame(300), kinds=KINDS)
     assert learner.n_states_ == {"H": 2}
+
+
+def test_checkpoints_know_numbers(tmp_path):
+    frame, options = (
+        mixed_frame(150),
+        {"random_state": 0, "show_progress": False, "checkpoint": tmp_path / "search.json"},
+    )
+    once = SplitMerge(**options).fit(frame, kinds=KINDS)
+    again = SplitMerge(**options).fit(frame, kinds=KINDS)
+    assert once.tree_ == again.tree_
+
+
+def test_rows_held_out_may_choose_the_number_of_states():
+    learner = SplitMerge(scoring_method="heldout", random_state=0, show_progress=False)
+    assert learner.fit(mixed_frame(300), kinds=KINDS).n_states_ == {"H": 2}
+
+
+@pytest.mark.parametrize("options", [{"scoring_method": "cs"}, {"columns": "anywhere"}])
+def test_settings_that_numbers_rule_out(options):
+    with pytest.raises(DataError, match="for categories alone, and 'g' is a number"):
+        SplitMerge(**options).fit(mixed_frame(50), kinds=KINDS)
