@@ -86,7 +86,8 @@ LAYERS = {
         "relations_section search_section data_section checklist_section reproduce_section page"
     ),
     "plotting": (
-        "axes models outline agglomeration classifier trees profiles groups progress fit relations transitions"
+        "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
+        "transitions"
     ),
     "cli": "text options columns files outputs classes describe learn ask groups compare relate convert demo",
 }

@@ -17,6 +17,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
+from pgmpy_latent.runtime.lossless_json import register
+
 if TYPE_CHECKING:
     from pgmpy_latent.model.tree import DiscreteModel
 
@@ -201,6 +203,14 @@ class Feature:
 
     def __str__(self) -> str:
         return self.name
+
+
+def _to_document(feature: Feature) -> list:
+    units = feature.emission
+    return [feature.name, units.kind, units.centre, units.scale, units.largest, units.floor]
+
+
+register("feature", (Feature,), _to_document, lambda parts: Feature(Emission(*parts[1:]), parts[0]))
 
 
 def emission_of_states(states: tuple[Hashable, ...]) -> Emission | None:

@@ -111,12 +111,12 @@ class DiscreteModel:
     @cached_property
     def n_parameters(self) -> int:
         """Number of free parameters: a table of r rows and k states has r (k - 1), since every row sums to one."""
-        return int(sum(map(self._n_parameters_of, range(self.n_nodes))))
-
-    def _n_parameters_of(self, node: int) -> int:
-        rows, columns = self.tables[node].shape
-        emission = emission_of_states(self.state_names[node])
-        return rows * (columns - 1) if emission is None else emission.n_parameters(rows)
+        total = sum(table.shape[0] * (table.shape[1] - 1) for table in self.tables)
+        for node, emission in enumerate(map(emission_of_states, self.state_names)):
+            if emission is not None:  # which may share parameters among the rows
+                rows, columns = self.tables[node].shape
+                total += emission.n_parameters(rows) - rows * (columns - 1)
+        return int(total)
 
     @cached_property
     def latent_names(self) -> tuple[Hashable, ...]:

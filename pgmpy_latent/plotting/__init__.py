@@ -2,6 +2,7 @@
 
 from pgmpy_latent.plotting.agglomeration import plot_cardinality, plot_merges
 from pgmpy_latent.plotting.classifier import plot_classifier
+from pgmpy_latent.plotting.densities import plot_densities
 from pgmpy_latent.plotting.fit import plot_anomalies, plot_confusion, plot_residuals
 from pgmpy_latent.plotting.groups import plot_groups
 from pgmpy_latent.plotting.profiles import plot_profiles
@@ -17,6 +18,7 @@ __all__ = [
     "plot_classifier",
     "plot_comparison",
     "plot_confusion",
+    "plot_densities",
     "plot_groups",
     "plot_history",
     "plot_merges",

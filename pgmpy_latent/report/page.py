@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 import pgmpy_latent
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.inference.queries import model_and_data, model_of
+from pgmpy_latent.inference.queries import model_and_data, model_of, refuse_numbers
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import unfinished_words, updated_words
 from pgmpy_latent.relations.covariate_result import CovariateRelation
@@ -119,6 +119,7 @@ def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts
     """Return model, table and learner, ready for a report."""
     learner = model if isinstance(model, StructureLearner) else None
     network = model_of(model)
+    refuse_numbers(network, "a report")
     if X is not None:
         network, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
         return Facts(network, data, learner, own_data=False)

@@ -158,5 +158,11 @@ def _part(data: CategoricalData, weights: np.ndarray) -> CategoricalData:
     rows = np.flatnonzero(weights > 0)
     codes = data.codes[rows]
     return CategoricalData(
-        data.columns, data.state_names, codes, weights[rows], weight_kind=data.weight_kind, missing=data.missing
+        data.columns,
+        data.state_names,
+        codes,
+        weights[rows],
+        weight_kind=data.weight_kind,
+        missing=data.missing,
+        values=data.values,
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import RandomStarts, SplitMerge, compare_classes, load, save
+from pgmpy_latent import RandomStarts, SplitMerge, check_export, compare_classes, load, residuals, save, scores
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners.forests.bin_g import BinG
 from pgmpy_latent.operators.bins import in_bins
@@ -74,6 +74,41 @@ def test_summaries_tell_how_much_numbers_say(learner, capsys):
     assert in_bins(learner.tree_).cards[learner.tree_.index("g")] == 64
 
 
+def test_densities_are_drawn_with_their_shares(learner):
+    from pgmpy_latent.plotting import plot_densities
+
+    for name in ("g", "b"):
+        ax = plot_densities(learner, name)
+        whole, *parts = (line.get_xydata() for line in ax.lines)
+        step = whole[1, 0] - whole[0, 0]
+        sums = [part[:, 1].sum() * step for part in parts]
+        assert sums == pytest.approx(learner.tree_.table("H")[0], abs=0.02)
+        assert np.allclose(whole[:, 1], sum(part[:, 1] for part in parts))
+    with pytest.raises(DataError, match="column 'c' has categories; plot_profiles draws these"):
+        plot_densities(learner, "c")
+
+
+def test_notebooks_show_the_model(learner):
+    assert "text/html" in learner._repr_mimebundle_()
+    assert learner.tree_._repr_html_()
+
+
+def test_exports_say_what_is_left_out(learner):
+    assert check_export(learner.tree_, "bif")[0] == "numeric columns are left out: 'g', 's', 'p', ..."
+
+
+def test_what_is_about_categories_alone_says_so(learner, tmp_path):
+    for ask in (
+        lambda: residuals(learner, mixed_frame(20)),
+        lambda: learner.report(tmp_path / "report.html"),
+        lambda: scores.effective_dimension(learner.tree_),
+    ):
+        with pytest.raises(DataError, match="is about categories alone, and 'g' is a number"):
+            ask()
+    with pytest.raises(DataError, match="tables of numbers do not follow new rows"):
+        RandomStarts(n_states=2).fit(mixed_frame(50), kinds=KINDS).partial_fit(mixed_frame(20))
+
+
 def test_posteriors_of_numbers_are_refused(learner):
     from pgmpy_latent import posterior
 
@@ -106,3 +141,24 @@ def test_comparisons_of_latent_profiles():
 def test_splits_find_the_classes():
     learner = SplitMerge(random_state=0).fit(mixed_frame(300), kinds=KINDS)
     assert learner.n_states_ == {"H": 2}
+
+
+def test_checkpoints_know_numbers(tmp_path):
+    frame, options = (
+        mixed_frame(150),
+        {"random_state": 0, "show_progress": False, "checkpoint": tmp_path / "search.json"},
+    )
+    once = SplitMerge(**options).fit(frame, kinds=KINDS)
+    again = SplitMerge(**options).fit(frame, kinds=KINDS)
+    assert once.tree_ == again.tree_
+
+
+def test_rows_held_out_may_choose_the_number_of_states():
+    learner = SplitMerge(scoring_method="heldout", random_state=0, show_progress=False)
+    assert learner.fit(mixed_frame(300), kinds=KINDS).n_states_ == {"H": 2}
+
+
+@pytest.mark.parametrize("options", [{"scoring_method": "cs"}, {"columns": "anywhere"}])
+def test_settings_that_numbers_rule_out(options):
+    with pytest.raises(DataError, match="for categories alone, and 'g' is a number"):
+        SplitMerge(**options).fit(mixed_frame(50), kinds=KINDS)

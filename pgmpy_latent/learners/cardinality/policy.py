@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
 from pgmpy_latent import scores
-from pgmpy_latent.exceptions import RegularityWarning, SkeletonError
+from pgmpy_latent.exceptions import DataError, RegularityWarning, SkeletonError
 from pgmpy_latent.learners.local.tree_fitter import TreeFitter
 from pgmpy_latent.learners.memory import check_memory_is, check_value, held_by_checkpoints
 from pgmpy_latent.learners.resumed import check_again, check_over
@@ -222,6 +222,14 @@ class CardinalityLearner(SearchingLearner):
         """Raise if a search that goes on until the time is up has no time limit."""
         if getattr(self._tuning, name) is None and self.time_limit is None:
             raise ValueError(f"{name}=None goes on until the time is up; give a time_limit as well")
+
+    def _check_numbers(self, data: CategoricalData) -> None:
+        super()._check_numbers(data)
+        name = next(iter(data.values))
+        if self._tuning.scoring_method == "cs":
+            raise DataError(f"scoring_method='cs' is defined for categories alone, and {name!r} is a number; say 'bic'")
+        if getattr(self, "columns", "leaves") == "anywhere":
+            raise DataError(f"columns='anywhere' is for categories alone, and {name!r} is a number; leave it out")
 
     def _scorer(self, data: CategoricalData) -> Callable[[LatentTree, float], float]:
         return scores.tree_scorer(self._tuning.scoring_method, data)
