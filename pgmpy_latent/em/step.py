@@ -149,7 +149,9 @@ def log_prior(tables: np.ndarray, prior: float | np.ndarray) -> np.ndarray | flo
     if isinstance(prior, float) and prior == 0.0:
         return 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(np.asarray(prior) > 0, prior * np.log(tables), 0.0)
+        terms = prior * np.log(tables)
+    if isinstance(prior, np.ndarray):
+        terms = np.where(prior > 0, terms, 0.0)
     total = terms.sum(axis=-1)
     return float(total) if np.ndim(total) == 0 else total
 
