@@ -63,6 +63,9 @@ class Constraints:
         object.__setattr__(self, "fixed", self._all_fixed())
         object.__setattr__(self, "log_linear", self._all_families())
 
+    def __bool__(self) -> bool:
+        return bool(self.tied or self.log_linear or self.fixed is not None)
+
     # What is asked for ----------------------------------------------------------------------------
 
     def _check_ties(self) -> None:

@@ -144,6 +144,7 @@ def fit(
         raise ValueError(f"stop is {stop!r}; give 'remaining' or 'last_step'")
     if constraints is not None and free is not None:
         raise ValueError("free and constraints do not go together; name the tables that may not change in fixed")
+    constraints = constraints or None  # none at all: EM as it is without
     starts = np.atleast_2d(np.asarray(starts, dtype=np.float64))
     rule = StopRule(atol, max_iter, stop, target, accelerate, check)
     problem: Objective
@@ -326,7 +327,7 @@ def fit_groups(
     >>> fit_groups(engine, np.full((2, 2), 0.5), np.array([0, 1]))[0].tolist()
     [[0.5, 0.5], [0.25, 0.75]]
     """
-    groups = np.asarray(groups, np.int64)
+    groups, constraints = np.asarray(groups, np.int64), constraints or None
     prior, starts = _constrained(np.asarray(starts, dtype=np.float64), engine, prior, None, constraints)
     problem = constrained_problem(engine, prior, constraints)
     ascent = Ascent.begin(problem, starts, StopRule(atol, max_iter), groups=groups)

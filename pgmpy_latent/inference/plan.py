@@ -419,7 +419,8 @@ class _Compiler:
             self._finish(site, [self._receive_leaf(site, site, this.node, False)])
 
     def _is_numeric(self, site: int) -> bool:
-        return any(piece.numbers is not None for piece in self.sites[site].evidence)
+        numbers = [piece.numbers for piece in self.sites[site].evidence]
+        return numbers.count(None) < len(numbers)
 
     def _orient(self, pivot: int) -> tuple[list[int], dict[int, tuple[int, int, bool]]]:
         """Return the sites with the pivot last, and for each its link towards the pivot."""

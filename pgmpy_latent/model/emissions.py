@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
-import pandas as pd
 from scipy.special import gammaln
 
 from pgmpy_latent.runtime.lossless_json import register
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pgmpy_latent.model.tree import DiscreteModel
 
 #: Kinds of numeric columns, in the order of the numbers that compiled code knows them by.
@@ -260,6 +261,8 @@ def emissions_table(model: DiscreteModel) -> pd.DataFrame:
     x           H     0  160.0  5.0
     x           H     1  180.0  6.0
     """
+    import pandas as pd  # at first use: models are loaded without it
+
     rows = []
     for node, emission in emissions_of(model).items():
         above = model.parents[node]

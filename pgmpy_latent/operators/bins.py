@@ -25,7 +25,7 @@ def in_bins(tree: LatentTree, n_bins: int = N_BINS) -> LatentTree:
     >>> tree = LatentTree(["H", "x"], [[0, 1], height.features], [-1, 0], [True, False],
     ...                   [[[0.5, 0.5]], height.table([160.0, 180.0], [25.0, 25.0])])
     >>> in_bins(tree, 4).table("x").round(2).tolist()
-    [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
+    [[0.5, 0.5, 0.0, 0.0], [0.0, 0.25, 0.5, 0.25]]
     """
     emissions = emissions_of(tree)
     if not emissions:

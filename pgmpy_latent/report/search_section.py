@@ -13,6 +13,8 @@ from pgmpy_latent.report.html import Html, count, decimal, element, folded, labe
 
 #: Maximum number of steps listed; of more, the first and the last are.
 MOST_STEPS = 200
+#: Two scores are at one height if they differ by less than this share.
+SAME_HEIGHT = 1e-9
 #: Maximum number of points in the chart, and of points with a dot.
 MOST_POINTS, MOST_DOTS = 600, 80
 #: Size of the chart, and the margins for its numbers.
@@ -172,8 +174,10 @@ def _ticks(low: float, high: float, n: int = 5) -> list[float]:
     --------
     >>> _ticks(0.0, 9.0), _ticks(-123.0, -101.0)
     ([0.0, 2.0, 4.0, 6.0, 8.0], [-120.0, -115.0, -110.0, -105.0])
+    >>> _ticks(-3377.6, -3377.6 + 1e-12)
+    [-3377.6]
     """
-    if not high > low:
+    if high - low <= SAME_HEIGHT * max(abs(low), abs(high)):  # ticks in between could not be told apart
         return [low]
     rough = (high - low) / n
     power = 10.0 ** np.floor(np.log10(rough))

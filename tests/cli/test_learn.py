@@ -17,7 +17,7 @@ import pytest
 from pgmpy_latent import LatentTree, load, log_likelihood, sample, scores
 from pgmpy_latent.cli import main
 from pgmpy_latent.cli.text import WIDTH, needs_compiling
-from pgmpy_latent.em import ascent as climb
+from pgmpy_latent.em.fit import Problem
 from pgmpy_latent.tables.files import read_table
 
 QUICK = ["--starts", "2", "--max-classes", "3"]
@@ -466,8 +466,8 @@ def test_interruption_inside_em(capsys, answers_csv, monkeypatch):
             raise KeyboardInterrupt
         return original(*args)
 
-    original = climb.step
-    monkeypatch.setattr(climb, "step", step)
+    original = Problem.step
+    monkeypatch.setattr(Problem, "step", step)
     code, _, err = run(capsys, answers_csv)
     assert len(calls) >= 5
     assert code == 130

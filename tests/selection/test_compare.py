@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import LatentTree, compare_classes, encode, sample, scores
 from pgmpy_latent.diagnostics import resampling as _resampling
-from pgmpy_latent.em import ascent as climb
 from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.fit import Problem
 from pgmpy_latent.exceptions import WeightError
 from pgmpy_latent.operators import marginals
 from pgmpy_latent.selection import class_draws
@@ -179,7 +179,7 @@ def test_ctrl_c_keeps_the_sizes_that_were_finished(monkeypatch, survey):
 
 
 def test_ctrl_c_before_the_first_size_returns_what_em_had(monkeypatch, survey):
-    interrupt(monkeypatch, climb, "step", 8)
+    interrupt(monkeypatch, Problem, "step", 8)
     with pytest.warns(ConvergenceWarning, match="stopped the comparison at 2 classes; the table holds 2"):
         table = compare_classes(survey, [2, 3], method="random", n_starts=2, show_progress=False)
     assert table.index.tolist() == [2]
