@@ -110,7 +110,11 @@ def numeric_only(kinds: Mapping[Hashable, Kind]) -> dict[Hashable, NumericKind]:
 
 
 def read_numbers(
-    name: Hashable, source: Source, kind: NumericKind, rows: np.ndarray | None, missing: Sequence[Hashable] | None
+    name: Hashable,
+    source: Source,
+    kind: NumericKind | Emission,
+    rows: np.ndarray | None,
+    missing: Sequence[Hashable] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct values of a numeric column in ascending order, and the position of every cell, -1 if missing.
 
@@ -118,8 +122,9 @@ def read_numbers(
     ----------
     name, source
         The column, and the table.
-    kind : str
-        What the column is.
+    kind : str or Emission
+        What the column is; an emission if a model knows it. Whether values look like codes is asked of new columns
+        alone: a few rows of a column may hold a few values.
     rows : int array, optional
         Which rows to read.
     missing : sequence, optional
@@ -138,10 +143,12 @@ def read_numbers(
     values, places = np.unique(numbers[known], return_inverse=True)
     codes = np.full(len(numbers), -1, np.int64)
     codes[known] = places
+    is_new = not isinstance(kind, Emission)
+    kind = kind.kind if isinstance(kind, Emission) else kind
     if kind in ("poisson", "negative_binomial") and ((values < 0) | (values != np.floor(values))).any():
         odd = values[(values < 0) | (values != np.floor(values))][0]
         raise DataError(f"column {name!r} is said to hold counts, but it holds {odd:g}; say 'gaussian' of it")
-    if missing is None and len(values) <= 10_000:
+    if is_new and missing is None and len(values) <= 10_000:
         likely = [code for code in likely_codes(values.tolist()) if isinstance(code, float)]
         codes_found = [code for code in likely if not 0 <= code < LEAST_CODE]
         if codes_found:
@@ -150,7 +157,7 @@ def read_numbers(
                 f"column {name!r} is a number, and {listed} in it looks like a code for missing answers; say "
                 f"missing={{{name!r}: {[int(code) for code in codes_found]}}}, or missing={{{name!r}: []}} if not"
             )
-    if is_whole and kind in ("gaussian", "shared_gaussian") and len(values) <= LEAST_VALUES:
+    if is_new and is_whole and kind in ("gaussian", "shared_gaussian") and len(values) <= LEAST_VALUES:
         raise DataError(
             f"column {name!r} holds {len(values)} different whole numbers, which look like codes of categories; say "
             "'categorical' or 'ordinal' of it, or make them floats if they are measurements"

@@ -25,6 +25,27 @@ def test_posteriors_and_likelihoods_are_those_of_the_definition(learner):
     assert (learner.predict(frame)["H"].to_numpy() == learner.predict_proba(frame).to_numpy().argmax(axis=1)).all()
 
 
+def test_a_few_new_rows_may_hold_a_few_whole_numbers():
+    frame = mixed_frame(300, missing=0.0)
+    whole = frame.assign(g=(10 * frame["g"]).round().astype(int), p=frame["p"].astype(int))
+    learner = RandomStarts(n_states=2, n_starts=4, random_state=0).fit(whole, kinds=KINDS)
+    shares, densities = learner.predict_proba(whole), learner.score_samples(whole)
+    states, filled = learner.predict(whole), learner.impute(whole)
+    for rows in (slice(1), slice(3)):
+        few = whole.iloc[rows]
+        assert np.allclose(learner.predict_proba(few), shares.iloc[rows])
+        assert np.allclose(learner.score_samples(few), densities[rows])
+        pd.testing.assert_frame_equal(learner.predict(few), states.iloc[rows])
+        pd.testing.assert_frame_equal(learner.impute(few), filled.iloc[rows])
+    constant = whole.assign(g=7)
+    assert np.allclose(learner.score_samples(constant.head(2)), learner.score_samples(constant)[:2])
+    far = whole.head(3).assign(g=[999, 1, 2])  # no code for a missing answer, as nothing was in the table of the fit
+    assert learner.score_samples(far)[0] < learner.score_samples(far.assign(g=np.nan))[0]
+    for value in ("tall", np.inf):
+        with pytest.raises(DataError, match="column 'g' holds"):
+            learner.predict_proba(whole.head(2).astype({"g": object}).assign(g=[1, value]))
+
+
 def test_missing_numbers_become_their_expectations(learner):
     frame = mixed_frame(50, seed=2)
     filled = learner.impute(frame)
