@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import RandomStarts, SplitMerge, check_export, compare_classes, load, residuals, save, scores
+from pgmpy_latent import RandomStarts, SplitMerge, check_export, compare_classes, load, relate, residuals, save, scores
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners.forests.bin_g import BinG
 from pgmpy_latent.operators.bins import in_bins
@@ -128,6 +128,15 @@ def test_what_is_about_categories_alone_says_so(learner, tmp_path):
             ask()
     with pytest.raises(DataError, match="tables of numbers do not follow new rows"):
         RandomStarts(n_states=2).fit(mixed_frame(50), kinds=KINDS).partial_fit(mixed_frame(20))
+
+
+@pytest.mark.parametrize("kind", ["covariate", "outcome"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_classes_by_numbers_are_not_related_to_other_columns(learner, kind, missing):
+    frame = mixed_frame(30, missing=missing).assign(z=range(30))
+    for model in (learner, learner.tree_):
+        with pytest.raises(DataError, match="relate is about categories alone, and 'g' is a number; fit a model"):
+            relate(model, frame, "z", kind)
 
 
 def test_posteriors_of_numbers_are_refused(learner):
