@@ -109,6 +109,34 @@ def test_densities_are_drawn_with_their_shares(learner):
         plot_densities(learner, "c")
 
 
+def test_profiles_draw_means_and_deviations_of_numbers(learner):
+    from pgmpy_latent.plotting import plot_profiles
+
+    ax = plot_profiles(learner)
+    texts = [text.get_text() for text in ax.texts]
+    assert sum("mean ± standard deviation" in text for text in texts) == len(KINDS)
+    assert not {"rest", "mean", "square"} & set(texts)
+    profile, places = learner.profiles()["H"], {}
+    for name in KINDS:
+        for state in (0, 1):
+            mean, sd = profile.loc[(name, "mean"), state], profile.loc[(name, "sd"), state]
+            digits = 1 if sd >= 1 else 2  # two digits of the standard deviation
+            assert f"{mean:.{digits}f} ± {sd:.{digits}f}" in texts
+    for bars in ax.containers:
+        if hasattr(bars, "lines") and hasattr(bars, "has_xerr"):
+            y = bars.lines[0].get_ydata()[0]
+            places[round(y)] = bars.lines[0].get_xdata()
+    assert len(places) == len(KINDS)
+    rows = [text for text in texts if text in learner.kinds_]
+    assert rows[0] == learner.informative_columns()["column"].iloc[0]
+    for row, (left, right) in places.items():
+        name = rows[row]
+        means, deviations = learner.emissions_.loc[name, "mean"].to_numpy(), learner.emissions_.loc[name, "sd"]
+        scale = (means + deviations).max() - (means - deviations).min()
+        bar = ax.get_xlim()[1] / (2 + 0.06)  # two classes with a little space between them
+        assert right - left - 1.06 * bar == pytest.approx((means[1] - means[0]) / scale * bar)
+
+
 def test_notebooks_show_the_model(learner):
     assert "text/html" in learner._repr_mimebundle_()
     assert learner.tree_._repr_html_()
