@@ -3,8 +3,20 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent import RandomStarts, SplitMerge, check_export, compare_classes, load, relate, residuals, save, scores
+from pgmpy_latent import (
+    RandomStarts,
+    SplitMerge,
+    TreeEM,
+    check_export,
+    compare_classes,
+    load,
+    relate,
+    residuals,
+    save,
+    scores,
+)
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners.forests.bin_g import BinG
 from pgmpy_latent.operators.bins import in_bins
@@ -214,6 +226,65 @@ def test_checkpoints_know_numbers(tmp_path):
 def test_rows_held_out_may_choose_the_number_of_states():
     learner = SplitMerge(scoring_method="heldout", random_state=0, show_progress=False)
     assert learner.fit(mixed_frame(300), kinds=KINDS).n_states_ == {"H": 2}
+
+
+def frame_with_words(words, n_rows=60):
+    """Return categories beside whole numbers from 0 to 29, the first few of which are words."""
+    rng = np.random.default_rng(0)
+    cells = pd.Series(rng.integers(30, size=n_rows), dtype=object)
+    cells[: len(words)] = words
+    return pd.DataFrame({"c": rng.choice(["no", "yes"], n_rows), "age": cells})
+
+
+@pytest.mark.parametrize("words", [["refused"], ["refused", "old"]])
+def test_text_among_numbers_is_refused_and_named(words):
+    frame, verb = frame_with_words(words), "is no number" if len(words) == 1 else "are no numbers"
+    model = DiscreteBayesianNetwork([("H", "c"), ("H", "age")], latents={"H"})
+    remedies = f"'refused'.* which {verb}; say missing={{'age': .*kinds={{'age': 'categorical'}}"
+    for fit in (
+        lambda: RandomStarts(n_states=2).fit(frame, kinds="auto"),
+        lambda: compare_classes(frame, [1, 2], kinds="auto"),
+        lambda: TreeEM().fit(model, frame, kinds="auto"),
+    ):
+        with pytest.raises(DataError, match=f"column 'age' holds numbers and, among them, {remedies}"):
+            fit()
+    with pytest.raises(DataError, match=r"'refused', which is no number; say 'categorical' of it, or missing="):
+        RandomStarts(n_states=2).fit(frame, kinds={"age": "gaussian"})
+    as_category = RandomStarts(n_states=2, n_starts=1, random_state=0)
+    kinds = {"age": "categorical"}
+    assert as_category.fit(frame, kinds=kinds, missing={}, allow_many_states=["age"]).kinds_["age"] == "categorical"
+
+
+def test_words_that_stand_for_missing_answers_may_be_among_numbers():
+    frame = frame_with_words(["refused", "refused"])
+    frame["age"] = frame["age"].map(lambda cell: cell if cell == "refused" else cell / 4)
+    without = frame.assign(age=pd.to_numeric(frame["age"], errors="coerce"))
+    learner = RandomStarts(n_states=2, random_state=0).fit(frame, kinds="auto", missing={"age": "refused"})
+    plain = RandomStarts(n_states=2, random_state=0).fit(without, kinds="auto", missing={})
+    assert learner.kinds_ == {"c": "categorical", "age": "gaussian"}
+    assert learner.log_likelihood_ == plain.log_likelihood_
+    assert np.allclose(learner.score_samples(frame.head(3)), plain.score_samples(without.head(3)))
+
+
+def test_numbers_written_as_text_with_a_word_among_them_are_refused():
+    frame = frame_with_words(["refused"]).astype({"age": str})
+    with pytest.raises(DataError, match=r"numbers written as text and, among them, 'refused'.*pd.to_numeric.*'categ"):
+        RandomStarts(n_states=2).fit(frame, kinds="auto")
+    codes = frame.assign(age=[f"V{code}" if at % 3 else str(code) for at, code in enumerate(range(60))])
+    learner = RandomStarts(n_states=2, n_starts=1, random_state=0)
+    assert learner.fit(codes, kinds="auto", allow_many_states=True).kinds_["age"] == "categorical"
+
+
+@pytest.mark.parametrize("value", [3, 3.0, 3.5])
+def test_constant_numbers_are_refused_whatever_their_type(value):
+    frame = mixed_frame(50).assign(k=value)
+    auto = frame.drop(columns=["p", "b"])
+    with pytest.raises(DataError, match=f"column 'k' holds nothing but {value:g}, .*; drop it"):
+        RandomStarts(n_states=2).fit(auto, kinds="auto")
+    with pytest.raises(DataError, match=f"column 'k' holds nothing but {value:g}, .*; drop it"):
+        RandomStarts(n_states=2).fit(frame, kinds={**KINDS, "k": "gaussian"})
+    learner = RandomStarts(n_states=2, n_starts=1, random_state=0).fit(frame, kinds={**KINDS, "k": "categorical"})
+    assert learner.kinds_["k"] == "categorical"
 
 
 @pytest.mark.parametrize("options", [{"scoring_method": "cs"}, {"columns": "anywhere"}])
