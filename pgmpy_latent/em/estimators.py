@@ -300,7 +300,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         clock = Clock(self.time_limit)
         structure = self._structure(model)
         self._check_state_names(structure.names)
-        found = kinds_of_columns(data, structure, kinds, self.state_names)
+        found = kinds_of_columns(data, structure, kinds, self.state_names, missing)
         wanted = self._restrictions(structure, data, found)
         wanted.check_names(structure)
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}

@@ -170,7 +170,7 @@ def encoded_table(
 
 
 def kinds_of_columns(
-    data, structure: Structure, kinds: Kinds, state_names: Mapping | None
+    data, structure: Structure, kinds: Kinds, state_names: Mapping | None, missing=None
 ) -> dict[Hashable, Kind] | None:
     """Return the kinds of the columns that are nodes of a network; None if all are categories.
 
@@ -193,7 +193,8 @@ def kinds_of_columns(
     if absent:
         raise DataError(f"kinds names {absent[0]!r}, which is no column of the model; leave it out")
     stated |= {name: "categorical" for name in (state_names or ()) if name in observed and name not in stated}
-    found = kinds_of_table(frame[[name for name in observed if name in frame.columns]], stated)
+    aside = [name for name in frame.columns if name not in observed]
+    found = kinds_of_table(frame, stated, aside, missing)
     parents_of_others = {structure.names[above] for parents in structure.parents for above in parents}
     for name in numeric_only(found):
         if name in parents_of_others:

@@ -219,7 +219,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         """
         known, known_codes = self._known_states(), dict(self._known_codes())
         codes = CombinedCodes(missing, known_codes) if known_codes else missing
-        numeric = self._numeric_columns(X, kinds, known or {}, [sample_weight, *survey.values()])
+        numeric = self._numeric_columns(X, kinds, known or {}, [sample_weight, *survey.values()], codes)
         known = {name: states for name, states in known.items() if name not in numeric} if known else known
         if comes_in_pieces(X):
             data = read_pieces(X, sample_weight=sample_weight, state_names=known, missing=codes, **survey)
@@ -234,7 +234,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         self._check_columns(data, known or {}, missing, allow_many_states)
         return data
 
-    def _numeric_columns(self, X, kinds: Kinds, known: Mapping[Hashable, tuple], aside: list) -> dict:
+    def _numeric_columns(self, X, kinds: Kinds, known: Mapping[Hashable, tuple], aside: list, missing) -> dict:
         """Return the numeric columns of a table: those of a model that is known, and those of the kinds."""
         check_kinds("kinds", kinds)
         numeric: dict = {name: emission_of_states(tuple(states)) for name, states in known.items()}
@@ -246,7 +246,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         if isinstance(X, CategoricalData):
             raise DataError("this table is encoded already, and kinds come too late; give encode() numeric=...")
         names = {name for name in aside if names_column(name)}
-        found = kinds_of_table(checked_array(X) if is_array(X) else X, kinds, names)
+        found = kinds_of_table(checked_array(X) if is_array(X) else X, kinds, names, missing)
         ordered = [name for name in found if isinstance(kinds, Mapping) and kinds.get(name) == "ordinal"]
         if ordered:
             raise DataError(

@@ -8,8 +8,10 @@ import numpy as np
 
 from pgmpy_latent.diagnostics.explain import counted
 from pgmpy_latent.learners.profiles import conditionals
+from pgmpy_latent.model.emissions import Emission, emissions_of
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
+from pgmpy_latent.operators.bins import in_bins
 from pgmpy_latent.plotting.axes import as_label, axes_size, new_axes, pyplot, text_width
 from pgmpy_latent.plotting.models import tree_of
 from pgmpy_latent.tables.dependence import DECIMALS, block_information
@@ -28,6 +30,8 @@ BAR, HEADING = 0.42, 0.38
 LUMINANCE = (0.299, 0.587, 0.114)
 #: Maximum length of a category in characters.
 CATEGORY = 24
+#: Standard deviations have two digits, but no more decimals than this.
+MOST_DECIMALS = 6
 
 
 def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12, ax=None):
@@ -35,7 +39,9 @@ def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12,
 
     Classes stand side by side, with their sizes above. Every row is a column, every bar P(category | class): columns
     that tell the classes apart best, by their mutual information with the hidden variable, come first. Columns that
-    hang on other hidden variables are drawn as well, through the tree.
+    hang on other hidden variables are drawn as well, through the tree. A numeric column has its mean in every class as
+    a point, and a standard deviation to either side as a line, on one scale for all classes;
+    :func:`~pgmpy_latent.plotting.plot_densities` draws its whole distribution.
 
     Parameters
     ----------
@@ -65,13 +71,16 @@ def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12,
     at = _hidden_node(tree, latent)
     shares = marginals(tree)[at]
     tables = conditionals(tree, at)
-    columns = _best_columns(tree, shares, tables)
+    columns, emissions = _best_columns(tree, at), emissions_of(tree)
     shown = columns[:n_columns]
     width = min(max(CLASS_WIDTH * len(shares), NARROWEST), WIDEST) if ax is None else axes_size(ax)[0]
     ax = new_axes(ax, width + 0.1, ROW * len(shown) + 0.9)
     bar = width / (len(shares) + SPACE * (len(shares) - 1))  # in inches, as all of x
     starts = np.arange(len(shares)) * (1 + SPACE) * bar
     for row, column in enumerate(shown):
+        if column in emissions:
+            _draw_numbers(ax, starts, row, tree.names[column], emissions[column], tables[column], bar)
+            continue
         colors = _colors(int(tree.cards[column]))
         _draw_heading(ax, row - HEADING, tree, column, colors, width)
         for start, distribution in zip(starts, tables[column], strict=True):
@@ -105,9 +114,10 @@ def _class_labels(tree: LatentTree, at: int, shares: np.ndarray) -> list[str]:
     return [f"{as_label(word, CATEGORY)}\n{share:.0%}" for word, share in zip(words, shares, strict=True)]
 
 
-def _best_columns(tree: LatentTree, shares: np.ndarray, tables: list[np.ndarray]) -> list[int]:
+def _best_columns(tree: LatentTree, at: int) -> list[int]:
     """Return the observed nodes, the most informative about the classes first."""
-    columns = np.flatnonzero(~tree.latent)
+    columns, binned = np.flatnonzero(~tree.latent), in_bins(tree)
+    shares, tables = marginals(binned)[at], conditionals(binned, at)
     information = [block_information(shares[:, None] * tables[node], [0], [0])[0, 0] for node in columns]
     return columns[np.argsort(-np.round(information, DECIMALS), kind="stable")].tolist()
 
@@ -126,6 +136,26 @@ def _draw_bar(ax, left: float, row: int, widths: np.ndarray, colors: list) -> No
         if text_width(text, SHARE_SIZE) + 0.06 < width:
             ink = "black" if np.dot(color[:3], LUMINANCE) > 0.5 else "white"
             ax.text(start + width / 2, row, text, size=SHARE_SIZE, ha="center", va="center", color=ink)
+
+
+def _draw_numbers(
+    ax, starts: np.ndarray, row: int, name: Hashable, emission: Emission, features: np.ndarray, bar: float
+) -> None:
+    """Draw mean and standard deviation of a number in every class, by its expected features there."""
+    found = emission.parameters(features)
+    spread = np.sqrt(found.variance)
+    low, high = (found.mean - spread).min(), (found.mean + spread).max()
+    unit = bar / (high - low)
+    places = starts + (found.mean - low) * unit
+    ax.errorbar(places, np.full(len(starts), row + BAR / 4), xerr=spread * unit, fmt="o", ms=4, lw=1.2, color="0.3")
+    ax.text(0, row - HEADING, as_label(name), size=SIZE, weight="bold", va="center")
+    heading = 1.2 * text_width(as_label(name), SIZE) + 0.2
+    ax.text(heading, row - HEADING, "mean ± standard deviation", size=SHARE_SIZE, va="center", color="0.2")
+    for start, mean, sd in zip(starts, found.mean, spread, strict=True):
+        digits = int(np.clip(1 - np.floor(np.log10(sd)), 0, MOST_DECIMALS))
+        text = f"{mean:,.{digits}f} ± {sd:,.{digits}f}"
+        if text_width(text, SHARE_SIZE) < bar:
+            ax.text(start + bar / 2, row - BAR / 4, text, size=SHARE_SIZE, ha="center", va="center")
 
 
 def _draw_heading(ax, height: float, tree: LatentTree, column: int, colors: list, width: float) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pgmpy_latent.diagnostics.assignments import hidden_node
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.inference.queries import drawn_as_fitted, model_of, rows_as_given
+from pgmpy_latent.inference.queries import drawn_as_fitted, model_of, refuse_numbers, rows_as_given
 from pgmpy_latent.model.network import LatentNetwork, as_network
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.root import root_walk
@@ -92,7 +92,9 @@ def related_rows(
     >>> rows.n_rows, rows.n_left_out, rows.z["age"].tolist()
     (2, 1, [20.0, 30.0])
     """
-    network, node = rooted_at_class(model_of(learner), latent)
+    model = model_of(learner)
+    refuse_numbers(model, "relate")
+    network, node = rooted_at_class(model, latent)
     table = _frame(table, network)
     z = _z_frame(z, table, network)
     drawn = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}

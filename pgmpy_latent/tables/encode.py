@@ -496,8 +496,7 @@ class _Numbers:
                     yield next(others)
                     continue
                 kind = self.kinds[name]
-                codes = missing.get(name, () if isinstance(kind, Emission) or name in (settled or ()) else None)
-                kind = kind.kind if isinstance(kind, Emission) else kind
+                codes = missing.get(name, () if name in (settled or ()) else None)
                 self.values[name], places = read_numbers(name, source, kind, rows, codes)
                 yield Column(places, [None] * len(self.values[name]), settled=True)
 

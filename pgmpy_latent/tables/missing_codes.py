@@ -106,7 +106,11 @@ def settled_columns(missing, before: Iterable[tuple], columns: Sequence[Hashable
     (['age'], ['age', 'sex'])
     >>> settled_columns("?", [("age", ("?",)), ("sex", ("?", 9))], ["age", "sex"])
     ['sex']
+    >>> settled_columns(CombinedCodes(None, {"age": (99,)}), (), ["age", "sex"])
+    ['age']
     """
+    if isinstance(missing, CombinedCodes):
+        return settled_columns(missing.stated, [*before, *missing.known.items()], columns)
     if missing is None:
         return [name for name, _ in before]
     if isinstance(missing, Mapping):

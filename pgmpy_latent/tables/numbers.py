@@ -16,8 +16,9 @@ import pandas as pd
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.model.emissions import FLOOR, LARGEST_FLOOR, NUMERIC_KINDS, Emission, NumericKind, emission_of_states
 from pgmpy_latent.runtime.settings import kind_in_words, word_list
-from pgmpy_latent.tables.columns import Source, as_pandas, plain
+from pgmpy_latent.tables.columns import LISTED, Source, as_pandas, plain
 from pgmpy_latent.tables.likely_codes import likely_codes
+from pgmpy_latent.tables.missing_codes import codes_by_column
 
 #: Kinds of columns.
 Kind = Literal["categorical", "ordinal", "gaussian", "shared_gaussian", "poisson", "negative_binomial"]
@@ -53,11 +54,12 @@ or 'negative_binomial'
             raise ValueError(f"{name} of {column!r} is {kind!r}; give {word_list([repr(one) for one in KINDS], 'or')}")
 
 
-def kinds_of_table(X, kinds: Kinds, aside: Collection[Hashable] = ()) -> dict[Hashable, Kind]:
+def kinds_of_table(X, kinds: Kinds, aside: Collection[Hashable] = (), missing=None) -> dict[Hashable, Kind]:
     """Return the kind of every column of a frame; what is not stated is read from the types.
 
     Numbers with fractions are Gaussian, ordered Categoricals ordinal, and all else categories. Whole numbers with many
-    values may be measurements, counts or identifiers: nothing tells which, so they must be stated.
+    values may be measurements, counts or identifiers: nothing tells which, so they must be stated. So must numbers with
+    text among them, unless the text is ``missing``.
 
     Examples
     --------
@@ -73,29 +75,76 @@ def kinds_of_table(X, kinds: Kinds, aside: Collection[Hashable] = ()) -> dict[Ha
     absent = [name for name in stated if name not in names]
     if absent:
         raise DataError(f"kinds names {absent[0]!r}, which is no column of the table; name columns only")
+    codes = codes_by_column(missing, names)
     found: dict[Hashable, Kind] = {}
     for at, name in enumerate(names):
         if name not in aside:
-            found[name] = stated[name] if name in stated else _kind_of(name, frame.iloc[:, at])
+            found[name] = stated[name] if name in stated else _kind_of(name, frame.iloc[:, at], codes.get(name, ()))
     return found
 
 
-def _kind_of(name: Hashable, column: pd.Series) -> Kind:
+def _kind_of(name: Hashable, column: pd.Series, missing: Sequence[Hashable]) -> Kind:
     kind = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
         return "ordinal" if kind.ordered else "categorical"
-    if pd.api.types.is_bool_dtype(kind) or not pd.api.types.is_numeric_dtype(kind):
+    if pd.api.types.is_bool_dtype(kind):
         return "categorical"
-    values = column.dropna().unique()
-    if len(values) <= FEW_CODES and all(float(value).is_integer() for value in values):
+    values = pd.Series(column.dropna().unique())
+    if not pd.api.types.is_numeric_dtype(kind):
+        are_numbers = np.array([_is_number(value) for value in values], bool)
+        if not are_numbers.any():
+            _refuse_numbers_in_text(name, values)
+            return "categorical"
+        _refuse_text_among_numbers(name, [value for value in values[~are_numbers] if value not in missing])
+        values = values[are_numbers]
+    numbers = np.unique(values.to_numpy(dtype=np.float64))
+    numbers = numbers[~np.isin(numbers, _numbers_in(missing))]
+    are_whole = bool((np.isfinite(numbers) & (numbers == np.floor(numbers))).all())
+    if len(numbers) == 1:
+        raise DataError(_nothing_but(name, numbers[0]) + f", or say kinds={{{name!r}: 'categorical'}}")
+    if are_whole and len(numbers) <= FEW_CODES:
         return "categorical"
-    if pd.api.types.is_integer_dtype(kind) or all(float(value).is_integer() for value in values):
+    if are_whole:
         raise DataError(
-            f"column {name!r} holds {len(values):,} different whole numbers, which may be measurements, counts or "
+            f"column {name!r} holds {len(numbers):,} different whole numbers, which may be measurements, counts or "
             f"codes; say which by kinds, as kinds={{{name!r}: 'gaussian'}}, 'poisson', 'negative_binomial' or "
             "'categorical'"
         )
     return "gaussian"
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _numbers_in(missing: Sequence[Hashable]) -> list[float]:
+    return [float(one) for one in missing if isinstance(one, (int, float))]
+
+
+def _refuse_text_among_numbers(name: Hashable, odd: list) -> None:
+    if odd:
+        raise DataError(
+            f"column {name!r} holds numbers and, among them, {_no_numbers(odd)}; say missing={{{name!r}: "
+            f"{odd[:LISTED]!r}}} for what stands for missing answers, or kinds={{{name!r}: 'categorical'}}"
+        )
+
+
+def _refuse_numbers_in_text(name: Hashable, values: pd.Series) -> None:
+    """Raise if most values of a column of text are numbers, as where a file has a word in a column of numbers."""
+    texts = values[[isinstance(value, str) for value in values]]
+    are_numbers = pd.to_numeric(texts, errors="coerce").notna()
+    odd = texts[~are_numbers].tolist()
+    if are_numbers.sum() > FEW_CODES and 0 < len(odd) < are_numbers.sum():
+        raise DataError(
+            f"column {name!r} holds numbers written as text and, among them, {_no_numbers(odd)}; make numbers of it "
+            f"by pd.to_numeric (errors='coerce' makes the rest missing), or say kinds={{{name!r}: 'categorical'}}"
+        )
+
+
+def _no_numbers(values: list) -> str:
+    more = [f"{len(values) - LISTED} more"] if len(values) > LISTED else []
+    listed = word_list([*map(repr, values[:LISTED]), *more], "and")
+    return f"{listed}, which {'is no number' if len(values) == 1 else 'are no numbers'}"
 
 
 def numeric_only(kinds: Mapping[Hashable, Kind]) -> dict[Hashable, NumericKind]:
@@ -110,7 +159,11 @@ def numeric_only(kinds: Mapping[Hashable, Kind]) -> dict[Hashable, NumericKind]:
 
 
 def read_numbers(
-    name: Hashable, source: Source, kind: NumericKind, rows: np.ndarray | None, missing: Sequence[Hashable] | None
+    name: Hashable,
+    source: Source,
+    kind: NumericKind | Emission,
+    rows: np.ndarray | None,
+    missing: Sequence[Hashable] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct values of a numeric column in ascending order, and the position of every cell, -1 if missing.
 
@@ -118,8 +171,9 @@ def read_numbers(
     ----------
     name, source
         The column, and the table.
-    kind : str
-        What the column is.
+    kind : str or Emission
+        What the column is; an emission if a model knows it. Whether values look like codes is asked of new columns
+        alone: a few rows of a column may hold a few values.
     rows : int array, optional
         Which rows to read.
     missing : sequence, optional
@@ -127,21 +181,22 @@ def read_numbers(
     """
     cells: Any = source.values(source.names.index(name))
     cells = cells if rows is None else cells[rows]
-    numbers = _as_floats(name, cells)
+    numbers = _as_floats(name, cells, missing or ())
     is_whole = pd.api.types.is_integer_dtype(getattr(cells, "dtype", None))
     if missing:
-        codes_given = [float(one) for one in missing if isinstance(one, (int, float))]
-        numbers = np.where(np.isin(numbers, codes_given), np.nan, numbers)
+        numbers = np.where(np.isin(numbers, _numbers_in(missing)), np.nan, numbers)
     if np.isinf(numbers).any():
         raise DataError(f"column {name!r} holds infinity (inf); make it NaN or another number")
     known = ~np.isnan(numbers)
     values, places = np.unique(numbers[known], return_inverse=True)
     codes = np.full(len(numbers), -1, np.int64)
     codes[known] = places
+    is_new = not isinstance(kind, Emission)
+    kind = kind.kind if isinstance(kind, Emission) else kind
     if kind in ("poisson", "negative_binomial") and ((values < 0) | (values != np.floor(values))).any():
         odd = values[(values < 0) | (values != np.floor(values))][0]
         raise DataError(f"column {name!r} is said to hold counts, but it holds {odd:g}; say 'gaussian' of it")
-    if missing is None and len(values) <= 10_000:
+    if is_new and missing is None and len(values) <= 10_000:
         likely = [code for code in likely_codes(values.tolist()) if isinstance(code, float)]
         codes_found = [code for code in likely if not 0 <= code < LEAST_CODE]
         if codes_found:
@@ -150,7 +205,7 @@ def read_numbers(
                 f"column {name!r} is a number, and {listed} in it looks like a code for missing answers; say "
                 f"missing={{{name!r}: {[int(code) for code in codes_found]}}}, or missing={{{name!r}: []}} if not"
             )
-    if is_whole and kind in ("gaussian", "shared_gaussian") and len(values) <= LEAST_VALUES:
+    if is_new and is_whole and kind in ("gaussian", "shared_gaussian") and 1 < len(values) <= LEAST_VALUES:
         raise DataError(
             f"column {name!r} holds {len(values)} different whole numbers, which look like codes of categories; say "
             "'categorical' or 'ordinal' of it, or make them floats if they are measurements"
@@ -158,16 +213,21 @@ def read_numbers(
     return values, codes
 
 
-def _as_floats(name: Hashable, cells) -> np.ndarray:
-    """Return the cells of a column as numbers, NaN where they are missing."""
+def _as_floats(name: Hashable, cells, missing: Sequence[Hashable]) -> np.ndarray:
+    """Return the cells of a column as numbers, NaN where they are missing; so are cells with text that counts as it."""
     series = pd.Series(cells)
     kind = series.dtype
     if pd.api.types.is_bool_dtype(kind) or isinstance(kind, pd.CategoricalDtype) or kind.kind in "mMc":
         raise DataError(f"column {name!r} holds {kind} values, which are no numbers; say 'categorical' of it")
     if not pd.api.types.is_numeric_dtype(kind):
-        odd = next((cell for cell in series.dropna() if isinstance(cell, (bool, str, bytes))), None)
+        no_numbers = np.array([isinstance(cell, (bool, str, bytes)) for cell in series], bool)
+        odd = next((cell for cell in series[no_numbers] if cell not in missing), None)
         if odd is not None:
-            raise DataError(f"column {name!r} holds {odd!r}, which is no number; say 'categorical' of it, or remove it")
+            raise DataError(
+                f"column {name!r} holds {odd!r}, which is no number; say 'categorical' of it, or missing={{{name!r}: "
+                f"[{odd!r}]}} if that stands for missing answers"
+            )
+        series = series.astype(object).mask(no_numbers)
     try:
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
@@ -190,8 +250,7 @@ def emission_for(name: Hashable, kind: NumericKind, values: np.ndarray, weights:
     present = weights > 0
     values, weights = values[present], weights[present]
     if len(values) < 2:
-        what = "is all missing" if not len(values) else f"holds nothing but {values[0]:g}"
-        raise DataError(f"column {name!r} {what}, which says nothing about hidden variables; drop it")
+        raise DataError(_nothing_but(name, values[0] if len(values) else None))
     if kind in ("poisson", "negative_binomial"):
         return Emission(kind, 0.0, 1.0, float(values.max()), 0.0)
     centre = float(np.average(values, weights=weights))
@@ -202,6 +261,11 @@ def emission_for(name: Hashable, kind: NumericKind, values: np.ndarray, weights:
     farthest = float(np.abs((values - centre) / scale).max())
     # so large that features are positive even if a state on the farthest value has the variance of the whole column
     return Emission(kind, centre, scale, float(np.hypot(farthest, 1.0)), max(FLOOR, min(rounding, LARGEST_FLOOR)))
+
+
+def _nothing_but(name: Hashable, value: float | None) -> str:
+    what = "is all missing" if value is None else f"holds nothing but {value:g}"
+    return f"column {name!r} {what}, which says nothing about hidden variables; drop it"
 
 
 def number_keys(values: np.ndarray, salt: int) -> np.ndarray:

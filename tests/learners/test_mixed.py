@@ -3,8 +3,20 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmpy_latent import RandomStarts, SplitMerge, check_export, compare_classes, load, residuals, save, scores
+from pgmpy_latent import (
+    RandomStarts,
+    SplitMerge,
+    TreeEM,
+    check_export,
+    compare_classes,
+    load,
+    relate,
+    residuals,
+    save,
+    scores,
+)
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners.forests.bin_g import BinG
 from pgmpy_latent.operators.bins import in_bins
@@ -23,6 +35,27 @@ def test_posteriors_and_likelihoods_are_those_of_the_definition(learner):
     assert np.allclose(learner.score_samples(frame), slow.log_likelihoods(learner.tree_, cells), rtol=1e-7)
     assert np.allclose(learner.predict_proba(frame), slow.posteriors(learner.tree_, cells, "H"), atol=1e-6)
     assert (learner.predict(frame)["H"].to_numpy() == learner.predict_proba(frame).to_numpy().argmax(axis=1)).all()
+
+
+def test_a_few_new_rows_may_hold_a_few_whole_numbers():
+    frame = mixed_frame(300, missing=0.0)
+    whole = frame.assign(g=(10 * frame["g"]).round().astype(int), p=frame["p"].astype(int))
+    learner = RandomStarts(n_states=2, n_starts=4, random_state=0).fit(whole, kinds=KINDS)
+    shares, densities = learner.predict_proba(whole), learner.score_samples(whole)
+    states, filled = learner.predict(whole), learner.impute(whole)
+    for rows in (slice(1), slice(3)):
+        few = whole.iloc[rows]
+        assert np.allclose(learner.predict_proba(few), shares.iloc[rows])
+        assert np.allclose(learner.score_samples(few), densities[rows])
+        pd.testing.assert_frame_equal(learner.predict(few), states.iloc[rows])
+        pd.testing.assert_frame_equal(learner.impute(few), filled.iloc[rows])
+    constant = whole.assign(g=7)
+    assert np.allclose(learner.score_samples(constant.head(2)), learner.score_samples(constant)[:2])
+    far = whole.head(3).assign(g=[999, 1, 2])  # no code for a missing answer, as nothing was in the table of the fit
+    assert learner.score_samples(far)[0] < learner.score_samples(far.assign(g=np.nan))[0]
+    for value in ("tall", np.inf):
+        with pytest.raises(DataError, match="column 'g' holds"):
+            learner.predict_proba(whole.head(2).astype({"g": object}).assign(g=[1, value]))
 
 
 def test_missing_numbers_become_their_expectations(learner):
@@ -88,6 +121,34 @@ def test_densities_are_drawn_with_their_shares(learner):
         plot_densities(learner, "c")
 
 
+def test_profiles_draw_means_and_deviations_of_numbers(learner):
+    from pgmpy_latent.plotting import plot_profiles
+
+    ax = plot_profiles(learner)
+    texts = [text.get_text() for text in ax.texts]
+    assert sum("mean ± standard deviation" in text for text in texts) == len(KINDS)
+    assert not {"rest", "mean", "square"} & set(texts)
+    profile, places = learner.profiles()["H"], {}
+    for name in KINDS:
+        for state in (0, 1):
+            mean, sd = profile.loc[(name, "mean"), state], profile.loc[(name, "sd"), state]
+            digits = 1 if sd >= 1 else 2  # two digits of the standard deviation
+            assert f"{mean:.{digits}f} ± {sd:.{digits}f}" in texts
+    for bars in ax.containers:
+        if hasattr(bars, "lines") and hasattr(bars, "has_xerr"):
+            y = bars.lines[0].get_ydata()[0]
+            places[round(y)] = bars.lines[0].get_xdata()
+    assert len(places) == len(KINDS)
+    rows = [text for text in texts if text in learner.kinds_]
+    assert rows[0] == learner.informative_columns()["column"].iloc[0]
+    for row, (left, right) in places.items():
+        name = rows[row]
+        means, deviations = learner.emissions_.loc[name, "mean"].to_numpy(), learner.emissions_.loc[name, "sd"]
+        scale = (means + deviations).max() - (means - deviations).min()
+        bar = ax.get_xlim()[1] / (2 + 0.06)  # two classes with a little space between them
+        assert right - left - 1.06 * bar == pytest.approx((means[1] - means[0]) / scale * bar)
+
+
 def test_notebooks_show_the_model(learner):
     assert "text/html" in learner._repr_mimebundle_()
     assert learner.tree_._repr_html_()
@@ -107,6 +168,15 @@ def test_what_is_about_categories_alone_says_so(learner, tmp_path):
             ask()
     with pytest.raises(DataError, match="tables of numbers do not follow new rows"):
         RandomStarts(n_states=2).fit(mixed_frame(50), kinds=KINDS).partial_fit(mixed_frame(20))
+
+
+@pytest.mark.parametrize("kind", ["covariate", "outcome"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_classes_by_numbers_are_not_related_to_other_columns(learner, kind, missing):
+    frame = mixed_frame(30, missing=missing).assign(z=range(30))
+    for model in (learner, learner.tree_):
+        with pytest.raises(DataError, match="relate is about categories alone, and 'g' is a number; fit a model"):
+            relate(model, frame, "z", kind)
 
 
 def test_posteriors_of_numbers_are_refused(learner):
@@ -156,6 +226,65 @@ def test_checkpoints_know_numbers(tmp_path):
 def test_rows_held_out_may_choose_the_number_of_states():
     learner = SplitMerge(scoring_method="heldout", random_state=0, show_progress=False)
     assert learner.fit(mixed_frame(300), kinds=KINDS).n_states_ == {"H": 2}
+
+
+def frame_with_words(words, n_rows=60):
+    """Return categories beside whole numbers from 0 to 29, the first few of which are words."""
+    rng = np.random.default_rng(0)
+    cells = pd.Series(rng.integers(30, size=n_rows), dtype=object)
+    cells[: len(words)] = words
+    return pd.DataFrame({"c": rng.choice(["no", "yes"], n_rows), "age": cells})
+
+
+@pytest.mark.parametrize("words", [["refused"], ["refused", "old"]])
+def test_text_among_numbers_is_refused_and_named(words):
+    frame, verb = frame_with_words(words), "is no number" if len(words) == 1 else "are no numbers"
+    model = DiscreteBayesianNetwork([("H", "c"), ("H", "age")], latents={"H"})
+    remedies = f"'refused'.* which {verb}; say missing={{'age': .*kinds={{'age': 'categorical'}}"
+    for fit in (
+        lambda: RandomStarts(n_states=2).fit(frame, kinds="auto"),
+        lambda: compare_classes(frame, [1, 2], kinds="auto"),
+        lambda: TreeEM().fit(model, frame, kinds="auto"),
+    ):
+        with pytest.raises(DataError, match=f"column 'age' holds numbers and, among them, {remedies}"):
+            fit()
+    with pytest.raises(DataError, match=r"'refused', which is no number; say 'categorical' of it, or missing="):
+        RandomStarts(n_states=2).fit(frame, kinds={"age": "gaussian"})
+    as_category = RandomStarts(n_states=2, n_starts=1, random_state=0)
+    kinds = {"age": "categorical"}
+    assert as_category.fit(frame, kinds=kinds, missing={}, allow_many_states=["age"]).kinds_["age"] == "categorical"
+
+
+def test_words_that_stand_for_missing_answers_may_be_among_numbers():
+    frame = frame_with_words(["refused", "refused"])
+    frame["age"] = frame["age"].map(lambda cell: cell if cell == "refused" else cell / 4)
+    without = frame.assign(age=pd.to_numeric(frame["age"], errors="coerce"))
+    learner = RandomStarts(n_states=2, random_state=0).fit(frame, kinds="auto", missing={"age": "refused"})
+    plain = RandomStarts(n_states=2, random_state=0).fit(without, kinds="auto", missing={})
+    assert learner.kinds_ == {"c": "categorical", "age": "gaussian"}
+    assert learner.log_likelihood_ == plain.log_likelihood_
+    assert np.allclose(learner.score_samples(frame.head(3)), plain.score_samples(without.head(3)))
+
+
+def test_numbers_written_as_text_with_a_word_among_them_are_refused():
+    frame = frame_with_words(["refused"]).astype({"age": str})
+    with pytest.raises(DataError, match=r"numbers written as text and, among them, 'refused'.*pd.to_numeric.*'categ"):
+        RandomStarts(n_states=2).fit(frame, kinds="auto")
+    codes = frame.assign(age=[f"V{code}" if at % 3 else str(code) for at, code in enumerate(range(60))])
+    learner = RandomStarts(n_states=2, n_starts=1, random_state=0)
+    assert learner.fit(codes, kinds="auto", allow_many_states=True).kinds_["age"] == "categorical"
+
+
+@pytest.mark.parametrize("value", [3, 3.0, 3.5])
+def test_constant_numbers_are_refused_whatever_their_type(value):
+    frame = mixed_frame(50).assign(k=value)
+    auto = frame.drop(columns=["p", "b"])
+    with pytest.raises(DataError, match=f"column 'k' holds nothing but {value:g}, .*; drop it"):
+        RandomStarts(n_states=2).fit(auto, kinds="auto")
+    with pytest.raises(DataError, match=f"column 'k' holds nothing but {value:g}, .*; drop it"):
+        RandomStarts(n_states=2).fit(frame, kinds={**KINDS, "k": "gaussian"})
+    learner = RandomStarts(n_states=2, n_starts=1, random_state=0).fit(frame, kinds={**KINDS, "k": "categorical"})
+    assert learner.kinds_["k"] == "categorical"
 
 
 @pytest.mark.parametrize("options", [{"scoring_method": "cs"}, {"columns": "anywhere"}])
