@@ -88,8 +88,8 @@ def relate(
         columns given the class are fixed, and classes are summed out. One: all parameters are estimated together, from
         the learner's; for covariates only, since an outcome would become one of the columns that define the classes.
     correction : {"ml", "bch"}, optional
-        With three steps, how wrong assignments are corrected for: by the likelihood of assigned classes, or by weights;
-        None treats assigned classes as if they were known, which makes relations too weak.
+        With three steps, how wrong assignments are corrected for: by the likelihood of assigned classes, or by weights,
+        which one and two steps refuse; None treats assigned classes as if they were known, which makes relations too weak.
     assignment : {"modal", "proportional"}
         With three steps, whether a row is assigned to its likeliest class, or to all in proportion to their posteriors.
     latent : hashable, optional
@@ -219,6 +219,11 @@ def _check_settings(kind, steps, correction, assignment, level: float) -> None:
         raise ValueError(f"steps is {steps!r}; give 1, 2 or 3")
     if correction not in ("ml", "bch", None):
         raise ValueError(f"correction is {correction!r}; give 'ml', 'bch' or None")
+    if correction == "bch" and steps != 3:
+        raise ValueError(
+            f"correction is 'bch' and steps is {steps}; only three steps assign rows, so give steps=3, or leave out "
+            "correction"
+        )
     if assignment not in ("modal", "proportional"):
         raise ValueError(f"assignment is {assignment!r}; give 'modal' or 'proportional'")
     if kind == "outcome" and steps == 1:
