@@ -245,7 +245,8 @@ def multilevel_classes(
     hidden = [f"{CLASS} of {member}" for member in members]
     wide = long.laid_out(place, names)
     estimator = TreeEM(
-        state_names=long.states_of_empty(wide, names), n_init=n_starts, prior=prior, seed=random_state, n_jobs=n_jobs, show_progress=show_progress,
+        state_names=long.states_of_empty(wide, names),
+        n_init=n_starts, prior=prior, seed=random_state, n_jobs=n_jobs, show_progress=show_progress,
         time_limit=time_limit, checkpoint=checkpoint, tied=_tied(hidden, names), init_cpds="random",
         ordinal=[name for item, named in zip(chosen, names, strict=True) if item in (ordinal or ()) for name in named],
         latent_card={CLUSTER: int(n_clusters), **dict.fromkeys(hidden, int(n_states))},

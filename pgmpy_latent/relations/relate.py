@@ -89,7 +89,8 @@ def relate(
         the learner's; for covariates only, since an outcome would become one of the columns that define the classes.
     correction : {"ml", "bch"}, optional
         With three steps, how wrong assignments are corrected for: by the likelihood of assigned classes, or by
-        weights, which one and two steps refuse; None treats assigned classes as if they were known, which makes relations too weak.
+        weights, which one and two steps refuse; None treats assigned classes as if they were
+        known, which makes relations too weak.
     assignment : {"modal", "proportional"}
         With three steps, whether a row is assigned to its likeliest class, or to all in proportion to their posteriors.
     latent : hashable, optional

@@ -638,7 +638,7 @@ def test_huge_odds_ratios_are_printed_as_powers_of_ten(learner, table):
 
 @pytest.mark.parametrize(("steps", "kind"), [(1, "covariate"), (2, "covariate"), (2, "outcome")])
 def test_weights_of_bch_are_for_three_steps(learner, table, steps, kind):
-    with pytest.raises(ValueError, match=f"correction is 'bch' and steps is {steps}; .* give steps=3"):
+    with pytest.raises(ValueError, match=rf"correction is 'bch' and steps is {steps}; .* give steps=3"):
         relate(learner, table, "age", kind, steps, "bch")
 
 
