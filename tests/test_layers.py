@@ -71,8 +71,8 @@ LAYERS = {
         "tree_support synthetic"
     ),
     "relations": (
-        "covariates rows step_one evidence logit last_step one_step outcomes wald covariate_result outcome_result "
-        "relate"
+        "covariates rows step_one evidence logit separation last_step one_step outcomes wald covariate_result "
+        "outcome_result relate"
     ),
     "grouped_rows": "long_tables transitions levels",
     "networks": (

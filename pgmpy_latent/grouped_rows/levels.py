@@ -173,7 +173,8 @@ def multilevel_classes(
 
     A latent class model of rows at whose top stands a hidden variable of groups: every group belongs to a cluster, and
     clusters differ in the sizes of the classes. The classes mean the same everywhere. EM is exact: it runs on one row
-    per group, in which every member has a class of its own, with tables that are equal for all members.
+    per group, in which every member has a class of its own, with tables that are equal for all members. Missing cells
+    are summed out, so that rows without any answer say nothing; but BIC counts them as rows.
 
     Parameters
     ----------
@@ -242,7 +243,9 @@ def multilevel_classes(
     members = range(int(place.max()) + 1)
     names = [[f"{item} of {member}" for member in members] for item in chosen]
     hidden = [f"{CLASS} of {member}" for member in members]
+    wide = long.laid_out(place, names)
     estimator = TreeEM(
+        state_names=long.states_of_empty(wide, names),
         n_init=n_starts, prior=prior, seed=random_state, n_jobs=n_jobs, show_progress=show_progress,
         time_limit=time_limit, checkpoint=checkpoint, tied=_tied(hidden, names), init_cpds="random",
         ordinal=[name for item, named in zip(chosen, names, strict=True) if item in (ordinal or ()) for name in named],
@@ -252,7 +255,7 @@ def multilevel_classes(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewRowsWarning)  # it counts groups
         warnings.simplefilter("ignore", DegenerateStateWarning)  # it names every member
-        estimator.fit(to_pgmpy(shape), long.laid_out(place, names), weight_kind=weight_kind, missing={}, **drawn)
+        estimator.fit(to_pgmpy(shape), wide, weight_kind=weight_kind, missing={}, **drawn)
     tree = _one_member(estimator.tree_, chosen)
     n, sizes = estimator.n_parameters_, np.bincount(long.unit_of_row)
     rows = estimator.total_weight_ * float(np.average(sizes, weights=drawn["sample_weight"]))

@@ -64,6 +64,14 @@ class LongTable:
                 columns[name] = pd.Categorical.from_codes(wide[:, place], dtype=kind)
         return pd.DataFrame(columns, index=self.units)
 
+    def states_of_empty(self, wide: pd.DataFrame, names: Sequence[Sequence[Hashable]]) -> dict | None:
+        """Return the states of columns of the table of ``laid_out`` that are empty, as their cells do not tell them.
+
+        Nobody has an answer at such a place; tables that are equal at all places are learned from the others.
+        """
+        named = zip(self.states, names, strict=True)
+        return {name: list(own) for own, listed in named for name in listed if wide[name].isna().all()} or None
+
     def of_units(self, table: pd.DataFrame, argument: str, given) -> np.ndarray | None:
         """Return what is given for every row, or in a column, as one value per unit; raise if a unit has several."""
         if given is None:

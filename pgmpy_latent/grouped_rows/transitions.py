@@ -278,6 +278,7 @@ def latent_transition(
     estimator = TreeEM(
         latent_card=int(n_states), n_init=n_starts, prior=prior, seed=random_state, n_jobs=n_jobs,
         show_progress=show_progress, time_limit=time_limit, checkpoint=checkpoint, tied=tied, ordinal=ordered or None,
+        state_names=long.states_of_empty(wide, names),
     )  # fmt: skip
     drawn = {
         "sample_weight": long.of_units(table, "sample_weight", sample_weight),

@@ -21,6 +21,11 @@ ALL = "(all)"
 N_VALUES = 25
 
 
+def _short(number: float) -> str:
+    """Return a number with four decimals, or as a power of ten if it is very large."""
+    return f"{number:.4f}" if abs(number) < 1e6 else f"{number:.0e}"
+
+
 def method_words(steps: int, correction: str | None, assignment: str) -> str:
     """Return how classes and z were related, in words.
 
@@ -55,9 +60,12 @@ class CovariateRelation:
     coefficients : DataFrame
         A row per class but the reference, and term: ``class``, ``covariate``, ``category`` (empty for numbers),
         ``estimate``, ``standard_error``, ``z``, ``p_value``, and ``odds_ratio`` with its interval ``lower``, ``upper``.
+        A coefficient that grows without bound, where a category and a class do not occur together, has the value at
+        which the likelihood no longer rose, and NaN for its standard error.
     tests : DataFrame
         A row per covariate, and one for all of them: the Wald test (``wald``, ``df``, ``p_value``) and the
         likelihood-ratio test (``likelihood_ratio``, ``lr_p_value``) of "this covariate says nothing about the class".
+        ``df`` is the number of its coefficients. If one of them grows without bound, the Wald test is NaN.
     log_likelihood : float
         Of the columns given z (one and two steps), or of the assigned classes given z (three steps); NaN for BCH,
         which has no likelihood.
@@ -114,8 +122,8 @@ class CovariateRelation:
         head += rows_words(self.n_rows, self.n_rows_left_out)
         if np.isfinite(self.log_likelihood):
             head += f"; log-likelihood {self.log_likelihood:.4f} ({self.n_parameters} parameters)"
-        table = self.coefficients.to_string(index=False, float_format=lambda number: f"{number:.4f}")
-        tests = self.tests.to_string(float_format=lambda number: f"{number:.4f}")
+        table = self.coefficients.to_string(index=False, float_format=_short)
+        tests = self.tests.to_string(float_format=_short)
         return f"{head}\nagainst class {self.reference!r}\n{table}\n\n{tests}"
 
     @property
@@ -214,7 +222,8 @@ class CovariateRelation:
                 for j in others
             ]
         ).reshape(len(self.classes), -1)
-        variances = ((slopes @ self.covariance) * slopes).sum(axis=1)
+        known = np.nan_to_num(self.covariance)  # sizes do not move with coefficients that grow without bound
+        variances = ((slopes @ known) * slopes).sum(axis=1)
         return weights @ shares, np.sqrt(np.maximum(variances, 0.0))
 
 
@@ -240,7 +249,8 @@ def coefficient_table(
     labels = [(classes[at], *term) for at in others for term in covariates.terms]
     table = pd.DataFrame(labels, columns=["class", "covariate", "category"])
     table["estimate"] = beta[list(others)].ravel()
-    table["standard_error"] = errors = np.sqrt(np.diag(covariance))
+    variances = np.diag(covariance)
+    table["standard_error"] = errors = np.sqrt(np.where(variances >= 0, variances, np.nan))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         table["z"] = table["estimate"] / errors
         table["p_value"] = two_sided(table["z"].to_numpy(), freedom)

@@ -121,6 +121,16 @@ class Covariates:
                 columns += [(column == value).to_numpy(np.float64) for value in values[1:]]
         return np.stack(columns, axis=1)
 
+    def scaling(self, matrix: np.ndarray) -> np.ndarray:
+        """Return the matrix T for which ``matrix @ T`` has numbers of mean 0 and deviation 1, and dummies as they are.
+
+        A category that does not occur in some class then concerns its own coefficient only.
+        """
+        transform = standardising(matrix)
+        dummies = [category != "" for _, category in self.terms]
+        transform[:, dummies] = np.eye(len(dummies))[:, dummies]
+        return transform
+
     def frame(self, z) -> pd.DataFrame:
         """Return covariates that a user gives, of one row or of several, as a frame with these columns; check them."""
         if isinstance(z, (Mapping, pd.Series)):

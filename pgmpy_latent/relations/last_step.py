@@ -16,6 +16,8 @@ from pgmpy_latent.tables.survey import Design
 MOST_ITERATIONS, FIRST_TRY, BEFORE_NEWTON, NEWTON_STEPS = 5_000, 5, 20, 20
 #: Size of a Newton step, relative to the parameters, below which it was the last.
 SMALL_STEP = 1e-9
+#: Gain of the objective, in nats, below which it is at its maximum although some parameter still grows.
+LITTLE_GAIN = 1e-8
 #: Step of differences by parameters of the last step, relative to their size, and by classification errors.
 RELATIVE_STEP, ERROR_STEP = 1e-5, 1e-6
 
@@ -91,13 +93,19 @@ def estimated(part: Part, evidence: Evidence, weights: np.ndarray, posterior: np
             newton = _solved(part, evidence, weights, theta)
             if newton is not None and (value := objective(newton)) >= trace[-1] - 1e-9 * abs(trace[-1]):
                 return Estimate(newton, value, True, (*trace, max(value, trace[-1])))
+            if iteration > BEFORE_NEWTON and trace[-1] - trace[-1 - BEFORE_NEWTON] < LITTLE_GAIN:
+                return Estimate(theta, trace[-1], True, tuple(trace))
     return Estimate(theta, trace[-1], False, tuple(trace))
 
 
 def _solved(part: Part, evidence: Evidence, weights: np.ndarray, theta: np.ndarray) -> np.ndarray | None:
-    """Return the solution of the equations by Newton's method, or None if it does not come close."""
+    """Return the solution of the equations by Newton's method, or None if it does not come close.
+
+    Where a parameter grows without bound, steps stay long, but what they promise to gain vanishes.
+    """
     free = part.movable(theta)
     theta = theta.copy()
+    promise = np.inf
     with np.errstate(all="ignore"):
         for _ in range(NEWTON_STEPS):
             total = _total(part, evidence, weights, theta)[free]
@@ -109,11 +117,12 @@ def _solved(part: Part, evidence: Evidence, weights: np.ndarray, theta: np.ndarr
             except np.linalg.LinAlgError:
                 return None
             theta[free] += step
+            promise = abs(float(total @ step))
             if (part.movable(theta) != free).any():
                 return None
             if (abs(step) <= SMALL_STEP * (1 + abs(theta[free]))).all():
                 return theta
-    return None
+    return theta if promise < LITTLE_GAIN else None
 
 
 def _total(part: Part, evidence: Evidence, weights: np.ndarray, theta: np.ndarray) -> np.ndarray:

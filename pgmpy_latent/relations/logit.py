@@ -66,12 +66,15 @@ class LogitPart:
         For every row its distinct row of covariates.
     n_classes, reference : int
         Number of classes, and the reference class.
+    unbounded : bool array, shape (n_parameters,), optional
+        Which parameters grow without bound.
     """
 
     matrix: np.ndarray
     pattern: np.ndarray
     n_classes: int
     reference: int
+    unbounded: np.ndarray | None = None
 
     @cached_property
     def family(self) -> ClassLogit:
@@ -110,5 +113,5 @@ class LogitPart:
         return (excess[:, :, None] * self.matrix[self.pattern][:, None, :]).reshape(len(excess), -1)
 
     def movable(self, theta: np.ndarray) -> np.ndarray:
-        """Return which parameters can move: all of them."""
-        return np.ones(len(theta), bool)
+        """Return which parameters can move: all of them, unless they are on the way to infinity."""
+        return np.ones(len(theta), bool) if self.unbounded is None else ~self.unbounded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Literal, overload
 
 import numpy as np
@@ -14,7 +15,7 @@ from tqdm.auto import tqdm
 from pgmpy_latent.em.restrictions import refuse_restricted
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.relations.covariate_result import ALL, CovariateRelation, coefficient_table, terms_of
-from pgmpy_latent.relations.covariates import Covariates, standardising
+from pgmpy_latent.relations.covariates import Covariates
 from pgmpy_latent.relations.evidence import Assignment, Correction, Method
 from pgmpy_latent.relations.last_step import Estimate, covariance, estimated
 from pgmpy_latent.relations.logit import LogitPart
@@ -22,15 +23,13 @@ from pgmpy_latent.relations.one_step import OneStep, OneStepParameters, Starts
 from pgmpy_latent.relations.outcome_result import OutcomeRelation, difference_table, mean_table
 from pgmpy_latent.relations.outcomes import Family, NormalPart, family_of, outcome_part
 from pgmpy_latent.relations.rows import RelatedRows, related_rows
+from pgmpy_latent.relations.separation import separation, without_unbounded
 from pgmpy_latent.relations.step_one import StepOne
 from pgmpy_latent.relations.wald import wald_test
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, RandomState, check_n_jobs, check_number, entropy_of
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.survey import Survey, WeightKind
-
-#: Size of a coefficient of a covariate in standard deviations above which it has no finite maximum.
-SEPARATED = 15.0
 
 
 @overload
@@ -89,8 +88,9 @@ def relate(
         columns given the class are fixed, and classes are summed out. One: all parameters are estimated together, from
         the learner's; for covariates only, since an outcome would become one of the columns that define the classes.
     correction : {"ml", "bch"}, optional
-        With three steps, how wrong assignments are corrected for: by the likelihood of assigned classes, or by weights;
-        None treats assigned classes as if they were known, which makes relations too weak.
+        With three steps, how wrong assignments are corrected for: by the likelihood of assigned classes, or by
+        weights, which one and two steps refuse; None treats assigned classes as if they were
+        known, which makes relations too weak.
     assignment : {"modal", "proportional"}
         With three steps, whether a row is assigned to its likeliest class, or to all in proportion to their posteriors.
     latent : hashable, optional
@@ -220,6 +220,11 @@ def _check_settings(kind, steps, correction, assignment, level: float) -> None:
         raise ValueError(f"steps is {steps!r}; give 1, 2 or 3")
     if correction not in ("ml", "bch", None):
         raise ValueError(f"correction is {correction!r}; give 'ml', 'bch' or None")
+    if correction == "bch" and steps != 3:
+        raise ValueError(
+            f"correction is 'bch' and steps is {steps}; only three steps assign rows, so give steps=3, or leave out "
+            "correction"
+        )
     if assignment not in ("modal", "proportional"):
         raise ValueError(f"assignment is {assignment!r}; give 'modal' or 'proportional'")
     if kind == "outcome" and steps == 1:
@@ -253,13 +258,13 @@ def _covariate(
     method.check()
     step_one, n_classes = method.step_one, len(rows.states)
     raw = covariates.matrix(rows.z)
-    transform = standardising(raw)
+    transform = covariates.scaling(raw)
     part = LogitPart(raw @ transform, rows.pattern, n_classes, reference)
     estimate = _estimate(part, method)
-    _warn_of_separation(part.beta(estimate.theta), covariates)
+    is_weighted = method.steps == 3 and method.correction == "bch"
+    unbounded = _unbounded(rows, covariates, part.beta(estimate.theta) @ transform.T, reference, is_weighted)
     tell("standard errors")
-    errors = covariance(part, method, estimate.theta, rows.design)
-    back = np.kron(np.eye(n_classes - 1), transform)
+    errors = covariance(replace(part, unbounded=unbounded), method, estimate.theta, rows.design)
     objectives = {}
     for name in (*covariates.names, ALL):
         tell("tests")
@@ -267,15 +272,14 @@ def _covariate(
         objectives[name] = _estimate(smaller, method).objective
     n_measured = rows.network.n_parameters - (n_classes - 1) if method.steps == 2 else 0
     layout = step_one.engine.layout
-    has_likelihood = not (method.steps == 3 and method.correction == "bch")
     return covariate_relation(
         rows,
         covariates,
         part.beta(estimate.theta) @ transform.T,
-        back @ errors @ back.T,
+        _covariance_of_terms(errors, transform, unbounded),
         reference,
         level,
-        log_likelihood=estimate.objective if has_likelihood else np.nan,
+        log_likelihood=np.nan if is_weighted else estimate.objective,
         without=objectives,
         n_parameters=n_measured + len(estimate.theta),
         network=rows.network.with_tables(layout.unpack(step_one.tables)),
@@ -294,16 +298,15 @@ def _one_step(
 ) -> CovariateRelation:
     """Relate classes to covariates in one step; tell what comes next."""
     raw = covariates.matrix(rows.z)
-    transform = standardising(raw)
+    transform = covariates.scaling(raw)
     n_classes = len(rows.states)
     part = LogitPart(raw @ transform, rows.pattern, n_classes, reference)
     model = OneStep(rows, part)
     tables = model.best(step_one, starts)
     beta = part.beta(model.theta(tables))
-    _warn_of_separation(beta, covariates)
+    unbounded = _unbounded(rows, covariates, beta @ transform.T, reference, False)
     tell("standard errors")
     errors = OneStepParameters(model, tables).covariance()
-    back = np.kron(np.eye(n_classes - 1), transform)
     without = {}
     for name in (*covariates.names, ALL):
         tell("tests")
@@ -313,7 +316,7 @@ def _one_step(
         rows,
         covariates,
         beta @ transform.T,
-        back @ errors @ back.T,
+        _covariance_of_terms(errors, transform, unbounded),
         reference,
         level,
         log_likelihood=model.log_likelihood(tables),
@@ -388,22 +391,34 @@ def _test_table(
     lines = []
     for name in (*covariates.names, ALL):
         which = np.tile(terms_of(covariates, name), len(beta))
-        statistic, freedom, p_value = wald_test(beta.ravel()[which], errors[np.ix_(which, which)])
+        block = errors[np.ix_(which, which)]
+        statistic, freedom, p_value = np.nan, int(which.sum()), np.nan
+        if np.isfinite(block).all():
+            statistic, freedom, p_value = wald_test(beta.ravel()[which], block)
         ratio = max(2 * (log_likelihood - without[name]), 0.0) if compare and np.isfinite(log_likelihood) else np.nan
         lines.append((statistic, freedom, p_value, ratio, float(chi2.sf(ratio, freedom))))
     index = pd.Index([*covariates.names, ALL], name="covariate", tupleize_cols=False)
     return pd.DataFrame(lines, index, ["wald", "df", "p_value", "likelihood_ratio", "lr_p_value"])
 
 
-def _warn_of_separation(beta: np.ndarray, covariates: Covariates) -> None:
-    """Warn if a coefficient is so large that it grows without bound."""
-    far = abs(beta[:, 1:]).max(axis=0) > SEPARATED
-    if far.any():
-        named = sorted({str(covariates.terms[at + 1][0]) for at in np.flatnonzero(far)})
-        warn(
-            f"{', '.join(named)} tells some class apart without error, so its coefficients grow without bound and "
-            "their standard errors mean nothing. Merge categories, or leave it out."
-        )
+def _unbounded(
+    rows: RelatedRows, covariates: Covariates, beta: np.ndarray, reference: int, is_weighted: bool
+) -> np.ndarray:
+    """Return which coefficients of the other classes grow without bound, and warn of them."""
+    matrix = covariates.matrix(rows.z)
+    weights = np.bincount(rows.pattern, rows.weights, minlength=len(matrix))
+    found = separation(covariates, matrix, weights, beta, reference, all_classes=is_weighted)
+    remedy = (
+        "Use correction='ml', whose likelihood-ratio test remains" if is_weighted else "Use the likelihood-ratio test"
+    )
+    found.warn(covariates, rows.states, f"{remedy}, or merge categories.")
+    return np.delete(found.coefficients, reference, axis=0).ravel()
+
+
+def _covariance_of_terms(errors: np.ndarray, transform: np.ndarray, unbounded: np.ndarray) -> np.ndarray:
+    """Return the covariance of the coefficients on the scale of the covariates; NaN where they have no estimate."""
+    back = np.kron(np.eye(len(errors) // len(transform)), transform)
+    return without_unbounded(back @ np.nan_to_num(errors) @ back.T, unbounded)
 
 
 # Outcomes -----------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def _covariates(found: CovariateRelation) -> list[Html]:
     ]  # fmt: skip
     rows = [
         [label(row[0]), _term(row.covariate, row.category), decimal(row.estimate, 4), decimal(row.standard_error, 4),
-         p_value(row.p_value), decimal(row.odds_ratio, 3), f"{decimal(row.lower, 3)} to {decimal(row.upper, 3)}"]
+         p_value(row.p_value), _ratio(row.odds_ratio), f"{_ratio(row.lower)} to {_ratio(row.upper)}"]
         for row in found.coefficients.rename(columns={"class": "of"}).itertuples(index=False)
     ]  # fmt: skip
     header = ["covariate", "Wald", "df", "p", "likelihood ratio", "p"]
@@ -46,6 +46,11 @@ def _covariates(found: CovariateRelation) -> list[Html]:
             paragraph("Differences of log odds for one unit more, or for this category instead of the first."),
         ),
     ]
+
+
+def _ratio(number: float) -> str:
+    """Return an odds ratio with three decimals, or as a power of ten if it is very large."""
+    return f"{number:.0e}" if 1e6 <= number < float("inf") else decimal(number, 3)
 
 
 def _term(covariate, category) -> str:

@@ -74,18 +74,25 @@ def notes(data: CategoricalData, group: Hashable, left_out: dict[str, float]) ->
     >>> for words in notes(data, "g", {"the group": 2, "any answer": 0}):
     ...     print(words)
     2 rows without the group are left out.
-    Group 'b' has only 3 rows, so its own probabilities are rough.
+    Group 'b' (3 rows) is small, so its own probabilities are rough.
     """
-    said = [f"{number:,.6g} row{'s' * (number != 1)} without {what} {'are' if number != 1 else 'is'} left out."
+    said = [f"{_rows(number)} without {what} {'are' if number != 1 else 'is'} left out."
             for what, number in left_out.items() if number]  # fmt: skip
     at = data.columns.index(group)
     sizes = pd.Series(data.weights).groupby(data.codes[:, at]).sum()
     n_cells = sum(int(card) - 1 for place, card in enumerate(data.cards) if place != at) + 1
-    for code, size in sizes.items():
-        if size < max(ROWS_PER_PARAMETER * n_cells, 10):
-            name = data.state_names[at][int(code)]
-            said.append(f"Group {name!r} has only {size:,.6g} rows, so its own probabilities are rough.")
+    small = sizes[sizes < max(ROWS_PER_PARAMETER * n_cells, 10)]
+    named = [f"{data.state_names[at][int(code)]!r} ({_rows(size)})" for code, size in small.items()]
+    if len(named) == 1:
+        said.append(f"Group {named[0]} is small, so its own probabilities are rough.")
+    elif named:
+        few = named if len(named) <= NAMED else [*named[:NAMED], f"{len(named) - NAMED} more"]
+        said.append(f"Groups {word_list(few, 'and')} are small, so their own probabilities are rough.")
     return [*said, *caveats(data, 0)]
+
+
+def _rows(number: float) -> str:
+    return f"{number:,.6g} row{'s' * (number != 1)}"
 
 
 def _by_ratio(table: pd.DataFrame, best: str) -> str:

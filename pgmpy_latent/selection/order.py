@@ -87,6 +87,8 @@ def order_test(
     [10, 5, 5]
     """
     check_number("n_classes", n_classes, 2, whole=True)
+    if isinstance(ordinal, str):
+        raise DataError(f"ordinal is {ordinal!r}; give a list of columns, as [{ordinal!r}]")
     data = encode(
         X, sample_weight=sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster, missing=missing
     )

@@ -115,3 +115,17 @@ def test_a_single_item_needs_a_list():
         multilevel_classes(table, "school", 2, 2, items="smokes")
     with pytest.raises(DataError, match=r"ordinal is 'smokes'; give a list of columns, as \['smokes'\]"):
         multilevel_classes(table, "school", 2, 2, ordinal="smokes")
+
+
+@pytest.mark.parametrize("n_blank", [1, 3])
+@pytest.mark.parametrize("ordinal", [None, ["b"]])
+def test_rows_without_answers_are_summed_out(n_blank, ordinal):
+    table = schools(n=6, size=8, seed=8)
+    blank = pd.DataFrame({"school": np.repeat(table["school"].unique(), n_blank)})
+    found = fitted(pd.concat([blank, table], ignore_index=True), ordinal=ordinal)
+    alone = fitted(table, ordinal=ordinal)
+    assert found.log_likelihood_ == pytest.approx(alone.log_likelihood_, abs=2e-3)
+    assert found.n_parameters_ == alone.n_parameters_
+    shares = found.posterior().to_numpy()[: len(blank)]
+    expected = found.groups().loc[blank["school"]].to_numpy() @ found.class_shares_.to_numpy()
+    np.testing.assert_allclose(shares, expected)

@@ -190,3 +190,11 @@ def test_a_single_item_needs_a_list():
         latent_transition(table, "id", "wave", "health", 2)
     with pytest.raises(DataError, match=r"ordinal is 'health'; give a list of columns, as \['health'\]"):
         latent_transition(table, "id", "wave", ["health"], 2, ordinal="health")
+
+
+def test_an_item_that_nobody_answered_at_one_time_is_summed_out_there():
+    table = panel(seed=3).astype({"works": object})
+    table.loc[table["year"] == 2001, "works"] = None
+    found = fitted(table)
+    assert found.n_parameters_ == fitted(panel(seed=3)).n_parameters_
+    assert found.estimator_.log_likelihood_ > fitted(panel(seed=3)).log_likelihood_

@@ -588,6 +588,60 @@ def test_a_covariate_that_tells_classes_apart_is_pointed_out(learner, table):
         relate(learner, table.assign(grow=likeliest.astype(float)), "grow", correction=None)
 
 
+WAYS = [{"steps": 1}, {"steps": 2}, {}, {"correction": "bch"}, {"correction": None}]
+
+
+@pytest.fixture(scope="module")
+def regions(table, learner):
+    """Nobody in the west is in the second class."""
+    likely = posterior(learner.tree_, table[ITEMS]).to_numpy()[:, 1]
+    west = (likely < 0.01) & (np.arange(len(table)) % 2 == 0)
+    return table.assign(region=np.where(west, "west", np.where(np.arange(len(table)) % 3 == 0, "south", "north")))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_category_without_some_class_is_named_and_the_others_have_their_errors(learner, regions, way):
+    with pytest.warns(UserWarning, match=r"region='west' and class . do not occur together") as told:
+        found = relate(learner, regions, ["region", "age"], **way)
+    assert len(told) == 1, [str(warning.message) for warning in told]
+    rows = found.coefficients.set_index(["covariate", "category"])
+    assert rows.index[np.isnan(rows["standard_error"])].tolist() == [("region", "west")]
+    assert np.isnan(found.tests.loc[["region", "(all)"], ["wald", "p_value"]]).all(axis=None)
+    assert found.tests["df"].tolist() == [2, 1, 3]
+    assert np.isfinite(found.tests.loc["age", "wald"])
+    if way.get("correction", "ml") != "bch":
+        assert found.tests.loc["region", "lr_p_value"] < 0.001
+    assert np.isfinite(found.class_sizes("region").select_dtypes("number")).all(axis=None)
+
+
+@pytest.mark.parametrize("first", ["west", "north"])
+def test_the_first_category_may_be_the_one_that_lacks_a_class(learner, regions, first):
+    order = [first, *sorted({"west", "north", "south"} - {first})]
+    z = pd.Series(pd.Categorical(regions["region"], order), name="region")
+    with pytest.warns(UserWarning, match="region='west' and class"):
+        found = relate(learner, regions, z, steps=2)
+    lost = found.coefficients["standard_error"].isna()
+    assert lost.sum() == (3 if first == "west" else 1)
+    with pytest.warns(UserWarning, match="region='west' and class"):
+        other = relate(learner, regions, "region", steps=2)
+    assert found.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-5)
+    assert found.tests["lr_p_value"].to_numpy() == pytest.approx(other.tests["lr_p_value"].to_numpy(), rel=1e-3)
+
+
+def test_huge_odds_ratios_are_printed_as_powers_of_ten(learner, table):
+    likely = posterior(learner.tree_, table[ITEMS]).to_numpy().argmax(axis=1)
+    with pytest.warns(UserWarning, match="grow tells some class apart without error"):
+        found = relate(learner, table.assign(grow=likely.astype(float)), "grow")
+    assert max(map(len, repr(found).splitlines()[2:])) < 130
+    assert found.coefficients["standard_error"].isna().all()
+
+
+@pytest.mark.parametrize(("steps", "kind"), [(1, "covariate"), (2, "covariate"), (2, "outcome")])
+def test_weights_of_bch_are_for_three_steps(learner, table, steps, kind):
+    with pytest.raises(ValueError, match=rf"correction is 'bch' and steps is {steps}; .* give steps=3"):
+        relate(learner, table, "age", kind, steps, "bch")
+
+
 # Rows that say nothing, and units -----------------------------------------------------------------
 
 

@@ -51,3 +51,12 @@ def test_without_relations_there_is_no_section_and_other_things_are_refused(lear
     assert "The classes and other columns" not in written(learner, tmp_path, ())
     with pytest.raises(TypeError, match=r"relations has a str; give what relate\(learner, table, z\) returns"):
         written(learner, tmp_path, ["income"])
+
+
+def test_huge_odds_ratios_are_powers_of_ten(learner, survey, tmp_path):
+    likely = learner.predict_proba(survey[["vote", "PID", "selfLR"]]).to_numpy().argmax(axis=1)
+    with pytest.warns(UserWarning, match="tells some class apart without error"):
+        found = relate(learner, survey, pd.Series(likely, name="likely"))
+    ratio = found.coefficients["odds_ratio"].iloc[1]
+    assert ratio > 1e6
+    assert f"{ratio:.0e}" in written(learner, tmp_path, found)

@@ -250,4 +250,15 @@ def test_groups_that_do_not_occur_and_constant_items_change_nothing():
 def test_small_groups_are_pointed_out():
     table = drawn(300)
     table.loc[:3, "g"] = "d"
-    assert "Group 'd' has only 4 rows" in compare_groups(table, "g", 2, **QUIET).reason
+    assert "Group 'd' (4 rows) is small" in compare_groups(table, "g", 2, **QUIET).reason
+
+
+def test_many_small_groups_are_counted():
+    table = drawn(n=60)
+    table["g"] = [f"g{at // 8}" if at < 56 else "last" if at < 59 else "one" for at in range(60)]
+    found = compare_groups(table, "g", 2, **QUIET)
+    assert "Groups 'g0' (8 rows), 'g1' (8 rows), 'g2' (8 rows), 'g3' (8 rows), 'g4' (8 rows) and 4 more are small" in (
+        found.reason
+    )
+    table["g"] = np.where(np.arange(60) == 0, "one", "all")
+    assert "Group 'one' (1 row) is small" in compare_groups(table, "g", 2, **QUIET).reason

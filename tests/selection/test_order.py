@@ -60,6 +60,8 @@ def test_ordered_categoricals_are_found_and_texts_need_an_order():
     assert order_test(table, 2, n_starts=3)["df"].tolist() == [2]
     with pytest.raises(DataError, match="no column of the table"):
         order_test(table, 2, ["zzz"])
+    with pytest.raises(DataError, match=r"ordinal is 'q0'; give a list of columns, as \['q0'\]"):
+        order_test(table, 2, "q0")
     with pytest.raises(ValueError, match="n_classes"):
         order_test(table, 1)
 
