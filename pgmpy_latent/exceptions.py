@@ -120,6 +120,10 @@ class RegularityWarning(UserWarning):
     """A hidden variable has more states than its neighbours can tell apart. Ask for fewer."""
 
 
+class NothingGrewWarning(UserWarning):
+    """A tree that was to be refined kept its shape. Hold other rows out, or learn one from scratch."""
+
+
 class NoOverlapWarning(UserWarning):
     """Two columns are never filled in the same row. Add rows that have both, or drop one of the two."""
 

@@ -61,6 +61,21 @@ def test_an_example_of_the_readme_runs_by_itself(number, tmp_path, monkeypatch, 
         assert namespace["network"].latents == {"camp"}
     if "classes" in namespace:
         assert Path("classes.html").is_file()
+    if "tree" in namespace:
+        assert_is_drawn(namespace["tree"].tree_)
+
+
+def assert_is_drawn(tree):
+    """Assert that the picture on the first pages, and what they say of it, are of this tree."""
+    svg = (ROOT / "docs" / "images" / "tree.svg").read_text(encoding="utf-8")
+    texts = re.findall(r"<!-- (.+) -->", svg)  # Matplotlib draws texts as paths, and writes them in comments
+    hidden = [f"{tree.names[at]} ({tree.cards[at]})" for at in range(tree.n_nodes) if tree.latent[at]]
+    assert {*hidden, *tree.observed_names} <= set(texts)
+    assert f"{len(hidden)} hidden variables, {len(tree.observed_names)} columns" in texts
+    number = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven"][len(hidden)]
+    for page, folder in (("README.md", "docs/"), ("docs/index.md", "")):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert f"![{number} hidden variables found in a survey]({folder}images/tree.svg)" in text
 
 
 def test_the_tour_shows_what_it_promises(tmp_path, monkeypatch, capsys):

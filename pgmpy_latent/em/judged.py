@@ -52,12 +52,17 @@ class Watch:
         Verdicts in a row that may be no better than one before them.
     rise : float
         How much better a verdict must be to count as better.
+    judges_start : bool
+        Whether the first verdict is about the tables that the ascent began with, or ``interval`` iterations later.
     """
 
-    def __init__(self, ascent: Ascent, judge: Judge, interval: int, patience: int, rise: float):
+    def __init__(
+        self, ascent: Ascent, judge: Judge, interval: int, patience: int, rise: float, judges_start: bool = True
+    ):
         self.ascent, self.judge, self.interval, self.patience, self.rise = ascent, judge, interval, patience, rise
         self.best: JudgedFit | None = None
-        self._next, self._n_worse, self._mark = ascent.position.n_iter, 0, -np.inf
+        self._next = ascent.position.n_iter + (0 if judges_start else interval)
+        self._n_worse, self._mark = 0, -np.inf
 
     def is_over(self) -> bool:
         """Judge if it is time to; tell whether the ascent shall end."""
@@ -88,6 +93,7 @@ def fit_judged(
     interval: int = 10,
     patience: int = 3,
     rise: float = 0.0,
+    judges_start: bool = True,
     max_iter: int = 1_000,
     atol: float = 0.1,
     n_jobs: int | None = 1,
@@ -114,6 +120,9 @@ def fit_judged(
         Iterations between two verdicts, and verdicts in a row that may be no better than one before them.
     rise : float
         How much better a verdict must be to count as better.
+    judges_start : bool
+        Whether the tables that EM begins with may come back. Where they were fitted with other pseudo-counts, they
+        would say nothing about these: the first verdict then comes after ``interval`` iterations.
     max_iter : int
         Most iterations of a start.
     atol : float
@@ -141,7 +150,7 @@ def fit_judged(
     rule = StopRule(atol, max_iter, check=False)
     with Problem(engine, prior, None, parallel.n_threads(n_jobs)).threads() as problem:
         ascent = Ascent.begin(problem, np.asarray(starts, dtype=np.float64), rule, clock=clock)
-        watch, interrupted = Watch(ascent, judge, interval, patience, rise), False
+        watch, interrupted = Watch(ascent, judge, interval, patience, rise, judges_start), False
         try:
             if len(ascent.position.numbers) > 1:
                 race(

@@ -13,7 +13,8 @@ from pgmpy_latent.gaussian.moments import TableMoments, moments_of
 from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import listing, open_table
-from pgmpy_latent.tables.likely_codes import likely_codes
+from pgmpy_latent.tables.likely_codes import HIGH_CODES, LOW_CODES, likely_codes
+from pgmpy_latent.tables.numbers import LEAST_CODE
 from pgmpy_latent.tables.survey import (
     WeightKind,
     are_whole,
@@ -32,7 +33,7 @@ LARGEST = 1e150
 SAME = 1 - 1e-9
 #: A column of whole numbers with at most so many different values, in many more rows, may hold codes.
 FEW_VALUES, ROWS_PER_VALUE = 5, 10
-#: Most different values among which codes for missing answers are looked for.
+#: Columns of more different whole numbers, and of fractions, hold measurements: small codes may belong to them.
 MOST_VALUES = 100
 
 
@@ -183,24 +184,35 @@ def check_columns(table: NumberTable) -> None:
 
 
 def _warn_of_codes(name: Hashable, filled: np.ndarray) -> None:
-    """Warn of a column of whole numbers that may be codes of categories, or hold codes of missing answers."""
+    """Warn of a column that may hold codes of missing answers, or whole numbers that may be codes of categories."""
     distinct = np.unique(filled)
-    if len(distinct) > MOST_VALUES or (distinct % 1).any():
-        return
-    whole = [int(value) for value in distinct]
-    codes = likely_codes(whole)
+    is_measured = len(distinct) > MOST_VALUES or bool((distinct % 1).any())
+    whole = [] if is_measured else [int(value) for value in distinct]
+    codes = _codes_among_measurements(distinct) if is_measured else likely_codes(whole)
     if codes:
         warn(
             f"column {name!r} holds {', '.join(map(str, codes))}, which look like codes for missing answers, and are "
             "taken for numbers; if they are codes, make them missing (NaN)",
             CodesAsNumbersWarning,
         )
-    elif len(distinct) <= FEW_VALUES and len(filled) >= ROWS_PER_VALUE * len(distinct):
+    elif not is_measured and len(distinct) <= FEW_VALUES and len(filled) >= ROWS_PER_VALUE * len(distinct):
         warn(
             f"column {name!r} holds the numbers {', '.join(map(str, whole))} only, which may be codes of categories; "
             "learners of categories such as EAST take them as they are",
             CodesAsNumbersWarning,
         )
+
+
+def _codes_among_measurements(distinct: np.ndarray) -> list[int]:
+    """Return the measurements that look like codes for missing answers; small ones as 9 may be measured."""
+    if not np.isin(distinct, [*HIGH_CODES, *LOW_CODES]).any():
+        return []
+    above, below = (
+        [int(code) for code in likely_codes(values.tolist()) if isinstance(code, float)]
+        for values in (distinct, -distinct)  # the latter for codes far below negative numbers
+    )
+    codes = [code for code in above if not 0 <= code < LEAST_CODE] + [-code for code in below if code >= LEAST_CODE]
+    return sorted(set(codes))
 
 
 def _refuse_copies(columns: Sequence[Hashable], values: np.ndarray) -> None:

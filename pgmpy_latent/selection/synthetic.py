@@ -19,6 +19,11 @@ from pgmpy_latent.tables.survey import Survey
 
 #: Decimals of shares that are printed.
 DECIMALS = 4
+#: What is printed if rows are copies, but no row of the table is one of another.
+NO_REPEATS = (
+    "no row of the table occurs twice: if duplicates were removed, or it lists combinations, new rows may repeat its\n"
+    "rows more often than 0.0000 says, and copies are no sign of rows learned by heart"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +72,9 @@ class SyntheticTable:
         ]
         if self.furthest_pair:
             lines.append(f"the columns that differ most: {' and '.join(map(repr, self.furthest_pair))}")
+        copied = table.loc["copied"]
+        if copied["new_rows"] == 0 < copied["synthetic"]:
+            lines.append(NO_REPEATS)
         return "\n".join(lines)
 
 
@@ -119,7 +127,9 @@ def synthesise(
 
         Beside each stands what to expect of as many new rows from the same source. Larger values of the first five say
         that rows differ from the table's by more than chance; a larger share of copies says that the model repeats
-        rows of the table, which matters where rows are confidential.
+        rows of the table, which matters where rows are confidential. Where no row of the table occurs twice, the share
+        of copies among new rows is 0 if rows were drawn one by one; if duplicates were removed, or the table lists
+        combinations, it cannot be told. The printed table then says so.
 
     See Also
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import SupportsFloat
 
 #: Texts that usually stand for a missing answer, in lower case.
@@ -78,11 +78,11 @@ def _apart(states: Sequence[Hashable]) -> list[Hashable]:
 def _above(scale: list[float]) -> list[float]:
     """Return the numbers at the end of a sorted list that are usual codes, after a step larger than any before it."""
     steps = [after - before for before, after in pairwise(scale)]
+    largest = list(accumulate(steps, max))
     for at in range(2, len(scale)):  # a scale has at least two values
-        rest, gap = scale[at:], steps[at - 1]
-        reach = max(LEAST_GAP, max(steps[: at - 1]) + 1, (scale[at - 1] - scale[0]) / 10)
-        if gap >= reach and HIGH_CODES.issuperset(rest):
-            return rest
+        reach = max(LEAST_GAP, largest[at - 2] + 1, (scale[at - 1] - scale[0]) / 10)
+        if steps[at - 1] >= reach and HIGH_CODES.issuperset(scale[at:]):
+            return scale[at:]
     return []
 
 

@@ -61,6 +61,20 @@ def test_em_ends_when_the_verdict_has_fallen_often_enough(engines):
     assert 2 <= found.n_iter <= 4
 
 
+def test_tables_to_begin_with_that_nothing_beats_come_back_unless_they_are_not_judged(engines):
+    learn, _ = engines
+    fitted = fit(learn, starts(learn), polish=False).tables[None]
+    prior = pseudo_counts_of_rows(learn.layout, 30.0)
+    options = {"prior": prior, "interval": 5, "patience": 2, "atol": 0.0}
+    kept = fit_judged(learn, fitted, learn.log_likelihood, **options)
+    assert (kept.n_iter, kept.tables.tolist()) == (1, fitted[0].tolist())
+    found = fit_judged(learn, fitted, learn.log_likelihood, judges_start=False, **options)
+    assert found.n_iter > 5
+    assert found.verdict < kept.verdict - 1
+    objective = [float(learn.log_likelihood(one.tables[None])[0] + prior @ np.log(one.tables)) for one in (found, kept)]
+    assert objective[0] > objective[1]
+
+
 def test_the_judge_chooses_among_starts(engines):
     learn, held_out = engines
     many, verdicts = starts(learn, 6), []

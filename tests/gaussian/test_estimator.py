@@ -178,6 +178,16 @@ def test_whole_numbers_that_look_like_codes_are_pointed_out():
         fitted(rows.assign(x1=ages))
 
 
+@pytest.mark.parametrize("code", [999, -99, 99])
+def test_measurements_that_look_like_codes_are_pointed_out(code):
+    rows = drawn(200)
+    with pytest.warns(CodesAsNumbersWarning, match=f"'x1' holds {code}, which look like codes for missing"):
+        fitted(rows.assign(x1=np.where(rows["x0"] > 0.5, code, rows["x1"])))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(rows.assign(x1=np.append(rows["x1"][:-1], 9.0)))  # may be measured
+
+
 def test_networks_that_cannot_be_fitted_are_refused():
     with pytest.raises(NotATreeError, match="node 'z' has parents"):
         GaussianTreeEM().fit(LinearGaussianBayesianNetwork([("x", "z"), ("y", "z")]), drawn(20))

@@ -1,6 +1,6 @@
 """Synthetic rows, and how alike they are: against the definitions, written out."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -169,3 +169,13 @@ def test_one_column():
 def test_numbers_of_rows_are_checked():
     with pytest.raises(ValueError, match="n is 0"):
         synthesise(SURVEY, 0)
+
+
+def test_copies_are_no_alarm_where_no_row_of_the_table_occurs_twice():
+    design = pd.DataFrame(list(product([0, 1, 2], repeat=4)), columns=list("wxyz"))
+    options = {"n": 40, "random_state": 0}
+    found = synthesise(design, model=Baseline("independence").fit(design), **options)
+    assert found.alikeness.loc["copied", ["synthetic", "new_rows"]].tolist() == [1.0, 0.0]
+    assert "no row of the table occurs twice" in repr(found)
+    again = pd.concat([design, design], ignore_index=True)
+    assert "occurs twice" not in repr(synthesise(again, model=Baseline("independence").fit(again), **options))

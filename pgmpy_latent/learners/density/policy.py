@@ -98,7 +98,7 @@ class TrialsPolicy:
         """Return the tree of a candidate, from random starts or, with as many states, from the best tree so far."""
         tuning, search = self.tuning, self.search
         before = None if best is None else best_trial(best.memory.trials)
-        goes_on = before and (before.n_states, before.n_groups) == (candidate.n_states, candidate.n_groups)
+        goes_on = before is not None and (before.n_states, before.n_groups) == (candidate.n_states, candidate.n_groups)
         starts = [best.tree] if best is not None and goes_on else self._starts(candidate)
         tree = starts[0]
         engine, judging = (engine_for(tree, rows) for rows in self.part)
@@ -119,6 +119,7 @@ class TrialsPolicy:
             interval=tuning.interval,
             patience=tuning.patience,
             rise=tuning.rise * self.part.held_out.weights.sum(),
+            judges_start=not goes_on,  # the best tree's tables were fitted with another smoothing
             max_iter=tuning.max_iter,
             atol=tuning.tol,
             n_jobs=search.n_jobs,

@@ -12,6 +12,7 @@ from pgmpy_latent import presets
 from pgmpy_latent.em.fit import fit
 from pgmpy_latent.em.judged import JudgedFit, fit_judged
 from pgmpy_latent.em.smoothing import pseudo_counts_of_rows, smoothed_tables
+from pgmpy_latent.exceptions import NothingGrewWarning
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.queries import check_is_tree, engine_for, model_and_data, model_of
 from pgmpy_latent.learners.density.growth import shaken, weighty_states, with_copies, with_hidden_copies
@@ -34,6 +35,8 @@ SHAKE = 0.3
 FROM_ZERO = 0.05
 #: A state must have the weight of so many rows to be split: first of all, then of few states only.
 LEAST_ROWS = (20.0, 200.0)
+#: How often splits are drawn anew as long as none has helped: with one draw, chance could end everything.
+FIRST_DRAWS = 8
 
 
 def refine(
@@ -54,7 +57,8 @@ def refine(
     First its tables are smoothed, and EM follows as long as held-out rows become likelier. Then a hidden variable takes
     the place of every column that has several neighbours, and states are split in two, round by round: all that have
     the weight of 20 rows or, if that does not help, of 200. EM on the whole tree follows each time; what does not make
-    held-out rows likelier is undone. In the end other values of the smoothing are tried.
+    held-out rows likelier is undone. As long as no split has helped, they are drawn anew, up to eight times; if none
+    does, a warning says that the tree has kept its shape. In the end other values of the smoothing are tried.
 
     Parameters
     ----------
@@ -125,6 +129,13 @@ def refine(
     if refinement.clock.stopped is not None:
         what = "the time limit" if refinement.clock.stopped == "time_limit" else "Ctrl-C"
         warn(f"{what} ended the refinement early; give it more time to grow further", ConvergenceWarning)
+    elif found.tree.n_nodes == tree.n_nodes and found.tree.cards.sum() == tree.cards.sum():
+        warn(
+            "no further hidden variable or state made the held-out rows likelier: the tree has kept its shape, "
+            "and only its tables were fitted; try another random_state or a larger validation_share, give X_valid, or "
+            "learn from scratch with HiddenChowLiu",
+            NothingGrewWarning,
+        )
     return presentable(found.tree, tree.missing, tree.observed_names)
 
 
@@ -174,7 +185,7 @@ class Refinement:
 
     def better(self, best: Refined, start: LatentTree, smoothing: float) -> Refined:
         """Return what EM makes of a tree, or the best so far if held-out rows prefer it."""
-        found = self._fitted(start, smoothing)
+        found = self._fitted(start, smoothing, judges_start=smoothing == best.smoothing)
         tree = start.with_tables(_layout(start).unpack(found.tables))
         if found.verdict > best.verdict:
             best = Refined(tree, smoothing, found.verdict)
@@ -183,7 +194,7 @@ class Refinement:
             raise _Stopped(best)
         return best
 
-    def _fitted(self, start: LatentTree, smoothing: float) -> JudgedFit:
+    def _fitted(self, start: LatentTree, smoothing: float, judges_start: bool) -> JudgedFit:
         engine, judging = (engine_for(start, rows) for rows in self.part)
         prior, tables = _pseudo_counts(start, smoothing), engine.layout.pack(start.tables)
         tables = np.where((tables == 0) & (prior > 0), FROM_ZERO, tables)
@@ -192,6 +203,7 @@ class Refinement:
             (tables / engine.layout.row_sums(tables))[None],
             judging.log_likelihood,
             prior=prior,
+            judges_start=judges_start,
             interval=TUNING.interval,
             patience=TUNING.patience,
             rise=TUNING.rise * self.part.held_out.total_weight,
@@ -202,12 +214,12 @@ class Refinement:
         )
 
     def _grown(self, best: Refined) -> Refined:
-        """Split states round by round, until neither many nor few splits help."""
-        n_rounds = 0
+        """Split states round by round, until neither many nor few help; draw those of the first round several times."""
+        n_rounds, n_draws = 0, FIRST_DRAWS
         while True:
             before = best
             wider = with_hidden_copies(best.tree)
-            for least in LEAST_ROWS:
+            for least in LEAST_ROWS * n_draws:
                 copies = self._copies(wider, least)
                 if copies:
                     rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(1, n_rounds)))
@@ -217,6 +229,7 @@ class Refinement:
                     break
             if best is before:
                 return best
+            n_draws = 1
 
     def _copies(self, tree: LatentTree, least: float) -> dict[int, np.ndarray]:
         """Return how often each state of hidden nodes shall be there; only nodes that are split."""

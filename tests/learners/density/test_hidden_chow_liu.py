@@ -134,6 +134,17 @@ def test_the_best_trial_is_the_model(learner, rows):
     assert fitted.n_parameters_ == best["n_parameters"]
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_smoothing_is_judged_by_tables_of_its_own(rows, seed):
+    train, valid, _ = rows
+    options = {"n_states": 4, "random_state": seed, "show_progress": False}
+    tried = HiddenChowLiu(**options).fit(train, X_valid=valid).held_out_
+    assert len(tried) > 2
+    assert tried["log_likelihood"].is_unique
+    assert (tried["standard_error"][1:] > 0).all()
+    assert (tried["n_iter"] > presets.HIDDEN_CHOW_LIU.interval).all()
+
+
 def test_states_that_carry_nothing_are_pruned_and_no_row_notices(monkeypatch, tmp_path):
     train = datasets.load_anes96().iloc[:60, :7]
     valid = datasets.load_anes96().iloc[60:120, :7]

@@ -1,5 +1,7 @@
 """Refinement: held-out rows never become less likely, and nothing but them decides."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent import Baseline, HiddenChowLiu, LatentTree, RandomStarts, log_likelihood, refine, sample, smoothed
+from pgmpy_latent.exceptions import NothingGrewWarning
 from pgmpy_latent.learners.density import refinement
 from pgmpy_latent.testing import latent_trees
 from tests.support.samples import assert_same_tree, leafy_tree, press_ctrl_c
@@ -30,7 +33,9 @@ def learner(rows):
 def test_held_out_rows_are_never_less_likely_than_under_the_smoothed_tree(tree, seed):
     table = sample(tree, 120, random_state=seed)
     train, valid = table[:80], table[80:]
-    refined = refine(tree, train, valid, max_states=4, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingGrewWarning)
+        refined = refine(tree, train, valid, max_states=4, random_state=seed)
     assert log_likelihood(refined, valid) >= log_likelihood(smoothed(tree, train), valid) - 1e-9
     assert refined.observed_names == tree.observed_names
 
@@ -70,7 +75,32 @@ def test_a_limit_of_states_and_nothing_to_split(rows, learner):
     refined = refine(learner, train, valid, max_states=4, random_state=0)
     assert refined.cards[refined.latent].max(initial=0) <= 4
     independent = Baseline("independence").fit(train)
-    assert not refine(independent, train, valid, random_state=0).latent.any()
+    with pytest.warns(NothingGrewWarning, match="the tree has kept its shape.*learn from scratch with HiddenChowLiu"):
+        refined = refine(independent, train, valid, random_state=0)
+    assert (refined.n_nodes, refined.latent.any()) == (independent.tree_.n_nodes, False)
+
+
+@pytest.mark.parametrize("n_unlucky", [0, 3, 10**6])
+def test_first_splits_that_do_not_help_are_drawn_anew(rows, learner, monkeypatch, n_unlucky):
+    train, valid = rows
+    drawn, better = [], refinement.Refinement.better
+
+    def unlucky(self, best, start, smoothing):
+        if not best.tree.latent.any() and start.latent.any():
+            drawn.append(start)
+            if len(drawn) <= n_unlucky:
+                return best
+        return better(self, best, start, smoothing)
+
+    monkeypatch.setattr(refinement.Refinement, "better", unlucky)
+    if n_unlucky <= 3:
+        assert refine(learner, train, valid, random_state=0).latent.any()
+        assert len(drawn) == n_unlucky + 1
+    else:
+        with pytest.warns(NothingGrewWarning, match="try another random_state"):
+            assert not refine(learner, train, valid, random_state=0).latent.any()
+        assert len(drawn) >= refinement.FIRST_DRAWS
+    assert len({str(tree.tables[0]) for tree in drawn}) == len(drawn)
 
 
 def test_zeros_between_hidden_variables_stay(rows):
