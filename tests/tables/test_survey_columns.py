@@ -52,7 +52,7 @@ def fitted(frame):
 # --- Which functions take the keywords -----------------------------------------------------------------------
 
 
-#: Models of numbers have no standard errors and draw no bootstrap tables, so that nothing depends on how rows were drawn.
+#: Gaussian trees have no standard errors and draw no bootstrap tables: nothing depends on how rows were drawn.
 WITHOUT_DESIGN = "Gaussian"
 
 
