@@ -308,7 +308,7 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
         encoded = encoded_table(
             data, structure, self.state_names, sample_weight, self.memory_limit, missing, numeric, **survey
         )
-        self._warn_of_columns(encoded, missing)
+        self._warn_of_columns(encoded, missing, takes_kinds=kinds is None)
         state_names = self._all_state_names(structure, encoded)
         cards = np.array([len(states) for states in state_names])
         prior = 0.0 if self.prior is None else float(self.prior)
@@ -372,13 +372,13 @@ class EMEstimator(Configured, DiscreteParameterEstimator):
             return None
         return wanted.constraints(structure, state_names, layout, [*(self.state_names or ()), *ordered_columns(data)])
 
-    def _warn_of_columns(self, encoded: CategoricalData | ShardedTable, missing) -> None:
+    def _warn_of_columns(self, encoded: CategoricalData | ShardedTable, missing, takes_kinds: bool) -> None:
         """Warn of columns with many states, and of values that look like codes for missing answers."""
         named = self.state_names or ()
         if isinstance(encoded, CategoricalData):  # nothing is refused: whoever writes down a network means its nodes
             free = [name for name in encoded.columns if name not in named]
             remedy = "give their state_names"
-            warn_of_many_states(encoded, columns=free, refused=False, remedy=remedy)
+            warn_of_many_states(encoded, columns=free, refused=False, remedy=remedy, takes_kinds=takes_kinds)
         settled = {*settled_columns(missing, encoded.missing, encoded.columns), *named}
         warn_of_codes(encoded, settled, call=f"{type(self).__name__}(...).fit(model, data, {{}})")
 

@@ -210,12 +210,14 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         missing=None,
         allow_many_states=None,
         kinds: Kinds = None,
+        takes_kinds: bool = True,
         read_pieces: Callable[..., CategoricalData] = encode_chunks,
         **survey: Unpack[Survey],
     ) -> CategoricalData:
         """Read the table; unlike pgmpy's own check it keeps missing cells and never looks at cells one by one.
 
-        ``read_pieces`` reads tables in pieces, as :func:`~pgmpy_latent.encode_chunks` does.
+        ``read_pieces`` reads tables in pieces, as :func:`~pgmpy_latent.encode_chunks` does; ``takes_kinds`` says
+        whether the caller could have stated kinds.
         """
         known, known_codes = self._known_states(), dict(self._known_codes())
         codes = CombinedCodes(missing, known_codes) if known_codes else missing
@@ -231,7 +233,10 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         if data.n_rows < 2:
             raise DataError(f"n_samples = {data.n_rows}, at least 2 are required")
         check_names(data.columns, "column", DataError, "X", allow_none=False)
-        self._check_columns(data, known or {}, missing, allow_many_states)
+        takes_kinds = (
+            takes_kinds and self._takes_numbers and kinds is None and isinstance(X, (pd.DataFrame, np.ndarray))
+        )
+        self._check_columns(data, known or {}, missing, allow_many_states, takes_kinds)
         return data
 
     def _numeric_columns(self, X, kinds: Kinds, known: Mapping[Hashable, tuple], aside: list, missing) -> dict:
@@ -264,13 +269,13 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
                 "does), or use RandomStarts, SplitMerge, TreeEM or compare_classes"
             )
 
-    def _check_columns(self, data: CategoricalData, known: dict, missing, allow_many_states) -> None:
+    def _check_columns(self, data: CategoricalData, known: dict, missing, allow_many_states, takes_kinds: bool) -> None:
         """Refuse columns that can hardly be meant as categories, and point out values that may stand for missing."""
         used = self._columns_in_use(data)
         allowed = False if allow_many_states is None else allow_many_states
         unknown = [name for name in used if name not in known]
-        refuse_unsuitable(data, allowed, unknown)
-        warn_of_many_states(data, allowed, unknown)
+        refuse_unsuitable(data, allowed, unknown, takes_kinds=takes_kinds)
+        warn_of_many_states(data, allowed, unknown, takes_kinds=takes_kinds)
         aside = [name for name in data.columns if name not in used]
         settled = {*settled_columns(missing, data.missing, data.columns), *known, *aside}
         warn_of_codes(data, settled)

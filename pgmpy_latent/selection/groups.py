@@ -286,7 +286,7 @@ def compare_groups(
         raise ValueError(f"items is {items!r}; give 'score' or 'refit'")
     X, group = _with_group(X, group)
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
-    options = {"missing": missing, "allow_many_states": allow_many_states}
+    options = {"missing": missing, "allow_many_states": allow_many_states, "takes_kinds": False}
     data = RandomStarts(n_states=n_states)._check_fit_data(X, sample_weight, **options, **survey)
     _check_groups(data, group, differ)
     data, left_out = _with_answers(data, group)

@@ -46,6 +46,10 @@ _DATE = re.compile(
 )
 
 
+#: What else to do about columns of measurements, where kinds of columns may be stated.
+KINDS_REMEDY = "kinds='auto' takes numbers as they are, without bins"
+
+
 class _Values(NamedTuple):
     """The values that occur in a column, their numbers of rows, and the number of filled rows."""
 
@@ -62,7 +66,13 @@ class _Values(NamedTuple):
 # --- Unsuitable and doubtful columns ----------------------------------------------------------------------
 
 
-def refuse_unsuitable(data: CategoricalData, allowed=False, columns: Collection[Hashable] | None = None) -> None:
+def refuse_unsuitable(
+    data: CategoricalData,
+    allowed=False,
+    columns: Collection[Hashable] | None = None,
+    *,
+    takes_kinds: bool = False,
+) -> None:
     """Raise if a column is hardly categorical: identifiers, dates, measurements.
 
     Parameters
@@ -73,6 +83,8 @@ def refuse_unsuitable(data: CategoricalData, allowed=False, columns: Collection[
         Columns to accept anyway; True stands for all.
     columns : collection of column names, optional
         Columns to check; all by default.
+    takes_kinds : bool
+        Whether whoever reads the message may say that columns are numbers.
 
     Raises
     ------
@@ -93,8 +105,14 @@ measurements have; drop it or bin it, or say allow_many_states=['id'] if you mea
         it = "it" if len(unsuitable) == 1 else "them"
         raise DataError(
             f"{in_words(unsuitable)}; drop {it} or bin {it}, or say allow_many_states={list(unsuitable)!r} if you "
-            f"mean {it}"
+            f"mean {it}" + (f"; {KINDS_REMEDY}" if takes_kinds and _has_numbers(data, unsuitable) else "")
         )
+
+
+def _has_numbers(data: CategoricalData, names: Collection[Hashable]) -> bool:
+    """Tell whether one of some columns has nothing but numbers; those that are written as text do not count."""
+    columns = (states for name, states in zip(data.columns, data.state_names, strict=True) if name in names)
+    return any(all(type(state) in (int, float) for state in states) for states in columns)
 
 
 def in_words(unsuitable: Mapping[Hashable, str]) -> str:
@@ -136,6 +154,7 @@ def warn_of_many_states(
     *,
     refused: bool = True,
     remedy: str = "say allow_many_states={}",
+    takes_kinds: bool = False,
 ) -> None:
     """Warn once of columns that may be measurements or identifiers, but may also be categories.
 
@@ -147,15 +166,18 @@ def warn_of_many_states(
         Whether unsuitable columns are refused elsewhere; otherwise the warning names them too.
     remedy : str
         How to accept the columns, with a pair of braces in place of their names.
+    takes_kinds : bool
+        As in :func:`refuse_unsuitable`.
     """
     doubtful = doubtful_columns(data, allowed, columns)
     if not refused:
         doubtful = unsuitable_columns(data, allowed, columns) | doubtful
     if doubtful:
         meant = remedy.replace("{}", repr(list(doubtful)))
+        further = f" ({KINDS_REMEDY})" if takes_kinds and _has_numbers(data, doubtful) else ""
         warn(
             f"columns that may be measurements or identifiers are taken as categories: {in_words(doubtful)}. If they "
-            f"are no categories, bin them (as pd.cut does) or drop them; if they are, {meant}.",
+            f"are no categories, bin them (as pd.cut does) or drop them{further}; if they are, {meant}.",
             ManyStatesWarning,
         )
 

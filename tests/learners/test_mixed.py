@@ -11,13 +11,14 @@ from pgmpy_latent import (
     TreeEM,
     check_export,
     compare_classes,
+    compare_groups,
     load,
     relate,
     residuals,
     save,
     scores,
 )
-from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.exceptions import DataError, ManyStatesWarning
 from pgmpy_latent.learners.forests.bin_g import BinG
 from pgmpy_latent.operators.bins import in_bins
 from tests.em.test_numbers import KINDS, mixed_frame
@@ -285,6 +286,31 @@ def test_constant_numbers_are_refused_whatever_their_type(value):
         RandomStarts(n_states=2).fit(frame, kinds={**KINDS, "k": "gaussian"})
     learner = RandomStarts(n_states=2, n_starts=1, random_state=0).fit(frame, kinds={**KINDS, "k": "categorical"})
     assert learner.kinds_["k"] == "categorical"
+
+
+def test_measurements_refused_as_categories_may_be_numbers():
+    frame = mixed_frame(300)[["c", "g"]]
+    words = "column 'g' has a category of its own in every row.* allow_many_states=.*; kinds='auto' takes numbers"
+    for fit in (RandomStarts(n_states=2).fit, SplitMerge().fit, lambda table: compare_classes(table, [1, 2])):
+        with pytest.raises(DataError, match=words):
+            fit(frame)
+    model = DiscreteBayesianNetwork([("H", "c"), ("H", "g")], latents={"H"})
+    with pytest.warns(ManyStatesWarning, match=r"or drop them \(kinds='auto' takes numbers as they are"):
+        TreeEM().fit(model, frame)
+
+
+def test_kinds_are_no_remedy_where_nobody_could_state_them():
+    frame = mixed_frame(300)[["c", "g"]]
+    named = frame.assign(g=[f"row {at}" for at in range(300)])
+    for fit in (
+        lambda: BinG().fit(frame),
+        lambda: compare_groups(frame, "c", 2),
+        lambda: RandomStarts(n_states=2).fit(named),
+        lambda: RandomStarts(n_states=2).fit(frame, kinds={"g": "categorical"}),
+    ):
+        with pytest.raises(DataError, match="allow_many_states") as found:
+            fit()
+        assert "kinds" not in str(found.value)
 
 
 @pytest.mark.parametrize("options", [{"scoring_method": "cs"}, {"columns": "anywhere"}])
