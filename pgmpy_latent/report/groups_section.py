@@ -17,13 +17,25 @@ def groups_section(facts: Facts) -> Html | None:
         _models(found),
         paragraph(
             "The log-likelihood is that of the items given the group. Larger BIC is better. Each likelihood-ratio test "
-            "compares a model with the one above it."
+            f"compares a model with the one above it. {_numbers(found, facts)}"
         ),
     ]
     if len(found.items):
         parts.append(folded("Which items differ?", _items(found)))
     parts.append(_sizes(found))
     return section("groups", "What differs between groups", *parts)
+
+
+def _numbers(found: GroupComparison, facts: Facts) -> str:
+    """Return how many rows BIC counts, and how many that of the model on the same page does."""
+    here, above = found.total_weight, facts.data.total_weight
+    counted = f"BIC has N = {count(here)} here, the rows with a group and some answer"
+    if abs(here - above) < 1e-6 * max(here, above):
+        return f"{counted}."
+    return (
+        f"{counted}; that of the model at the top of this page has N = {count(above)}, all rows. "
+        "So do not compare the two."
+    )
 
 
 def _models(found: GroupComparison) -> Html:

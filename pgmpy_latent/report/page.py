@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from typing import Unpack
@@ -33,6 +33,7 @@ from pgmpy_latent.report.tree_section import tree_section
 from pgmpy_latent.runtime.files import check_writable, write_whole
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, kind_in_words
 from pgmpy_latent.selection.groups import GroupComparison
+from pgmpy_latent.tables.columns import listing
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
 
@@ -87,7 +88,8 @@ def write_report(
     Raises
     ------
     DataError
-        If there is no table: a model by itself has none.
+        If there is no table: a model by itself has none. If ``groups`` or ``relations`` are about other columns, or
+        other numbers of classes, than the model.
     OSError
         If the file cannot be written, before anything is computed.
 
@@ -112,6 +114,7 @@ def write_report(
             raise TypeError(f"relations has {kind_in_words(found)}; give what relate(learner, table, z) returns")
     facts = gather(model, X, sample_weight, **survey)
     facts.command, facts.groups, facts.relations = command, groups, relations
+    _check_same_model(facts)
     write_whole(path, page(facts).encode("utf-8"))
 
 
@@ -130,6 +133,42 @@ def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts
         what = f"this {type(model).__name__} has no table with it"
         raise DataError(f"{what}; give the one to report about, as report('report.html', X)")
     return Facts(network, learned_from, learner)
+
+
+def _check_same_model(facts: Facts) -> None:
+    """Raise if groups or relations are about other columns or numbers of classes than the model."""
+    model = facts.model
+    n_states = {model.names[node]: int(model.cards[node]) for node in facts.hidden}
+    if facts.groups is not None:
+        network = facts.groups.network_
+        items = [name for name in network.observed_names if name != facts.groups.group]
+        _check_columns("groups", items, model.observed_names, "compare_groups")
+        _check_classes("groups", int(network.cards[1]), n_states, "compare_groups")
+    for found in facts.relations:
+        if isinstance(found, CovariateRelation):
+            _check_columns("relations", found.network.observed_names, model.observed_names, "relate")
+            known = {name: number for name, number in n_states.items() if name == found.latent}
+            _check_classes("relations", len(found.classes), known or n_states, "relate")
+        else:
+            _check_classes("relations", found.means["class"].nunique(), n_states, "relate")
+
+
+def _check_columns(argument: str, columns: Sequence[Hashable], known: Sequence[Hashable], call: str) -> None:
+    differ = [name for name in columns if name not in known] + [name for name in known if name not in columns]
+    if differ:
+        raise DataError(
+            f"{argument} has the result of {call} for other columns than those of this model: they differ in "
+            f"{listing(differ)}; give the result for the same columns"
+        )
+
+
+def _check_classes(argument: str, number: int, n_states: Mapping[Hashable, int], call: str) -> None:
+    if number not in n_states.values():
+        own = ", ".join(f"{name!r} has {size} states" for name, size in n_states.items()) or "there are none"
+        raise DataError(
+            f"{argument} has the result of {call} for {number} class{'es' * (number != 1)}, but of the hidden "
+            f"variables of this model {own}; give the result for the same number"
+        )
 
 
 def page(facts: Facts) -> str:

@@ -70,6 +70,8 @@ class GroupComparison:
         Why, and what speaks against it.
     group : name
         The column of the group.
+    total_weight : float
+        The N of BIC: how many rows have a group and some answer, or the sum of their weights.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class GroupComparison:
     recommended: str
     reason: str
     group: Hashable
+    total_weight: float
 
     @property
     def network_(self) -> LatentNetwork:
@@ -299,7 +302,7 @@ def compare_groups(
     table.insert(0, "best", table.index == best)
     reason = " ".join([reason, *notes(data, group, left_out)])
     networks = {name: fit.network for name, fit in ladder.fits.items()}
-    return GroupComparison(table, ladder.items, networks, best, reason, group)
+    return GroupComparison(table, ladder.items, networks, best, reason, group, float(data.total_weight))
 
 
 class _Ladder:

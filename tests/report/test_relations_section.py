@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from pgmpy_latent import RandomStarts, datasets, relate
+from pgmpy_latent.exceptions import DataError
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +61,14 @@ def test_huge_odds_ratios_are_powers_of_ten(learner, survey, tmp_path):
     ratio = found.coefficients["odds_ratio"].iloc[1]
     assert ratio > 1e6
     assert f"{ratio:.0e}" in written(learner, tmp_path, found)
+
+
+def test_relations_of_other_models_are_refused(learner, survey, tmp_path):
+    columns = ["vote", "PID", "selfLR"]
+    more = RandomStarts(n_states=3, n_starts=2, random_state=0).fit(survey[columns])
+    for kind in ("covariate", "outcome"):
+        with pytest.raises(DataError, match=r"relate for 3 classes, but .* 'H' has 2 states"):
+            written(learner, tmp_path, relate(more, survey, "<income>", kind))
+    other = RandomStarts(n_states=2, n_starts=2, random_state=0).fit(survey[[*columns[:2], "ClinLR"]])
+    with pytest.raises(DataError, match=r"relate for other columns than .* differ in 'ClinLR', 'selfLR'; give"):
+        written(learner, tmp_path, relate(other, survey, "<income>"))
