@@ -16,6 +16,7 @@ from pgmpy_latent.inference.plan import Evidence, Numbers, compile_plan
 from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.model.emissions import emission_of_states, emissions_of
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
@@ -156,6 +157,12 @@ def model_of(model) -> LatentTree | LatentNetwork:
         raise TypeError(
             f"expected one tree or network as the first argument, got {type(model).__name__}, which has several trees; "
             "pass one of the trees of the mixture"
+        )
+    if isinstance(getattr(model, "tree_", model), GaussianTree):
+        raise TypeError(
+            f"expected a tree or network of categories as the first argument, got {type(model).__name__}, whose "
+            "columns are numbers; the functions of pgmpy_latent.gaussian answer questions about it. There are no "
+            "pictures of such trees yet: draw the network that to_pgmpy makes of one, as with networkx.draw"
         )
     raise TypeError(
         f"expected a LatentTree, a LatentNetwork or a fitted learner of one as the first argument, got "

@@ -4,13 +4,14 @@ import re
 import sys
 
 import matplotlib
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmpy_latent import Baseline, LatentNetwork, LatentTree, RandomStarts, datasets
+from pgmpy_latent import Baseline, GaussianBaseline, LatentNetwork, LatentTree, RandomStarts, datasets, to_pgmpy
 from pgmpy_latent.exceptions import NotATreeError
 from pgmpy_latent.model.network import as_network
 from pgmpy_latent.plotting import outline, plot_tree
@@ -250,6 +251,15 @@ def test_names_mean_nothing_to_matplotlib():
     ax = plot_tree(tree)
     ax.figure.canvas.draw()
     assert {r"\$H\$ (2)", r"a\$b\$c", r"' \n'", "x_1^2"} <= set(words(ax))
+
+
+def test_trees_of_numbers_are_refused_with_what_draws_them():
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 4)), columns=list("abcd"))
+    learner = GaussianBaseline().fit(table)
+    for model in (learner, learner.tree_):
+        with pytest.raises(TypeError, match=r"whose columns are numbers.*no pictures of such trees yet"):
+            plot_tree(model)
+    networkx.draw(to_pgmpy(learner.tree_), with_labels=True)  # as the message says
 
 
 def test_learners_and_networks_that_are_trees_are_drawn():
