@@ -419,8 +419,10 @@ class _Compiler:
             self._finish(site, [self._receive_leaf(site, site, this.node, False)])
 
     def _is_numeric(self, site: int) -> bool:
-        numbers = [piece.numbers for piece in self.sites[site].evidence]
-        return numbers.count(None) < len(numbers)
+        for piece in self.sites[site].evidence:  # noqa: SIM110 - no call within the deepest one of a fit
+            if piece.numbers is not None:
+                return True
+        return False
 
     def _orient(self, pivot: int) -> tuple[list[int], dict[int, tuple[int, int, bool]]]:
         """Return the sites with the pivot last, and for each its link towards the pivot."""

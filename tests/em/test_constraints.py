@@ -1,5 +1,7 @@
 """Constraints on tables: they hold in every step of EM, which never falls, and are counted right."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from scipy.optimize import minimize
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em.ascent import Ascent, StopRule
 from pgmpy_latent.em.constraints import Constraints
+from pgmpy_latent.em.curvature import gain_left
 from pgmpy_latent.em.log_linear import ordinal_item
 from pgmpy_latent.em.maximum import higher, promised_gains
 from pgmpy_latent.em.starts import random_tables
@@ -51,9 +54,13 @@ def test_the_objective_never_falls_and_constraints_hold_in_every_step(prior, acc
     engine, _ = latent_class(seed=seed)
     constraints = all_kinds(engine.layout)
     visited = []
-    monkeypatch.setattr(
-        em.Problem, "step", lambda problem, tables, *rest: visited.append(tables) or em.step(problem, tables, *rest)
-    )
+
+    def step(problem, tables, *rest):
+        if sys._getframe(1).f_code is not gain_left.__code__:  # which looks at points next to those that EM visits
+            visited.append(tables)
+        return em.step(problem, tables, *rest)
+
+    monkeypatch.setattr(em.Problem, "step", step)
     starts = many_starts(engine, 4, seed)
     found = em.fit(engine, starts, prior=prior, accelerate=accelerate, constraints=constraints, retry=True)
     if prior == 0:
