@@ -21,7 +21,7 @@ class GaussianTree:
 
     All variables are jointly normal. An edge says how two neighbours are correlated, and the correlation of any two
     nodes is the product of those along the path between them; nodes of different trees are independent. A column has a
-    mean and a standard deviation of its own; a hidden node has mean 0 and variance 1. See :func:`check_gaussian_tree`
+    mean and a standard deviation of its own; a hidden node has mean 0 and variance 1. See ``check_gaussian_tree``
     for what must hold; every instance has passed it.
 
     Parameters
