@@ -317,9 +317,10 @@ def check(tree: LatentTree) -> None:
     check_nodes(tree, "parent")
     _check_parents(tree)
     cards = [len(states) for states in tree.state_names]
-    for node, table in enumerate(tree.tables):
-        above = tree.parent[node]
-        check_table(tree.names[node], table, (cards[above] if above >= 0 else 1, cards[node]))
+    shapes = [(cards[above] if above >= 0 else 1, card) for above, card in zip(tree.parent, cards, strict=True)]
+    if not _are_distributions(tree.tables, shapes):
+        for name, table, shape in zip(tree.names, tree.tables, shapes, strict=True):
+            check_table(name, table, shape)
     if any(array.flags.writeable for array in (tree.parent, tree.latent, *tree.tables)):
         raise InvalidTreeError("the arrays of a tree must be read-only")
 
@@ -371,6 +372,17 @@ def _check_parents(tree: LatentTree) -> None:
         if not -1 <= above < len(tree.names) or above == node:
             raise InvalidTreeError(f"node {tree.names[node]!r} has parent {above}; give another node or -1")
     parents_first(tree.parent, tree.names)
+
+
+def _are_distributions(tables: Sequence[np.ndarray], shapes: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether tables have their shapes and rows of probabilities, looking at all of them at once."""
+    if [table.shape for table in tables] != shapes:
+        return False
+    entries = np.concatenate([table.ravel() for table in tables])
+    n_rows, lengths = zip(*shapes, strict=True)
+    ends = np.cumsum(np.repeat(lengths, n_rows))
+    sums = np.add.reduceat(entries, np.concatenate([[0], ends[:-1]]))
+    return bool(entries.min() >= 0) and bool((np.abs(sums - 1) <= ROW_SUM_TOLERANCE).all())
 
 
 def check_table(name: Hashable, table: np.ndarray, shape: tuple[int, int]) -> None:
