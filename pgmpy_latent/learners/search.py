@@ -18,7 +18,7 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack
 import numpy as np
 from tqdm.auto import tqdm
 
-from pgmpy_latent.em.fit import Fit, Objective, fit
+from pgmpy_latent.em.fit import Fit, Objective, fit, fit_groups, narrowing_stages
 from pgmpy_latent.inference.protocol import Engine
 from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.mixture import TreeMixture
@@ -293,6 +293,27 @@ class Search:
             if not is_first:
                 raise self.clock.stop_signal()
         return result
+
+    def fit_groups(
+        self,
+        engine: Engine,
+        starts: np.ndarray,
+        groups: np.ndarray,
+        *,
+        narrowing: float,
+        max_iter: int,
+        atol: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Run EM for many small problems at once, each with as many starts, without a prior.
+
+        Returns
+        -------
+        tables : array, shape (n_problems, size)
+        log_likelihoods : array, shape (n_problems,)
+        """
+        self.tick()
+        stages = narrowing_stages(len(starts) // engine.n_weightings, narrowing)
+        return fit_groups(engine, starts, groups, max_iter=max_iter, atol=atol, stages=stages)
 
     def map(self, function: Callable, items: Sequence) -> list:
         """Apply a function to independent candidates that the workers share; results come in the order of the items.

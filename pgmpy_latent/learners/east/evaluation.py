@@ -30,11 +30,14 @@ PARCELS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class CountedMove:
-    """A move with the completed counts that it is fitted to, so that a worker need not count again."""
+class CountedMoves:
+    """Moves with the completed counts that they are fitted to, so that a worker need not count again.
 
-    move: Move
-    table: np.ndarray | None
+    The counts of all have the same shape, or none has any.
+    """
+
+    moves: Sequence[Move]
+    tables: Sequence[np.ndarray | None]
 
 
 class LocalOptions(TypedDict):
@@ -120,11 +123,12 @@ class Evaluation:
         parcels = [*together, *([move] for move in apart)]
         return sorted(parcels, key=lambda parcel: not (len(parcel) > 1 or parcel[0].takes_long))
 
-    def evaluate_parcel(self, parcel: Sequence[Move] | CountedMove) -> list[EvaluatedMove]:
-        """Evaluate moves that share work, or fit one to its completed counts. Workers call this."""
+    def evaluate_parcel(self, parcel: Sequence[Move] | CountedMoves) -> list[EvaluatedMove]:
+        """Evaluate moves that share work, or fit some to their completed counts. Workers call this."""
         self.search.tick()
-        if isinstance(parcel, CountedMove):
-            return [parcel.move.fit_counts(self.home(parcel.move), parcel.table)]
+        if isinstance(parcel, CountedMoves):
+            moves = parcel.moves
+            return moves[0].fit_counts_together(moves, self.home(moves[0]), parcel.tables)
         home = self.home(parcel[0])
         if parcel[0].shared_work is not None:
             return parcel[0].evaluate_together(parcel, home)
@@ -225,13 +229,13 @@ class CombinedEvaluation(Evaluation):
         for kind in kinds:
             screened += kind.screened([move for move in numerous if type(move) is kind], self)
         parcels = self.parcels([*others, *screened])
-        new = [move for move in needed if move not in self.home(move).counted]
-        tables = [CountedMove(move, move.completed_table(self.home(move))) for move in new]
-        evaluated = self.search.map(self.evaluate_parcel, [*parcels, *tables])
+        counted = self._with_counts([move for move in needed if move not in self.home(move).counted])
+        evaluated = self.search.map(self.evaluate_parcel, [*parcels, *counted])
         for some in evaluated[: len(parcels)]:
             self.remember(some)
-        for move, (one,) in zip(new, evaluated[len(parcels) :], strict=True):
-            self.home(move).counted[move] = one
+        for parcel, fitted in zip(counted, evaluated[len(parcels) :], strict=True):
+            for move, one in zip(parcel.moves, fitted, strict=True):
+                self.home(move).counted[move] = one
         ordered = sorted(needed, key=lambda move: by_ratio_first(self.home(move).counted[move]))
         best, others_counted = ordered[:FITTED], ordered[FITTED:]
         new = [move for move in best if move not in self.home(move).refined]
@@ -239,8 +243,18 @@ class CombinedEvaluation(Evaluation):
         for move, one in zip(new, refined, strict=True):
             self.home(move).refined[move] = one
         fitted = [self.home(move).refined[move] for move in best]
-        counted = [self.home(move).counted[move] for move in others_counted]
-        return self.recalled(others) + fitted + counted + self.recalled(screened)
+        unrefined = [self.home(move).counted[move] for move in others_counted]
+        return self.recalled(others) + fitted + unrefined + self.recalled(screened)
+
+    def _with_counts(self, moves: Sequence[Move]) -> list[CountedMoves]:
+        """Return moves with their completed counts: together where these have the same shape."""
+        groups: dict[Hashable, list[tuple[Move, np.ndarray | None]]] = {}
+        for move in moves:
+            home = self.home(move)
+            table = move.completed_table(home)
+            key = id(home), type(move), None if table is None else table.shape
+            groups.setdefault(key, []).append((move, table))
+        return [CountedMoves(*zip(*group, strict=True)) for group in groups.values()]
 
     def _most_needed(self, moves: Sequence[Move]) -> list[Move]:
         needs = np.empty(len(moves))

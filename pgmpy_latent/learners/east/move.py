@@ -116,6 +116,13 @@ class Move(ABC):
         """Fit the move to completed counts; the result may be a variant of the move."""
         return self.evaluate(evaluation)
 
+    @classmethod
+    def fit_counts_together(
+        cls, moves: Sequence[Self], evaluation: Evaluation, tables: Sequence[np.ndarray | None]
+    ) -> list[EvaluatedMove]:
+        """Fit moves to completed counts of the same shape."""
+        return [move.fit_counts(evaluation, table) for move, table in zip(moves, tables, strict=True)]
+
     def refine(self, evaluation: Evaluation, counted: EvaluatedMove | None) -> EvaluatedMove:
         """Evaluate the move by local EM after it was fitted to counts, as ``counted`` says."""
         return self.evaluate(evaluation)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from pgmpy_latent.em.starts import random_tables
-from pgmpy_latent.inference.plan import Evidence, compile_plan
+from pgmpy_latent.inference.plan import Evidence, Plan, compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.east.blocks import Block, BlockMessages, distinct, star_log_likelihood
 from pgmpy_latent.learners.east.candidates import ChangedTables, EvaluatedMove
@@ -167,33 +167,49 @@ class Introduce(Move):
         The log-likelihood of the whole tree rises by no less than that of the completed counts.
         """
         table = self.completed_table(evaluation) if table is None else table
-        if table is None:
-            return self.refine(evaluation, None)
-        cells = np.argwhere(table > 0)
-        weights = table[tuple(cells.T)]
-        places = (0, *range(2, 2 + len(self.moved)))
-        evidence = {
-            at: Evidence(np.ascontiguousarray(cells[:, column]), table.shape[column])
-            for column, at in enumerate(places)
-        }
-        plan, rng = compile_plan([-1, 0, *[1] * len(self.moved)], evidence), evaluation.rng(self)
-        apart = sum(map(expected_log_likelihood, _with_first_axis(table)))
-        best: EvaluatedMove | None = None
-        for n_states in range(2, self.n_states + 1):
-            engine = TreeEngine(plan, [table.shape[0], n_states, *table.shape[1:]], weights)
-            starts = np.stack([random_tables(engine.layout, rng) for _ in range(evaluation.settings.n_starts)])
-            fit = evaluation.search.fit(
-                engine, starts, prior=0.0, narrowing=2.0, max_iter=COUNT_STEPS, atol=evaluation.settings.tolerance
+        return self.fit_counts_together([self], evaluation, [table])[0]
+
+    @classmethod
+    def fit_counts_together(
+        cls, moves: Sequence[Self], evaluation: Evaluation, tables: Sequence[np.ndarray | None]
+    ) -> list[EvaluatedMove]:
+        """Fit new nodes to tables of the same shape: one EM for all, as they differ in nothing but their counts."""
+        if tables[0] is None:
+            return [move.refine(evaluation, None) for move in moves]
+        counts = np.array(tables)
+        shape, n_starts = counts.shape[1:], evaluation.settings.n_starts
+        plan = _plan_of_cells(shape)
+        rngs = [evaluation.rng(move) for move in moves]
+        shares, apart = counts.reshape(len(moves), shape[0], -1).sum(axis=2), _log_likelihoods_apart(counts)
+        best: list[EvaluatedMove | None] = [None] * len(moves)
+        growing = list(range(len(moves)))
+        for n_states in range(2, max(move.n_states for move in moves) + 1):
+            growing = [at for at in growing if moves[at].n_states >= n_states]
+            engine = TreeEngine(plan, [shape[0], n_states, *shape[1:]], counts[growing].reshape(len(growing), -1))
+            starts = [random_tables(engine.layout, rngs[at]) for at in growing for _ in range(n_starts)]
+            groups = np.repeat(np.arange(len(growing)), n_starts)
+            fitted, values = evaluation.search.fit_groups(
+                engine,
+                np.stack(starts),
+                groups,
+                narrowing=2.0,
+                max_iter=COUNT_STEPS,
+                atol=evaluation.settings.tolerance,
             )
-            share, *tables = engine.layout.unpack(fit.tables)
-            gain = fit.log_likelihood - float(xlogy(weights, share[0][cells[:, 0]]).sum()) - apart
-            move = replace(self, n_states=n_states)
-            candidate = evaluation.scored(move, gain, move.n_more(evaluation.tree), move._changed(tables))
-            if best is not None and candidate.score <= best.score:
+            left = []
+            for at, flat, value in zip(growing, fitted, values, strict=True):
+                share, *below = engine.layout.unpack(flat)
+                gain = float(value - xlogy(shares[at], share[0]).sum() - apart[at])
+                move = replace(moves[at], n_states=n_states)
+                candidate = evaluation.scored(move, gain, move.n_more(evaluation.tree), move._changed(below))
+                before = best[at]
+                if before is None or candidate.score > before.score:
+                    best[at] = candidate
+                    left.append(at)
+            growing = left
+            if not growing:
                 break
-            best = candidate
-        assert best is not None  # a new node has at least two states
-        return best
+        return [one for one in best if one is not None]  # all of them: a new node has at least two states
 
 
 @dataclass(frozen=True)
@@ -377,10 +393,19 @@ class Contract(Move):
         return evaluation.scored(self, gain, n_more, ChangedTables(self.node, star=star))
 
 
-def _with_first_axis(table: np.ndarray) -> list[np.ndarray]:
-    """Return the counts of the first variable of a table with each of the others."""
-    axes = range(1, table.ndim)
-    return [table.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
+def _plan_of_cells(shape: tuple[int, ...]) -> Plan:
+    """Return the plan of a new node below an old one and above others, for all cells of a table of their counts."""
+    cells = np.indices(shape).reshape(len(shape), -1)
+    nodes = (0, *range(2, len(shape) + 1))  # 1 is the new node
+    evidence = {node: Evidence(states, card) for node, states, card in zip(nodes, cells, shape, strict=True)}
+    return compile_plan([-1, 0, *[1] * (len(shape) - 1)], evidence)
+
+
+def _log_likelihoods_apart(counts: np.ndarray) -> list[float]:
+    """Return the log-likelihoods of tables, stacked, if all variables are independent given the first one."""
+    axes = range(1, counts.ndim - 1)
+    with_first = [counts.sum(axis=tuple(1 + other for other in axes if other != axis)) for axis in axes]
+    return [sum(map(expected_log_likelihood, pairs)) for pairs in zip(*with_first, strict=True)]
 
 
 def _are_neighbours(tree: LatentTree, one: Hashable, other: Hashable) -> bool:
