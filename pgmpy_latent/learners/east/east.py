@@ -18,6 +18,7 @@ from pgmpy_latent.learners.east.settings import Columns, EastSettings, Rules
 from pgmpy_latent.learners.east.starts import (
     BING,
     FOREST,
+    SECOND,
     STAGES,
     class_starts,
     has_many_columns,
@@ -58,8 +59,8 @@ class EAST(PathLearner):
     is a tree, or several where parts of the table are independent of each other.
 
     The search begins with several trees, one after the other: the forest over the columns that has the highest BIC
-    (:class:`Baseline`), the tree of :class:`BinG`, and latent class models; with many columns or in larger tables with
-    the first two, or the better one of these. It goes on with the best result: by excursions to larger and to smaller
+    (:class:`Baseline`), the tree of :class:`BinG`, and the latent class model with the highest BIC, perhaps also the one
+    with two classes; with many columns or in larger tables the first two, or the better one of these. It goes on with the best result: by excursions to larger and to smaller
     trees if there are many columns, by moves that pay off only together, and by a last look at the numbers of states,
     by splits and merges.
 
@@ -245,7 +246,7 @@ class EAST(PathLearner):
             rules=rules,
         )
         if self.start is None and rules.anywhere and not continues:
-            race = Race(data, search, settings, STAGES, most_starts(data), penalty)
+            race = Race(data, search, settings, STAGES, most_starts(data), penalty, SECOND)
             return Searching(race, lambda: self._starts(data, search, rules, race.last.score))
         policy = EastPolicy(data, search, settings, penalty)
         return Searching(policy, lambda: self._first_tree(data, search, rules))

@@ -22,6 +22,8 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Trees with as many parameters whose log-likelihoods are so close, in nats, are taken to be the same.
 SAME = 0.05
+#: A tree with no more hidden variables than this is little more than classes.
+FEW_HIDDEN = 2
 Passed = tuple[tuple[str, int, float], ...]
 
 
@@ -37,7 +39,8 @@ class Race:
 
     The search from a start ends where no move helps, or where another one came through the same tree. What it takes to
     get away from there (excursions, looking ahead, a last look at numbers of states) is spent on the best tree alone.
-    Two starts that agree on the best tree so far do not show that it is the best one: others lead further.
+    Two starts that agree on the best tree so far do not show that it is the best one: others lead further. Some starts
+    are tried only where another one led to the best tree, and this has few hidden variables.
 
     Parameters
     ----------
@@ -54,6 +57,8 @@ class Race:
         all pairs of columns is enough.
     penalty : float, optional
         Cost of a parameter; that of BIC by default.
+    second : mapping, optional
+        Name of a start that is tried only after another one -> the name of that one.
     """
 
     def __init__(
@@ -64,12 +69,14 @@ class Race:
         stages: Mapping[str, Sequence[Stage]],
         most: int | None = None,
         penalty: float | None = None,
+        second: Mapping[str, str] | None = None,
     ):
         self.data = data
         self.search = search
         self.settings = settings
         self.stages = stages
         self.most = most
+        self.second = second or {}
         self.division = Division(data)
         self.last = EastPolicy(data, search, settings, penalty, self.division)
         self._policies: dict[Stage, EastPolicy] = {}
@@ -86,8 +93,8 @@ class Race:
         for name, tree in trees.items():
             state = self.last.start(tree)
             lines.append(Line(name, 0, state.tree, state.score, state.log_likelihood))
-        lines.sort(key=lambda line: -line.score)
-        best = lines[0]
+        best = max(lines, key=lambda line: line.score)
+        lines.sort(key=lambda line: (line.name in self.second, -line.score))
         memory = RaceMemory(tuple(lines[: self.most]), best.name)
         return State(best.tree, best.score, best.log_likelihood, memory=memory)
 
@@ -122,11 +129,20 @@ class Race:
             line = replace(line, stage=line.stage + 1, tree=tree, memory=EastMemory())
             return Step(replace(state, memory=replace(state.memory, lines=(line, *waiting))))
         is_enough = self._is_enough(state.tree)
+        while waiting and not self._is_worth_a_try(waiting[0], state):
+            waiting = waiting[1:]
         if waiting and not is_enough:
             return Step(replace(state, memory=replace(state.memory, lines=tuple(waiting))))
         exhausted = {phase: state.step for phase in PHASES}
         further = EastMemory(EXCURSION, exhausted, excursions=self.settings.excursions)
         return Step(replace(state, memory=EastMemory(SPLIT_AND_MERGE, exhausted) if is_enough else further))
+
+    def _is_worth_a_try(self, line: Line, state: State) -> bool:
+        """Tell whether the search from a start can be expected to lead to another tree than those before it."""
+        if line.name not in self.second:
+            return True
+        hidden = int(state.tree.latent.sum())
+        return state.memory.leader == self.second[line.name] and hidden <= FEW_HIDDEN
 
     def _advanced(self, state: State, line: Line, waiting: Sequence[Line]) -> Step:
         """Take a step of the search from one start; the state has the best tree of all."""

@@ -19,15 +19,15 @@ from pgmpy_latent.operators import cut_edge, make_regular
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Names of starts, and the stages of the search from each.
-FOREST, BING = "forest of columns", "BinG"
-TWO_CLASSES, TWO_CLASSES_BY_GAIN, CLASSES = "two classes", "two classes, by gain", "latent class model"
+FOREST, BING, CLASSES, TWO_CLASSES = "forest of columns", "BinG", "latent class model", "two classes"
 STAGES = {
-    FOREST: (Stage("anywhere", True),),
-    BING: (Stage("anywhere", True),),
-    TWO_CLASSES: (Stage("leaves", True), Stage("anywhere", True)),
-    TWO_CLASSES_BY_GAIN: (Stage("anywhere", False),),
-    CLASSES: (Stage("anywhere", True),),
+    FOREST: (Stage("anywhere", by_ratio=True),),
+    BING: (Stage("anywhere", by_ratio=True),),
+    CLASSES: (Stage("anywhere", by_ratio=True),),
+    TWO_CLASSES: (Stage("leaves", by_ratio=True), Stage("anywhere", by_ratio=False)),
 }
+#: The other way to begin with classes, few of them, is tried where the first one led to little else.
+SECOND = {TWO_CLASSES: CLASSES}
 #: A table with so many cells in distinct rows, or so many distinct rows, is small: the search from all starts is cheap.
 FEW_CELLS, LEAST_ROWS = 20_000, 800
 #: A larger table with no more cells than this in distinct rows is searched from the forest of columns and from BinG.
@@ -63,13 +63,12 @@ def has_many_columns(data: CategoricalData) -> bool:
 def class_starts(
     data: CategoricalData, search: Search, rules: Rules, score: Callable[[LatentTree, float], float]
 ) -> dict[str, LatentTree]:
-    """Return the starts with one hidden variable above all columns: two classes, and as many as raise the score."""
+    """Return the starts with one hidden variable above all columns: as many classes as raise the score, and two."""
     two = two_classes(data, search, rules)
-    starts = {TWO_CLASSES_BY_GAIN: two, TWO_CLASSES: two}
     if search.stopped is not None:
-        return starts
+        return {TWO_CLASSES: two}
     classes = make_regular(split_and_merged(two, data, search, score, rules.max_states)[0])
-    return starts if rules.broken(classes) else {**starts, CLASSES: classes}
+    return {CLASSES: two if rules.broken(classes) else classes, TWO_CLASSES: two}
 
 
 def two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:

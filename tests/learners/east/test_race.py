@@ -112,7 +112,7 @@ def test_excursions_to_smaller_trees_never_lower_the_score():
 def test_with_many_columns_it_does_not_begin_with_classes(begun, monkeypatch):
     monkeypatch.setattr(starts, "MANY_COLUMNS", 6)
     EAST(**QUICK).fit(chain(5, 100))
-    assert set(begun) == set(starts.STAGES)
+    assert set(begun) == set(starts.STAGES) - set(starts.SECOND)
     begun.clear()
     EAST(**QUICK).fit(chain(6, 100))
     assert set(begun) == {starts.FOREST, starts.BING}
@@ -145,6 +145,20 @@ def test_a_large_tree_that_explains_all_pairs_is_not_taken_further(monkeypatch):
 def test_all_starts_are_tried_on_a_small_table_that_no_tree_explains(begun):
     EAST(**QUICK).fit(table_that_no_tree_explains())
     assert set(begun) == set(starts.STAGES)
+
+
+def test_few_classes_are_tried_last_and_only_where_many_classes_led_to_little_else(begun, monkeypatch):
+    table = table_that_no_tree_explains()
+    EAST(**QUICK).fit(table)
+    assert list(dict.fromkeys(begun))[-1] == starts.TWO_CLASSES
+    begun.clear()
+    monkeypatch.setattr(race_module, "FEW_HIDDEN", 0)  # fewer than the best tree has
+    EAST(**QUICK).fit(table)
+    assert set(begun) == {starts.FOREST, starts.BING, starts.CLASSES}
+    begun.clear()
+    EAST(**QUICK).fit(chain(5, 100))  # the forest is the truth
+    assert starts.CLASSES in begun
+    assert starts.TWO_CLASSES not in begun
 
 
 @pytest.mark.parametrize(("more_cells", "n_starts"), [(10, 1), (10_000, 2)])
