@@ -59,10 +59,10 @@ class EAST(PathLearner):
     is a tree, or several where parts of the table are independent of each other.
 
     The search begins with several trees, one after the other: the forest over the columns that has the highest BIC
-    (:class:`Baseline`), the tree of :class:`BinG`, and the latent class model with the highest BIC, perhaps also the one
-    with two classes; with many columns or in larger tables the first two, or the better one of these. It goes on with the best result: by excursions to larger and to smaller
-    trees if there are many columns, by moves that pay off only together, and by a last look at the numbers of states,
-    by splits and merges.
+    (:class:`Baseline`), the tree of :class:`BinG`, and the latent class model with the highest BIC, perhaps also the
+    one with two classes; with many columns or in larger tables the first two, or the better one of these. It goes on
+    with the best result: by excursions to larger and to smaller trees if there are many columns, by moves that pay off
+    only together, and by a last look at the numbers of states, by splits and merges.
 
     Parameters
     ----------
