@@ -35,8 +35,9 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Most moves that wait in the queue, and the least improvement ratio they need, as a share of the best one's.
 QUEUE, LEAST_RATIO = 12, 0.3
-#: How many moves are tried at least, even if local EM sees no improvement: EM on all tables may.
-HOPEFUL = 6
+#: How many moves are tried at least, even if local EM sees no improvement: EM on all tables may, unless the score would
+#: fall by what so many parameters cost.
+HOPEFUL, HOPE = 6, 8.0
 #: The look-ahead tries moves in batches of this size, and lets this many of each settle, the best ones.
 BATCH, SETTLED = 12, 4
 #: Smallest rise of the score that counts as one.
@@ -294,7 +295,8 @@ class EastPolicy:
         if phase == EXPAND and good:
             least = LEAST_RATIO * min(good[0].ratio, 1e9)
             good = [one for one in good if one.ratio >= least]
-        chosen = good[:QUEUE] if len(good) >= HOPEFUL else ordered[:HOPEFUL]
+        hopeful = [one for one in ordered[:HOPEFUL] if one.score > -HOPE * self.penalty]
+        chosen = good[:QUEUE] if len(good) >= HOPEFUL else hopeful
         if not chosen:
             return self._next_phase(state)
         queue = tuple(one.move for one in chosen)
