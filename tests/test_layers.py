@@ -89,7 +89,7 @@ LAYERS = {
         "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
         "transitions"
     ),
-    "cli": "text options columns files outputs classes describe learn ask groups compare relate convert demo",
+    "cli": "text options columns kinds files outputs classes describe learn ask groups compare relate convert demo",
 }
 
 
