@@ -28,7 +28,7 @@ LAYERS = {
     "testing": "assertions strategies",
     "tables": (
         "likely_codes whole_numbers missing files large_tables columns missing_codes unseen survey numbers encode "
-        "suitable distinct_rows chunks row_sample dependence sparse neighbours folds"
+        "number_bins suitable distinct_rows chunks row_sample dependence sparse neighbours folds"
     ),
     "inference": (
         "numeric_tables layout protocol patterns plan kernels/vectors kernels/matrices kernels/products "
@@ -89,7 +89,7 @@ LAYERS = {
         "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
         "transitions"
     ),
-    "cli": "text options columns files outputs classes describe learn ask groups compare relate convert demo",
+    "cli": "text options columns kinds files outputs classes describe learn ask groups compare relate convert demo",
 }
 
 

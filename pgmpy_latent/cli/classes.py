@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 from pgmpy_latent import scores
 from pgmpy_latent.cli.text import counted
 from pgmpy_latent.em import fit as em
-from pgmpy_latent.em.starts import random_memberships
+from pgmpy_latent.em.starts import StartInputs, StartRows, make_start
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.cardinality.random_starts import with_cards
 from pgmpy_latent.learners.search import Outcome, Search
@@ -74,6 +74,7 @@ class LatentClasses(SearchingLearner):
     ({'H': 2}, 6)
     """
 
+    _takes_numbers: ClassVar[bool] = True
     _constraints: ClassVar[dict] = {
         "n_states": number(1, whole=True, optional=True),
         "n_starts": number(1, whole=True),
@@ -141,16 +142,14 @@ class LatentClasses(SearchingLearner):
     def _candidate(self, data: CategoricalData, n_classes: int, search: Search, bar: tqdm) -> Candidate:
         shape = one_state_tree(None, data)
         shape = with_cards(shape, np.array([n_classes, *shape.cards[1:]]))
-        engine, codes = engine_for(shape, data), data.codes_of(shape.names)
+        engine = engine_for(shape, data)
+        inputs = StartInputs(engine.layout, shape.parents, shape.cards, StartRows.of(data, shape.names))
 
         def report(iteration: int, value: float) -> None:
             bar.set_postfix_str(f"{counted(n_classes, 'class', 'es')}, log-likelihood {value:.1f}", refresh=False)
             bar.update(0)
 
-        starts = [
-            random_memberships(shape.parents, shape.cards, codes, data.weights, data.row_keys, search.seed(start))
-            for start in range(self.n_starts)
-        ]
+        starts = [make_start("memberships", inputs, search.seed(start)) for start in range(self.n_starts)]
         fit = em.fit(
             engine,
             np.stack(starts),

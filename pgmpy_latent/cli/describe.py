@@ -139,7 +139,7 @@ def _identification(tree: LatentTree, n_parameters: int) -> list[str]:
     """Return a note if the parameters are not identified."""
     from pgmpy_latent.scores import effective_dimension
 
-    if n_parameters > MOST_PARAMETERS:
+    if n_parameters > MOST_PARAMETERS or tree.is_numeric.any():
         return []
     dimension = effective_dimension(tree)
     if dimension == n_parameters:
@@ -171,8 +171,10 @@ def describe_states(tree: LatentTree, data: CategoricalData) -> list[str]:
 
     alone = len(tree.latent_names) == 1
     what, most = ("class", PROFILED) if alone else ("state", PROFILED_EACH)
+    numbers = "; of numbers mean and standard deviation" if tree.is_numeric.any() else ""
     lines = wrapped(
         f"What marks each {what}: per column one category, its share of the {what}, and (of all rows, by the model)"
+        + numbers
     )
     for hidden in tree.latent_names[:MOST_LATENTS]:
         at, listed = tree.index(hidden), marks(tree, hidden)
@@ -192,11 +194,24 @@ def describe_states(tree: LatentTree, data: CategoricalData) -> list[str]:
 
 
 def marks(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable, list[str]]]:
-    """Return, for each column, its most telling category in every state; the most informative columns come first."""
+    """Return, for each column, its most telling category in every state, or mean and standard deviation of a number.
+
+    The most informative columns come first.
+    """
+    import numpy as np
+
+    from pgmpy_latent.learners.profiles import conditionals
+    from pgmpy_latent.model.emissions import emissions_of
     from pgmpy_latent.operators import marginals
 
     lines = []
+    emissions, given = emissions_of(tree), conditionals(tree, tree.index(hidden))
     for name, table, contributions in profiled_columns(tree, hidden):
+        if tree.index(name) in emissions:
+            found = emissions[tree.index(name)].parameters(given[tree.index(name)])
+            pairs = zip(found.mean, np.sqrt(found.variance), strict=True)
+            lines.append((name, [f"{mean:.4g}\0sd {sd:.3g}" for mean, sd in pairs]))
+            continue
         states, overall = tree.state_names[tree.index(name)], marginals(tree)[tree.index(name)]
         chosen = (contributions + 1e-9 * table).argmax(axis=1)
         cells = [f"{states[at]}\0{table[row, at]:.0%} ({overall[at]:.0%})" for row, at in enumerate(chosen)]
@@ -208,13 +223,15 @@ def profiled_columns(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable,
     """Return columns with P(category | state) and p log(p / p overall), how much a category sets a state apart.
 
     Columns that tell the states apart best come first. Of several hidden variables, each has only the columns that say
-    something about it.
+    something about it. Categories of a number are its bins.
     """
     import numpy as np
 
     from pgmpy_latent.learners.profiles import conditionals
     from pgmpy_latent.operators import marginals
+    from pgmpy_latent.operators.bins import in_bins
 
+    tree = in_bins(tree)
     tables, shares = conditionals(tree, tree.index(hidden)), marginals(tree)
     ranked = []
     for name in tree.observed_names:

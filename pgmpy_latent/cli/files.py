@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from pgmpy_latent.model.emissions import NumericKind
     from pgmpy_latent.model.network import LatentNetwork
     from pgmpy_latent.model.tree import LatentTree
     from pgmpy_latent.tables.encode import CategoricalData
@@ -88,9 +90,14 @@ def demonstration() -> Table:
     return Table("American National Election Study 1996 (demonstration)", load_anes96())
 
 
-def encoded(table: Table, weight_kind: WeightKind | None = None, allowed: Sequence[str] = ()) -> CategoricalData:
-    """Return the chosen columns as categorical data; refuse unsuitable columns unless they are allowed."""
-    from pgmpy_latent.exceptions import WeightKindWarning
+def encoded(
+    table: Table,
+    weight_kind: WeightKind | None = None,
+    allowed: Sequence[str] = (),
+    numeric: Mapping[Hashable, NumericKind] | None = None,
+) -> CategoricalData:
+    """Return the chosen columns as categorical data; refuse unsuitable columns unless they are allowed or numeric."""
+    from pgmpy_latent.exceptions import DataError, WeightKindWarning
     from pgmpy_latent.tables.encode import encode
     from pgmpy_latent.tables.suitable import doubtful_columns, in_words, unsuitable_columns, warn_of_many_states
 
@@ -102,12 +109,19 @@ def encoded(table: Table, weight_kind: WeightKind | None = None, allowed: Sequen
     try:
         with warnings.catch_warnings(record=True) as noted:
             warnings.simplefilter("always")
-            data = encode(table.frame, sample_weight=weights, weight_kind=weight_kind, strata=strata, cluster=cluster)
+            data = encode(
+                table.frame, sample_weight=weights, weight_kind=weight_kind, strata=strata, cluster=cluster,
+                numeric=numeric,
+            )  # fmt: skip
         for note in noted:
             words = str(note.message).replace('weight_kind="', "--weight-kind ").replace('"', "")
             warnings.warn(words if note.category is WeightKindWarning else note.message, note.category, stacklevel=2)
     except TypeError as error:  # cells that are not categories, such as lists in Parquet
         raise BadInputError(f"{table.title}: {error}") from None
+    except DataError as error:
+        if not numeric:
+            raise
+        raise BadInputError(_as_options(str(error))) from None
     check_known(table.frame, allowed, "--allow-many-states")
     unsuitable = unsuitable_columns(data, allowed)
     if unsuitable:
@@ -119,6 +133,12 @@ def encoded(table: Table, weight_kind: WeightKind | None = None, allowed: Sequen
     doubtful = ",".join(map(str, doubtful_columns(data, allowed)))
     warn_of_many_states(data, allowed, remedy=f"pass --allow-many-states {doubtful}")
     return data
+
+
+def _as_options(words: str) -> str:
+    """Return advice about kinds and codes for missing answers as it is given on the command line."""
+    words = re.sub(r"missing=\{'([^']*)': \[([^]]+)\]\}(, or missing=.* if not)?", r"--missing \1=\2", words)
+    return words.replace("'categorical' or 'ordinal' of it", "categorical of it with --kinds")
 
 
 def read_model(path: str) -> LatentTree | LatentNetwork:

@@ -20,6 +20,7 @@ from pgmpy_latent.cli.files import (
     optional_output,
     table_of,
 )
+from pgmpy_latent.cli.kinds import describe_kinds, kinds, with_numbers
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -53,6 +54,7 @@ examples:
       --report camps.html
   pgmpy-latent learn answers.tsv.gz --columns q1,q2,q3,q4 --missing NA,-9 \\
       --missing q4=8,9
+  pgmpy-latent learn patients.csv --kinds age=gaussian,visits=poisson
   pgmpy-latent learn words.parquet --method bin-g --time-limit 600
 
 The first line of the file names the columns, every other line is a row. Cells
@@ -105,6 +107,11 @@ def add_parser(commands) -> None:
     parser.add_argument("--method", choices=LEARNERS, default="classes", metavar="NAME", help="how to learn; see below")
     add_columns(parser)
     add_reading(parser)
+    parser.add_argument(
+        "--kinds", type=kinds, metavar="COLUMN=KIND,...", help="columns that are numbers, without bins: gaussian,"
+        " shared_gaussian, poisson, negative_binomial (or categorical); other columns, or with auto all, are read by"
+        " their cells (default: all columns are categories)",
+    )  # fmt: skip
     group = parser.add_argument_group("how it learns")
     size = group.add_mutually_exclusive_group()
     size.add_argument("--classes", type=number(int, 1), metavar="K", help="number of classes (default: by BIC)")
@@ -154,9 +161,16 @@ def run(args: argparse.Namespace) -> int:
     check_outputs(args, outputs, [("the table", args.file)], [checkpoint, *(model if args.output == PREFIX else ())])
     learner = make_learner(args)
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
-    data = encoded(table, args.weight_kind, args.allow_many_states)
+    table, numeric = with_numbers(table, args.kinds)
+    if numeric and not learner._takes_numbers:
+        raise BadInputError(
+            f"--method {args.method} learns from categories alone, and --kinds says that {next(iter(numeric))!r} is a "
+            f"number; use {', '.join(method for method in LEARNERS if _learner(method)._takes_numbers)}"
+        )
+    data = encoded(table, args.weight_kind, args.allow_many_states, numeric)
     codes = missing_codes(args, data)
-    say(describe_table(table, data, columns_with_codes(args)))
+    said = [] if args.kinds is None else describe_kinds(data, numeric)
+    say([*describe_table(table, data, columns_with_codes(args)), *said])
     announce_compiling()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
@@ -263,7 +277,8 @@ def _snippet(tree: LatentTree, path: Path) -> list[str]:
     asked, evidence = tree.names[0], {}
     if tree.latent_names:
         asked = tree.latent_names[0]
-        for name, _, contributions in profiled_columns(tree, asked)[:1]:
+        known = [one for one in profiled_columns(tree, asked) if not tree.is_numeric[tree.index(one[0])]]
+        for name, _, contributions in known[:1]:
             evidence = {name: tree.state_names[tree.index(name)][int(contributions[0].argmax())]}
     query = f"query([{asked!r}], evidence={evidence!r})"
     return [*lines, f"print(VariableElimination(to_pgmpy(load({str(path)!r}))).{query})"]

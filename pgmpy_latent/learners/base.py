@@ -242,8 +242,8 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
     def _numeric_columns(self, X, kinds: Kinds, known: Mapping[Hashable, tuple], aside: list, missing) -> dict:
         """Return the numeric columns of a table: those of a model that is known, and those of the kinds."""
         check_kinds("kinds", kinds)
-        numeric: dict = {name: emission_of_states(tuple(states)) for name, states in known.items()}
-        numeric = {name: emission for name, emission in numeric.items() if emission is not None}
+        emissions = {name: emission_of_states(tuple(states)) for name, states in known.items()}
+        numeric: dict = {name: emission.kind for name, emission in emissions.items() if emission is not None}
         if kinds is None:
             return numeric
         if comes_in_pieces(X):
@@ -266,7 +266,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         if not self._takes_numbers:
             raise DataError(
                 f"{type(self).__name__} learns from categories alone, and {names[0]!r} is a number; bin it (as pd.cut "
-                "does), or use RandomStarts, SplitMerge, TreeEM or compare_classes"
+                "does), or use EAST, RandomStarts, SplitMerge, TreeEM or compare_classes"
             )
 
     def _check_columns(self, data: CategoricalData, known: dict, missing, allow_many_states, takes_kinds: bool) -> None:

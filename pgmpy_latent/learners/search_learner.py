@@ -122,6 +122,8 @@ def learned_for(host, learner, data: CategoricalData, search: Search):
         learner.set_params(checkpoint=search.checkpoint.beside("start"))
     learner._outer_clock = search.clock
     learner._check_settings()
+    if data.values:
+        learner._check_numbers(data)
     outcome = learner._learn(data)
     if outcome.stopped == "interrupted":
         search.note_interrupt()  # whoever pressed Ctrl-C does not want the search that follows

@@ -10,6 +10,7 @@ import numpy as np
 
 from pgmpy_latent.exceptions import NotATreeError, SkeletonError
 from pgmpy_latent.model.convert import from_pgmpy
+from pgmpy_latent.model.emissions import emission_of_states
 from pgmpy_latent.model.network import LatentNetwork, as_tree, check_one_parent
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.settings import kind_in_words
@@ -191,8 +192,12 @@ def in_order_of_table(tree: LatentTree, data: CategoricalData) -> LatentTree:
     """
     shape = one_state_tree(tree, data, "the model to start with")  # checks the columns
     order = [tree.index(name) for name in shape.names]
-    states = [tree.state_names[at] for at in order]
-    return LatentTree(shape.names, states, shape.parent, shape.latent, [tree.tables[at] for at in order])
+    states, tables = [tree.state_names[at] for at in order], [tree.tables[at] for at in order]
+    for at, (before, now) in enumerate(zip(states, shape.state_names, strict=True)):
+        old, new = emission_of_states(before), emission_of_states(now)
+        if old is not None and new is not None:  # the same parameters, in the units of this table
+            states[at], tables[at] = now, new.table(*old.parameters(tables[at]))
+    return LatentTree(shape.names, states, shape.parent, shape.latent, tables)
 
 
 def _says_what_is_hidden(skeleton) -> bool:

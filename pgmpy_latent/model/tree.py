@@ -119,6 +119,18 @@ class DiscreteModel:
         return int(total)
 
     @cached_property
+    def is_numeric(self) -> np.ndarray:
+        """Which nodes are numeric columns."""
+        return read_only([emission_of_states(states) is not None for states in self.state_names], np.bool_)
+
+    @cached_property
+    def per_state(self) -> np.ndarray:
+        """How many free parameters the table of each node gains with a state of its parent."""
+        emissions = map(emission_of_states, self.state_names)
+        shared = [one is not None and one.is_shared for one in emissions]
+        return read_only(self.cards - 1 - np.array(shared, dtype=np.int64), np.int64)
+
+    @cached_property
     def latent_names(self) -> tuple[Hashable, ...]:
         """Names of the hidden nodes, in node order."""
         return tuple(name for name, hidden in zip(self.names, self.latent, strict=True) if hidden)

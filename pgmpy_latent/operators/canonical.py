@@ -218,8 +218,8 @@ def _components(tree: LatentTree) -> list[list[int]]:
 def _standard_root(tree: LatentTree, component: list[int], position: np.ndarray) -> int:
     """Return the node that a component is rooted at; its nodes are given parents first."""
     hidden = [node for node in component if tree.latent[node]]
-    if not hidden:
-        return min(component, key=lambda node: position[node])
+    if not hidden:  # nothing is below a numeric column, unless it stands alone
+        return min(component, key=lambda node: (tree.is_numeric[node], position[node]))
     largest, distance = _branch_sizes(tree, component)
     best = _smallest(hidden, lambda node: (largest[node], distance[node], -tree.cards[node]))
     best = _smallest(best, lambda node: _distances(tree, node, position))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from zlib import crc32
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from pgmpy_latent.inference.plan import Evidence
 from pgmpy_latent.learners.east.evaluation import LeafModel, leaf_model
-from pgmpy_latent.learners.local.node_messages import NodeMessages, dense
+from pgmpy_latent.learners.local.node_messages import NodeMessages, dense, through
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.blocks import blocks_of, subtree
 from pgmpy_latent.runtime.arrays import ROUNDING
@@ -18,7 +19,7 @@ from pgmpy_latent.tables.encode import CategoricalData, distinct_rows
 
 
 class Division:
-    """A table and the columns at which trees are divided: those without missing cells.
+    """A table and the columns at which trees are divided: those of categories without missing cells.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ class Division:
     def __init__(self, data: CategoricalData):
         self.data = data
         pairs = zip(data.columns, data.has_missing, strict=True)
-        self.columns = tuple(name for name, has_missing in pairs if not has_missing)
+        self.columns = tuple(name for name, has_missing in pairs if not has_missing and name not in data.values)
         self.known = frozenset(self.columns)
         self._place = {name: at for at, name in enumerate(data.columns)}
         self._projections: dict[tuple[Hashable, ...], tuple[CategoricalData, np.ndarray]] = {}
@@ -40,11 +41,13 @@ class Division:
         """Return the distinct rows of some columns, and which of them each row of the table is."""
         if columns not in self._projections:
             places = [self._place[name] for name in columns]
-            cards = self.data.cards[places].tolist()
+            n_codes = self.data.n_codes
+            cards = [n_codes[at] for at in places]
             rows, codes = distinct_rows(np.ascontiguousarray(self.data.codes[:, places].T), cards)
             states = [self.data.state_names[at] for at in places]
             weights = np.bincount(rows, self.data.weights, minlength=len(codes))
-            self._projections[columns] = CategoricalData(columns, states, codes, weights), rows
+            values = {name: self.data.values[name] for name in columns if name in self.data.values}
+            self._projections[columns] = CategoricalData(columns, states, codes, weights, values=values), rows
         return self._projections[columns]
 
     def codes(self, column: Hashable) -> np.ndarray:
@@ -216,7 +219,7 @@ class BlockMessages(NodeMessages):
             else:
                 block = self.of_edge(name, self.tree.names[node])
                 own = block.messages.message(block.tree.index(name), block.tree.index(self.tree.names[node]))
-                found = Evidence(own.index[block.rows], own.n_states, own.messages)
+                found = replace(own, index=own.index[block.rows])
             self._messages[neighbour, node] = found
         return self._messages[neighbour, node]
 
@@ -234,7 +237,7 @@ class BlockMessages(NodeMessages):
             return self._column(name)
         block, at = self._block(node)
         own = block.messages.likelihood(at)
-        return Evidence(own.index[block.rows], own.n_states, own.messages)
+        return replace(own, index=own.index[block.rows])
 
     def rest(self, node: int, without: Collection[int] = ()) -> np.ndarray:
         """Return P(node) times the messages of all neighbours but some: (rows, states); the largest of a row is 1."""
@@ -276,28 +279,32 @@ class BlockMessages(NodeMessages):
 
 def distinct(parts: Sequence[Evidence], weights: np.ndarray) -> tuple[list[Evidence], np.ndarray]:
     """Return evidence on several nodes for the distinct rows, and their weights."""
-    patterns = [dense(part) for part in parts]
-    codes = np.stack([index for index, _ in patterns]).astype(np.int64)
+    codes = np.stack([part.patterns() for part in parts]).astype(np.int64)
     if codes[0].max() + 1 == len(weights):
         return list(parts), weights
-    rows, found = distinct_rows(codes, [len(messages) for _, messages in patterns])
+    rows, found = distinct_rows(codes, [int(column.max()) + 1 for column in codes])
     if len(found) == len(weights):
         return list(parts), weights
-    merged = [
-        Evidence(np.ascontiguousarray(column), part.n_states, messages)
-        for column, part, (_, messages) in zip(found.T, parts, patterns, strict=True)
-    ]
+    merged = [_with_patterns(part, np.ascontiguousarray(column)) for part, column in zip(parts, found.T, strict=True)]
     return merged, np.bincount(rows, weights, minlength=len(found))
+
+
+def _with_patterns(part: Evidence, patterns: np.ndarray) -> Evidence:
+    """Return the evidence of rows that show some patterns of other evidence."""
+    if part.numbers is not None:
+        return replace(part, index=np.where(patterns < len(part.numbers.values), patterns, -1))
+    return Evidence(patterns, part.n_states, dense(part)[1])
 
 
 def star_log_likelihood(parts: Sequence[Evidence], tables: Sequence[np.ndarray], weights: np.ndarray) -> float:
     """Return the log-likelihood of a node and some neighbours, from evidence on all of them and their tables."""
     index, product = dense(parts[0])
-    product = product[index]
+    product, left_out = product[index], 0.0
     for part, table in zip(parts[1:], tables, strict=True):
-        index, messages = dense(part)
-        product = product * (messages @ table.T)[index]
-    return float(weights @ np.log(product.sum(axis=1)))
+        index, messages, scales = through(part, table)
+        product = product * messages[index]
+        left_out += 0.0 if scales is None else float(weights @ scales[index])
+    return float(weights @ np.log(product.sum(axis=1))) + left_out
 
 
 def merged_leaf_model(

@@ -37,12 +37,15 @@ from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER, MovedPreset
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.number_bins import BinnedTable
 
 #: Shares of the penalty on excursions; smaller trees take less time than larger ones.
 TO_LARGER_TREES, TO_SMALLER_TREES = 0.25, 2.0
 #: How many moves the look-ahead tries by default; for every column of a larger table, whose search has fewer starts;
 #: and at most in the largest tables.
 LOOK_AHEAD, LOOK_AHEAD_PER_COLUMN, MOST_LOOK_AHEAD = 24, 5, 72
+#: Bins in the place of a number when the forest and BinG's tree are learned: they cost as much as a Gaussian column.
+N_BINS = 3
 #: Iterations of local EM by default.
 STEPS = {"rl": 40, "dc": 40, "auto": 6}
 #: Most categories of a column: counts of their pairs take seconds, and 64 MB for every state of a hidden variable.
@@ -131,6 +134,7 @@ class EAST(PathLearner):
     PAPER = MovedPreset("presets.CHEN_2008 or presets.CHEN_2008_DC")
     _tuning: presets.EASTTuning
     _has_standard_form: ClassVar[bool] = True
+    _takes_numbers: ClassVar[bool] = True
     _shared: ClassVar[Mapping[str, tuple[str, str]]] = {"random_state": ORDER_DOES_NOT_MATTER}
 
     def __init__(
@@ -204,6 +208,14 @@ class EAST(PathLearner):
             )
         return data
 
+    def _check_numbers(self, data: CategoricalData) -> None:
+        super()._check_numbers(data)
+        if self._tuning.evaluation == "dc":
+            raise DataError(
+                f"evaluation='dc' compares candidates on completed counts, and {next(iter(data.values))!r} is a "
+                "number; use evaluation='auto' or 'rl', or bin it (as pd.cut does)"
+            )
+
     def _rules(self, data: CategoricalData) -> Rules:
         groups = _groups(self.together, set(data.columns))
         unlimited = np.inf
@@ -273,9 +285,13 @@ class EAST(PathLearner):
     ) -> dict[str, LatentTree]:
         """Return the trees to begin with: for a large table, or many columns, the forest and BinG's tree only."""
         bin_g = BinG(simplify=True, columns="anywhere")
-        starts = {FOREST: bic_forest(data, search)[0]}
+        binned = BinnedTable(data, N_BINS) if data.values else None
+        categories = data if binned is None else binned.data
+        starts = {FOREST: bic_forest(categories, search)[0]}
         if not _is_stopped(search):  # otherwise the forest is what there is time for
-            starts[BING] = self._tree_of(bin_g, data, search)
+            starts[BING] = self._tree_of(bin_g, categories, search)
+        if binned is not None:
+            starts = {name: make_regular(binned.with_numbers(tree)) for name, tree in starts.items()}
         starts = {name: tree for name, tree in starts.items() if rules.broken(tree) is None}
         if starts and (_is_stopped(search) or is_large(data) or has_many_columns(data)):
             return starts

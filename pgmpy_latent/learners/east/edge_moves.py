@@ -15,7 +15,7 @@ from pgmpy_latent.learners.east.completed_counts import expected_log_likelihood
 from pgmpy_latent.learners.east.evaluation import Evaluation, LeafModel, leaf_model
 from pgmpy_latent.learners.east.move import ADJUST, Move, start_table, with_tables
 from pgmpy_latent.learners.east.settings import Rules
-from pgmpy_latent.learners.local.node_messages import dense
+from pgmpy_latent.learners.local.node_messages import NodeMessages, through
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import cut_edge, link_nodes, relocate_node, root_walk
 from pgmpy_latent.operators.edges import composed, neighbours_of, normalised, path_from_root, rooted_at
@@ -50,8 +50,9 @@ class Relocate(Move):
     def in_tree(cls, tree: LatentTree, rules: Rules) -> list[Self]:
         """Return all ways to hang one side of an edge on another hidden node, to cut the edge, or to link parts."""
         component = _components(tree)
+        inner = [name for name, numeric in zip(tree.names, tree.is_numeric, strict=True) if not numeric]
         moves = []
-        for node in range(tree.n_nodes):
+        for node in np.flatnonzero(~tree.is_numeric).tolist():
             if rules.binds(tree.names[node]):
                 continue
             for unit in rules.units(tree, node):
@@ -59,11 +60,12 @@ class Relocate(Move):
                 old, beyond = tree.names[node], set().union(*(_beyond(tree, other, node) for other in others))
                 targets = [
                     name
-                    for name in (tree.names if rules.anywhere else tree.latent_names)
+                    for name in (inner if rules.anywhere else tree.latent_names)
                     if name != old and component[tree.index(name)] == component[node] and tree.index(name) not in beyond
                 ]
                 moves += [cls(unit, old, new) for new in targets]
-                if node < others[0] and not rules.binds(unit[0]):  # cutting is the same from both ends
+                is_first = node < others[0] or tree.is_numeric[others[0]]  # cutting is the same from both ends
+                if is_first and not rules.binds(unit[0]):
                     moves.append(cls(unit, old, None))
         return moves + list(cls._links(tree, component, rules))
 
@@ -85,9 +87,12 @@ class Relocate(Move):
         for name, targets in places.items():
             node = tree.index(name)
             others = [tree.index(target) for target in targets if target != name]
+            others = [other for other in others if not tree.is_numeric[other]]
             within = [new for new in others if component[new] == component[node]]
             moves |= dict.fromkeys(cls._linking(tree, node, new) for new in others if new not in within)
             for old in neighbours_of(tree, node):
+                if tree.is_numeric[old]:
+                    continue
                 beyond, end = _beyond(tree, node, old), tree.names[old]
                 for new in within:
                     if new in beyond:
@@ -102,13 +107,13 @@ class Relocate(Move):
     def _links(cls, tree: LatentTree, component: np.ndarray, rules: Rules) -> Iterator[Self]:
         """Yield edges between components."""
         for pair in combinations(_ends_of_links(tree, component, rules), 2):
-            if component[pair[0]] != component[pair[1]]:
+            if component[pair[0]] != component[pair[1]] and not tree.is_numeric[list(pair)].all():
                 yield cls._linking(tree, *pair)
 
     @classmethod
     def _linking(cls, tree: LatentTree, *ends: int) -> Self:
-        """Return the edge between two components: columns hang on hidden nodes."""
-        moved, new = sorted(ends, key=lambda node: (tree.latent[node], node))
+        """Return the edge between two components: numbers hang on anything else, and columns on hidden nodes."""
+        moved, new = sorted(ends, key=lambda node: (not tree.is_numeric[node], tree.latent[node], node))
         return cls((tree.names[moved],), None, tree.names[new])
 
     @property
@@ -149,14 +154,17 @@ class Relocate(Move):
         if self.old is None:
             component, ends = _components(tree), (tree.index(self.moved[0]), tree.index(self.new))
             is_right_way = self == self._linking(tree, *ends) and component[ends[0]] != component[ends[1]]
+            is_right_way = is_right_way and not tree.is_numeric[ends[1]]
             return bool(is_right_way) and set(ends) <= set(_ends_of_links(tree, component, rules))
         old = tree.index(self.old)
-        if not set(nodes) <= set(neighbours_of(tree, old)):
+        if not set(nodes) <= set(neighbours_of(tree, old)) or tree.is_numeric[old]:
             return False
         if self.new is None:
             return True
         component, new = _components(tree), tree.index(self.new)
-        return bool(component[new] == component[old]) and not any(new in _beyond(tree, node, old) for node in nodes)
+        if tree.is_numeric[new] or component[new] != component[old]:
+            return False
+        return not any(new in _beyond(tree, node, old) for node in nodes)
 
     def is_within(self, nodes: Collection[Hashable]) -> bool:
         """From one of the nodes to another; cuts and links are not."""
@@ -220,7 +228,7 @@ class Relocate(Move):
                 evidence = [messages.message(other, old) for other in moved]
                 model = leaf_model(move.new, rest_at_target, move.moved, evidence, starts, messages.weights)
                 fit = evaluation.search.fit(model.engine, model.start, free=model.free, **evaluation.em_options)
-                n_more = int((tree.cards[target] - tree.cards[old]) * (tree.cards[moved] - 1).sum())
+                n_more = int((tree.cards[target] - tree.cards[old]) * tree.per_state[moved].sum())
                 evaluated[move] = evaluation.scored(move, fit.log_likelihood - base, n_more, model.changed(fit.tables))
         return [evaluated[move] for move in moves]
 
@@ -233,13 +241,14 @@ class Relocate(Move):
         tree = evaluation.tree
         moved, old, new = [tree.index(name) for name in self.moved], tree.index(self.old), tree.index(self.new)
         posterior = messages.posterior(new) * messages.weights[:, None]
-        starts = [normalised(posterior.T @ messages.posterior(node) + messages.star(node).share) for node in moved]
+        counts = [posterior.T @ messages.posterior(node) + _share(messages, node) for node in moved]
+        starts = [messages.from_bins(node, normalised(table)) for node, table in zip(moved, counts, strict=True)]
         evidence = [messages.message(node, old) for node in moved]
         model, base = merged_leaf_model(
             self.new, messages.rest_evidence(new), self.moved, evidence, starts, messages.weights
         )
         fit = evaluation.search.fit(model.engine, model.start, free=model.free, **evaluation.em_options)
-        n_more = int((tree.cards[new] - tree.cards[old]) * (tree.cards[moved] - 1).sum())
+        n_more = int((tree.cards[new] - tree.cards[old]) * tree.per_state[moved].sum())
         return evaluation.scored(self, fit.log_likelihood - base - lost, n_more, model.changed(fit.tables))
 
     def _between_columns(self, evaluation: Evaluation, division: Division, lost: float) -> EvaluatedMove:
@@ -260,7 +269,7 @@ class Relocate(Move):
         base = messages.log_likelihood(old, rest, [moved])
         apart = float(messages.weights @ np.log(rest.sum(axis=1)))
         evidence, share = messages.message(moved, old), messages.star(moved).share[None]
-        n_more = -int((tree.cards[old] - 1) * (tree.cards[moved] - 1))
+        n_more = -int((tree.cards[old] - 1) * tree.per_state[moved])
         model = leaf_model(root, np.ones((len(rest), 1)), [root], [evidence], [share], messages.weights)
         return base, apart, n_more, model
 
@@ -270,11 +279,13 @@ class Relocate(Move):
         moved, new = tree.index(self.moved[0]), tree.index(self.new)
         rest, share = messages.rest(new), messages.star(moved).share
         evidence = messages.likelihood(moved)
-        index, likelihoods = dense(evidence)
-        base = float(messages.weights @ np.log((likelihoods @ share)[index] * rest.sum(axis=1)))
-        start = messages.posterior(new).T @ (messages.posterior(moved) * messages.weights[:, None]) + share
-        start = start / start.sum(axis=1, keepdims=True)
-        n_more = int((tree.cards[new] - 1) * (tree.cards[moved] - 1))
+        index, likelihoods, scales = through(evidence, share[None])
+        base = float(messages.weights @ np.log(likelihoods[index, 0] * rest.sum(axis=1)))
+        base += 0.0 if scales is None else float(messages.weights @ scales[index])
+        counts = messages.posterior(new).T @ (messages.posterior(moved) * messages.weights[:, None])
+        counts = counts + _share(messages, moved)
+        start = messages.from_bins(moved, counts / counts.sum(axis=1, keepdims=True))
+        n_more = int((tree.cards[new] - 1) * tree.per_state[moved])
         return base, 0.0, n_more, leaf_model(self.new, rest, self.moved, [evidence], [start], messages.weights)
 
     def evaluate_on_counts(self, evaluation: Evaluation) -> EvaluatedMove:
@@ -328,8 +339,14 @@ def _worth_of_places(moves: Sequence[Relocate], evaluation: Evaluation) -> dict[
         if move.old is not None:
             old = sum(shared[place[tree.index(move.old)], place[other]] for other in moved)
         if information >= LEAST_SHARE * old:
-            worth[move] = information - evaluation.penalty * tree.cards[new] * (tree.cards[moved] - 1).sum()
+            worth[move] = information - evaluation.penalty * tree.cards[new] * tree.per_state[moved].sum()
     return worth
+
+
+def _share(messages: NodeMessages, node: int) -> np.ndarray:
+    """Return the distribution of a node; of the bins of a numeric column, in which rows are spread evenly."""
+    card = int(messages.tree.cards[node])
+    return np.full(card, 1 / card) if messages.tree.is_numeric[node] else messages.star(node).share
 
 
 def _path_table(tree: LatentTree, start: int, end: int) -> np.ndarray:
@@ -350,8 +367,11 @@ def _components(tree: LatentTree) -> np.ndarray:
 def _ends_of_links(tree: LatentTree, component: np.ndarray, rules: Rules) -> list[int]:
     """Return the nodes that may be linked with other components: by default hidden ones, or else columns."""
     hidden = {int(component[tree.index(name)]) for name in tree.latent_names}
+    is_inner = ~tree.is_numeric | (tree.parent < 0)  # a number that hangs on something has all that it can have
     return [
-        node for node in range(tree.n_nodes) if rules.anywhere or tree.latent[node] or component[node] not in hidden
+        node
+        for node in np.flatnonzero(is_inner).tolist()
+        if rules.anywhere or tree.latent[node] or component[node] not in hidden
     ]
 
 

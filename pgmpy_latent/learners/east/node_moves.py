@@ -19,10 +19,11 @@ from pgmpy_latent.learners.east.completed_counts import expected_log_likelihood
 from pgmpy_latent.learners.east.evaluation import Evaluation, leaf_model
 from pgmpy_latent.learners.east.move import DELETE_NODES, EXPAND, Move, start_table, with_tables
 from pgmpy_latent.learners.east.settings import Rules
-from pgmpy_latent.learners.local.simplify import Simplifier, n_star_parameters
+from pgmpy_latent.learners.local.simplify import Simplifier, n_shared_around, n_star_parameters
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import bound_from_cards, contract_edge, delete_node, introduce_node, root_walk
 from pgmpy_latent.operators.edges import neighbours_of, normalised
+from pgmpy_latent.operators.regularity import UNBOUNDED
 from pgmpy_latent.operators.star import with_star
 
 #: Iterations of EM on completed counts.
@@ -55,15 +56,14 @@ class Introduce(Move):
         if tree.latent.sum() >= rules.max_latents:
             return []
         moves = []
-        for node in range(tree.n_nodes):
+        for node in np.flatnonzero(~tree.is_numeric).tolist():
             if rules.binds(tree.names[node]):
                 continue
             units, degree = rules.units(tree, node), len(neighbours_of(tree, node))
             for chosen in [*((unit,) for unit in units if len(unit) > 1), *combinations(units, 2)]:
                 moved = tuple(other for unit in chosen for other in unit)
                 if degree - len(moved) >= 2 or not tree.latent[node]:
-                    cards = [int(tree.cards[tree.index(other)]) for other in moved]
-                    bound = bound_from_cards([int(tree.cards[node]), *cards])
+                    bound = _bound(tree, [node, *map(tree.index, moved)])
                     n_states = int(min(tree.cards[node], bound, rules.max_states))
                     if n_states > 1:
                         moves.append(cls(tree.names[node], moved, n_states))
@@ -96,7 +96,8 @@ class Introduce(Move):
 
     def check(self, tree: LatentTree) -> None:
         """The new node needs two states, and can use no more than its neighbours have together."""
-        most = np.prod([tree.cards[tree.index(name)] for name in self.moved])
+        moved = [tree.index(name) for name in self.moved]
+        most = UNBOUNDED if tree.is_numeric[moved].any() else np.prod(tree.cards[moved])
         if type(self.n_states) is not int or not 2 <= self.n_states <= most:
             raise ValueError(f"a new hidden variable is to have {self.n_states!r} states")
 
@@ -114,7 +115,7 @@ class Introduce(Move):
     def n_more(self, tree: LatentTree) -> int:
         """Return how many parameters the tree gains."""
         card = int(tree.cards[tree.index(self.node)])
-        below = int(sum(tree.cards[tree.index(name)] - 1 for name in self.moved))
+        below = int(sum(tree.per_state[tree.index(name)] for name in self.moved))
         return card * (self.n_states - 1) + (self.n_states - card) * below
 
     def evaluate(self, evaluation: Evaluation) -> EvaluatedMove:
@@ -134,7 +135,9 @@ class Introduce(Move):
         ones = np.ones((1, card))  # ``rest`` includes the old node's distribution already
         rng = evaluation.rng(self)
         starts = [] if counted is None else [engine.layout.pack([ones, *counted.changed.tables.values()])]
-        starts += [random_tables(engine.layout, rng) for _ in range(evaluation.settings.n_starts - len(starts))]
+        for _ in range(evaluation.settings.n_starts - len(starts)):
+            share, new, *drawn = engine.layout.unpack(random_tables(engine.layout, rng))
+            starts.append(engine.layout.pack([share, new, *self._with_numbers(evaluation, drawn)]))
         flat = np.stack(starts)
         flat[:, :card] = 1.0
         free = np.array([False, *[True] * (len(moved) + 1)])
@@ -146,6 +149,11 @@ class Introduce(Move):
     def _changed(self, tables: Sequence[np.ndarray]) -> ChangedTables:
         names = (None, *self.moved)
         return ChangedTables(self.node, {name: table.copy() for name, table in zip(names, tables, strict=True)})
+
+    def _with_numbers(self, evaluation: Evaluation, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return tables of the moved nodes, given those in which bins stand for numbers."""
+        nodes = map(evaluation.tree.index, self.moved)
+        return [evaluation.messages.from_bins(node, table) for node, table in zip(nodes, tables, strict=True)]
 
     def need(self, evaluation: Evaluation) -> float:
         """G²: how far the moved neighbours are from being independent given the old node."""
@@ -201,7 +209,8 @@ class Introduce(Move):
                 share, *below = engine.layout.unpack(flat)
                 gain = float(value - xlogy(shares[at], share[0]).sum() - apart[at])
                 move = replace(moves[at], n_states=n_states)
-                candidate = evaluation.scored(move, gain, move.n_more(evaluation.tree), move._changed(below))
+                changed = move._changed([below[0], *move._with_numbers(evaluation, below[1:])])
+                candidate = evaluation.scored(move, gain, move.n_more(evaluation.tree), changed)
                 before = best[at]
                 if before is None or candidate.score > before.score:
                     best[at] = candidate
@@ -232,7 +241,7 @@ class Interpose(Introduce):
         moves = []
         for node, above in enumerate(tree.parent.tolist()):
             ends = (above, node)
-            if above < 0 or any(rules.binds(tree.names[end]) for end in ends):
+            if above < 0 or tree.is_numeric[node] or any(rules.binds(tree.names[end]) for end in ends):
                 continue
             n_states = int(min(bound_from_cards(tree.cards[list(ends)]), rules.max_states))
             if n_states > 1:
@@ -271,7 +280,7 @@ class Delete(Move):
             cls(name, tree.names[other])
             for name in tree.latent_names
             for other in neighbours_of(tree, tree.index(name))
-            if rules.anywhere or tree.latent[other]
+            if tree.latent[other] or (rules.anywhere and not tree.is_numeric[other])
         ]
 
     @property
@@ -285,8 +294,8 @@ class Delete(Move):
         return frozenset(self.nodes)
 
     def is_possible(self, tree: LatentTree, rules: Rules) -> bool:
-        """The two nodes must be neighbours."""
-        return _are_neighbours(tree, self.node, self.into)
+        """The two nodes must be neighbours, and numeric columns have nothing below them."""
+        return _are_neighbours(tree, self.node, self.into) and not tree.is_numeric[tree.index(self.into)]
 
     def apply(self, tree: LatentTree, changed: ChangedTables) -> LatentTree:
         """Seen from the node that takes over."""
@@ -301,7 +310,7 @@ class Delete(Move):
         """Return how many parameters the tree gains; usually it loses some."""
         gone, into = (evaluation.tree.index(name) for name in self.nodes)
         cards = evaluation.tree.cards
-        beyond = int((cards[self._moved(evaluation)] - 1).sum())
+        beyond = int(evaluation.tree.per_state[self._moved(evaluation)].sum())
         return int((cards[into] - cards[gone]) * beyond - cards[into] * (cards[gone] - 1))
 
     def evaluate(self, evaluation: Evaluation) -> EvaluatedMove:
@@ -387,10 +396,17 @@ class Contract(Move):
         simplifier = Simplifier(messages.data, evaluation.search, evaluation.penalty, max_states)
         star, score = simplifier.fewer_states(*simplifier.joint_node(tree, evidence, *nodes))
         assert star is not None  # two nodes have four pairs of states or more, of which some are merged
-        n_more = n_star_parameters(star) - sum(n_star_parameters(messages.star(node)) for node in nodes)
+        shared = [n_shared_around(tree, node) for node in nodes]
+        before = [n_star_parameters(messages.star(node), n) for node, n in zip(nodes, shared, strict=True)]
+        n_more = n_star_parameters(star, sum(shared)) - sum(before)
         n_more += int(tree.cards[nodes[0]] * tree.cards[nodes[1]] - 1)  # their edge was counted twice
         gain = score + evaluation.penalty * n_more
         return evaluation.scored(self, gain, n_more, ChangedTables(self.node, star=star))
+
+
+def _bound(tree: LatentTree, around: Sequence[int]) -> int:
+    """Return how many states a hidden node between some others can use; between numbers any number."""
+    return UNBOUNDED if tree.is_numeric[around].any() else bound_from_cards(tree.cards[around])
 
 
 def _plan_of_cells(shape: tuple[int, ...]) -> Plan:

@@ -188,7 +188,7 @@ class Race:
 
         There a pair would be worth an edge if the two went together in a way that the tree does not explain.
         """
-        if self.most is None:
+        if self.most is None or self.data.values:  # of numbers there is no such statistic
             return False
         _, _, statistic, df, _ = pair_statistics(tree, self.data).T
         return bool((statistic / 2 <= self.last.penalty * df).all())

@@ -65,7 +65,7 @@ class _ChangeStates(Move):
         n_states = starts[0].n_states
         base = float(here.log_likelihoods([star])[0])
         fit = evaluation.search.fit(here.engine(n_states), here.flat(starts), **evaluation.em_options)
-        n_more = (n_states - star.n_states) * (1 + int((star.cards - 1).sum()))
+        n_more = (n_states - star.n_states) * (1 + int((star.cards - 1).sum()) - here.n_shared)
         changed = ChangedTables(self.node, star=here.star(fit.tables, n_states))
         return evaluation.scored(self, fit.log_likelihood - base, n_more, changed)
 

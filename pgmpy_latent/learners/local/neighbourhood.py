@@ -48,6 +48,11 @@ class Neighbourhood:
         self.weights = weights
         self._engines: dict[int, TreeEngine] = {}
 
+    @property
+    def n_shared(self) -> int:
+        """How many neighbours are numeric columns with one variance for all states."""
+        return sum(emission.is_shared for emission in self.plan.emissions.values())
+
     def engine(self, n_states: int, weights: np.ndarray | None = None) -> TreeEngine:
         """Return the engine for a number of states, with other weights if given."""
         cards = np.empty(len(self.cards) + 1, dtype=np.int64)

@@ -14,6 +14,12 @@ from pgmpy_latent.operators.edges import neighbours_of, normalised
 from pgmpy_latent.operators.star import Star, star_of
 from pgmpy_latent.runtime.arrays import largest_in_rows
 from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.number_bins import NumberBins, bins_of_column
+
+#: Logarithm of the smallest entry of a message from a numeric column, as in the compiled code: nothing is ruled out.
+LEAST_LOG = -1000 * np.log(2.0)
+#: Added to expected counts of bins from which the bins of missing cells are guessed.
+LEAST_COUNT = 1e-3
 
 
 def dense(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
@@ -29,6 +35,39 @@ def dense(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     if evidence.messages is not None:
         return evidence.index, evidence.messages
     return evidence.patterns(), np.vstack([np.eye(evidence.n_states), np.ones(evidence.n_states)])
+
+
+def through(evidence: Evidence, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return the evidence about a node as evidence about the node above it.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What the rows say about the lower node.
+    table : array, shape (states of the upper node, states of the lower one)
+        P(lower node | upper node); of a numeric column its features.
+
+    Returns
+    -------
+    index : int array, shape (rows,)
+        The pattern of each row.
+    messages : array, shape (patterns, states of the upper node)
+    log_scales : array, shape (patterns,), or None
+        Logarithm of a factor that was taken out of each message: densities leave the range of numbers.
+
+    Examples
+    --------
+    >>> through(Evidence(np.array([1, -1]), 2), np.array([[0.9, 0.1], [0.2, 0.8]]))[1]
+    array([[0.9, 0.2],
+           [0.1, 0.8],
+           [1. , 1. ]])
+    """
+    if evidence.numbers is None:
+        index, messages = dense(evidence)
+        return index, messages @ table.T, None
+    logs = evidence.numbers.emission.log_densities(np.append(evidence.numbers.values, np.nan), table)
+    largest = largest_in_rows(logs)
+    return evidence.patterns(), np.exp(np.maximum(logs - largest, LEAST_LOG)), largest[:, 0]
 
 
 class NodeMessages:
@@ -71,6 +110,8 @@ class NodeMessages:
         self._stars: dict[int, Star] = {}
         self._messages: dict[tuple[int, int], Evidence] = {}
         self._factors: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray | None]] = {}
+        self._scales: dict[tuple[int, int], float] = {}
+        self._bins: dict[int, NumberBins] = {}
         self._products: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
         self._posteriors: dict[int, np.ndarray] = {}
         self._completed: dict[int, np.ndarray] = {}
@@ -102,8 +143,8 @@ class NodeMessages:
         return self._messages[neighbour, node]
 
     def likelihood(self, node: int) -> Evidence:
-        """Return the likelihood of the rows given each state of a node."""
-        return self.walk.likelihood(node)
+        """Return the likelihood of the rows given each state of a node; of a numeric column its cells."""
+        return self.walk.plan.evidence[node][0] if self.tree.is_numeric[node] else self.walk.likelihood(node)
 
     def factor(self, neighbour: int, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the message from a neighbour to a node: the pattern of each row, logarithms, and where a message is 0.
@@ -112,10 +153,15 @@ class NodeMessages:
         neighbour can be taken out of a product again. Most messages have no zeros, and None instead of their places.
         """
         if (neighbour, node) not in self._factors:
-            evidence = self.message(neighbour, node)
-            index, messages = dense(evidence)
-            self._factors[neighbour, node] = index, *_logarithms(messages @ self.given(node, neighbour).T)
+            index, messages, scales = through(self.message(neighbour, node), self.given(node, neighbour))
+            self._factors[neighbour, node] = index, *_logarithms(messages)
+            self._scales[neighbour, node] = 0.0 if scales is None else float(self.weights @ scales[index])
         return self._factors[neighbour, node]
+
+    def scale(self, neighbour: int, node: int) -> float:
+        """Return the log-likelihood that :meth:`factor` leaves out of all rows together."""
+        self.factor(neighbour, node)
+        return self._scales[neighbour, node]
 
     def rest(self, node: int, without: Collection[int] = ()) -> np.ndarray:
         """Return P(node) times the messages of all but some neighbours: (rows, states); the largest of a row is 1."""
@@ -130,7 +176,10 @@ class NodeMessages:
             logs = logs - log[index]
             zeros = zeros if zero is None else zeros - zero[index]
         logs = logs if zeros is None else np.where(zeros > 0, -np.inf, logs)
-        return np.exp(logs - largest_in_rows(logs))
+        logs = logs - largest_in_rows(logs)
+        if self.tree.is_numeric[self.around[node]].any():  # a state is ruled out by categories alone
+            logs = np.where(logs > -np.inf, np.maximum(logs, LEAST_LOG), logs)
+        return np.exp(logs)
 
     def _own_factor(self, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the distribution of a node times the evidence on it, as a factor."""
@@ -159,7 +208,8 @@ class NodeMessages:
             index, log, zero = self.factor(other, node)
             values = np.exp(log) if zero is None else np.where(zero, 0.0, np.exp(log))
             product = product * values[index]
-        return float(self.weights @ np.log(product.sum(axis=1)))
+        scale = sum(self.scale(other, node) for other in without)
+        return float(self.weights @ np.log(product.sum(axis=1))) + scale
 
     def log_likelihood_through(self, node: int, neighbours: Sequence[int], before: np.ndarray) -> float:
         """Return the log-likelihood of the tree from the messages of some neighbours of a node.
@@ -178,10 +228,35 @@ class NodeMessages:
         logs = logs if zeros is None else np.where(zeros > 0, -np.inf, logs)
         largest = largest_in_rows(logs)
         product = (before * np.exp(logs - largest)).sum(axis=1)
-        return float(self.weights @ (np.log(product) + largest[:, 0]))
+        scale = sum(self.scale(other, node) for other in neighbours)
+        return float(self.weights @ (np.log(product) + largest[:, 0])) + scale
+
+    def bins(self, node: int) -> NumberBins:
+        """Return the bins of a numeric column by which moves are proposed: as many as it has features."""
+        if node not in self._bins:
+            self._bins[node] = bins_of_column(self.data, self.data.columns.index(self.tree.names[node]))
+        return self._bins[node]
+
+    def from_bins(self, node: int, table: np.ndarray) -> np.ndarray:
+        """Return the table of a node, given one that is about bins where the node is a numeric column."""
+        return self.bins(node).table(table) if self.tree.is_numeric[node] else table
+
+    def _shares_of_bins(self, node: int) -> np.ndarray:
+        """Return the bin of a numeric column in each row; of a missing cell how likely the bins are given the row."""
+        codes = self.bins(node).codes(self.data.codes[:, self.data.columns.index(self.tree.names[node])])
+        seen, shares = codes >= 0, np.zeros((len(codes), int(self.tree.cards[node])))
+        shares[seen, codes[seen]] = 1.0
+        if not seen.all():
+            above = self.around[node]
+            given = self.posterior(above[0]) if above else np.ones((len(codes), 1))
+            counts = (given[seen] * self.weights[seen, None]).T @ shares[seen] + LEAST_COUNT
+            shares[~seen] = given[~seen] @ normalised(counts)
+        return shares
 
     def posterior(self, node: int) -> np.ndarray:
-        """Return P(node | row)."""
+        """Return P(node | row); of a numeric column P(bin | row)."""
+        if node not in self._posteriors and self.tree.is_numeric[node]:
+            self._posteriors[node] = self._shares_of_bins(node)
         if node not in self._posteriors:
             evidence = self.observed(node)
             if evidence is not None and evidence.complete:
@@ -208,6 +283,10 @@ class NodeMessages:
         counts = np.empty((star.n_states, shares.shape[1], shares.shape[1]))
         messages, known = [], []
         for other in around:
+            if self.tree.is_numeric[other]:
+                messages.append((np.arange(self.data.n_distinct), self.posterior(other)))
+                known.append(True)
+                continue
             evidence = self.message(other, node)
             messages.append(dense(evidence))
             known.append(evidence.complete)

@@ -67,15 +67,23 @@ class Change:
         return with_star(tree, tree.index(self.node), self.star, range(self.star.n_states))
 
 
-def n_star_parameters(star: Star) -> int:
+def n_star_parameters(star: Star, n_shared: int = 0) -> int:
     """Return the number of free parameters of a node and of its neighbours given it.
+
+    ``n_shared`` of the neighbours are numeric columns with one variance for all states.
 
     Examples
     --------
     >>> n_star_parameters(Star(np.full(2, 0.5), np.full((2, 5), 0.5), np.array([2, 3])))
     7
     """
-    return star.n_states - 1 + star.n_states * int((star.cards - 1).sum())
+    return star.n_states - 1 + star.n_states * int((star.cards - 1).sum()) - (star.n_states - 1) * n_shared
+
+
+def n_shared_around(tree: LatentTree, node: int) -> int:
+    """Return how many neighbours of a node are numeric columns with one variance for all states."""
+    around = neighbours_of(tree, node)
+    return int((tree.cards[around] - 1 - tree.per_state[around]).sum())
 
 
 def compatible(changes: Sequence[Change]) -> list[Change]:
@@ -188,11 +196,11 @@ class Simplifier:
         self, tree: LatentTree, evidence: Mapping, node: int, swallowed: int | None
     ) -> tuple[Neighbourhood, Star, int, int]:
         """Return the arguments of :meth:`fewer_states`, for a node with or without a neighbour that it swallows."""
-        parameters, changed = n_star_parameters(star_of(tree, node)), tree
+        parameters, changed = n_star_parameters(star_of(tree, node), n_shared_around(tree, node)), tree
         if swallowed is not None:
             changed = contract_edge(tree, tree.names[node], tree.names[swallowed])
-            beyond = tree.cards[neighbours_of(tree, swallowed)] - 1
-            parameters += int(tree.cards[swallowed] * (beyond.sum() - (tree.cards[node] - 1)))
+            beyond = tree.per_state[neighbours_of(tree, swallowed)].sum() - (tree.cards[node] - 1)
+            parameters += int(tree.cards[swallowed] * beyond) + n_shared_around(tree, swallowed)
         at = changed.index(tree.names[node])
         around = [tree.index(changed.names[other]) for other in neighbours_of(changed, at)]
         beyond_them = [evidence[other, node if (other, node) in evidence else swallowed] for other in around]
@@ -213,7 +221,7 @@ class Simplifier:
                 here.engine(n_states), here.flat(candidates), narrowing=2.0, atol=TOLERANCE, max_iter=ITERATIONS
             )
             star = here.star(fit.tables, n_states)
-            gain = fit.log_likelihood - base - self.penalty * (n_star_parameters(star) - parameters)
+            gain = fit.log_likelihood - base - self.penalty * (n_star_parameters(star, here.n_shared) - parameters)
             if gain > highest and star.n_states <= self.max_states:
                 best, highest, failures = star, gain, 0
             elif best is not None:
