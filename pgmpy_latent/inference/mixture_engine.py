@@ -55,6 +55,11 @@ class MixtureEngine(RowEngine):
         return any(part.is_large for part in self.parts)
 
     @property
+    def work(self) -> int:
+        """Numbers that all parts multiply; see :attr:`~pgmpy_latent.inference.tree_engine.TreeEngine.work`."""
+        return sum(part.work for part in self.parts)
+
+    @property
     def total_weight(self) -> float:
         """Weight of all rows."""
         return float(self.weights.sum())
