@@ -14,6 +14,7 @@ from pgmpy_latent import presets, scores
 from pgmpy_latent.diagnostics.explain import writable
 from pgmpy_latent.diagnostics.mixture_text import mixture_text, size_text
 from pgmpy_latent.learners.base import DiscreteBayesianNetwork
+from pgmpy_latent.learners.density.mixture import one_tree
 from pgmpy_latent.learners.density.mixture_search import MixturePolicy
 from pgmpy_latent.learners.density.mixture_trials import Choices, first_candidates, table_of
 from pgmpy_latent.learners.density.trials import numbers_of_states
@@ -25,7 +26,7 @@ from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.emissions import emissions_table
 from pgmpy_latent.model.mixture import TreeMixture
-from pgmpy_latent.model.tree import MissingCodes
+from pgmpy_latent.model.tree import LatentTree, MissingCodes
 from pgmpy_latent.operators.classes import classes_of
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
 from pgmpy_latent.runtime.settings import Constraint, RandomState, flag, number
@@ -194,6 +195,35 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
     def causal_graph_(self) -> NoReturn:
         """Raise: every tree has a graph of its own."""
         raise AttributeError("a mixture has no single graph; networks_ has the weight and the network of every tree")
+
+    def one_tree(self) -> LatentTree:
+        """Return the mixture as one tree with the same distribution, if ``own_edges=False``.
+
+        The states of its hidden variables come in groups, one for each tree that is mixed, and tables are zero where a
+        state would lead to that of another group. It is a model like any other tree: ``to_pgmpy`` turns it into one
+        network.
+
+        Returns
+        -------
+        LatentTree
+
+        Raises
+        ------
+        InvalidTreeError
+            If trees differ in their edges, or fall into several parts.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import HiddenChowLiuMixture, datasets
+        >>> survey = datasets.load_anes96()[["vote", "PID", "selfLR", "TVnews"]]
+        >>> learner = HiddenChowLiuMixture(
+        ...     n_groups=2, n_states=2, own_edges=False, n_trials=1, random_state=0, show_progress=False
+        ... )
+        >>> learner.fit(survey).one_tree().cards[:1]
+        array([4])
+        """
+        check_is_fitted(self)
+        return one_tree(self.mixture_)
 
     def profiles(self) -> pd.DataFrame:
         """Return the weights of the trees, and the probabilities of the categories in each of them.

@@ -17,7 +17,7 @@ FIRST_GROUPS, FIRST_STATES = 4, 8
 #: How many rows there are for every entry of the tables between hidden variables of what is tried first.
 ROWS_PER_ENTRY = 12
 #: Most entries of the tables between two hidden variables that a search arrives at: trees times states squared.
-MOST_ENTRIES = 2_048
+MOST_ENTRIES = 1_024
 #: Mixtures that are fitted at least, also where they take long; that are usual; and that are fitted at most.
 LEAST_TRIALS, TRIALS, MOST_TRIALS = 6, 8, 32
 #: Numbers multiplied in all E-steps, after which fitting ends: with the usual mixtures, and with the least. About

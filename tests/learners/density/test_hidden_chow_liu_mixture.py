@@ -15,6 +15,7 @@ from pgmpy_latent import (
     sample,
     save,
 )
+from pgmpy_latent.exceptions import InvalidTreeError
 from pgmpy_latent.learners.density import begin, mixture_search
 from pgmpy_latent.learners.density.validated import FOR_PREDICTION
 from tests.support.samples import leafy_tree
@@ -130,6 +131,19 @@ def test_residuals_of_mixtures_are_those_of_their_joint_probabilities(learner, r
     assert found["statistic"] == pytest.approx(((observed - expected) ** 2 / expected).sum(), rel=1e-9)
     with pytest.raises(TypeError, match="leave n_bootstrap out"):
         residuals(fitted, train, n_bootstrap=2)
+
+
+def test_trees_with_the_same_edges_are_one_tree(learner, rows):
+    train, valid, test = rows
+    fitted = clone(learner).set_params(own_edges=False).fit(train, X_valid=valid)
+    assert len(fitted.mixture_.trees) > 2
+    tree = fitted.one_tree()
+    assert np.allclose(row_log_likelihoods(tree, test), fitted.score_samples(test), rtol=1e-10)
+    gaps = test.mask(np.random.default_rng(0).random(test.shape) < 0.5)
+    assert np.allclose(row_log_likelihoods(tree, gaps), fitted.score_samples(gaps), rtol=1e-10)
+    own = clone(learner).set_params(own_edges=True, n_groups=2).fit(train, X_valid=valid)
+    with pytest.raises(InvalidTreeError, match="own_edges=False"):
+        own.one_tree()
 
 
 def test_nothing_is_ruled_out(learner, rows):
