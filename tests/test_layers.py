@@ -23,7 +23,7 @@ LAYERS = {
     "model": (
         "labels pgmpy_api emissions json_format tree network mixture gaussian_tree gaussian_convert convert exports"
     ),
-    "operators": "edges root blocks star states nodes canonical regularity pruning bins",
+    "operators": "edges root blocks star states nodes canonical regularity pruning bins classes",
     "datasets": "",
     "testing": "assertions strategies",
     "tables": (
@@ -41,7 +41,7 @@ LAYERS = {
     ),
     "diagnostics": (
         "completion dimension resampling adjustment pairs pair_draws residuals assignments anomalies alikeness "
-        "goodness explain information_matrix uncertainty score_test direct_effects"
+        "goodness explain mixture_text information_matrix uncertainty score_test direct_effects"
     ),
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
@@ -56,7 +56,8 @@ LAYERS = {
         "cardinality/policy cardinality/split_merge cardinality/random_starts "
         "forests/forest_search forests/bin_g forests/bin_a "
         "column_forest density/shape density/begin density/mixture density/trials density/policy "
-        "density/validated density/hidden_chow_liu density/mixture_search density/hidden_chow_liu_mixture "
+        "density/validated density/hidden_chow_liu density/mixture_trials density/mixture_search "
+        "density/hidden_chow_liu_mixture "
         "density/growth density/refinement "
         "east/block_states east/memory east/policy east/race east/starts east/east "
         "hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta "
@@ -82,7 +83,7 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html facts tree_section network_section latents_section fit_section groups_section "
+        "notebook html facts tree_section network_section mixture_section latents_section fit_section groups_section "
         "relations_section search_section data_section checklist_section reproduce_section page"
     ),
     "plotting": (

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.inference.queries import engine_for
-from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.inference.queries import AnyModel, engine_for
 from pgmpy_latent.tables.dependence import Block, joint_counts_in_blocks, sums_of_rows
 from pgmpy_latent.tables.encode import CategoricalData
 
 
-def pair_statistics(tree: LatentTree | LatentNetwork, data: CategoricalData) -> np.ndarray:
+def pair_statistics(tree: AnyModel, data: CategoricalData) -> np.ndarray:
     """Return a row (first, second, statistic, df, n) for every pair of columns; see :func:`residuals`."""
     parts = [np.empty((0, 5))]
     for left, right, counts, totals in joint_counts_in_blocks(data):
@@ -19,9 +17,7 @@ def pair_statistics(tree: LatentTree | LatentNetwork, data: CategoricalData) -> 
     return np.concatenate(parts)
 
 
-def _pair_probabilities(
-    tree: LatentTree | LatentNetwork, data: CategoricalData, left: Block, right: Block
-) -> np.ndarray:
+def _pair_probabilities(tree: AnyModel, data: CategoricalData, left: Block, right: Block) -> np.ndarray:
     """Return P(state, other state) under the model for all states of the columns of two blocks.
 
     A row with a single filled cell has the likelihood P(state), and P(other state | state) is its posterior.

@@ -12,8 +12,9 @@ from pgmpy_latent.diagnostics.pairs import pair_statistics
 from pgmpy_latent.diagnostics.resampling import n_rows_of
 from pgmpy_latent.em.restrictions import refuse_restricted
 from pgmpy_latent.exceptions import NoOverlapWarning
-from pgmpy_latent.inference.queries import model_and_data
-from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.inference.queries import any_model_of, model_and_data
+from pgmpy_latent.model.mixture import TreeMixture
+from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.settings import check_n_jobs, check_number, entropy_of
 from pgmpy_latent.runtime.warn import warn
@@ -48,7 +49,7 @@ def residuals(
 
     Parameters
     ----------
-    model : LatentTree, LatentNetwork or fitted learner
+    model : LatentTree, LatentNetwork, TreeMixture or fitted learner
         The model, fitted to ``X``.
     X : DataFrame, array or CategoricalData
         The table.
@@ -138,7 +139,12 @@ def residuals(
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     if n_bootstrap:
         refuse_restricted(model, "residuals(n_bootstrap=...)")
-    tree, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
+        if isinstance(any_model_of(model), TreeMixture):
+            raise TypeError(
+                "a mixture of trees is not fitted anew to drawn tables; leave n_bootstrap out, or give a learner of "
+                "one tree, as HiddenChowLiu"
+            )
+    tree, data = model_and_data(model, X, sample_weight=sample_weight, may_be_mixture=True, **survey)
     with one_blas_thread():
         first, second, statistic, df, n = pair_statistics(tree, data).T
     statistic[n == 0] = np.nan
@@ -170,7 +176,7 @@ def residuals(
             "n": n[order],
         }
     )
-    table.attrs["advice"] = _advice(table, isinstance(tree, LatentTree))
+    table.attrs["advice"] = _advice(table, tree)
     return table
 
 
@@ -200,7 +206,7 @@ def _warn_of_no_overlap(data: CategoricalData, apart: np.ndarray) -> None:
         )
 
 
-def _advice(table: pd.DataFrame, is_tree: bool) -> str:
+def _advice(table: pd.DataFrame, model: DiscreteModel) -> str:
     """Return a sentence about the pairs that stand out."""
     known = table[table["per_df"].notna()]
     if known.empty:
@@ -215,12 +221,14 @@ def _advice(table: pd.DataFrame, is_tree: bool) -> str:
         )
     named = [f"{row.first!r} and {row.second!r} ({row.per_df:.1f})" for row in out.head(NAMED).itertuples()]
     more = f", and {len(out) - NAMED} more" if len(out) > NAMED else ""
-    remedy = (
-        "EAST would try a hidden variable for the two alone, further states, or another place in the tree for one of "
-        "them"
-        if is_tree
-        else "StructuralEM would try an edge between the two, and FindHidden a hidden variable behind them"
-    )
+    remedy = "StructuralEM would try an edge between the two, and FindHidden a hidden variable behind them"
+    if isinstance(model, LatentTree):
+        remedy = (
+            "EAST would try a hidden variable for the two alone, further states, or another place in the tree for one "
+            "of them"
+        )
+    if isinstance(model, TreeMixture):
+        remedy = "More trees, more states or less smoothing would come closer, if there are rows enough for them"
     return (
         f"{len(out)} of {len(known)} pairs of columns go{'es' * (len(out) == 1)} together in a way that the model "
         f"does not explain (X²/df in brackets): {', '.join(named)}{more}. {remedy}."

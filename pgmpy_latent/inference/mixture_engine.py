@@ -7,7 +7,6 @@ from concurrent.futures import Executor
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import logsumexp
 
 from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.protocol import Frozen, RowEngine, nothing_frozen
@@ -55,6 +54,11 @@ class MixtureEngine(RowEngine):
         return any(part.is_large for part in self.parts)
 
     @property
+    def work(self) -> int:
+        """Numbers that all parts multiply; see :attr:`~pgmpy_latent.inference.tree_engine.TreeEngine.work`."""
+        return sum(part.work for part in self.parts)
+
+    @property
     def total_weight(self) -> float:
         """Weight of all rows."""
         return float(self.weights.sum())
@@ -100,7 +104,7 @@ class MixtureEngine(RowEngine):
         """Return the log-likelihood of each row (of shape (n_rows,) or (n_starts, n_rows))."""
         if tables.ndim == 2:
             return np.stack([self.row_log_likelihoods(start) for start in tables])
-        return logsumexp(self._joint(tables), axis=0)
+        return self._shares(tables)[0]
 
     def _joint(self, tables: np.ndarray) -> np.ndarray:
         """Return the logarithm of the joint probability of every part and row: (n_parts, n_rows)."""
@@ -111,8 +115,13 @@ class MixtureEngine(RowEngine):
     def _shares(self, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows' log-likelihoods, and P(part | row) as (n_parts, n_rows), zero for impossible rows."""
         joint = self._joint(tables)
-        logs = logsumexp(joint, axis=0)
-        return logs, np.exp(joint - np.where(np.isneginf(logs), 0.0, logs))
+        largest = joint.max(axis=0)
+        shares = np.exp(joint - np.where(np.isneginf(largest), 0.0, largest))
+        sums = shares.sum(axis=0)
+        with np.errstate(divide="ignore"):
+            logs = largest + np.log(sums)
+        shares /= np.where(sums > 0, sums, 1.0)
+        return logs, shares
 
     def beliefs(self, tables: np.ndarray, nodes: Sequence[int]) -> list[np.ndarray]:
         """Return P(node | row) for each of the nodes: (n_rows, states). Rows of probability zero give NaN."""

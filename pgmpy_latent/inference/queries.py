@@ -156,7 +156,7 @@ def model_of(model) -> LatentTree | LatentNetwork:
     if isinstance(model, TreeMixture) or hasattr(model, "mixture_"):
         raise TypeError(
             f"expected one tree or network as the first argument, got {type(model).__name__}, which has several trees; "
-            "pass one of the trees of the mixture"
+            "pass one of the trees of the mixture, as mixture_.trees[0]"
         )
     if isinstance(getattr(model, "tree_", model), GaussianTree):
         raise TypeError(
@@ -170,11 +170,33 @@ def model_of(model) -> LatentTree | LatentNetwork:
     )
 
 
+def any_model_of(model) -> AnyModel:
+    """Return the same as :func:`model_of`, or a mixture of trees.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> any_model_of(TreeMixture([tree], [1.0]))
+    TreeMixture(1 tree, 1 column, 1 parameters)
+    """
+    mixture = getattr(model, "mixture_", model)
+    return mixture if isinstance(mixture, TreeMixture) else model_of(model)
+
+
+@overload
 def model_and_data(
     model, X, *, sample_weight=None, **survey: Unpack[Survey]
-) -> tuple[LatentTree | LatentNetwork, CategoricalData]:
+) -> tuple[LatentTree | LatentNetwork, CategoricalData]: ...
+@overload
+def model_and_data(
+    model, X, *, sample_weight=None, may_be_mixture: bool, **survey: Unpack[Survey]
+) -> tuple[AnyModel, CategoricalData]: ...
+def model_and_data(
+    model, X, *, sample_weight=None, may_be_mixture: bool = False, **survey: Unpack[Survey]
+) -> tuple[AnyModel, CategoricalData]:
     """Return the tree or network of a model or fitted learner, and a table encoded for it. See :func:`encode_for`.
 
+    ``may_be_mixture`` says whether the model may also be a mixture of trees.
     A learner reads arrays by position, and treats unknown categories by its own setting. The kind of the weights and
     the design (weights, strata, clusters) are those of its fit unless they are passed: see :func:`drawn_as_fitted`.
 
@@ -184,7 +206,7 @@ def model_and_data(
     >>> model_and_data(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
     [1.0, 2.0]
     """
-    tree = model_of(model)
+    tree = any_model_of(model) if may_be_mixture else model_of(model)
     refuse_numbers(tree, "this")
     design = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}
     design = drawn_as_fitted(model, X, design)
@@ -206,10 +228,8 @@ def model_and_rows(model, X) -> tuple[AnyModel, CategoricalData]:
     >>> model_and_rows(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
     [1.0, 2.0]
     """
-    mixture = getattr(model, "mixture_", model)
-    tree = mixture if isinstance(mixture, TreeMixture) else model_of(model)
-    if not isinstance(tree, TreeMixture):
-        refuse_numbers(tree, "this")
+    tree = any_model_of(model)
+    refuse_numbers(tree, "this")
     table = model._table(X) if hasattr(model, "_table") else X
     with unseen_remedy(FIT_AGAIN):
         return tree, encode_for(tree, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)

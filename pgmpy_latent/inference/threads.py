@@ -93,12 +93,17 @@ def divided(plan: Plan, site_step: np.ndarray, site_base: np.ndarray) -> tuple[l
     return up, down[::-1]
 
 
+def work_of(step: Step, site_step: np.ndarray) -> int:
+    """Return how many numbers an operation multiplies, if it is a product or an edge; those of edges take less time."""
+    if step.kind not in (PIVOT, PRODUCT, EDGE):
+        return 0
+    factors = site_step[step.a] / EDGE_SPEED if step.kind == EDGE else step.a
+    return int(step.count * factors * site_step[step.site])
+
+
 def _cuts(step: Step, site_step: np.ndarray) -> tuple[tuple[int, int], ...]:
     """Return the parts of an operation; none if it is small."""
-    if step.kind not in (PIVOT, PRODUCT, EDGE):
-        return ()
-    factors = site_step[step.a] / EDGE_SPEED if step.kind == EDGE else step.a
-    n_parts = min(MOST, int(step.count * factors * site_step[step.site]) // SIZE)
+    n_parts = min(MOST, work_of(step, site_step) // SIZE)
     if n_parts < 2:
         return ()
     ends = np.linspace(0, step.count, n_parts + 1).astype(int).tolist()

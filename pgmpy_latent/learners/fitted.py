@@ -456,9 +456,21 @@ class FittedTree(FittedModel):
         text = explain.summary_text(
             self.tree_, n, log_likelihood=self.log_likelihood_, bic=self.bic_, score=score_beside_bic(self)
         )
-        for words in (weighting_words(self), sampled_words(self), updated_words(self), unfinished_words(self)):
-            text += f"\n\n{words}" if words else ""
-        print(explain.writable(text, sys.stdout.encoding))
+        print(explain.writable("\n\n".join([text, *remarks_on(self)]), sys.stdout.encoding))
+
+
+def remarks_on(learner) -> list[str]:
+    """Return what is to be said about a learner's weights, sample of rows, updates and end; only what there is.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import Baseline
+    >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd")})
+    >>> remarks_on(Baseline("independence").fit(frame, sample_weight=[1, 2, 3, 4]))
+    ['Frequency weights: 4 rows stand for 10 (weight_kind="frequency").']
+    """
+    words = weighting_words(learner), sampled_words(learner), updated_words(learner), unfinished_words(learner)
+    return [text for text in words if text]
 
 
 def weighting_words(learner) -> str:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.arrays import ROUNDING
@@ -15,7 +16,7 @@ from pgmpy_latent.runtime.checkpoint import State, check_number_again
 from pgmpy_latent.runtime.lossless_json import plain
 from pgmpy_latent.tables.encode import CategoricalData
 
-Model = TypeVar("Model", bound=LatentTree | LatentNetwork)
+Model = TypeVar("Model", bound=LatentTree | LatentNetwork | TreeMixture)
 
 
 def check_again(state: State, data: CategoricalData, score: Callable[[Model, float], float]) -> None:
@@ -49,7 +50,7 @@ def check_model_again(model, columns: Sequence, state_names: Sequence[tuple]) ->
 
     Parameters
     ----------
-    model : LatentTree or LatentNetwork
+    model : LatentTree, LatentNetwork or TreeMixture
     columns, state_names : sequences
         What the table has.
 
@@ -60,7 +61,7 @@ def check_model_again(model, columns: Sequence, state_names: Sequence[tuple]) ->
     Traceback (most recent call last):
     ValueError: its model gives 'x' the states (0, 5), the table (0, 1)
     """
-    if not isinstance(model, (LatentTree, LatentNetwork)):
+    if not isinstance(model, (LatentTree, LatentNetwork, TreeMixture)):
         raise ValueError("it holds no model where one should be")
     states_in_table = {_exact_text(name): states for name, states in zip(columns, state_names, strict=True)}
     for name, states, latent in zip(model.names, model.state_names, model.latent, strict=True):

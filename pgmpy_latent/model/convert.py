@@ -26,6 +26,7 @@ from pgmpy_latent.model.json_format import (
     document_of,
     from_document,
     from_text,
+    mixture_from_document,
     mixture_from_text,
     mixture_text,
     parents_first,
@@ -398,11 +399,9 @@ def save(
     ...     load(f"{folder}/model.json") == tree
     True
     """
-    if isinstance(model, TreeMixture):
-        text = mixture_text([_nodes_of_tree(tree) for tree in model.trees], model.weights.tolist())
-    elif isinstance(model, GaussianTree):
+    if isinstance(model, GaussianTree):
         text = gaussian_tree_text(model)
-    elif isinstance(model, (LatentTree, LatentNetwork)):
+    elif isinstance(model, (LatentTree, LatentNetwork, TreeMixture)):
         text = model_text(model)
     else:
         for attribute in ("tree_", "network_", "mixture_"):
@@ -459,13 +458,15 @@ def load(path: str | os.PathLike) -> LatentTree | TreeMixture | GaussianTree | D
         raise FileFormatError(f"{path}: {error}") from None
 
 
-def model_text(model: LatentTree | LatentNetwork) -> str:
-    """Return the JSON text of a tree or network, as :func:`save` writes it."""
+def model_text(model: LatentTree | LatentNetwork | TreeMixture) -> str:
+    """Return the JSON text of a tree, a network or a mixture of trees, as :func:`save` writes it."""
+    if isinstance(model, TreeMixture):
+        return mixture_text([_nodes_of_tree(tree) for tree in model.trees], model.weights.tolist())
     return to_text("tree" if isinstance(model, LatentTree) else "network", _nodes_of_tree(model))
 
 
-def model_from_document(document) -> LatentTree | LatentNetwork:
-    """Return the tree or network of parsed JSON text, bit for bit the one that :func:`model_text` wrote.
+def model_from_document(document) -> LatentTree | LatentNetwork | TreeMixture:
+    """Return the tree, network or mixture of parsed JSON text, bit for bit the one that :func:`model_text` wrote.
 
     Examples
     --------
@@ -474,8 +475,16 @@ def model_from_document(document) -> LatentTree | LatentNetwork:
     >>> model_from_document(json.loads(model_text(tree))) == tree
     True
     """
+    mixture = mixture_from_document(document)
+    if mixture is not None:
+        return TreeMixture([_build_tree(nodes) for nodes in mixture[0]], mixture[1])
     kind, nodes, _ = from_document(document)
     return _build_tree(nodes) if kind == "tree" else _build_latent_network(nodes)
 
 
-register("model", (LatentTree, LatentNetwork), lambda model: json.loads(model_text(model)), model_from_document)
+register(
+    "model",
+    (LatentTree, LatentNetwork, TreeMixture),
+    lambda model: json.loads(model_text(model)),
+    model_from_document,
+)

@@ -167,17 +167,21 @@ def from_text(text: str) -> tuple[str, list[Node], str]:
 def mixture_from_text(text: str) -> tuple[list[list[Node]], list[float]] | None:
     """Return the nodes of every tree of a mixture, and their weights; None if the text is no mixture."""
     try:
-        document = _parse(text)
-        if not isinstance(document, dict) or document.get("kind") != "mixture":
-            return None
-        _check_head(document)
-        _check_fields(document, {"format", "version", "kind", "weights", "trees"}, set(), "the file")
-        weights = _list(document["weights"], '"weights"')
-        if not all(type(weight) in (int, float) for weight in weights):
-            raise FileFormatError('"weights" are not numbers')
-        trees = [from_document(tree) for tree in _list(document["trees"], '"trees"')]
+        return mixture_from_document(_parse(text))
     except RecursionError:
         raise FileFormatError("nested too deeply") from None
+
+
+def mixture_from_document(document) -> tuple[list[list[Node]], list[float]] | None:
+    """Return the same from parsed JSON text."""
+    if not isinstance(document, dict) or document.get("kind") != "mixture":
+        return None
+    _check_head(document)
+    _check_fields(document, {"format", "version", "kind", "weights", "trees"}, set(), "the file")
+    weights = _list(document["weights"], '"weights"')
+    if not all(type(weight) in (int, float) for weight in weights):
+        raise FileFormatError('"weights" are not numbers')
+    trees = [from_document(tree) for tree in _list(document["trees"], '"trees"')]
     if any(kind != "tree" for kind, _, _ in trees):
         raise FileFormatError('the parts of a mixture must be of the kind "tree"')
     return [nodes for _, nodes, _ in trees], weights

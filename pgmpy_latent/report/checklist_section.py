@@ -108,7 +108,9 @@ def _missing(facts: Facts) -> list[tuple[bool, str]]:
 
 def _specification(facts: Facts) -> str:
     n = count(facts.scores["n_parameters"], "free parameter")
-    if not facts.is_tree:
+    if facts.is_mixture:
+        shape = f"A mixture of {count(len(facts.mixture.trees), 'latent tree')}, made to predict rows"
+    elif not facts.is_tree:
         shape = "A Bayesian network over columns and hidden variables"
     elif facts.is_latent_class:
         shape = "A latent class model: given the class, columns are independent"
@@ -237,6 +239,8 @@ def _errors(facts: Facts) -> tuple[bool, str]:
 
 def _pictures(facts: Facts) -> Html:
     shape = _link("tree", "the tree") if facts.is_tree else _link("network", "the network")
+    if facts.is_mixture:
+        shape = _link("trees", "the trees")
     return safe("See ", shape, " and the profiles of the hidden variables." if facts.hidden else ".")
 
 

@@ -12,11 +12,13 @@ import pandas as pd
 
 from pgmpy_latent import scores
 from pgmpy_latent.diagnostics import explain
+from pgmpy_latent.inference.mixture_engine import MixtureEngine
 from pgmpy_latent.inference.network_engine import NetworkEngine
-from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.inference.queries import AnyModel, engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.baselines import Baseline
+from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork, as_tree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
@@ -61,7 +63,7 @@ class Facts:
 
     Attributes
     ----------
-    model : LatentTree or LatentNetwork
+    model : LatentTree, LatentNetwork or TreeMixture
         The model; a network without a node of several parents is turned into a tree.
     data : CategoricalData
         The table.
@@ -77,7 +79,7 @@ class Facts:
         How the classes and other columns are related.
     """
 
-    model: LatentTree | LatentNetwork
+    model: AnyModel
     data: CategoricalData
     learner: StructureLearner | None = None
     own_data: bool = True
@@ -102,8 +104,13 @@ class Facts:
 
     @property
     def is_tree(self) -> bool:
-        """Whether no node has several parents."""
+        """Whether it is one tree: no node has several parents."""
         return isinstance(self.model, LatentTree)
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether it is a mixture of several trees."""
+        return isinstance(self.model, TreeMixture)
 
     @property
     def tree(self) -> LatentTree:
@@ -116,7 +123,14 @@ class Facts:
     def network(self) -> LatentNetwork:
         """The model, if it is not a tree."""
         if not isinstance(self.model, LatentNetwork):
-            raise TypeError("the model is a tree")
+            raise TypeError("the model is a tree, or has several")
+        return self.model
+
+    @property
+    def mixture(self) -> TreeMixture:
+        """The model, if it is a mixture of trees."""
+        if not isinstance(self.model, TreeMixture):
+            raise TypeError("the model is not a mixture of trees")
         return self.model
 
     @property
@@ -141,15 +155,15 @@ class Facts:
         return () if self.choice is None else self.choice.candidates_
 
     @cached_property
-    def engine(self) -> TreeEngine | NetworkEngine:
+    def engine(self) -> TreeEngine | NetworkEngine | MixtureEngine:
         """The engine for queries to this model on this table."""
         return engine_for(self.model, self.data)
 
     @cached_property
     def scores(self) -> dict[str, float]:
         """The scores of the model by name; those that are not defined for it are left out."""
-        if not self.is_tree:
-            return scores.network_summary(self.network, self.data)
+        if not isinstance(self.model, LatentTree):
+            return scores.network_summary(self.model, self.data)
         effective = self.tree.n_parameters < MANY_PARAMETERS
         return _defined(scores.summary(self.tree, self.data, effective=effective))
 

@@ -209,7 +209,12 @@ def _residuals(facts: Facts) -> list[Html]:
 def has_standard_errors(facts: Facts) -> bool:
     """Return whether the model is at a maximum of the likelihood of this table, and is small enough."""
     learned = facts.learner is not None and facts.own_data and not facts.settings.get("prior")
-    return learned and 0 < facts.scores["n_parameters"] < MANY_PARAMETERS and not facts.n_impossible
+    return (
+        learned
+        and not facts.is_mixture
+        and 0 < facts.scores["n_parameters"] < MANY_PARAMETERS
+        and not facts.n_impossible
+    )
 
 
 def _uncertainty(facts: Facts) -> list[Html]:

@@ -8,7 +8,9 @@ from html import escape
 import numpy as np
 
 from pgmpy_latent.diagnostics.explain import counted, is_leaf, shown
-from pgmpy_latent.learners.fitted import sampled_words, unfinished_words, updated_words, weighting_words
+from pgmpy_latent.diagnostics.mixture_text import parts_of, size_text
+from pgmpy_latent.learners.fitted import remarks_on
+from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.operators import marginals
 
@@ -35,11 +37,7 @@ def model_html(model: DiscreteModel) -> str:
     (True, 3)
     """
     parts = [f"<b>{type(model).__name__}</b>: {_size(model)}"]
-    if isinstance(model, LatentTree):
-        parts += [_hidden_table(model), _tree_list(model)]
-    else:
-        parts.append(_node_table(model))
-    return _block(parts)
+    return _block([*parts, *_structure(model)])
 
 
 def learner_html(learner, settings: str) -> str:
@@ -56,10 +54,15 @@ def learner_html(learner, settings: str) -> str:
         return settings
     facts = [f"BIC {learner.bic_:,.2f}", f"log-likelihood {learner.log_likelihood_:,.2f}", _size(model)]
     line = f"<b>Found</b>: {', '.join(facts)}"
-    remarks = weighting_words(learner), sampled_words(learner), updated_words(learner), unfinished_words(learner)
-    lines = [line, *(escape(words) for words in remarks if words)]
-    table = _hidden_table(model) + _tree_list(model) if isinstance(model, LatentTree) else _node_table(model)
-    return settings + _block([*lines, table])
+    lines = [line, *map(escape, remarks_on(learner))]
+    return settings + _block([*lines, *_structure(model)])
+
+
+def _structure(model: DiscreteModel) -> list[str]:
+    """Return a model's hidden variables and its tree; the trees of a mixture; or the nodes of a network."""
+    if isinstance(model, LatentTree):
+        return [_hidden_table(model), _tree_list(model)]
+    return [_trees_table(model) if isinstance(model, TreeMixture) else _node_table(model)]
 
 
 def _block(parts: Iterable[str]) -> str:
@@ -67,6 +70,8 @@ def _block(parts: Iterable[str]) -> str:
 
 
 def _size(model: DiscreteModel) -> str:
+    if isinstance(model, TreeMixture):
+        return size_text(model)
     numbers = (len(model.latent_names), "hidden variable"), (len(model.observed_names), "column")
     return ", ".join([*(counted(*number) for number in numbers), counted(model.n_parameters, "parameter")])
 
@@ -130,6 +135,18 @@ def _tree_list(tree: LatentTree) -> str:
     if alone := [tree.names[node] for node in tree.roots.tolist() if is_leaf(tree, node)]:
         pieces.append(f"<div>independent: {_names(alone)}</div>")
     return "".join(pieces)
+
+
+def _trees_table(mixture: TreeMixture) -> str:
+    """Return the trees of a mixture, the heaviest first."""
+    parts = parts_of(mixture)
+    rows = [
+        (str(row.Index), f"{row.weight:.1%}", f"{row.hidden_variables:,}", f"{row.states:,}", f"{row.parameters:,}")
+        for row in parts.head(MOST_ROWS).itertuples()
+    ]
+    left = len(parts) - len(rows)
+    table = _table(["tree", "weight", "hidden variables", "most states", "parameters"], rows)
+    return table + (f"and {counted(left, 'further tree')}" if left else "")
 
 
 def _node_table(network: DiscreteModel) -> str:

@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 import pgmpy_latent
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.inference.queries import model_and_data, model_of, refuse_numbers
+from pgmpy_latent.inference.queries import any_model_of, model_and_data, refuse_numbers
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import unfinished_words, updated_words
 from pgmpy_latent.relations.covariate_result import CovariateRelation
@@ -25,6 +25,7 @@ from pgmpy_latent.report.fit_section import fit_section
 from pgmpy_latent.report.groups_section import groups_section
 from pgmpy_latent.report.html import Html, count, decimal, element, paragraph
 from pgmpy_latent.report.latents_section import latents_section
+from pgmpy_latent.report.mixture_section import mixture_section
 from pgmpy_latent.report.network_section import network_section
 from pgmpy_latent.report.relations_section import relations_section
 from pgmpy_latent.report.reproduce_section import reproduce_section
@@ -68,7 +69,7 @@ def write_report(
 
     Parameters
     ----------
-    model : fitted learner, LatentTree or LatentNetwork
+    model : fitted learner, LatentTree, LatentNetwork or TreeMixture
         What to report about.
     path : path-like
         The file, as ``"report.html"``. It is replaced if it exists.
@@ -121,10 +122,10 @@ def write_report(
 def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts:
     """Return model, table and learner, ready for a report."""
     learner = model if isinstance(model, StructureLearner) else None
-    network = model_of(model)
+    network = any_model_of(model)
     refuse_numbers(network, "a report")
     if X is not None:
-        network, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
+        network, data = model_and_data(model, X, sample_weight=sample_weight, may_be_mixture=True, **survey)
         return Facts(network, data, learner, own_data=False)
     if sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
@@ -203,6 +204,8 @@ def page(facts: Facts) -> str:
 
 def _sections(facts: Facts) -> list[tuple[str, str, Html]]:
     wanted = SECTIONS if facts.is_tree else (("network", "Network", network_section), *SECTIONS[1:])
+    if facts.is_mixture:
+        wanted = (("trees", "Trees", mixture_section), *SECTIONS[1:])
     shown = bool(getattr(facts.learner, "show_progress", True))
     bar = tqdm(wanted, desc="report", disable=not shown, delay=PROGRESS_DELAY, leave=False)
     made = [(anchor, name, make(facts)) for anchor, name, make in bar]
@@ -210,6 +213,8 @@ def _sections(facts: Facts) -> list[tuple[str, str, Html]]:
 
 
 def _title(facts: Facts) -> str:
+    if facts.is_mixture:
+        return f"Mixture of {count(len(facts.mixture.trees), 'tree')}"
     if not facts.is_tree:
         return "Network report"
     if facts.is_latent_class:

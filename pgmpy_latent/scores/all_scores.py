@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from pgmpy_latent.diagnostics.completion import Completed, complete, open_entropy
 from pgmpy_latent.diagnostics.dimension import effective_dimension
 from pgmpy_latent.inference.queries import check_is_tree
+from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.scores.entropy import icl_from_parts, relative_entropy_from_parts
@@ -287,8 +288,10 @@ def summary(
     )
 
 
-def network_summary(network: LatentNetwork, X) -> dict[str, float]:
+def network_summary(network: LatentNetwork | TreeMixture, X) -> dict[str, float]:
     """Return all scores that are defined for networks by name, from a single propagation; see :func:`summary`.
+
+    Those of a mixture of trees are the same ones.
 
     Examples
     --------

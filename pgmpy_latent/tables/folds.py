@@ -12,6 +12,8 @@ from pgmpy_latent.tables.survey import Design
 
 #: Rows that are enough to judge by, and the least and the largest share that is held out to have so many.
 ENOUGH_ROWS, LEAST_SHARE, MOST_SHARE = 1_000, 0.1, 0.3
+#: From so many rows on, NumPy does not draw a fixed number of them: each is held out, or not, by itself.
+MANY_ROWS = 10**9
 
 
 class Fold(NamedTuple):
@@ -122,7 +124,11 @@ def _counts_held_out(design: Design, keys: np.ndarray, share: float, rng: np.ran
     order = np.lexsort([design.weight, keys[design.row]])  # not that of rows, columns or states
     rows = np.round(design.count[order]).astype(np.int64)
     counts = np.empty(len(rows))
-    counts[order] = rng.multivariate_hypergeometric(rows, _some(int(rows.sum()), share), method="marginals")
+    n_rows = int(rows.sum())
+    if n_rows < MANY_ROWS:
+        counts[order] = rng.multivariate_hypergeometric(rows, _some(n_rows, share), method="marginals")
+    else:
+        counts[order] = rng.binomial(rows, share)
     return counts
 
 

@@ -26,6 +26,7 @@ from pgmpy_latent import (
     BinG,
     FindHidden,
     HiddenChowLiu,
+    HiddenChowLiuMixture,
     RandomStarts,
     SplitMerge,
     StructuralEM,
@@ -73,6 +74,7 @@ def learners():
         BinA(columns="anywhere", **QUIET),
         HLTA(top=1, columns="anywhere", **QUIET),
         HiddenChowLiu(max_states=4, **QUIET),
+        HiddenChowLiuMixture(n_trials=3, max_groups=2, max_states=2, **QUIET),
         Baseline("latent_class", **QUIET),
         StructuralEM(**QUIET),
         FindHidden(max_latents=1, **QUIET),
@@ -81,7 +83,7 @@ def learners():
 
 
 def model_of(learner):
-    return learner.tree_ if hasattr(learner, "tree_") else learner.network_
+    return getattr(learner, learner._holder)
 
 
 def without_seconds(learner):

@@ -18,6 +18,7 @@ from pgmpy_latent import (
     NetworkEM,
     RandomStarts,
     TreeEM,
+    TreeMixture,
     log_likelihood,
     presets,
     row_log_likelihoods,
@@ -191,8 +192,14 @@ def _both(document, by, rng):
         entry["log_likelihood"] += by
 
 
+def _nodes(document):
+    """Return the nodes of the model, or of the first tree of a mixture."""
+    model = document["model"]["of"]
+    return model["trees"][0]["nodes"] if "trees" in model else model["nodes"]
+
+
 def _columns(document):
-    return [node for node in document["model"]["of"]["nodes"] if not node["latent"]]
+    return [node for node in _nodes(document) if not node["latent"]]
 
 
 def _states(document, by, rng):
@@ -200,7 +207,7 @@ def _states(document, by, rng):
 
 
 def _column(document, by, rng):
-    nodes = document["model"]["of"]["nodes"]
+    nodes = _nodes(document)
     above = {str(parent) for node in nodes for parent in node["parents"]}
     leaves = [node for node in _columns(document) if str(node["name"]) not in above]
     nodes.remove(rng.choice(leaves or nodes))
@@ -211,22 +218,24 @@ def _renamed(document, by, rng):
 
 
 def _table(document, by, rng):
-    rows = [row for node in document["model"]["of"]["nodes"] for row in node["table"] if max(row) - min(row) > 0.01]
+    rows = [row for node in _nodes(document) for row in node["table"] if max(row) - min(row) > 0.01]
     rng.choice(rows).reverse()
 
 
 def _hidden(document, by, rng):
-    node = rng.choice(document["model"]["of"]["nodes"])
+    node = rng.choice(_nodes(document))
     node["latent"] = not node["latent"]
 
 
 def _is_name_of_hidden(original, words):
     """Tell whether a place is the name of a hidden variable, which may be any."""
     field, *path = words.split("/")
-    node = (
-        json.loads(original.content)["model"]["of"]["nodes"][int(path[2])] if len(path) > 2 and field == "model" else {}
-    )
-    return path[2:] == ["name"] and node["latent"]
+    if field != "model" or path[-1:] != ["name"]:
+        return False
+    node = json.loads(original.content)["model"]
+    for step in path[:-1]:
+        node = node[int(step)] if isinstance(node, list) else node[step]
+    return node["latent"]
 
 
 def mutants(original, rng, n):
@@ -295,10 +304,17 @@ def _same_for_all_rows(found, whole, table):
     if isinstance(found, LatentClassificationModel):
         return False
     one, other = model_of(found), model_of(whole)
-    shape = all(getattr(one, name) == getattr(other, name) for name in ("names", "parents", "state_names"))
+    shape = _shape(one) == _shape(other)
     rows = [row_log_likelihoods(model, table) for model in (one, other)] if shape else [np.nan, np.nan]
     figures = [[one.log_likelihood_, getattr(one, "score_", 0.0)] for one in (found, whole)]
     return np.allclose(*rows, rtol=1e-9) and np.allclose(*figures, rtol=1e-9)
+
+
+def _shape(model):
+    """Return what two models must have in common; of mixtures, of every tree."""
+    if isinstance(model, TreeMixture):
+        return [_shape(tree) for tree in model.trees]
+    return model.names, model.parents, model.state_names
 
 
 def _honest(found, table):

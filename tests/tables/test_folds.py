@@ -151,3 +151,13 @@ def test_both_parts_of_a_fold_are_its_identity():
     assert part.identity()[0] == text
     assert len(arrays) == 4
     assert other[0] != text or any(not np.array_equal(*pair) for pair in zip(arrays, other[1], strict=True))
+
+
+def test_more_than_a_billion_rows_can_be_held_out():
+    frame = pd.DataFrame({"x": list("aabb"), "y": list("cdcd")}).astype("category")
+    weights = np.array([4e9, 1e9, 3, 2e9])
+    part = held_out_share(encode(frame, sample_weight=weights), 0.2, seeded())
+    assert part.held_out.weights.sum() == pytest.approx(0.2 * weights.sum(), rel=1e-4)
+    assert part.learn.weights.sum() + part.held_out.weights.sum() == weights.sum()
+    again = held_out_share(encode(frame.iloc[::-1], sample_weight=weights[::-1]), 0.2, seeded())
+    assert weights_by_row(part.held_out) == weights_by_row(again.held_out)

@@ -15,7 +15,7 @@ from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.learners.column_forest import chow_liu_parents
 from pgmpy_latent.learners.density.policy import TrialsPolicy
 from pgmpy_latent.learners.density.trials import MOST_GROUPS, best_trial, numbers_of_states, table_of
-from pgmpy_latent.learners.density.validated import ValidatedLearner
+from pgmpy_latent.learners.density.validated import FOR_PREDICTION, ValidatedLearner
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner
 from pgmpy_latent.model.tree import LatentTree
@@ -23,9 +23,6 @@ from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.folds import held_out_share
-
-#: Last line of the summary.
-FOR_PREDICTION = "These hidden variables are there to predict rows; they are not meant to be interpreted."
 
 
 class HiddenChowLiu(ValidatedLearner, SearchingLearner):

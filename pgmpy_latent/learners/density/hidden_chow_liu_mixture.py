@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from typing import ClassVar, NoReturn
 
 import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import presets, scores
+from pgmpy_latent.diagnostics.explain import writable
+from pgmpy_latent.diagnostics.mixture_text import mixture_text, size_text
 from pgmpy_latent.learners.base import DiscreteBayesianNetwork
-from pgmpy_latent.learners.density.mixture_search import (
-    Choices,
-    MixturePolicy,
-    first_candidates,
-    table_of,
-)
+from pgmpy_latent.learners.density.mixture import one_tree
+from pgmpy_latent.learners.density.mixture_search import MixturePolicy
+from pgmpy_latent.learners.density.mixture_trials import Choices, first_candidates, table_of
 from pgmpy_latent.learners.density.trials import numbers_of_states
-from pgmpy_latent.learners.density.validated import ValidatedLearner
+from pgmpy_latent.learners.density.validated import FOR_PREDICTION, ValidatedLearner
+from pgmpy_latent.learners.fitted import remarks_on
+from pgmpy_latent.learners.profiles import profiles
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.convert import to_pgmpy
+from pgmpy_latent.model.emissions import emissions_table
 from pgmpy_latent.model.mixture import TreeMixture
-from pgmpy_latent.model.tree import MissingCodes
+from pgmpy_latent.model.tree import LatentTree, MissingCodes
+from pgmpy_latent.operators.classes import classes_of
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
 from pgmpy_latent.runtime.settings import Constraint, RandomState, flag, number
 from pgmpy_latent.tables.encode import CategoricalData
@@ -43,7 +49,8 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
 
     Such a mixture predicts better than one tree, but is none: ``mixture_`` answers ``score``, ``score_samples``,
     ``impute``, ``sample``, and which tree a row comes from (``predict``, ``predict_proba``); ``networks_`` has a pgmpy
-    network for every tree. It has no ``model_``, ``report`` or ``partial_fit``: use :class:`HiddenChowLiu` for these.
+    network for every tree. There is no single tree or network, and so no ``tree_``, ``model_`` or ``partial_fit``: use
+    :class:`HiddenChowLiu` for these. ``plotting.plot_tree(learner.mixture_.trees[0])`` draws one of the trees.
 
     Parameters
     ----------
@@ -131,6 +138,7 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
         n_jobs: int | None = None,
         random_state: RandomState = None,
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
         tuning: presets.HiddenChowLiuTuning | None = None,
     ) -> None:
@@ -145,18 +153,20 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
         self.tuning = tuning
 
     def _learn(self, data: CategoricalData) -> Outcome[TreeMixture]:
         data = data.in_order_of_names()
-        search = self._search(data)
-        part = self._given_fold(data) or held_out_share(data, self.validation_share, search.seed(0))
+        given = self._given_fold(data)
+        search = self._search(data if given is None else given)
+        part = held_out_share(data, self.validation_share, search.seed(0)) if given is None else given
         choices = self._choices()
         first = first_candidates(choices, self._tuning.first_smoothing, float(part.learn.weights.sum()))
         n_trials = None if self.n_trials is None else int(self.n_trials)
         policy = MixturePolicy(data, part, search, choices, first, n_trials, self._tuning)
-        return search.run(policy.start, policy.advance, finish=policy.finish)
+        return search.run(policy.start, policy.advance, policy.check, policy.finish)
 
     def _choices(self) -> Choices:
         """Return what is tried."""
@@ -171,7 +181,7 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
 
     def _keep(self, outcome: Outcome, X) -> None:
         super()._keep(outcome, X)
-        self.held_out_ = table_of(outcome.memory)
+        self.held_out_ = table_of(outcome.memory.trials, outcome.memory.chosen)
 
     def _keep_model(self, model: TreeMixture, missing: MissingCodes) -> TreeMixture:
         self.mixture_ = model.with_codes(missing, self._columns)
@@ -179,9 +189,85 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
 
     def _keep_network(self, model: TreeMixture) -> None:
         self.networks_ = to_pgmpy(model)
+        self.emissions_, self.kinds_ = emissions_table(model), dict.fromkeys(model.observed_names, "categorical")
 
-    def report(self, path, X=None, **options) -> NoReturn:
-        """Raise: reports describe one tree, and a mixture has several."""
-        raise NotImplementedError(
-            "a report describes one tree or network; learn one with HiddenChowLiu, or look at mixture_.trees one by one"
-        )
+    @property
+    def causal_graph_(self) -> NoReturn:
+        """Raise: every tree has a graph of its own."""
+        raise AttributeError("a mixture has no single graph; networks_ has the weight and the network of every tree")
+
+    def one_tree(self) -> LatentTree:
+        """Return the mixture as one tree with the same distribution, if ``own_edges=False``.
+
+        The states of its hidden variables come in groups, one for each tree that is mixed, and tables are zero where a
+        state would lead to that of another group. It is a model like any other tree: ``to_pgmpy`` turns it into one
+        network.
+
+        Returns
+        -------
+        LatentTree
+
+        Raises
+        ------
+        InvalidTreeError
+            If trees differ in their edges, or fall into several parts.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import HiddenChowLiuMixture, datasets
+        >>> survey = datasets.load_anes96()[["vote", "PID", "selfLR", "TVnews"]]
+        >>> learner = HiddenChowLiuMixture(
+        ...     n_groups=2, n_states=2, own_edges=False, n_trials=1, random_state=0, show_progress=False
+        ... )
+        >>> learner.fit(survey).one_tree().cards[:1]
+        array([4])
+        """
+        check_is_fitted(self)
+        return one_tree(self.mixture_)
+
+    def profiles(self) -> pd.DataFrame:
+        """Return the weights of the trees, and the probabilities of the categories in each of them.
+
+        Returns
+        -------
+        DataFrame
+            As of learners of trees, for one hidden variable that says which tree a row comes from: columns are pairs
+            (latent, state). The first row, ``("share", "")``, holds the weights. The others are pairs (variable,
+            category), with P(variable = category | tree).
+
+        Examples
+        --------
+        >>> from pgmpy_latent import HiddenChowLiuMixture, datasets
+        >>> survey = datasets.load_anes96()[["vote", "PID", "selfLR"]]
+        >>> learner = HiddenChowLiuMixture(n_groups=2, n_states=2, n_trials=1, random_state=0, show_progress=False)
+        >>> float(learner.fit(survey).profiles().loc["vote"].sum().min().round(9))
+        1.0
+        """
+        check_is_fitted(self)
+        return profiles(classes_of(self.mixture_))
+
+    def summary(self, n: int | None = None) -> None:
+        """Print how well the mixture fits, how large it is, and its trees.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many trees to list, the heaviest first; twenty by default.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import HiddenChowLiuMixture, datasets
+        >>> survey = datasets.load_anes96()[["vote", "PID", "selfLR"]]
+        >>> learner = HiddenChowLiuMixture(n_groups=2, n_states=2, n_trials=1, random_state=0, show_progress=False)
+        >>> learner.fit(survey).summary()  # doctest: +ELLIPSIS
+        log-likelihood -3,..., held-out rows -1,..., 2 trees, 3 columns
+        <BLANKLINE>
+        tree ...
+        <BLANKLINE>
+        These hidden variables are there to predict rows; they are not meant to be interpreted.
+        """
+        check_is_fitted(self)
+        figures = f"log-likelihood {self.log_likelihood_:,.2f}, BIC {self.bic_:,.2f}"
+        held_out = f"held-out rows {self.score_:,.2f} (what the search maximised)"
+        parts = [f"{figures}, {held_out}, {size_text(self.mixture_)}", mixture_text(self.mixture_, n)]
+        print(writable("\n\n".join([*parts, *remarks_on(self), FOR_PREDICTION]), sys.stdout.encoding))

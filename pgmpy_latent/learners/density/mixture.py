@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.cluster import KMeans
 
+from pgmpy_latent.exceptions import InvalidTreeError
+from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -24,7 +26,8 @@ def joined(trees: Sequence[LatentTree], shares: Sequence[float]) -> LatentTree:
     Parameters
     ----------
     trees : sequence of LatentTree
-        With the same nodes, edges and numbers of states.
+        With the same nodes and edges, and columns in the same order. Hidden variables may differ in their numbers of
+        states.
     shares : sequence of float
         Of the trees; they sum to one.
 
@@ -53,6 +56,37 @@ def joined(trees: Sequence[LatentTree], shares: Sequence[float]) -> LatentTree:
         for table, hidden, known in zip(tables, first.latent, first.state_names, strict=True)
     ]
     return LatentTree(first.names, states, first.parent, first.latent, tables, first.missing)
+
+
+def one_tree(mixture: TreeMixture) -> LatentTree:
+    """Return a mixture of trees with the same edges as one tree with the same distribution.
+
+    Raises
+    ------
+    InvalidTreeError
+        If trees differ in their edges, or fall into several parts, each of which would be a mixture by itself.
+
+    Examples
+    --------
+    >>> trees = [
+    ...     LatentTree(["H", "x"], [[0], "ab"], [-1, 0], [True, False], [[[1.0]], [[share, 1 - share]]])
+    ...     for share in (0.5, 0.1)
+    ... ]
+    >>> one_tree(TreeMixture(trees, [0.25, 0.75]))
+    LatentTree(2 nodes, 1 latent, 3 parameters)
+    """
+    first = mixture.trees[0]
+    same = all(tree.names == first.names and tree.parents == first.parents for tree in mixture.trees)
+    if not same:
+        raise InvalidTreeError(
+            "trees of this mixture differ in their edges, so that it is no tree; learn one with own_edges=False"
+        )
+    if len(mixture.trees) > 1 and (len(first.roots) > 1 or not first.latent[first.roots[0]]):
+        raise InvalidTreeError(
+            "the trees of this mixture fall into several parts, or have a column as their root, so that it is no tree; "
+            "use HiddenChowLiu, which mixes each part by itself"
+        )
+    return joined(mixture.trees, mixture.weights.tolist())
 
 
 def _side_by_side(parts: Sequence[np.ndarray]) -> np.ndarray:

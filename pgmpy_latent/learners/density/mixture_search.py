@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy.special import logsumexp
 
 from pgmpy_latent.em.judged import fit_judged
@@ -16,11 +14,23 @@ from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.column_forest import chow_liu_parents
 from pgmpy_latent.learners.density.begin import begun
 from pgmpy_latent.learners.density.mixture import groups_of_rows
+from pgmpy_latent.learners.density.mixture_trials import (
+    Candidate,
+    Choices,
+    MixtureTrial,
+    are_enough,
+    chosen_trials,
+    next_candidate,
+    values_of_settings,
+)
 from pgmpy_latent.learners.density.shape import hidden_tree
 from pgmpy_latent.learners.density.trials import MANY_STATES
+from pgmpy_latent.learners.memory import check_memory_is, check_value, held_by_checkpoints
+from pgmpy_latent.learners.resumed import check_again, check_model_again, check_over
 from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.model.mixture import TreeMixture, average
 from pgmpy_latent.presets import HiddenChowLiuTuning
+from pgmpy_latent.runtime.arrays import ROUNDING
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.folds import Fold
@@ -29,227 +39,22 @@ from pgmpy_latent.tables.folds import Fold
 STARTS, GROUPS = 1, 2
 #: What ``history_`` calls the steps.
 TRIAL, ALL_ROWS = "another mixture", "fit to all rows"
-#: Trees and most states of the mixture that is tried first.
-FIRST_GROUPS, FIRST_STATES = 4, 8
-#: Mixtures that are fitted. Where distinct rows have few cells, as many as take so many iterations of single trees.
-TRIALS, SMALL_CELLS, SMALL_WORK, MOST_TRIALS = 8, 100_000, 4_000, 64
-#: How many rows there are for every entry of the tables between hidden variables of what is tried first.
-ROWS_PER_ENTRY = 12
-#: Most entries of the tables between two hidden variables that a search arrives at: trees times states squared.
-MOST_ENTRIES = 2_048
 
 
-class Candidate(NamedTuple):
-    """Settings of a mixture.
-
-    They are the trees, states of their hidden variables, smoothing, whether edges are their own, and whether EM begins
-    with states that stand for categories; see :func:`~pgmpy_latent.learners.density.begin.category_tables`.
-    """
-
-    n_groups: int
-    n_states: int
-    smoothing: float
-    own_edges: bool
-    by_category: bool = False
-
-
-class Choices(NamedTuple):
-    """What is tried of every setting, in ascending order."""
-
-    n_groups: tuple[int, ...]
-    n_states: tuple[int, ...]
-    smoothing: tuple[float, ...]
-    own_edges: tuple[bool, ...]
-    by_category: tuple[bool, ...] = (False,)
-
-
-@dataclass(frozen=True)
-class MixtureTrial:
-    """A mixture that was fitted.
-
-    Attributes
-    ----------
-    candidate : Candidate
-        Its settings.
-    log_likelihood : float
-        Of the held-out rows.
-    n_iter : int
-        Iterations of EM that led to it.
-    mixture : TreeMixture
-    rows, all_rows : arrays
-        Log-likelihood of every distinct row that is held out, and of every one of the table.
-    """
-
-    candidate: Candidate
-    log_likelihood: float
-    n_iter: int
-    mixture: TreeMixture
-    rows: np.ndarray
-    all_rows: np.ndarray
-
-
+@held_by_checkpoints("memory of HiddenChowLiuMixture")
 @dataclass(frozen=True)
 class MixtureMemory:
-    """What was tried, and which trials are averaged."""
+    """What was tried, which trials are averaged, and whether their tables were fitted to the held-out rows too."""
 
     trials: tuple[MixtureTrial, ...]
     chosen: tuple[int, ...]
+    has_all_rows: bool = False
 
     @property
     def phase(self) -> str:
         """What the search is doing, for its progress bar."""
         last = self.trials[-1].candidate
         return f"{last.n_groups} trees, {last.n_states} states, smoothing {last.smoothing:g}"
-
-
-def are_enough(trials: Sequence[MixtureTrial], n_cells: int) -> bool:
-    """Tell whether so many mixtures were fitted as are usual for the number of cells in the distinct rows."""
-    if n_cells > SMALL_CELLS:
-        return len(trials) >= TRIALS
-    work = sum(trial.n_iter * trial.candidate.n_groups for trial in trials)
-    return len(trials) >= MOST_TRIALS or (work >= SMALL_WORK and len(trials) >= TRIALS)
-
-
-def first_candidates(choices: Choices, smoothing: float, n_rows: float) -> tuple[Candidate, ...]:
-    """Return the settings to begin with: several trees with few states, and one tree with many.
-
-    Several trees have edges of their own first, and then those of the whole table. Hidden variables have so many states
-    that there are twelve rows for every entry of the tables between two of them; at least the fewest of the choices.
-
-    Parameters
-    ----------
-    choices : Choices
-        What is tried.
-    smoothing : float
-        The nearest of the choices is taken.
-    n_rows : float
-        Total weight of the rows to learn from.
-
-    Examples
-    --------
-    >>> choices = Choices((1, 2, 4, 8), (2, 4, 8, 16, 32), (0.1, 1.0), (False, True))
-    >>> [(one.n_groups, one.n_states, one.own_edges) for one in first_candidates(choices, 1.0, 15_000)]
-    [(4, 8, True), (4, 8, False), (1, 32, False)]
-    >>> [(one.n_groups, one.n_states, one.own_edges) for one in first_candidates(choices, 1.0, 1_600)]
-    [(4, 4, True), (4, 4, False), (1, 8, False)]
-    """
-    nearest = min(choices.smoothing, key=lambda value: abs(value - smoothing))
-    found: dict[int, list[Candidate]] = {}
-    for groups, most in ((FIRST_GROUPS, FIRST_STATES), (1, max(choices.n_states))):
-        n_groups = max([n for n in choices.n_groups if n <= groups], default=choices.n_groups[0])
-        enough = [n for n in choices.n_states if n <= most and n_groups * n**2 * ROWS_PER_ENTRY <= n_rows]
-        n_states = max(enough, default=choices.n_states[0])
-        edges = choices.own_edges[:1] if n_groups == 1 else choices.own_edges[::-1]
-        found.setdefault(n_groups, [Candidate(n_groups, n_states, nearest, own_edges) for own_edges in edges])
-    return tuple(candidate for candidates in found.values() for candidate in candidates)
-
-
-def next_candidate(tried: Sequence[tuple[Candidate, float]], choices: Choices, first: Sequence[Candidate]) -> Candidate:
-    """Return the settings to try next: neighbours of the best so far, and the best once more after each failure.
-
-    The best settings have the highest mean over seeds, so that luck does not decide for long. Neighbours differ in one
-    setting, by one step: more states, less smoothing, more trees, other edges, more smoothing, fewer trees, fewer
-    states. After one that is not better, the best settings are repeated with another seed, since averages over seeds
-    predict better than any of them; so they are when all neighbours were tried. Of both ways to begin, repeats take the
-    one that these settings were tried with less often. One tree has edges of its own anyway. The tables between two
-    hidden variables, of all trees together, have no more than ``MOST_ENTRIES``, since time grows with them.
-
-    Examples
-    --------
-    >>> choices = Choices((2, 4), (8,), (1.0,), (True,))
-    >>> start = Candidate(2, 8, 1.0, True)
-    >>> next_candidate([(start, -5.0)], choices, [start])
-    Candidate(n_groups=4, n_states=8, smoothing=1.0, own_edges=True, by_category=False)
-    >>> next_candidate([(start, -5.0), (Candidate(4, 8, 1.0, True), -6.0)], choices, [start]) == start
-    True
-    """
-    if len(tried) < len(first):
-        return first[len(tried)]
-    best = _best_settings(tried)
-    known = [candidate._replace(by_category=best.by_category) for candidate, _ in tried]  # alike but for the start
-    ways = [candidate.by_category for (candidate, _), alike in zip(tried, known, strict=True) if alike == best]
-    again = best._replace(by_category=min(choices.by_category, key=ways.count))
-    has_failed = known[-1] != best and known[-1] not in known[:-1]
-    if has_failed and len(tried) > len(first):
-        return again
-    steps = (
-        ("n_states", 1), ("smoothing", -1), ("n_groups", 1), ("own_edges", -1), ("own_edges", 1), ("smoothing", 1),
-        ("n_groups", -1), ("n_states", -1),
-    )  # fmt: skip
-    for name, by in steps:
-        values = getattr(choices, name)
-        at = values.index(getattr(best, name)) + by
-        if not 0 <= at < len(values) or (name == "own_edges" and best.n_groups == 1):
-            continue
-        candidate = best._replace(**{name: values[at]})
-        if candidate not in known and candidate.n_groups * candidate.n_states**2 <= MOST_ENTRIES:
-            return candidate
-    return again
-
-
-def _best_settings(tried: Sequence[tuple[Candidate, float]]) -> Candidate:
-    """Return the settings with the highest mean, however EM began; with the way to begin that led highest.
-
-    Examples
-    --------
-    >>> lucky, good = Candidate(1, 8, 1.0, False), Candidate(1, 4, 1.0, False)
-    >>> _best_settings([(lucky, -4.0), (lucky, -9.0), (good, -5.0), (good._replace(by_category=True), -4.5)])
-    Candidate(n_groups=1, n_states=4, smoothing=1.0, own_edges=False, by_category=True)
-    """
-    values: dict[Candidate, list[tuple[float, bool]]] = {}
-    for candidate, value in tried:
-        values.setdefault(candidate._replace(by_category=False), []).append((value, candidate.by_category))
-    best = max(values, key=lambda settings: np.mean([value for value, _ in values[settings]]))
-    return best._replace(by_category=max(values[best])[1])
-
-
-def chosen_trials(rows: np.ndarray, weights: np.ndarray) -> tuple[tuple[int, ...], float]:
-    """Choose which mixtures are averaged: the best one, and one after another those that make held-out rows likeliest.
-
-    Of all these averages, the one of most mixtures is chosen that makes held-out rows no less likely than the best
-    one does, up to the standard error of the difference: averages of many predict new rows better than a choice of few
-    that suits the held-out rows.
-
-    Parameters
-    ----------
-    rows : array, shape (n_trials, n_rows)
-        Log-likelihood of every row under every mixture.
-    weights : array, shape (n_rows,)
-        Of the rows.
-
-    Returns
-    -------
-    chosen : tuple of int
-        Ascending.
-    log_likelihood : float
-        Of all rows, under the average.
-
-    Examples
-    --------
-    >>> chosen_trials(np.log([[0.9, 0.1], [0.1, 0.8], [0.1, 0.1]]), np.ones(2))[0]
-    (0, 1)
-    """
-    order, averages = _averages(rows, weights)
-    values = averages @ weights
-    best = int(np.argmax(values))
-    losses = averages[best] - averages
-    errors = np.sqrt(((losses - (losses @ weights / weights.sum())[:, None]) ** 2) @ weights)
-    last = int(np.flatnonzero(values[best] - values <= errors)[-1])
-    last = max(last, best)
-    return tuple(sorted(order[: last + 1])), float(values[last])
-
-
-def _averages(rows: np.ndarray, weights: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """Return the order in which mixtures are added to an average, and log-likelihoods of rows under each average."""
-    order: list[int] = []
-    sums = np.full((len(rows) + 1, rows.shape[1]), -np.inf)
-    for n_before in range(len(rows)):
-        left = [at for at in range(len(rows)) if at not in order]
-        candidates = np.logaddexp(sums[n_before], rows[left])
-        at = int(np.argmax(candidates @ weights))
-        sums[n_before + 1] = candidates[at]
-        order.append(left[at])
-    return order, sums[1:] - np.log(np.arange(1, len(rows) + 1))[:, None]
 
 
 class MixturePolicy:
@@ -314,7 +119,8 @@ class MixturePolicy:
         mixture = mixture.with_tables(engine.layout.unpack(fit.tables))
         whole = engine if self.has_own_table else engine_for(mixture, self.data)
         rows, all_rows = (each.row_log_likelihoods(fit.tables) for each in (judging, whole))
-        return MixtureTrial(candidate, fit.verdict, fit.n_iter, mixture, rows, all_rows)
+        n_iter = fit.n_iter + self.tuning.patience * self.tuning.interval  # those that were no better were made as well
+        return MixtureTrial(*candidate, fit.verdict, fit.n_iter, n_iter * engine.work, mixture, rows, all_rows)
 
     def _groups(self, candidate: Candidate, number: int) -> TreeMixture:
         """Return a mixture to begin with: a tree for each group of rows, after a few iterations of EM on them."""
@@ -341,10 +147,14 @@ class MixturePolicy:
 
     def _with(self, trials: tuple[MixtureTrial, ...], step: int) -> State:
         """Return the state that averages the trials that predict best together."""
-        chosen, score = chosen_trials(np.stack([trial.rows for trial in trials]), self.part.held_out.weights)
+        chosen, score = self._chosen(trials)
         mixture = average([trials[at].mixture for at in chosen])
         value = self._log_likelihood([trials[at].all_rows for at in chosen])
         return State(mixture, score, value, step, MixtureMemory(trials, chosen))
+
+    def _chosen(self, trials: Sequence[MixtureTrial]) -> tuple[tuple[int, ...], float]:
+        """Return which trials are averaged, and how likely their average makes the held-out rows."""
+        return chosen_trials(np.stack([trial.rows for trial in trials]), self.part.held_out.weights)
 
     def _log_likelihood(self, rows: Sequence[np.ndarray]) -> float:
         """Return the log-likelihood of the table under an average, given that of its rows under each mixture."""
@@ -355,16 +165,21 @@ class MixturePolicy:
         trials = state.memory.trials
         if self._is_over(trials):
             return self.finish(state)
-        tried = [(trial.candidate, trial.log_likelihood) for trial in trials]
-        trial = self._trial(next_candidate(tried, self.choices, self.first), len(trials))
+        trial = self._trial(self._next(trials, state.memory.chosen), len(trials))
         new = self._with((*trials, trial), state.step + 1)
-        if len(trials) in new.memory.chosen:
-            return Step(new, TRIAL, len(trials))
-        return Step(replace(state, memory=replace(state.memory, trials=new.memory.trials)))
+        if new.memory.chosen == state.memory.chosen:
+            return Step(replace(state, memory=new.memory))
+        return Step(new, TRIAL, len(trials))
+
+    def _next(self, trials: Sequence[MixtureTrial], chosen: Sequence[int]) -> Candidate:
+        tried = [trial.candidate for trial in trials]
+        rows = [trial.rows for trial in trials]
+        values = values_of_settings(list(zip(tried, rows, strict=True)), self.part.held_out.weights)
+        return next_candidate(tried, values, {tried[at].settings for at in chosen}, self.choices, self.first)
 
     def _is_over(self, trials: Sequence[MixtureTrial]) -> bool:
         if self.n_trials is None:
-            return are_enough(trials, self.part.learn.codes.size)
+            return are_enough(len(trials), sum(trial.work for trial in trials))
         return len(trials) >= self.n_trials
 
     def finish(self, state: State) -> Step:
@@ -373,7 +188,8 @@ class MixturePolicy:
             return Step(replace(state, finished=True))
         mixtures, rows = zip(*(self._followed(state.memory.trials[at]) for at in state.memory.chosen), strict=True)
         mixture, value = average(mixtures), self._log_likelihood(rows)
-        return Step(State(mixture, state.score, value, state.step + 1, state.memory, finished=True), ALL_ROWS, None)
+        memory = replace(state.memory, has_all_rows=True)
+        return Step(State(mixture, state.score, value, state.step + 1, memory, finished=True), ALL_ROWS, None)
 
     def _followed(self, trial: MixtureTrial) -> tuple[TreeMixture, np.ndarray]:
         """Return a mixture after a few iterations of EM on all rows, and the log-likelihood of every distinct row."""
@@ -388,18 +204,32 @@ class MixturePolicy:
         )
         return trial.mixture.with_tables(engine.layout.unpack(fit.tables)), engine.row_log_likelihoods(fit.tables)
 
+    # Checkpoints
 
-def table_of(memory: MixtureMemory) -> pd.DataFrame:
-    """Return a row for every trial."""
-    return pd.DataFrame(
-        [
-            {
-                **trial.candidate._asdict(),
-                "log_likelihood": trial.log_likelihood,
-                "n_iter": trial.n_iter,
-                "n_parameters": trial.mixture.n_parameters,
-                "averaged": number in memory.chosen,
-            }
-            for number, trial in enumerate(memory.trials)
-        ]
-    )
+    def check(self, state: State) -> None:
+        """Raise if a state of a checkpoint does not fit the table, or its memory is not that of this search."""
+        check_memory_is(state, MixtureMemory, "HiddenChowLiuMixture")
+        memory: MixtureMemory = state.memory
+        check_value("trials", memory.trials, bool(memory.trials))
+        for at, trial in enumerate(memory.trials):
+            self._check_trial(trial, memory.trials[:at])
+        check_over(state, self._is_over(memory.trials))
+        is_last = state.finished and not self.has_own_table
+        check_value("has_all_rows", memory.has_all_rows, memory.has_all_rows == is_last)
+        expected = self._with(memory.trials, state.step)
+        check_value("chosen", memory.chosen, memory.chosen == expected.memory.chosen)
+        check_again(state, self.data, lambda mixture, log_likelihood: expected.score)
+        check_value("trials", memory.trials, memory.has_all_rows or state.tree == expected.tree)
+
+    def _check_trial(self, trial: MixtureTrial, before: Sequence[MixtureTrial]) -> None:
+        """Raise if a trial is not the one that comes after others, or its mixture does not say of rows what it says."""
+        expected = self._next(before, self._chosen(before)[0]) if before else self.first[0]
+        check_value("trials", trial, trial.candidate == expected)
+        check_model_again(trial.mixture, self.data.columns, self.data.state_names)
+        for name, data in (("rows", self.part.held_out), ("all_rows", self.data)):
+            engine = engine_for(trial.mixture, data)
+            rows, written = engine.row_log_likelihoods(engine.layout.pack(trial.mixture.tables)), getattr(trial, name)
+            is_same = written.shape == rows.shape and np.allclose(written, rows, rtol=ROUNDING, atol=ROUNDING)
+            check_value(name, written, bool(is_same))
+        total = float(trial.rows @ self.part.held_out.weights)
+        check_value("log_likelihood", trial.log_likelihood, bool(np.isclose(trial.log_likelihood, total)))

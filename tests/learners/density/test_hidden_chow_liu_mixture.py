@@ -5,8 +5,19 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from pgmpy_latent import HiddenChowLiuMixture, encode, load, log_likelihood, row_log_likelihoods, sample, save
+from pgmpy_latent import (
+    HiddenChowLiuMixture,
+    encode,
+    load,
+    log_likelihood,
+    residuals,
+    row_log_likelihoods,
+    sample,
+    save,
+)
+from pgmpy_latent.exceptions import InvalidTreeError
 from pgmpy_latent.learners.density import begin, mixture_search
+from pgmpy_latent.learners.density.validated import FOR_PREDICTION
 from tests.support.samples import leafy_tree
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -85,8 +96,54 @@ def test_gaps_are_summed_out_and_filled(learner, rows, tmp_path):
     assert load(tmp_path / "mixture.json") == fitted.mixture_
     with pytest.raises(TypeError, match="save its mixture_"):
         save(fitted, tmp_path / "mixture.json")
-    with pytest.raises(NotImplementedError, match="learn one with HiddenChowLiu"):
-        fitted.report(tmp_path / "report.html")
+
+
+def test_what_a_mixture_says_of_itself(learner, rows, tmp_path, capsys):
+    train, valid, _ = rows
+    fitted = clone(learner).set_params(n_groups=2).fit(train, X_valid=valid)
+    n_trees = len(fitted.mixture_.trees)
+    fitted.summary()
+    text = capsys.readouterr().out
+    assert f"{n_trees} trees, 8 columns" in text
+    assert text.rstrip().endswith(FOR_PREDICTION)
+    assert len([line for line in text.splitlines() if line.startswith("tree ")]) == n_trees
+    for shown in (fitted._repr_html_(), fitted.mixture_._repr_html_()):
+        assert f"{n_trees} trees, 8 columns" in shown
+    fitted.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert f"Mixture of {n_trees} trees" in page
+    assert "not meant to be interpreted" in page
+    profiles = fitted.profiles()
+    assert profiles.loc[("share", "")].to_numpy() == pytest.approx(fitted.mixture_.weights)
+    assert set(fitted.kinds_.values()) == {"categorical"}
+    with pytest.raises(AttributeError, match="networks_ has the weight and the network of every tree"):
+        fitted.adjacency_matrix_  # noqa: B018
+
+
+def test_residuals_of_mixtures_are_those_of_their_joint_probabilities(learner, rows):
+    train, valid, _ = rows
+    fitted = clone(learner).fit(train, X_valid=valid)
+    found = residuals(fitted, train).iloc[0]
+    pair = [found["first"], found["second"]]
+    cells = pd.DataFrame([(a, b) for a in range(3) for b in range(3)], columns=pair)
+    expected = len(train) * np.exp(row_log_likelihoods(fitted.mixture_, cells, absent="sum_out").to_numpy())
+    observed = pd.crosstab(train[pair[0]], train[pair[1]]).to_numpy().ravel()
+    assert found["statistic"] == pytest.approx(((observed - expected) ** 2 / expected).sum(), rel=1e-9)
+    with pytest.raises(TypeError, match="leave n_bootstrap out"):
+        residuals(fitted, train, n_bootstrap=2)
+
+
+def test_trees_with_the_same_edges_are_one_tree(learner, rows):
+    train, valid, test = rows
+    fitted = clone(learner).set_params(own_edges=False).fit(train, X_valid=valid)
+    assert len(fitted.mixture_.trees) > 2
+    tree = fitted.one_tree()
+    assert np.allclose(row_log_likelihoods(tree, test), fitted.score_samples(test), rtol=1e-10)
+    gaps = test.mask(np.random.default_rng(0).random(test.shape) < 0.5)
+    assert np.allclose(row_log_likelihoods(tree, gaps), fitted.score_samples(gaps), rtol=1e-10)
+    own = clone(learner).set_params(own_edges=True, n_groups=2).fit(train, X_valid=valid)
+    with pytest.raises(InvalidTreeError, match="own_edges=False"):
+        own.one_tree()
 
 
 def test_nothing_is_ruled_out(learner, rows):
