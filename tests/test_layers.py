@@ -71,7 +71,7 @@ LAYERS = {
         "tree_support synthetic"
     ),
     "relations": (
-        "covariates rows step_one evidence logit separation last_step one_step outcomes wald covariate_result "
+        "covariates rows run step_one evidence logit separation last_step one_step outcomes wald covariate_result "
         "outcome_result relate"
     ),
     "grouped_rows": "long_tables transitions levels",
