@@ -271,7 +271,9 @@ def compare_classes(
         fits = _fit_all(sizes, data, settings, show_progress)
         seconds = {size: fit.seconds for size, fit in fits.items()}
         _warn_of_too_many(list(fits), data)
-        refits = _bootstrap(fits, data, settings, n_bootstrap, seconds, show_progress) if n_bootstrap else {}
+        is_late = settings.clock.stopped == "time_limit"
+        n_draws = 0 if is_late else n_bootstrap
+        refits = _bootstrap(fits, data, settings, n_draws, seconds, show_progress) if n_draws else {}
     memo.finish() if settings.clock.stopped is None else memo.tend(now=True)
     table = _table(fits, data, seconds, settings)
     _fill_in_p_values(table, refits)
