@@ -82,12 +82,13 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html facts tree_section network_section latents_section fit_section groups_section "
-        "relations_section search_section data_section checklist_section reproduce_section page"
+        "notebook html document profile_bars facts tree_section network_section latents_section fit_section "
+        "effects_section groups_section relations_section search_section data_section checklist_section "
+        "reproduce_section grouped_page page"
     ),
     "plotting": (
         "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
-        "transitions"
+        "transitions levels"
     ),
     "cli": "text options columns files outputs classes describe learn ask groups compare relate convert demo",
 }
@@ -122,6 +123,8 @@ UPWARD = {
     ("model.tree", "report.notebook"),
     ("learners.fitted", "report.notebook"),
     ("learners.fitted", "report"),
+    ("grouped_rows.levels", "report"),
+    ("grouped_rows.transitions", "report"),
 }
 #: Module or folder -> what it must never import.
 FORBIDDEN = {

@@ -50,7 +50,9 @@ def classes(rows=TABLE, **options):
 
 
 def edges(rows=TABLE, **options):
-    found = add_direct_effects(MODEL.with_tables(MODEL.tables), rows[[*ITEMS, "o", "p"]], n_starts=2, **QUIET, **options)
+    found = add_direct_effects(
+        MODEL.with_tables(MODEL.tables), rows[[*ITEMS, "o", "p"]], n_starts=2, **QUIET, **options
+    )
     return [found.history_.drop(columns="seconds")]
 
 
@@ -127,16 +129,16 @@ def test_a_file_of_another_table_is_refused(call, tmp_path):
         call(TABLE.iloc[:-20], checkpoint=path)
     content = path.read_bytes()
     path.write_bytes(content[:-300] + bytes([content[-300] ^ 1]) + content[-299:])
-    with pytest.raises(CheckpointError, match="is damaged|not JSON|unknown version|not the file"):
+    with pytest.raises(CheckpointError, match=r"is damaged|not JSON|unknown version|not the file"):
         call(checkpoint=path)
 
 
 def test_a_file_of_another_call_is_refused(tmp_path):
     path = tmp_path / "groups.json"
     groups(checkpoint=path)
-    with pytest.raises(CheckpointError, match="learner order_test, not compare_groups|learner compare_groups, not"):
+    with pytest.raises(CheckpointError, match="learner compare_groups, not order_test"):
         order(checkpoint=path)
-    with pytest.raises(CheckpointError, match="items='refit', not 'score'|items='score', not 'refit'"):
+    with pytest.raises(CheckpointError, match="items='score', not 'refit'"):
         groups(checkpoint=path, items="refit")
 
 
