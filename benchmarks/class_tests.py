@@ -23,8 +23,6 @@ from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.selection.added_edges import fitted_with_edge
 
 N_TABLES = 1_000
-#: Of tests that take long.
-FEWER_TABLES = 300
 N_BOOTSTRAP = 99
 LEVEL = 0.05
 N_ITEMS = 6
@@ -97,7 +95,7 @@ def items_by_refit(design: str, n_tables: int = N_TABLES) -> dict:
     return {"tables": n_tables, "rejected": int(rejected)}
 
 
-def any_item(design: str, n_tables: int = FEWER_TABLES) -> dict:
+def any_item(design: str, n_tables: int = N_TABLES) -> dict:
     """Return how often any item is said to differ, adjusted for their number."""
     rejected = 0
     for seed in range(n_tables):
@@ -177,14 +175,14 @@ METHODS = {
     "an item differs between groups: refit": items_by_refit,
     "an edge between two columns: score test": edges_by_score,
     "an edge between two columns: residual, chi-squared": lambda design: edges_by_residual(design, 0),
-    "an edge between two columns: residual, bootstrap": lambda design: edges_by_residual(
-        design, N_BOOTSTRAP, FEWER_TABLES
-    ),
+    "an edge between two columns: residual, bootstrap": lambda design: edges_by_residual(design, N_BOOTSTRAP),
     "any item differs: score tests, Holm": any_item,
     "sizes differ between groups: likelihood ratio": sizes_by_ratio,
     "z predicts the class: Wald, one step": lambda design: by_wald(design, "covariate", 1, None),
+    "z predicts the class: Wald, two steps": lambda design: by_wald(design, "covariate", 2, None),
     "z predicts the class: Wald, three steps, ML": lambda design: by_wald(design, "covariate", 3, "ml"),
     "z predicts the class: Wald, three steps, BCH": lambda design: by_wald(design, "covariate", 3, "bch"),
+    "z differs between classes: Wald, two steps": lambda design: by_wald(design, "outcome", 2, None),
     "z differs between classes: Wald, three steps, ML": lambda design: by_wald(design, "outcome", 3, "ml"),
     "z differs between classes: Wald, three steps, BCH": lambda design: by_wald(design, "outcome", 3, "bch"),
     "answers have no order: likelihood ratio": order_by_ratio,

@@ -21,7 +21,8 @@ LAYERS = {
     "exceptions": "",
     "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
     "model": (
-        "labels pgmpy_api emissions json_format tree network mixture gaussian_tree gaussian_convert convert exports"
+        "labels pgmpy_api emissions json_format tree network mixture gaussian_tree gaussian_convert convert "
+        "exports"
     ),
     "operators": "edges root blocks star states nodes canonical regularity pruning bins classes",
     "datasets": "",
@@ -46,33 +47,27 @@ LAYERS = {
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted splits sampled_search base sparse_learner search_learner "
-        "held_out "
-        "local/directions local/neighbourhood local/tree_fitter local/node_states local/node_messages local/roots "
-        "local/pairs local/simplify "
-        "east/settings east/candidates east/completed_counts east/evaluation east/blocks east/block_fit "
-        "east/move east/node_moves east/edge_moves east/state_moves east/moves east/block_evaluation "
-        "east/column_places "
-        "cardinality/policy cardinality/split_merge cardinality/random_starts "
-        "forests/forest_search forests/bin_g forests/bin_a "
-        "column_forest density/shape density/begin density/mixture density/trials density/policy "
-        "density/validated density/hidden_chow_liu density/mixture_trials density/mixture_search "
-        "density/hidden_chow_liu_mixture "
-        "density/growth density/refinement "
-        "east/block_states east/memory east/policy east/race east/starts east/east "
-        "hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta "
-        "baselines"
+        "memory resumed search profiles skeletons memo fitted splits sampled_search base sparse_learner "
+        "search_learner held_out local/directions local/neighbourhood local/tree_fitter local/node_states "
+        "local/node_messages local/roots local/pairs local/simplify east/settings east/candidates "
+        "east/completed_counts east/evaluation east/blocks east/block_fit east/move east/node_moves "
+        "east/edge_moves east/state_moves east/moves east/block_evaluation east/column_places cardinality/policy "
+        "cardinality/split_merge cardinality/random_starts forests/forest_search forests/bin_g forests/bin_a "
+        "column_forest density/shape density/begin density/mixture density/trials density/policy density/validated "
+        "density/hidden_chow_liu density/mixture_trials density/mixture_search density/hidden_chow_liu_mixture "
+        "density/growth density/refinement east/block_states east/memory east/policy east/race east/starts "
+        "east/east hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta baselines"
     ),
     "gaussian": (
-        "moments shape forest objective fit columns queries estimator completion first_forests binary_forests edits "
-        "neighbourhoods moves policy learner learners"
+        "moments shape forest objective fit columns queries estimator completion first_forests binary_forests "
+        "edits neighbourhoods moves policy learner learners"
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
         "tree_support synthetic"
     ),
     "relations": (
-        "covariates rows step_one evidence logit separation last_step one_step outcomes wald covariate_result "
+        "covariates rows run step_one evidence logit separation last_step one_step outcomes wald covariate_result "
         "outcome_result relate"
     ),
     "grouped_rows": "long_tables transitions levels",
@@ -83,12 +78,13 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html facts tree_section network_section mixture_section latents_section fit_section groups_section "
-        "relations_section search_section data_section checklist_section reproduce_section page"
+        "notebook html document profile_bars facts tree_section network_section mixture_section latents_section "
+        "fit_section effects_section groups_section relations_section search_section data_section "
+        "checklist_section reproduce_section grouped_page page"
     ),
     "plotting": (
         "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
-        "transitions"
+        "transitions levels"
     ),
     "cli": "text options columns kinds files outputs classes describe learn ask groups compare relate convert demo",
 }
@@ -123,6 +119,8 @@ UPWARD = {
     ("model.tree", "report.notebook"),
     ("learners.fitted", "report.notebook"),
     ("learners.fitted", "report"),
+    ("grouped_rows.levels", "report"),
+    ("grouped_rows.transitions", "report"),
 }
 #: Module or folder -> what it must never import.
 FORBIDDEN = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from pgmpy_latent.classification.inputs import TrainingRows
 from pgmpy_latent.classification.learn import Learned
 from pgmpy_latent.classification.model import log_densities
 from pgmpy_latent.classification.rows import Training
-from pgmpy_latent.learners.memo import Memo
-from pgmpy_latent.runtime.checkpoint import Checkpoint, check_number_again
+from pgmpy_latent.learners.memo import Memo, memo_at
+from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.runtime.fingerprint import fingerprint_of
 
@@ -40,9 +41,8 @@ def memo_of(learner, rows: TrainingRows, entropy: int) -> tuple[Memo, int]:
     arrays = [rows.attributes, rows.labels, rows.weights]
     if rows.clusters is not None:  # folds depend on them
         arrays.append(rows.clusters)
-    checkpoint = Checkpoint(learner.checkpoint, fingerprint_of(learner, description, *arrays))
-    saved = checkpoint.resume(entropy, learner.random_state is not None)
-    return Memo(checkpoint, saved), checkpoint.entropy
+    mark = partial(fingerprint_of, learner, description, *arrays)
+    return memo_at(learner.checkpoint, mark, learner.random_state, entropy)
 
 
 def recalled_model(

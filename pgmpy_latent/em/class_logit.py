@@ -96,6 +96,10 @@ class ClassLogit(Family):
         predictor -= np.log(np.exp(predictor).sum(axis=-2, keepdims=True))
         return np.swapaxes(predictor, -1, -2)
 
+    def arranged(self, tables: np.ndarray) -> np.ndarray:
+        """Return a copy of several tables in which all rows of a class follow each other in memory."""
+        return np.swapaxes(np.swapaxes(tables, -1, -2).copy(), -1, -2)
+
     def parameters_of_logs(self, logs: np.ndarray) -> np.ndarray:
         """Return the parameters of tables, by least squares of their log odds; exact for tables of the family."""
         theta = self._solver @ logs

@@ -7,6 +7,7 @@ whose categories are ordered, with another the multinomial logit of a class on c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,6 +52,10 @@ class Family(ABC):
     def parameters_of_logs(self, logs: np.ndarray) -> np.ndarray:
         """Return parameters of tables: the right ones for tables of the family, and close ones for others."""
 
+    def arranged(self, tables: np.ndarray) -> np.ndarray:
+        """Return a copy of several tables that lies in memory as :meth:`logs` does."""
+        return tables.copy()
+
     def tables(self, theta: np.ndarray) -> np.ndarray:
         """Return the tables of some parameters, shape (..., rows, columns)."""
         return np.exp(self.logs(theta))
@@ -72,9 +77,19 @@ class Family(ABC):
 
     def project(self, tables: np.ndarray) -> np.ndarray:
         """Return tables of the family close to others; those that are of the family stay bit for bit."""
-        projected = self.tables(self.parameters(tables))
-        inside = (np.abs(projected - tables) <= SAME).all(axis=(-2, -1), keepdims=True)
-        return np.where(inside, tables, projected)
+        flat = tables.reshape(-1, *self.shape)
+        found = np.empty(flat.shape)
+        for part in self._parts(len(flat)):
+            projected = self.tables(self.parameters(flat[part]))
+            inside = (np.abs(projected - flat[part]) <= SAME).all(axis=(-2, -1), keepdims=True)
+            found[part] = np.where(inside, flat[part], projected)
+        return found.reshape(tables.shape)
+
+    def _parts(self, n: int) -> Iterator[slice]:
+        """Yield which of several tables are worked on at once."""
+        width = max(1, AT_ONCE // max(self.shape[0] * self.shape[1], 1))
+        for begin in range(0, n, width):
+            yield slice(begin, begin + width)
 
     def fit(self, counts: np.ndarray, tables: np.ndarray, left: float = 0.0) -> np.ndarray:
         """Return tables of the family that maximise ``sum(counts * log(tables))``, never below the given ones.
@@ -98,25 +113,16 @@ class Family(ABC):
         flat_counts = counts.reshape(-1, *self.shape)
         flat_tables = tables.reshape(-1, *self.shape)
         found = np.empty(flat_tables.shape)
-        width = max(1, AT_ONCE // max(self.shape[0] * self.shape[1], 1))
-        for begin in range(0, len(found), width):
-            part = slice(begin, begin + width)
-            found[part] = self._fitted(flat_counts[part], flat_tables[part], left)
+        for part in self._parts(len(found)):
+            found[part] = self._newton(flat_counts[part], flat_tables[part], left)
         return found.reshape(*lead, *self.shape)
 
-    def _fitted(self, counts: np.ndarray, tables: np.ndarray, left: float) -> np.ndarray:
-        """Return the tables for several counts."""
+    def _newton(self, counts: np.ndarray, tables: np.ndarray, left: float) -> np.ndarray:
+        """Return tables after steps of Newton's method, each halved until it does not lower the value."""
+        counts, tables = self.arranged(counts), self.arranged(tables)
         logs = np.log(np.maximum(tables, LEAST))
-        new, value = self._newton(counts, self.parameters_of_logs(logs), left)
-        worse = value < _value(counts, logs)
-        new[worse] = tables[worse]
-        return new
-
-    def _newton(self, counts: np.ndarray, theta: np.ndarray, left: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return tables and values after steps of Newton's method, each halved until it does not lower the value."""
-        logs = self.logs(theta)
-        counts = _in_order_of(logs, counts)
-        value, total, tables = _value(counts, logs), counts.sum(axis=(1, 2)), np.exp(logs)
+        theta = self.parameters_of_logs(logs)
+        value, total = _value(counts, logs), counts.sum(axis=(1, 2))
         begin, running = value.copy(), np.flatnonzero(total > 0)
         for _ in range(STEPS):
             if not len(running):
@@ -143,7 +149,7 @@ class Family(ABC):
             share[waiting] = 0.0  # those cannot rise any more, but for rounding
             enough = np.maximum(LEAST_GAIN, left * (value - begin)[running] / total[running])
             running = running[share**2 > enough]  # what Newton's method leaves is about the square
-        return tables, value
+        return tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,13 +251,6 @@ def shortened(way: np.ndarray, change: np.ndarray) -> np.ndarray:
 def _value(counts: np.ndarray, logs: np.ndarray) -> np.ndarray:
     """Return the sum of counts times logarithms, for each of several tables."""
     return (counts * logs).sum(axis=(1, 2))
-
-
-def _in_order_of(like: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return values in the order in memory that other values have."""
-    ordered = np.empty_like(like)
-    ordered[...] = values
-    return ordered
 
 
 def ordinal_item(n_rows: int, n_columns: int) -> LogLinear:

@@ -98,6 +98,29 @@ class MultilevelClasses:
         values = np.concatenate([table.T for table in self.tree_.tables[2:]])
         return pd.DataFrame(values, index=category_index(self._long.items, self._long.states), columns=self._states(1))
 
+    def report(self, path) -> None:
+        """Write a report: one page of HTML about the model, which needs no network.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, as ``"report.html"``. It is replaced if it exists.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"school": list("aabbcc"), "x": [0, 0, 1, 1, 0, 1], "y": [0, 1, 1, 1, 0, 1]})
+        >>> found = multilevel_classes(table, "school", 2, 1, random_state=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.report(f"{folder}/report.html")
+        ...     os.listdir(folder)
+        ['report.html']
+        """
+        from pgmpy_latent.report import write_report  # a later layer
+
+        write_report(self, path)
+
     def _states(self, node: int) -> pd.Index:
         return pd.Index(self.tree_.state_names[node], name=(CLUSTER, CLASS)[node])
 

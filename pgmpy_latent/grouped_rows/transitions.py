@@ -120,6 +120,29 @@ class LatentTransition:
         index = category_index(self.items_, self._long.states)
         return pd.DataFrame(np.concatenate(tables), index=index, columns=self._state_index("state"))
 
+    def report(self, path) -> None:
+        """Write a report: one page of HTML about the model, which needs no network.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, as ``"report.html"``. It is replaced if it exists.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"id": [1, 1, 2, 2, 3, 3], "wave": [1, 2] * 3, "x": [0, 0, 1, 1, 0, 1]})
+        >>> found = latent_transition(table, "id", "wave", ["x"], 2, random_state=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.report(f"{folder}/report.html")
+        ...     os.listdir(folder)
+        ['report.html']
+        """
+        from pgmpy_latent.report import write_report  # a later layer
+
+        write_report(self, path)
+
     def _state_index(self, name: str) -> pd.Index:
         return pd.Index(self.states, name=name)
 

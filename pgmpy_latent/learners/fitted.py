@@ -334,7 +334,17 @@ class FittedModel(TransformerMixin):
         check_is_fitted(self)
         return queries.sample(self._learned, n, latents=latents, random_state=random_state)
 
-    def report(self, path, X=None, *, sample_weight=None, groups=None, relations=(), **survey: Unpack[Survey]) -> None:
+    def report(
+        self,
+        path,
+        X=None,
+        *,
+        sample_weight=None,
+        groups=None,
+        relations=(),
+        direct_effects=None,
+        **survey: Unpack[Survey],
+    ) -> None:
         """Write a report: one page of HTML about the model, the table and the search, which needs no network.
 
         Parameters
@@ -349,6 +359,8 @@ class FittedModel(TransformerMixin):
             What :func:`pgmpy_latent.compare_groups` found; it gets a section.
         relations : CovariateRelation, OutcomeRelation or list of them, optional
             What :func:`pgmpy_latent.relate` found; it gets a section.
+        direct_effects : DirectEffects, optional
+            What :func:`pgmpy_latent.add_direct_effects` found; it gets a section.
         survey : weight_kind, strata, cluster
             What the weights are, and how rows were drawn, as in :meth:`fit`.
 
@@ -365,7 +377,8 @@ class FittedModel(TransformerMixin):
         from pgmpy_latent.report import write_report  # a later layer
 
         check_is_fitted(self)
-        write_report(self, path, X, sample_weight=sample_weight, groups=groups, relations=relations, **survey)
+        found = {"groups": groups, "relations": relations, "direct_effects": direct_effects}
+        write_report(self, path, X, sample_weight=sample_weight, **found, **survey)
 
 
 class FittedTree(FittedModel):

@@ -5,6 +5,7 @@ from pgmpy_latent.plotting.classifier import plot_classifier
 from pgmpy_latent.plotting.densities import plot_densities
 from pgmpy_latent.plotting.fit import plot_anomalies, plot_confusion, plot_residuals
 from pgmpy_latent.plotting.groups import plot_groups
+from pgmpy_latent.plotting.levels import plot_clusters
 from pgmpy_latent.plotting.profiles import plot_profiles
 from pgmpy_latent.plotting.progress import plot_comparison, plot_history
 from pgmpy_latent.plotting.relations import plot_class_sizes, plot_outcome
@@ -16,6 +17,7 @@ __all__ = [
     "plot_cardinality",
     "plot_class_sizes",
     "plot_classifier",
+    "plot_clusters",
     "plot_comparison",
     "plot_confusion",
     "plot_densities",

@@ -9,7 +9,9 @@ from typing import Protocol
 import numpy as np
 
 from pgmpy_latent.diagnostics.information_matrix import STEP
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.relations.evidence import ClassWeights, Evidence, Method
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.tables.survey import Design
 
 #: Most iterations of EM, after how many Newton's method is tried first and then again and again, and most of its steps.
@@ -41,6 +43,7 @@ class Part(Protocol):
         """Return which parameters can move; others are at the boundary."""
 
 
+@held_by_checkpoints("estimate")
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Parameters of the last step.
@@ -63,8 +66,12 @@ class Estimate:
     trace: tuple[float, ...]
 
 
-def estimated(part: Part, evidence: Evidence, weights: np.ndarray, posterior: np.ndarray) -> Estimate:
+def estimated(
+    part: Part, evidence: Evidence, weights: np.ndarray, posterior: np.ndarray, clock: Clock | None = None
+) -> Estimate:
     """Return the parameters of the last step: EM from those for a posterior, ended by Newton steps.
+
+    A clock whose time is up raises.
 
     Examples
     --------
@@ -89,6 +96,8 @@ def estimated(part: Part, evidence: Evidence, weights: np.ndarray, posterior: np
     for iteration in range(1, MOST_ITERATIONS + 1):
         theta = part.update(theta, evidence.posterior(part.log_densities(theta)), weights)
         trace.append(objective(theta))
+        if clock is not None:
+            clock.check()
         if iteration == FIRST_TRY or iteration % BEFORE_NEWTON == 0:
             newton = _solved(part, evidence, weights, theta)
             if newton is not None and (value := objective(newton)) >= trace[-1] - 1e-9 * abs(trace[-1]):
@@ -151,8 +160,10 @@ def slopes_by_theta(part: Part, evidence: Evidence, weights: np.ndarray, theta: 
     return np.stack(columns, axis=1)
 
 
-def covariance(part: Part, method: Method, theta: np.ndarray, design: Design) -> np.ndarray:
+def covariance(part: Part, method: Method, theta: np.ndarray, design: Design, clock: Clock | None = None) -> np.ndarray:
     """Return the covariance of the parameters over all steps; NaN for parameters at the boundary.
+
+    A clock whose time is up raises.
 
     Every row moves the estimate by its own equations, by the classification errors and by the tables of step one. With
     u the sum of the three and A the derivative of the equations, the covariance is ``inv(A) B inv(A)'``, B being the
@@ -162,6 +173,8 @@ def covariance(part: Part, method: Method, theta: np.ndarray, design: Design) ->
     evidence = method.evidence(step_one.tables)
 
     def total(changed: Evidence) -> np.ndarray:
+        if clock is not None:
+            clock.check()
         return _total(part, changed, weights, theta)
 
     moves = part.equations(theta, evidence.posterior(part.log_densities(theta)))

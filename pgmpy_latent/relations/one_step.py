@@ -26,6 +26,7 @@ from pgmpy_latent.model.network import reordered_tables
 from pgmpy_latent.relations.logit import LogitPart
 from pgmpy_latent.relations.rows import RelatedRows
 from pgmpy_latent.relations.step_one import EMPTY, TOLERANCE, StepOne, inverse_information
+from pgmpy_latent.runtime.clock import Clock, TimeLimitReached
 
 #: Share of the random starts that goes on after 1, 3, 7, ... iterations: one in this many.
 NARROWING = 2.0
@@ -46,12 +47,15 @@ class Starts(NamedTuple):
         Threads that share them.
     prior : float
         Pseudo-count of every entry of the tables of the columns; a logit has none.
+    clock : Clock, optional
+        Ends EM with its best tables so far.
     """
 
     n_starts: int = 1
     entropy: int = 0
     n_jobs: int | None = None
     prior: float = 0.0
+    clock: Clock | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +107,12 @@ class OneStep:
         total = self.rows.weights.sum()
         return float(self.engine.log_likelihood(tables) - total * xlogy(self.shares, self.shares).sum())
 
-    def fitted(self, starts: np.ndarray, settings: Starts, tolerance: float = TOLERANCE) -> np.ndarray:
-        """Return the tables that maximise the likelihood, by EM from the given ones."""
+    def fitted(self, starts: np.ndarray, settings: Starts, tolerance: float = TOLERANCE) -> em.Fit:
+        """Maximise the likelihood by EM from the given tables."""
         layout = self.engine.layout
         of_columns = ~np.isin(layout.table_of_entry, [self.rows.node, layout.n_tables - 1])
         prior = np.where(of_columns, settings.prior, 0.0) if settings.prior else 0.0
-        found = em.fit(
+        return em.fit(
             self.engine,
             starts,
             prior=prior,
@@ -116,13 +120,14 @@ class OneStep:
             narrowing=NARROWING if len(starts) > 1 else None,
             constraints=self.constraints,
             n_jobs=settings.n_jobs,
+            clock=settings.clock,
         )
-        if found.interrupted:
-            raise KeyboardInterrupt
-        return found.tables
 
-    def best(self, step_one: StepOne, settings: Starts) -> np.ndarray:
-        """Return the best tables of several starts, the first of which is step one with a logit of its posteriors."""
+    def best(self, step_one: StepOne, settings: Starts) -> tuple[np.ndarray, bool]:
+        """Return the best tables of several starts, and whether EM came to its end.
+
+        The first start is step one with a logit of its posteriors.
+        """
         posteriors = step_one.posteriors(step_one.tables)
         theta = self.part.start(posteriors, self.rows.weights)
         layout = step_one.engine.layout
@@ -131,7 +136,8 @@ class OneStep:
             rng = np.random.default_rng(np.random.SeedSequence(settings.entropy, spawn_key=(number,)))
             starts.append(self.tables(layout.unpack(random_tables(layout, rng)), np.zeros_like(theta)))
         found = self.fitted(np.stack(starts), settings)
-        return found if settings.n_starts == 1 else self._in_order(found, posteriors)
+        tables = found.tables if settings.n_starts == 1 else self._in_order(found.tables, posteriors)
+        return tables, not found.interrupted
 
     def _in_order(self, tables: np.ndarray, posteriors: np.ndarray) -> np.ndarray:
         """Return the same model with its classes in the order of step one, by the weight of rows that are in both."""
@@ -159,7 +165,10 @@ class OneStep:
         part = LogitPart(self.part.matrix[:, ~terms], self.part.pattern, self.part.n_classes, self.part.reference)
         smaller = OneStep(self.rows, part)
         found = smaller.constraints.project(tables)
-        return smaller.log_likelihood(smaller.fitted(found[None], settings, SMALLER_TOLERANCE))
+        fit = smaller.fitted(found[None], settings, SMALLER_TOLERANCE)
+        if fit.interrupted:
+            raise KeyboardInterrupt if settings.clock is None or not settings.clock.is_up else TimeLimitReached
+        return smaller.log_likelihood(fit.tables)
 
     def theta(self, tables: np.ndarray) -> np.ndarray:
         """Return the coefficients of the logit."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import os
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Literal, overload
 
@@ -14,6 +15,7 @@ from tqdm.auto import tqdm
 
 from pgmpy_latent.em.restrictions import refuse_restricted
 from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.learners.memo import memo_of_call
 from pgmpy_latent.relations.covariate_result import ALL, CovariateRelation, coefficient_table, terms_of
 from pgmpy_latent.relations.covariates import Covariates
 from pgmpy_latent.relations.evidence import Assignment, Correction, Method
@@ -23,11 +25,13 @@ from pgmpy_latent.relations.one_step import OneStep, OneStepParameters, Starts
 from pgmpy_latent.relations.outcome_result import OutcomeRelation, difference_table, mean_table
 from pgmpy_latent.relations.outcomes import Family, NormalPart, family_of, outcome_part
 from pgmpy_latent.relations.rows import RelatedRows, related_rows
+from pgmpy_latent.relations.run import Run, no_errors
 from pgmpy_latent.relations.separation import separation, without_unbounded
 from pgmpy_latent.relations.step_one import StepOne
 from pgmpy_latent.relations.wald import wald_test
 from pgmpy_latent.runtime.arrays import one_blas_thread
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, RandomState, check_n_jobs, check_number, entropy_of
+from pgmpy_latent.runtime.clock import Clock
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, RandomState, check_n_jobs, check_number, check_time_limit
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.survey import Survey, WeightKind
 
@@ -38,7 +42,7 @@ def relate(
     assignment: Assignment = "modal", *, latent: Hashable | None = None, reference: Hashable | None = None,
     family: Family | None = None, level: float = 0.95, n_starts: int = 1, random_state: RandomState = 0,
     n_jobs: int | None = None, sample_weight=None, weight_kind: WeightKind | None = None, strata=None, cluster=None,
-    show_progress: bool = True,
+    time_limit: float | None = None, checkpoint: str | os.PathLike | None = None, show_progress: bool = True,
 ) -> CovariateRelation: ...  # fmt: skip
 @overload
 def relate(
@@ -46,7 +50,7 @@ def relate(
     assignment: Assignment = "modal", *, latent: Hashable | None = None, reference: Hashable | None = None,
     family: Family | None = None, level: float = 0.95, n_starts: int = 1, random_state: RandomState = 0,
     n_jobs: int | None = None, sample_weight=None, weight_kind: WeightKind | None = None, strata=None, cluster=None,
-    show_progress: bool = True,
+    time_limit: float | None = None, checkpoint: str | os.PathLike | None = None, show_progress: bool = True,
 ) -> OutcomeRelation: ...  # fmt: skip
 def relate(
     learner,
@@ -68,6 +72,8 @@ def relate(
     weight_kind: WeightKind | None = None,
     strata=None,
     cluster=None,
+    time_limit: float | None = None,
+    checkpoint: str | os.PathLike | None = None,
     show_progress: bool = True,
 ) -> CovariateRelation | OutcomeRelation:
     """Relate the classes of a model to covariates, which predict the class, or to an outcome that differs by class.
@@ -112,8 +118,14 @@ def relate(
     sample_weight, weight_kind, strata, cluster
         Weights of the rows and how rows were drawn, as in :func:`pgmpy_latent.encode`; by default as the learner was
         fitted. They hold for all steps.
+    time_limit : float, optional
+        Seconds, after which standard errors and tests that are not finished are NaN, with a warning, and the EM of one
+        step ends with its best estimates so far; those of two and three steps are always finished. Ctrl-C does the
+        same.
+    checkpoint : path, optional
+        A file for what is finished. The same call with the same file continues from there; see :class:`SplitMerge`.
     show_progress : bool
-        Whether work of more than two seconds shows a bar. Ctrl-C ends it without a result.
+        Whether work of more than two seconds shows a bar.
 
     Returns
     -------
@@ -129,6 +141,8 @@ def relate(
     -----
     UserWarning
         If a coefficient has no finite estimate, or if BCH gives negative shares or variances.
+    ConvergenceWarning
+        If the time limit or Ctrl-C came first, or the last step did not converge.
 
     See Also
     --------
@@ -186,31 +200,30 @@ def relate(
     _check_settings(kind, steps, correction, assignment, level)
     check_number("n_starts", n_starts, 1, whole=True)
     check_n_jobs(n_jobs)
-    entropy = entropy_of(random_state)
+    check_time_limit(time_limit)
     refuse_restricted(learner, "relate")
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     rows = related_rows(learner, table, z, latent, sample_weight=sample_weight, **survey)
     prior = _prior_of(learner)
+    stated = {
+        "kind": kind, "steps": steps, "correction": correction, "assignment": assignment, "latent": latent,
+        "reference": reference, "family": family, "n_starts": n_starts, "prior": prior, "model": rows.network,
+    }  # fmt: skip
+    further = "" if checkpoint is None else rows.z.to_csv()
+    memo, entropy = memo_of_call(checkpoint, "relate", stated, rows.data, random_state, further)
     total = 2 if kind == "outcome" else 3 + rows.z.shape[1]  # what is told
     bar = tqdm(desc="relate", total=total, disable=not show_progress, delay=PROGRESS_DELAY, leave=False)
-
-    def tell(what: str) -> None:
-        bar.set_postfix_str(what, refresh=False)
-        bar.update()
-
-    with one_blas_thread(), bar:
+    run = Run(Clock(time_limit), memo, bar)
+    with one_blas_thread(), bar, memo.going_on:
         if kind == "outcome":
-            return _outcome(rows, prior, steps, correction, assignment, family, level, tell)
-        covariates = Covariates.of(rows.z)
-        _check_reference(reference, rows.states)
-        step_one = StepOne.fitted(rows, prior)
-        sizes = step_one.sizes(step_one.tables)
-        at = int(sizes.argmax()) if reference is None else rows.states.index(reference)
-        tell("coefficients")
-        if steps == 1:
-            return _one_step(rows, step_one, covariates, at, level, Starts(int(n_starts), entropy, n_jobs, prior), tell)
-        method = Method(step_one, steps, correction, assignment, rows.weights, with_sizes=False)
-        return _covariate(rows, method, covariates, at, level, tell)
+            found: CovariateRelation | OutcomeRelation = _outcome(
+                rows, prior, steps, correction, assignment, family, level, run
+            )
+        else:
+            starts = Starts(int(n_starts), entropy, n_jobs, prior, run.clock)
+            found = _covariates(rows, steps, correction, assignment, reference, level, starts, run)
+    run.end()
+    return found
 
 
 def _check_settings(kind, steps, correction, assignment, level: float) -> None:
@@ -251,25 +264,54 @@ def _prior_of(learner) -> float:
 # Covariates ---------------------------------------------------------------------------------------
 
 
-def _covariate(
-    rows: RelatedRows, method: Method, covariates: Covariates, reference: int, level: float, tell: Callable[[str], None]
+def _covariates(
+    rows: RelatedRows,
+    steps: int,
+    correction: Correction | None,
+    assignment: Assignment,
+    reference: Hashable | None,
+    level: float,
+    starts: Starts,
+    run: Run,
 ) -> CovariateRelation:
-    """Relate classes to covariates in two or three steps; tell what comes next."""
+    """Relate classes to covariates."""
+    covariates = Covariates.of(rows.z)
+    _check_reference(reference, rows.states)
+    step_one = StepOne.fitted(rows, starts.prior, run.memo)
+    sizes = step_one.sizes(step_one.tables)
+    at = int(sizes.argmax()) if reference is None else rows.states.index(reference)
+    run.tell("coefficients")
+    if steps == 1:
+        return _one_step(rows, step_one, covariates, at, level, starts, run)
+    method = Method(step_one, steps, correction, assignment, rows.weights, with_sizes=False)
+    return _last_step(rows, method, covariates, at, level, run)
+
+
+def _last_step(
+    rows: RelatedRows, method: Method, covariates: Covariates, reference: int, level: float, run: Run
+) -> CovariateRelation:
+    """Relate classes to covariates in two or three steps."""
     method.check()
     step_one, n_classes = method.step_one, len(rows.states)
     raw = covariates.matrix(rows.z)
     transform = covariates.scaling(raw)
     part = LogitPart(raw @ transform, rows.pattern, n_classes, reference)
-    estimate = _estimate(part, method)
+    estimate = _estimate(part, method, run, "estimates")
     is_weighted = method.steps == 3 and method.correction == "bch"
     unbounded = _unbounded(rows, covariates, part.beta(estimate.theta) @ transform.T, reference, is_weighted)
-    tell("standard errors")
-    errors = covariance(replace(part, unbounded=unbounded), method, estimate.theta, rows.design)
+    run.tell("standard errors")
+    bounded, theta = replace(part, unbounded=unbounded), estimate.theta
+    errors = run.unless_stopped(
+        "standard errors", lambda: covariance(bounded, method, theta, rows.design, run.clock), no_errors(len(theta))
+    )
     objectives = {}
     for name in (*covariates.names, ALL):
-        tell("tests")
+        run.tell("tests")
         smaller = LogitPart(part.matrix[:, ~terms_of(covariates, name)], rows.pattern, n_classes, reference)
-        objectives[name] = _estimate(smaller, method).objective
+        what = f"the test of {name!r}"
+        objectives[name] = run.unless_stopped(
+            what, lambda part=smaller, what=what: _estimate(part, method, run, what, run.clock).objective, np.nan
+        )
     n_measured = rows.network.n_parameters - (n_classes - 1) if method.steps == 2 else 0
     layout = step_one.engine.layout
     return covariate_relation(
@@ -294,23 +336,28 @@ def _one_step(
     reference: int,
     level: float,
     starts: Starts,
-    tell: Callable[[str], None],
+    run: Run,
 ) -> CovariateRelation:
-    """Relate classes to covariates in one step; tell what comes next."""
+    """Relate classes to covariates in one step."""
     raw = covariates.matrix(rows.z)
     transform = covariates.scaling(raw)
     n_classes = len(rows.states)
     part = LogitPart(raw @ transform, rows.pattern, n_classes, reference)
     model = OneStep(rows, part)
-    tables = model.best(step_one, starts)
+    tables = run.best_so_far("estimates", lambda: model.best(step_one, starts))
     beta = part.beta(model.theta(tables))
     unbounded = _unbounded(rows, covariates, beta @ transform.T, reference, False)
-    tell("standard errors")
-    errors = OneStepParameters(model, tables).covariance()
+    run.tell("standard errors")
+    errors = run.unless_stopped(
+        "standard errors", OneStepParameters(model, tables).covariance, no_errors(beta[1:].size)
+    )
     without = {}
     for name in (*covariates.names, ALL):
-        tell("tests")
-        without[name] = model.without(terms_of(covariates, name), tables, step_one, starts)
+        run.tell("tests")
+        terms = terms_of(covariates, name)
+        without[name] = run.unless_stopped(
+            f"the test of {name!r}", lambda terms=terms: model.without(terms, tables, step_one, starts), np.nan
+        )
     network = rows.network.with_tables(model.measured(tables))
     return covariate_relation(
         rows,
@@ -327,9 +374,14 @@ def _one_step(
     )
 
 
-def _estimate(part, method: Method) -> Estimate:
+def _estimate(part, method: Method, run: Run, name: str, clock: Clock | None = None) -> Estimate:
+    """Return the parameters of the last step, from the memo if it has them."""
     tables = method.step_one.tables
-    found = estimated(part, method.evidence(tables), method.weights, method.step_one.posteriors(tables))
+
+    def compute() -> Estimate:
+        return estimated(part, method.evidence(tables), method.weights, method.step_one.posteriors(tables), clock)
+
+    found: Estimate = run.memo.recall(f"{name}, parameters", compute)
     if not found.converged:
         warn(
             "the last step did not converge: classes are too much alike, or a category is too rare, so that its "
@@ -417,6 +469,8 @@ def _unbounded(
 
 def _covariance_of_terms(errors: np.ndarray, transform: np.ndarray, unbounded: np.ndarray) -> np.ndarray:
     """Return the covariance of the coefficients on the scale of the covariates; NaN where they have no estimate."""
+    if np.isnan(errors).all():  # there was no time for it
+        return errors
     back = np.kron(np.eye(len(errors) // len(transform)), transform)
     return without_unbounded(back @ np.nan_to_num(errors) @ back.T, unbounded)
 
@@ -432,22 +486,25 @@ def _outcome(
     assignment: Assignment,
     family: Family | None,
     level: float,
-    tell: Callable[[str], None],
+    run: Run,
 ) -> OutcomeRelation:
-    """Relate classes to an outcome in two or three steps; tell what comes next."""
+    """Relate classes to an outcome in two or three steps."""
     if rows.z.shape[1] != 1:
         raise DataError(f"z has the columns {list(rows.z.columns)}; relate one outcome at a time")
     column = rows.z.iloc[:, 0]
     family = family_of(column, family)
-    step_one = StepOne.fitted(rows, prior)
-    tell("means" if family != "categorical" else "shares")
+    step_one = StepOne.fitted(rows, prior, run.memo)
+    run.tell("means" if family != "categorical" else "shares")
     method = Method(step_one, steps, correction, assignment, rows.weights, with_sizes=True)
     method.check()
     n_classes = len(rows.states)
     part = outcome_part(column, rows.pattern, family, n_classes)
-    estimate = _estimate(part, method)
-    tell("standard errors")
-    errors = covariance(part, method, estimate.theta, rows.design)
+    estimate = _estimate(part, method, run, "estimates")
+    run.tell("standard errors")
+    theta = estimate.theta
+    errors = run.unless_stopped(
+        "standard errors", lambda: covariance(part, method, theta, rows.design, run.clock), no_errors(len(theta))
+    )
     if isinstance(part, NormalPart):
         errors = errors[:n_classes, :n_classes]
     freedom = rows.degrees_of_freedom

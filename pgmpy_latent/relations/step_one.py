@@ -12,10 +12,13 @@ from pgmpy_latent.em import fit as em
 from pgmpy_latent.exceptions import DataError, ImpossibleRowError
 from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.queries import network_engine
+from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.relations.rows import RelatedRows
 
 #: Log-likelihood that step one may leave to gain: later steps take its tables for a maximum.
 TOLERANCE = 1e-7
+#: Remembers nothing.
+NO_MEMO = Memo()
 #: A class with a smaller share of the rows is empty.
 EMPTY = 1e-9
 
@@ -39,7 +42,7 @@ class StepOne:
     tables: np.ndarray
 
     @classmethod
-    def fitted(cls, rows: RelatedRows, prior: float = 0.0) -> StepOne:
+    def fitted(cls, rows: RelatedRows, prior: float = 0.0, memo: Memo = NO_MEMO) -> StepOne:
         """Return step one for these rows: EM from the tables of the model, which has little to do if it saw the rows.
 
         Examples
@@ -62,11 +65,8 @@ class StepOne:
                 "the model rules out some rows of this table; give the table that it was fitted to, or fit with a "
                 "prior, e.g. prior=0.01"
             )
-        found = em.fit(engine, start, prior=prior, atol=TOLERANCE)
-        if found.interrupted:
-            raise KeyboardInterrupt
-        tables = found.tables
-        step_one = cls(engine, rows.node, tables)
+        step_one = cls(engine, rows.node, memo.recall("step one", lambda: _em(engine, start, prior)))
+        tables = step_one.tables
         sizes = step_one.sizes(tables)
         if (sizes < EMPTY).any():
             empty = rows.states[int(np.argmin(sizes))]
@@ -102,6 +102,14 @@ class StepOne:
         curvature = fisher.information(em.Problem(self.engine), self.coordinates)
         scores = fisher.row_scores(self.engine, self.coordinates)
         return scores @ inverse_information(curvature, self.coordinates.whitening(counts))
+
+
+def _em(engine: RowEngine, start: np.ndarray, prior: float) -> np.ndarray:
+    """Return the tables at the maximum that is next to a start."""
+    found = em.fit(engine, start, prior=prior, atol=TOLERANCE)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return found.tables
 
 
 def inverse_information(curvature: np.ndarray, whiten: np.ndarray) -> np.ndarray:

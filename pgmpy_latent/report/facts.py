@@ -25,6 +25,7 @@ from pgmpy_latent.operators import marginals
 from pgmpy_latent.relations.covariate_result import CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation
 from pgmpy_latent.runtime.configured import settings_in_force
+from pgmpy_latent.selection.edge_search import DirectEffects
 from pgmpy_latent.selection.groups import GroupComparison
 from pgmpy_latent.tables.dependence import block_information
 from pgmpy_latent.tables.encode import CategoricalData
@@ -77,6 +78,8 @@ class Facts:
         What differs between groups.
     relations : sequence of CovariateRelation or OutcomeRelation
         How the classes and other columns are related.
+    direct_effects : DirectEffects or None
+        Which columns go together beyond the classes.
     """
 
     model: AnyModel
@@ -86,6 +89,7 @@ class Facts:
     command: str | None = None
     groups: GroupComparison | None = None
     relations: Sequence[CovariateRelation | OutcomeRelation] = ()
+    direct_effects: DirectEffects | None = None
 
     def __post_init__(self):
         if isinstance(self.model, LatentNetwork) and all(len(above) <= 1 for above in self.model.parents):

@@ -15,18 +15,17 @@ from pgmpy_latent.report.html import (
     element,
     folded,
     label,
-    legend,
     paragraph,
     percent,
     safe,
     section,
-    stacked_bar,
     table,
 )
+from pgmpy_latent.report.profile_bars import MOST_CATEGORIES, profile_bars
 from pgmpy_latent.tables.dependence import block_information
 
-#: Maximum number of states of a hidden variable, and of categories of a column, that are drawn.
-MOST_CLASSES, MOST_CATEGORIES = 12, 12
+#: Maximum number of states of a hidden variable that are drawn.
+MOST_CLASSES = 12
 #: Maximum number of categories that describe a state, and by how much each must stand out.
 DESCRIBED, LEAST_LIFT = 3, 0.02
 #: With more hidden variables than this, the bars of each are folded.
@@ -161,26 +160,9 @@ def _marks(facts: Facts, profiles: list[np.ndarray], columns: list[int], state: 
 
 def _profile(facts: Facts, at: int, given: np.ndarray, information: float) -> Html:
     """Return how a column is distributed in each state, as stacked bars."""
-    names = [label(state) for state in facts.data.state_names[at]]
-    categories = list(range(len(names)))
-    if len(names) > MOST_CATEGORIES:  # the most frequent by themselves, the rest together
-        categories = sorted(np.argsort(-facts.column_shares[at], kind="stable")[: MOST_CATEGORIES - 1].tolist())
-        names = [*(names[k] for k in categories), f"{count(len(names) - len(categories))} others"]
-    title = label(facts.data.columns[at])
-    bars = []
-    lines = [*((f"{facts.state} {state}", given[state]) for state in range(min(len(given), MOST_CLASSES)))]
-    for words, shares in [*lines, ("All rows", facts.column_shares[at])]:
-        shown = shares[categories]
-        if len(categories) < len(shares):
-            shown = np.append(shown, max(0.0, 1.0 - shown.sum()))
-        line = element("span", words, class_="who")
-        bars.append(element("div", line, stacked_bar(shown, names, f"{title}, {words}: "), class_="line"))
-    head = element(
-        "figcaption",
-        element("span", element("b", title), element("small", f" {decimal(information, 3)} nats")),
-        legend(names),
-    )
-    return element("figure", head, *bars, class_="profile")
+    lines = [(f"{facts.state} {state}", given[state]) for state in range(min(len(given), MOST_CLASSES))]
+    note = f"{decimal(information, 3)} nats"
+    return profile_bars(facts.data.columns[at], facts.data.state_names[at], lines, facts.column_shares[at], note)
 
 
 def _numbers(facts: Facts, columns: list[int], profiles: list[np.ndarray], shares: np.ndarray) -> Html:

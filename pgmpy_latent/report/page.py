@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from base64 import b64encode
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from hashlib import sha256
-from importlib.resources import files
 from typing import Unpack
 
+import numpy as np
 from tqdm.auto import tqdm
 
-import pgmpy_latent
 from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.grouped_rows.levels import MultilevelClasses
+from pgmpy_latent.grouped_rows.transitions import LatentTransition
 from pgmpy_latent.inference.queries import any_model_of, model_and_data, refuse_numbers
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import unfinished_words, updated_words
@@ -20,10 +19,13 @@ from pgmpy_latent.relations.covariate_result import CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation
 from pgmpy_latent.report.checklist_section import checklist_section
 from pgmpy_latent.report.data_section import data_section
+from pgmpy_latent.report.document import cards, document
+from pgmpy_latent.report.effects_section import effects_section
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.fit_section import fit_section
+from pgmpy_latent.report.grouped_page import grouped_page
 from pgmpy_latent.report.groups_section import groups_section
-from pgmpy_latent.report.html import Html, count, decimal, element, paragraph
+from pgmpy_latent.report.html import Html, count, decimal, paragraph
 from pgmpy_latent.report.latents_section import latents_section
 from pgmpy_latent.report.mixture_section import mixture_section
 from pgmpy_latent.report.network_section import network_section
@@ -33,6 +35,7 @@ from pgmpy_latent.report.search_section import search_section
 from pgmpy_latent.report.tree_section import tree_section
 from pgmpy_latent.runtime.files import check_writable, write_whole
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, kind_in_words
+from pgmpy_latent.selection.edge_search import DirectEffects
 from pgmpy_latent.selection.groups import GroupComparison
 from pgmpy_latent.tables.columns import listing
 from pgmpy_latent.tables.encode import CategoricalData
@@ -45,6 +48,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
     ("tree", "Tree", tree_section),
     ("latents", "Hidden variables", latents_section),
     ("fit", "Fit", fit_section),
+    ("effects", "Direct effects", effects_section),
     ("groups", "Groups", groups_section),
     ("relations", "Other columns", relations_section),
     ("search", "Search", search_section),
@@ -62,6 +66,7 @@ def write_report(
     sample_weight=None,
     groups: GroupComparison | None = None,
     relations=(),
+    direct_effects: DirectEffects | None = None,
     command: str | None = None,
     **survey: Unpack[Survey],
 ) -> None:
@@ -69,8 +74,8 @@ def write_report(
 
     Parameters
     ----------
-    model : fitted learner, LatentTree, LatentNetwork or TreeMixture
-        What to report about.
+    model : fitted learner, LatentTree, LatentNetwork, TreeMixture, LatentTransition or MultilevelClasses
+        What to report about. The last two have their table with them, and take no other argument than the path.
     path : path-like
         The file, as ``"report.html"``. It is replaced if it exists.
     X : DataFrame, array or CategoricalData, optional
@@ -81,6 +86,8 @@ def write_report(
         What :func:`pgmpy_latent.compare_groups` found; it gets a section.
     relations : CovariateRelation, OutcomeRelation or list of them, optional
         What :func:`pgmpy_latent.relate` found; it gets a section.
+    direct_effects : DirectEffects, optional
+        What :func:`pgmpy_latent.add_direct_effects` found; it gets a section.
     command : str, optional
         What was typed to get the model, where it was not Python; it is what the reader is told to repeat.
     survey : weight_kind, strata, cluster
@@ -89,8 +96,8 @@ def write_report(
     Raises
     ------
     DataError
-        If there is no table: a model by itself has none. If ``groups`` or ``relations`` are about other columns, or
-        other numbers of classes, than the model.
+        If there is no table: a model by itself has none. If ``groups``, ``relations`` or ``direct_effects`` are about
+        other columns, or other numbers of classes, than the model.
     OSError
         If the file cannot be written, before anything is computed.
 
@@ -107,16 +114,32 @@ def write_report(
     path = check_writable(path)
     if path.suffix.lower() not in ENDINGS:
         raise ValueError(f"{str(path)!r}: a report is a page of HTML; name it {path.with_suffix('.html').name!r}")
+    if isinstance(model, (LatentTransition, MultilevelClasses)):
+        given = {"X": X, "sample_weight": sample_weight, "groups": groups, "direct_effects": direct_effects,
+                 "command": command, "relations": relations or None, **survey}  # fmt: skip
+        _refuse_all(given, type(model).__name__)
+        write_whole(path, grouped_page(model).encode("utf-8"))
+        return
     if groups is not None and not isinstance(groups, GroupComparison):
         raise TypeError(f"groups is {kind_in_words(groups)}; give what compare_groups(X, group, n_states) returns")
+    if direct_effects is not None and not isinstance(direct_effects, DirectEffects):
+        what = kind_in_words(direct_effects)
+        raise TypeError(f"direct_effects is {what}; give what add_direct_effects(learner, X) returns")
     relations = [relations] if isinstance(relations, (CovariateRelation, OutcomeRelation)) else list(relations)
     for found in relations:
         if not isinstance(found, (CovariateRelation, OutcomeRelation)):
             raise TypeError(f"relations has {kind_in_words(found)}; give what relate(learner, table, z) returns")
     facts = gather(model, X, sample_weight, **survey)
-    facts.command, facts.groups, facts.relations = command, groups, relations
+    facts.command, facts.groups, facts.relations, facts.direct_effects = command, groups, relations, direct_effects
     _check_same_model(facts)
     write_whole(path, page(facts).encode("utf-8"))
+
+
+def _refuse_all(given: Mapping[str, object], what: str) -> None:
+    """Raise if a report of a result that has its table with it is given more than its path."""
+    named = [name for name, value in given.items() if value is not None]
+    if named:
+        raise ValueError(f"{named[0]} is not for a {what}, which has its table with it; leave it out")
 
 
 def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts:
@@ -145,6 +168,11 @@ def _check_same_model(facts: Facts) -> None:
         items = [name for name in network.observed_names if name != facts.groups.group]
         _check_columns("groups", items, model.observed_names, "compare_groups")
         _check_classes("groups", int(network.cards[1]), n_states, "compare_groups")
+    if facts.direct_effects is not None:
+        network = facts.direct_effects.network_
+        _check_columns("direct_effects", network.observed_names, model.observed_names, "add_direct_effects")
+        size = int(network.cards[int(np.flatnonzero(network.latent)[0])])
+        _check_classes("direct_effects", size, n_states, "add_direct_effects")
     for found in facts.relations:
         if isinstance(found, CovariateRelation):
             _check_columns("relations", found.network.observed_names, model.observed_names, "relate")
@@ -174,32 +202,7 @@ def _check_classes(argument: str, number: int, n_states: Mapping[Hashable, int],
 
 def page(facts: Facts) -> str:
     """Return the whole page."""
-    script = files(__package__).joinpath("page.js").read_text(encoding="utf-8")
-    style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    allowed = b64encode(sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
-    sections = _sections(facts)
-    contents = [element("a", name, href=f"#{anchor}") for anchor, name, _ in sections]
-    title = _title(facts)
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content=f"pgmpy_latent {pgmpy_latent.__version__}"),
-        element("title", title),
-        element("style", Html(style)),
-    )
-    body = element(
-        "body",
-        element("a", "Skip to the content", href="#content", class_="skip"),
-        element("header", element("h1", title), *_opening(facts)),
-        element("nav", *contents, aria_label="Contents"),
-        element("main", *(content for _, _, content in sections), id="content"),
-        element("footer", paragraph(f"Written by pgmpy_latent {pgmpy_latent.__version__}.")),
-        element("script", Html(script)),
-    )
-    return "<!DOCTYPE html>\n" + element("html", head, body, lang="en") + "\n"
+    return document(_title(facts), _opening(facts), _sections(facts))
 
 
 def _sections(facts: Facts) -> list[tuple[str, str, Html]]:
@@ -243,8 +246,7 @@ def _opening(facts: Facts) -> list[Html]:
     entropy = values.get("relative_entropy")
     if facts.hidden and entropy is not None:
         figures.append(("Relative entropy", decimal(entropy, 2)))
-    cards = [element("div", element("dt", name), element("dd", value)) for name, value in figures]
-    parts = [paragraph(words, class_="lead"), element("dl", *cards, class_="figures")]
+    parts = [paragraph(words, class_="lead"), cards(figures)]
     if updated := updated_words(facts.learner):
         here = "Figures on this page are of the tables as they are now, except for the section about the search."
         parts.append(paragraph(f"{updated} {here}", class_="warning"))

@@ -43,16 +43,26 @@ def reproduce_section(facts: Facts) -> Html:
                     class_="warning",
                 )
             )
-    versions = [["pgmpy_latent", pgmpy_latent.__version__], ["Python", platform.python_version()]]
-    versions += [[name, _version(name)] for name in LIBRARIES]
-    versions += [["System", platform.platform(terse=True)], ["Fingerprint of the table", fingerprint(facts)],
-                 ["Written", date.today().isoformat()]]  # fmt: skip
-    parts.append(table(["", ""], versions, class_="plain"))
+    further = [["Fingerprint of the table", fingerprint(facts)]]
+    parts.append(table(["", ""], version_rows(further), class_="plain"))
     note = "The fingerprint is the same for the same columns, states, rows and weights, in any order."
     parts.append(paragraph(note, class_="quiet"))
     if facts.learner is not None:
         parts.append(folded(f"All settings of {type(facts.learner).__name__}", _settings(facts.learner)))
     return section("reproduce", "To reproduce this", *parts)
+
+
+def version_rows(further: list[list[str]]) -> list[list[str]]:
+    """Return versions, system and date as rows of a table, with further rows before the date.
+
+    Examples
+    --------
+    >>> version_rows([])[0][0]
+    'pgmpy_latent'
+    """
+    rows = [["pgmpy_latent", pgmpy_latent.__version__], ["Python", platform.python_version()]]
+    rows += [[name, _version(name)] for name in LIBRARIES]
+    return [*rows, ["System", platform.platform(terse=True)], *further, ["Written", date.today().isoformat()]]
 
 
 def _promise(facts: Facts) -> str:

@@ -91,14 +91,25 @@ def fingerprint(learner, data: Identified) -> Fingerprint:
 
 def fingerprint_of(learner, text: str, *arrays: np.ndarray) -> Fingerprint:
     """Return the fingerprint of a learner and of data whose identity is a text and arrays."""
-    settings = {name: value for name, value in settings_in_force(learner).items() if name not in NOT_COUNTED}
-    described = {name: _described(value) for name, value in sorted(settings.items())}
+    return fingerprint_of_call(type(learner).__name__, settings_in_force(learner), text, *arrays)
+
+
+def fingerprint_of_call(name: str, settings: Mapping[str, object], text: str, *arrays: np.ndarray) -> Fingerprint:
+    """Return the fingerprint of a function with certain arguments, and of data whose identity is a text and arrays.
+
+    Examples
+    --------
+    >>> fingerprint_of_call("relate", {"steps": 3, "n_jobs": 2}, "a table").settings
+    {'steps': '3'}
+    """
+    counted = {name: value for name, value in settings.items() if name not in NOT_COUNTED}
+    described = {name: _described(value) for name, value in sorted(counted.items())}
     digest = hashlib.sha256(text.encode())
     for array in arrays:
         for first in range(0, len(array), BLOCK):  # a copy of a large table would take eight times its memory
             block = array[first : first + BLOCK]
             digest.update(np.ascontiguousarray(block, np.int64 if block.dtype.kind in "iub" else None).tobytes())
-    return Fingerprint(type(learner).__name__, digest.hexdigest()[:16], described)
+    return Fingerprint(name, digest.hexdigest()[:16], described)
 
 
 def _described(value) -> str:

@@ -12,6 +12,7 @@ from pgmpy_latent.diagnostics.score_test import with_edge
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.inference.queries import engine_for, network_engine
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.skeletons import fresh_latent_name
 from pgmpy_latent.model.network import LatentNetwork, reordered
 from pgmpy_latent.model.tree import LatentTree
@@ -25,6 +26,7 @@ UNIFORM_SHARE = 1e-4
 TRIED = 3
 
 
+@held_by_checkpoints("edge")
 @dataclass(frozen=True, eq=False)
 class EdgeFit:
     """A latent class model with a further edge, after EM.

@@ -15,9 +15,11 @@ from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.inference.queries import tree_evidence
 from pgmpy_latent.learners.local.directions import data_directions, random_star
 from pgmpy_latent.learners.local.neighbourhood import star_model
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.star import Star, split, star_of
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Where EM ends on a drawn table. A p-value counts how often a drawn value reaches the observed one, up to what this
@@ -34,6 +36,7 @@ MOST_SPLITS = 6
 STAGES = ((20, 8),)
 
 
+@held_by_checkpoints("class draws")
 @dataclass(frozen=True)
 class Refit:
     """What was found on drawn tables, an entry per draw.
@@ -68,6 +71,7 @@ def refitted(
     seeds: Sequence[np.random.SeedSequence],
     prior: float,
     ordinal: Sequence[int] = (),
+    clock: Clock | None = None,
 ) -> Refit:
     """Draw tables from a latent class model, and fit it and a larger one to each of them.
 
@@ -83,11 +87,15 @@ def refitted(
         Dirichlet pseudo-count of every table entry.
     ordinal : sequence of int
         Numbers of the columns whose categories are ordered.
+    clock : Clock, optional
+        Checked before drawing; raises when its time is up.
 
     Returns
     -------
     Refit
     """
+    if clock is not None:
+        clock.check()
     generators = [np.random.default_rng(seed) for seed in seeds]
     with one_blas_thread():
         there = _Fits(drawn_from_model(tree, data, generators), prior, generators, ordinal)

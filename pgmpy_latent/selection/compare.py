@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, Never
 
@@ -28,16 +29,19 @@ from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.cardinality.random_starts import RandomStarts, with_cards
 from pgmpy_latent.learners.cardinality.split_merge import SplitMerge
+from pgmpy_latent.learners.memo import Memo, memo_of_call
+from pgmpy_latent.learners.memory import held_by_checkpoints
+from pgmpy_latent.learners.resumed import check_model_again
 from pgmpy_latent.learners.skeletons import one_state_tree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import bound_from_cards, canonical_states, marginals, split_state
 from pgmpy_latent.operators.canonical import presentable
 from pgmpy_latent.operators.regularity import UNBOUNDED
-from pgmpy_latent.runtime import parallel
 from pgmpy_latent.runtime.arrays import one_blas_thread
-from pgmpy_latent.runtime.clock import STOP_SIGNALS
+from pgmpy_latent.runtime.checkpoint import check_number_again
+from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 from pgmpy_latent.runtime.configured import fill_docstring, refuse_renamed
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number, entropy_of
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY, check_number, check_time_limit, entropy_of
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.selection.added_edges import best_edge
 from pgmpy_latent.selection.class_choice import caveats, recommended, worth_of_edge
@@ -67,18 +71,26 @@ class _Settings:
     entropy: int
     n_jobs: int | None
     ordinal: tuple[Hashable, ...] = ()
+    memo: Memo = field(default_factory=Memo)
+    clock: Clock = field(default_factory=Clock)
 
     @property
     def of_learners(self) -> dict:
         return {"prior": self.prior, "random_state": self.entropy, "n_jobs": self.n_jobs, "show_progress": False}
 
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the time limit, if there is one; a little where it has passed."""
+        return max(self.clock.seconds_left, 1e-3) if np.isfinite(self.clock.seconds_left) else None
+
     def seed(self, *key: int) -> np.random.SeedSequence:
         return np.random.SeedSequence(self.entropy, spawn_key=key)
 
 
+@held_by_checkpoints("classes")
 @dataclass(frozen=True)
 class _ClassFit:
-    """A fitted model of one size, and how it was found."""
+    """A fitted model of one size, how it was found, and in how many seconds."""
 
     tree: LatentTree
     log_likelihood: float
@@ -87,6 +99,7 @@ class _ClassFit:
     n_starts: int
     interrupted: bool
     n_parameters: int | None = None
+    seconds: float = 0.0
 
 
 @fill_docstring(scores=", ".join(f"``{name}``" for name in scores.compared_scores()))
@@ -104,6 +117,8 @@ def compare_classes(
     n_bootstrap: int = 0,
     random_state: int | None = 0,
     n_jobs: int | None = None,
+    time_limit: float | None = None,
+    checkpoint: str | os.PathLike | None = None,
     show_progress: bool = True,
     return_models: bool = False,
     missing=None,
@@ -140,6 +155,11 @@ def compare_classes(
         Same seed, same table.
     n_jobs : int, optional
         Threads; the result does not depend on it.
+    time_limit : float, optional
+        Seconds, after which the rows that are finished are returned, with a warning, and p-values from the tables that
+        were drawn until then. Ctrl-C does the same.
+    checkpoint : path, optional
+        A file for what is finished. The same call with the same file continues from there; see :class:`SplitMerge`.
     show_progress : bool
         Whether work of more than two seconds shows a bar.
     return_models : bool
@@ -183,7 +203,7 @@ def compare_classes(
         - ``edge``: two columns, and ``edge_bic``: the BIC of this model with an edge between them, which is the best of
           the edges between the three pairs with the largest residuals. Where it is larger than the BIC of a model with
           a class more, the edge is worth more than the class, and the reason says so; :func:`add_direct_effects` adds
-          it. None and NaN above 500 parameters.
+          it. None and NaN above 500 parameters, and where the comparison was stopped.
         - ``found_by``: "random starts" or "splits"; ``seconds``: for the fit and the tables drawn from it.
     models : dict of int to LatentTree
         Only if asked for.
@@ -196,9 +216,6 @@ def compare_classes(
     values that differ by less than EM's tolerance count as equal. Where weights count rows, a table has as many rows as
     they sum to, rounded; with sampling weights, each drawn row gets the weight and the missing cells of a row of the
     table.
-
-    Ctrl-C returns what is there, with a warning: finished rows of the table, and p-values from the draws that were
-    finished.
 
     References
     ----------
@@ -223,7 +240,7 @@ def compare_classes(
     if method not in ("both", "random", "split"):
         raise ValueError(f"method is {method!r}; give 'both', 'random' or 'split'")
     check_number("n_bootstrap", n_bootstrap, 0, whole=True)
-    entropy = entropy_of(random_state)
+    check_time_limit(time_limit)
     check_ordinal("ordinal", ordinal)
     check_kinds("kinds", kinds)
     if isinstance(kinds, Mapping) and "ordinal" in kinds.values():
@@ -232,24 +249,33 @@ def compare_classes(
         kinds = {name: "categorical" if kind == "ordinal" else kind for name, kind in kinds.items()}
     if ordinal and method == "split":
         raise ValueError("ordinal and method='split' do not go together; leave method out")
-    settings = _Settings(method, n_starts, 0.0 if prior is None else prior, entropy, n_jobs)
     check_number("n_starts", n_starts, 1, whole=True)
+    settings = _Settings(method, n_starts, 0.0 if prior is None else prior, entropy_of(random_state), n_jobs)
     learner = RandomStarts(n_starts=n_starts, **settings.of_learners)
     learner._check_settings()
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     options = {"missing": missing, "allow_many_states": allow_many_states, "kinds": kinds}
     data = learner._check_fit_data(X, sample_weight, **options, **survey)
-    settings = replace(settings, ordinal=tuple(ordered_items(X, data, ordinal)))
+    ordered = tuple(ordered_items(X, data, ordinal))
+    stated = {"n_classes": sizes, "method": method, "n_starts": n_starts, "prior": prior, "n_bootstrap": n_bootstrap,
+              "ordinal": ordered}  # fmt: skip
     if n_bootstrap and data.values:
         raise DataError(
             f"n_bootstrap draws tables of categories alone, and {next(iter(data.values))!r} is a number; leave it out"
         )
     if n_bootstrap:
         n_rows_of(data)  # raises
-    fits, seconds = _fit_all(sizes, data, settings, show_progress)
-    _warn_of_too_many(list(fits), data)
-    refits = _bootstrap(fits, data, settings, n_bootstrap, seconds, show_progress) if n_bootstrap else {}
-    table = _table(fits, data, seconds, settings.prior)
+    memo, entropy = memo_of_call(checkpoint, "compare_classes", stated, data, random_state)
+    settings = replace(settings, ordinal=ordered, entropy=entropy, memo=memo, clock=Clock(time_limit))
+    with memo.going_on:
+        fits = _fit_all(sizes, data, settings, show_progress)
+        seconds = {size: fit.seconds for size, fit in fits.items()}
+        _warn_of_too_many(list(fits), data)
+        is_late = settings.clock.stopped == "time_limit"
+        n_draws = 0 if is_late else n_bootstrap
+        refits = _bootstrap(fits, data, settings, n_draws, seconds, show_progress) if n_draws else {}
+    memo.finish() if settings.clock.stopped is None else memo.tend(now=True)
+    table = _table(fits, data, seconds, settings)
     _fill_in_p_values(table, refits)
     table.attrs["recommended"], reason = recommended(table)
     table.attrs["reason"] = " ".join([reason, *worth_of_edge(table), *caveats(data, n_bootstrap)])
@@ -261,31 +287,55 @@ def compare_classes(
     return (table, models) if return_models else table
 
 
-def _fit_all(sizes: Sequence[int], data: CategoricalData, settings: _Settings, show_progress: bool):
-    """Return the model of every size and the seconds it took; after Ctrl-C, of those that were finished."""
+def _fit_all(
+    sizes: Sequence[int], data: CategoricalData, settings: _Settings, show_progress: bool
+) -> dict[int, _ClassFit]:
+    """Return the model of every size; after the time limit or Ctrl-C, of those that were finished."""
     fits: dict[int, _ClassFit] = {}
-    seconds: dict[int, float] = {}
     smaller: LatentTree | None = None
+    clock = settings.clock
     for size in tqdm(sizes, desc="classes", disable=not show_progress, delay=PROGRESS_DELAY, leave=False):
-        began = time.perf_counter()
-        interrupted = False
+        interrupted, signal = False, None
         try:
-            fit = _fitted(size, smaller, data, settings)
+            fit = _remembered_fit(size, smaller, data, settings)
             interrupted = fit.interrupted
             if not (interrupted and fits):  # a size that was not finished is shown only if there is no other
                 fits[size], smaller = fit, fit.tree
-                seconds[size] = time.perf_counter() - began
-        except STOP_SIGNALS:
-            interrupted = True
+        except STOP_SIGNALS as stop:
+            interrupted, signal = True, stop
             if not fits:
                 raise
         if interrupted:
+            clock.note_stop(signal)
             warn(
-                f"Ctrl-C stopped the comparison at {size} classes; the table holds {', '.join(map(str, fits))}",
+                f"{_stopped_by(clock)} stopped the comparison at {size} classes; the table holds "
+                f"{', '.join(map(str, fits))}",
                 ConvergenceWarning,
             )
             break
-    return fits, seconds
+    return fits
+
+
+def _stopped_by(clock: Clock) -> str:
+    return "the time limit" if clock.stopped == "time_limit" else "Ctrl-C"
+
+
+def _remembered_fit(size: int, smaller: LatentTree | None, data: CategoricalData, settings: _Settings) -> _ClassFit:
+    """Return the best model of one size, from the memo if that has it."""
+    began, name = time.perf_counter(), f"{size} classes"
+
+    def check(fit: _ClassFit) -> None:
+        check_model_again(fit.tree, data.columns, data.state_names)
+        check_number_again("log-likelihood", fit.log_likelihood, scores.log_likelihood(fit.tree, data))
+
+    if name in settings.memo.entries:
+        known: _ClassFit = settings.memo.recall(name, dict, check=check)
+        return known
+    fit = _fitted(size, smaller, data, settings)
+    fit = replace(fit, seconds=time.perf_counter() - began)
+    if not fit.interrupted:
+        settings.memo.note(name, fit)
+    return fit
 
 
 def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settings: _Settings) -> _ClassFit:
@@ -306,6 +356,7 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
                 max_states=size,
                 scoring_method=scores.log_likelihood,
                 tuning=presets.SPLIT_MERGE.replace(merge=False, regular=False),
+                time_limit=settings.seconds_left,
                 **settings.of_learners,
             )
             outcome = learner._learn(data)
@@ -325,7 +376,7 @@ def _fitted(size: int, smaller: LatentTree | None, data: CategoricalData, settin
 def _from_random_starts(size: int, data: CategoricalData, settings: _Settings) -> tuple[LatentTree, em.Fit]:
     """Fit a model from random starts, all of which go on to their ends."""
     shape, engine, starts = _random_starts(size, data, settings)
-    fit = em.fit(engine, starts, prior=float(settings.prior), retry=True, n_jobs=settings.n_jobs)
+    fit = em.fit(engine, starts, prior=float(settings.prior), retry=True, n_jobs=settings.n_jobs, clock=settings.clock)
     tree = canonical_states(shape.with_tables(engine.layout.unpack(fit.tables)))
     return shape.with_tables(tree.tables), fit  # states are numbered in their new order
 
@@ -352,7 +403,7 @@ def _ordinal_fit(size: int, smaller: LatentTree | None, data: CategoricalData, s
     families = ordinal_families(engine.layout, [shape.index(name) for name in settings.ordinal])
     constraints = Constraints(engine.layout, log_linear=families)
     prior, n_jobs = float(settings.prior), settings.n_jobs
-    fit = em.fit(engine, starts, prior=prior, constraints=constraints, retry=True, n_jobs=n_jobs)
+    fit = em.fit(engine, starts, prior=prior, constraints=constraints, retry=True, n_jobs=n_jobs, clock=settings.clock)
     tree = canonical_states(shape.with_tables(engine.layout.unpack(fit.tables)))
     found_by = "random starts" if fit.best_start < n_random else "splits"
     n_best = int(same_value(fit.final_objectives[:n_random], fit.objective).sum())
@@ -402,23 +453,26 @@ def _bootstrap(
             tree, more = fits[size].tree, None if larger is None else fits[larger].tree
             seeds = [[settings.seed(1, size, draw) for draw in draws] for draws in batches(data, n_bootstrap)]
             ordinal = [data.columns.index(name) for name in settings.ordinal]
-            work = partial(refitted, tree, more, data, prior=float(settings.prior), ordinal=ordinal)
-            parts, interrupted = parallel.work_through(
-                work, seeds, settings.n_jobs, lambda part: bar.update(len(part.g2))
+            prior, clock = float(settings.prior), settings.clock
+            work = partial(refitted, tree, more, data, prior=prior, ordinal=ordinal, clock=clock)
+            names = [f"draws from {size} classes, batch {at}" for at in range(len(seeds))]
+            parts, interrupted = settings.memo.work_through(
+                names, work, seeds, settings.n_jobs, lambda part: bar.update(len(part.g2)), clock
             )
             if parts:
                 refits[size] = Refit.joined(parts)
             seconds[size] += time.perf_counter() - began
             if interrupted:
-                _warn_of_few_draws(refits, n_bootstrap)
+                clock.note_stop()
+                _warn_of_few_draws(refits, n_bootstrap, _stopped_by(clock))
                 break
     return refits
 
 
-def _warn_of_few_draws(refits: dict[int, Refit], n_bootstrap: int) -> None:
+def _warn_of_few_draws(refits: dict[int, Refit], n_bootstrap: int, why: str) -> None:
     done = ", ".join(f"{len(refit.g2)} for {size}" for size, refit in refits.items()) or "none"
     warn(
-        f"Ctrl-C stopped the bootstrap; p-values rest on the tables that were finished, by number of classes: {done} "
+        f"{why} stopped the bootstrap; p-values rest on the tables that were finished, by number of classes: {done} "
         f"({n_bootstrap} for each were wanted)",
         ConvergenceWarning,
     )
@@ -444,10 +498,12 @@ def _checked_sizes(n_classes: Iterable[int]) -> list[int]:
     return sorted({int(size) for size in sizes})
 
 
-def _table(fits: dict[int, _ClassFit], data: CategoricalData, seconds: dict[int, float], prior: float) -> pd.DataFrame:
+def _table(
+    fits: dict[int, _ClassFit], data: CategoricalData, seconds: dict[int, float], settings: _Settings
+) -> pd.DataFrame:
     """Return the table without what the bootstrap says."""
     rows = [
-        {"n_classes": size, **_row(fit, data), **_edge(fit, data, prior), "seconds": seconds[size]}
+        {"n_classes": size, **_row(fit, data), **_edge(fit, data, settings), "seconds": seconds[size]}
         for size, fit in fits.items()
     ]
     table = pd.DataFrame(rows).set_index("n_classes")
@@ -479,14 +535,14 @@ def _row(fit: _ClassFit, data: CategoricalData) -> dict:
     }
 
 
-def _edge(fit: _ClassFit, data: CategoricalData, prior: float) -> dict:
+def _edge(fit: _ClassFit, data: CategoricalData, settings: _Settings) -> dict:
     """Return the best edge between two columns, and the BIC of the model with it; none beside ordered columns."""
     none = {"edge": None, "edge_bic": np.nan}
     is_ordered = fit.n_parameters is not None
-    if is_ordered or data.values or fit.tree.n_parameters > MOST_PARAMETERS:
+    if settings.clock.stopped is not None or is_ordered or data.values or fit.tree.n_parameters > MOST_PARAMETERS:
         return none
     with one_blas_thread():
-        found = best_edge(fit.tree, data, float(prior))
+        found = best_edge(fit.tree, data, float(settings.prior))
     return none if found is None else {"edge": (found.parent, found.child), "edge_bic": found.bic}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -14,16 +15,18 @@ from pgmpy_latent.diagnostics.direct_effects import class_model, edges_to_add
 from pgmpy_latent.diagnostics.score_test import ScoreTest, ScoreTests
 from pgmpy_latent.em.restrictions import refuse_restricted
 from pgmpy_latent.inference.queries import engine_for, model_and_data
+from pgmpy_latent.learners.memo import Memo, memo_of_call
+from pgmpy_latent.learners.resumed import check_model_again
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 from pgmpy_latent.runtime.settings import (
     PROGRESS_DELAY,
     check_n_jobs,
     check_number,
     check_time_limit,
-    entropy_of,
     time_left,
 )
 from pgmpy_latent.runtime.warn import warn
@@ -99,6 +102,7 @@ def add_direct_effects(
     random_state: int | None = 0,
     n_jobs: int | None = None,
     time_limit: float | None = None,
+    checkpoint: str | os.PathLike | None = None,
     show_progress: bool = True,
 ) -> DirectEffects:
     """Add edges between the columns of a latent class model, as long as BIC rises.
@@ -127,6 +131,8 @@ def add_direct_effects(
         Threads; the result does not depend on it.
     time_limit : float, optional
         Seconds, after which the edges so far are returned, with a warning. Ctrl-C does the same.
+    checkpoint : path, optional
+        A file for what is finished. The same call with the same file continues from there; see :class:`SplitMerge`.
     show_progress : bool
         Whether work of more than two seconds shows a bar.
 
@@ -173,20 +179,32 @@ def add_direct_effects(
     refuse_restricted(learner, "add_direct_effects")
     found, data = model_and_data(learner, X, sample_weight=sample_weight, **survey)
     network = class_model(found)
-    prior = getattr(learner, "prior", None)
-    search = _Search(data, 0.0 if prior is None else float(prior), int(n_starts), entropy_of(random_state), n_jobs)
-    search.clock = Clock(time_limit)
-    with one_blas_thread():
+    given = getattr(learner, "prior", None)
+    prior = 0.0 if given is None else float(given)
+    stated = {"model": network, "max_edges": max_edges, "n_starts": n_starts, "prior": prior}
+    memo, entropy = memo_of_call(checkpoint, "add_direct_effects", stated, data, random_state)
+    search = _Search(data, prior, int(n_starts), entropy, n_jobs, Clock(time_limit), memo)
+    with one_blas_thread(), memo.going_on:
         search.run(network, max_edges, show_progress)
+    memo.tend(now=True)
     return search.result()
 
 
 class _Search:
     """A greedy search: the steps so far, and the next one."""
 
-    def __init__(self, data: CategoricalData, prior: float, n_starts: int, entropy: int, n_jobs: int | None):
+    def __init__(
+        self,
+        data: CategoricalData,
+        prior: float,
+        n_starts: int,
+        entropy: int,
+        n_jobs: int | None,
+        clock: Clock,
+        memo: Memo,
+    ):
         self.data, self.prior, self.n_starts, self.entropy, self.n_jobs = data, prior, n_starts, entropy, n_jobs
-        self.clock = Clock()
+        self.clock, self.memo = clock, memo
         self.network: LatentNetwork
         self.rows: list[dict] = []
         self.why = "No other edge raises it further."
@@ -199,18 +217,45 @@ class _Search:
         with tqdm(desc="edges", disable=not show_progress, delay=PROGRESS_DELAY, leave=False) as bar:
             while max_edges is None or len(self.rows) <= max_edges:
                 try:
-                    step = self._step()
+                    step = self._remembered_step()
                 except STOP_SIGNALS as signal:
                     self.clock.note_stop(signal)
                     self._warn()
                     return
                 if step is None:
-                    return
+                    break
                 fit, test = step
                 self._keep(fit.network, fit.log_likelihood, fit, test)
                 bar.update()
                 bar.set_postfix_str(f"BIC {fit.bic:.1f}{time_left(self.clock.seconds_left)}", refresh=False)
-        self.why = f"The search ended at max_edges={max_edges}."
+            else:
+                self.why = f"The search ended at max_edges={max_edges}."
+        self.memo.finish()
+
+    def _remembered_step(self) -> tuple[EdgeFit, ScoreTest] | None:
+        """Return the next step, from the memo if it has one."""
+        name = f"step {len(self.rows)}"
+        known = self.memo.recall(name, self._step_to_remember, check=self._check_again)
+        if known is None:
+            return None
+        self.clock.earlier += max(known["seconds"] - self.clock.elapsed, 0.0)  # of the run that the memo comes from
+        return known["fit"], ScoreTest(known["statistic"], known["df"])
+
+    def _step_to_remember(self) -> dict | None:
+        step = self._step()
+        if step is None:
+            return None
+        fit, test = step
+        return {"fit": fit, "statistic": test.statistic, "df": test.df, "seconds": self.clock.elapsed}
+
+    def _check_again(self, known: dict | None) -> None:
+        """Raise if a step of the memo is not one of this table."""
+        if known is not None:
+            network = known["fit"].network
+            check_model_again(network, self.data.columns, self.data.state_names)
+            engine = engine_for(network, self.data)
+            value = float(engine.log_likelihood(engine.layout.pack(network.tables)))
+            check_number_again("log-likelihood", known["fit"].log_likelihood, value)
 
     def _step(self) -> tuple[EdgeFit, ScoreTest] | None:
         """Return the best model with one edge more, and the score test of that edge; None if BIC does not rise."""

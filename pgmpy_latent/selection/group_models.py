@@ -13,9 +13,13 @@ from pgmpy_latent.em.ascent import same_value
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.queries import engine_for, network_engine
+from pgmpy_latent.learners.memo import Memo
+from pgmpy_latent.learners.memory import held_by_checkpoints
+from pgmpy_latent.learners.resumed import check_model_again
 from pgmpy_latent.learners.skeletons import fresh_latent_name
 from pgmpy_latent.model.network import LatentNetwork, reordered
 from pgmpy_latent.runtime.arrays import one_blas_thread
+from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import Clock
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -23,6 +27,7 @@ from pgmpy_latent.tables.encode import CategoricalData
 UNIFORM_SHARE = 1e-4
 
 
+@held_by_checkpoints("groups")
 @dataclass(frozen=True, eq=False)
 class GroupFit:
     """A fitted model of a table with groups.
@@ -66,6 +71,8 @@ class GroupModels:
         Threads; the result does not depend on it.
     clock : Clock
         Ends a fit, which then raises what the clock's signal is.
+    memo : Memo
+        Holds the fits that are finished.
 
     Examples
     --------
@@ -88,7 +95,9 @@ class GroupModels:
         entropy: int,
         n_jobs: int | None = None,
         clock: Clock | None = None,
+        memo: Memo | None = None,
     ):
+        self.memo = Memo() if memo is None else memo
         self.data, self.group, self.n_states, self.n_starts = data, group, n_states, n_starts
         self.entropy, self.n_jobs, self.clock = entropy, n_jobs, Clock() if clock is None else clock
         self.columns = [name for name in data.columns if name != group]
@@ -109,7 +118,7 @@ class GroupModels:
     def fit(
         self, sizes: bool = True, differ: Collection[Hashable] = (), near: Sequence[GroupFit] = (), n_starts=None
     ) -> GroupFit:
-        """Fit a model, from random starts and from models that it contains.
+        """Return a model, fitted from random starts and from models that it contains, or from the memo.
 
         Parameters
         ----------
@@ -124,6 +133,17 @@ class GroupModels:
         """
         n_starts = self.n_starts if n_starts is None else n_starts
         n_starts = min(n_starts, 1) if self.n_states == 1 else n_starts
+        name = f"sizes {sizes}, {list(differ)!r} differ, {n_starts} starts"
+        return self.memo.recall(name, lambda: self._fitted(sizes, differ, near, n_starts), check=self._check_again)
+
+    def _check_again(self, fit: GroupFit) -> None:
+        """Raise if a fit of the memo is not one of this table."""
+        check_model_again(fit.network, self.data.columns, self.data.state_names)
+        engine = engine_for(fit.network, self.data)
+        value = float(engine.log_likelihood(engine.layout.pack(fit.network.tables)))
+        check_number_again("log-likelihood", fit.log_likelihood, value - self.log_likelihood_of_group)
+
+    def _fitted(self, sizes: bool, differ: Collection[Hashable], near: Sequence[GroupFit], n_starts: int) -> GroupFit:
         parents = self.parents(sizes, differ)
         engine = network_engine(self.names, parents, self.cards, self.data)
         codes = self.data.codes_of(self.names)
@@ -147,6 +167,9 @@ class GroupModels:
         near : sequence of GroupFit
             Further models to begin with.
         """
+        return self.memo.recall("apart", lambda: self._fitted_apart(first, near), check=self._check_again)
+
+    def _fitted_apart(self, first: GroupFit, near: Sequence[GroupFit]) -> GroupFit:
         parents = self.parents(True, self.columns)
         joint = network_engine(self.names, parents, self.cards, self.data)
         begin = [joint.layout.unpack(self._expanded(fit.network, parents, joint)) for fit in (first, *near)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from pgmpy_latent.diagnostics.adjustment import holm
 from pgmpy_latent.diagnostics.score_test import ScoreTests
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.learners.cardinality.random_starts import RandomStarts
+from pgmpy_latent.learners.memo import memo_of_call
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
@@ -24,7 +26,6 @@ from pgmpy_latent.runtime.settings import (
     check_n_jobs,
     check_number,
     check_time_limit,
-    entropy_of,
     time_left,
 )
 from pgmpy_latent.runtime.warn import warn
@@ -182,6 +183,7 @@ def compare_groups(
     random_state: int | None = 0,
     n_jobs: int | None = None,
     time_limit: float | None = None,
+    checkpoint: str | os.PathLike | None = None,
     show_progress: bool = True,
     missing=None,
     allow_many_states=None,
@@ -222,6 +224,8 @@ def compare_groups(
     time_limit : float, optional
         Seconds, after which the models that are finished are returned, with a warning; the first always is. Ctrl-C does
         the same.
+    checkpoint : path, optional
+        A file for what is finished. The same call with the same file continues from there; see :class:`SplitMerge`.
     show_progress : bool
         Whether work of more than two seconds shows a bar.
     missing : value, list of values, or dict of column to either, optional
@@ -294,9 +298,13 @@ def compare_groups(
     _check_groups(data, group, differ)
     data, left_out = _with_answers(data, group)
     clock = Clock(time_limit)
-    models = GroupModels(data, group, int(n_states), int(n_starts), entropy_of(random_state), n_jobs, clock)
+    stated = {"group": group, "n_states": n_states, "differ": differ, "items": items, "n_starts": n_starts}
+    memo, entropy = memo_of_call(checkpoint, "compare_groups", stated, data, random_state)
+    models = GroupModels(data, group, int(n_states), int(n_starts), entropy, n_jobs, clock, memo)
     ladder = _Ladder(models, items, differ)
-    ladder.climb(show_progress)
+    with memo.going_on:
+        ladder.climb(show_progress)
+    memo.tend(now=True)
     table = _table(ladder, data)
     best, reason = recommended_rung(table, ladder.items)
     table.insert(0, "best", table.index == best)
@@ -338,7 +346,9 @@ class _Ladder:
                     clock.note_stop(signal)
                     self._warn()
                     return
-                self.seconds[name] = time.perf_counter() - began
+                took = time.perf_counter() - began
+                self.seconds[name] = self.models.memo.recall(f"seconds of {name}", lambda took=took: took)
+        self.models.memo.finish()
 
     def _warn(self) -> None:
         why = "the time limit" if self.models.clock.stopped == "time_limit" else "Ctrl-C"

@@ -1,0 +1,66 @@
+"""A page of HTML that needs no network: head, style, script, contents and sections."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.resources import files
+
+import pgmpy_latent
+from pgmpy_latent.report.html import Html, element, paragraph
+
+
+def document(title: str, opening: Sequence[Html], sections: Sequence[tuple[str, str, Html]]) -> str:
+    """Return a page.
+
+    Parameters
+    ----------
+    title : str
+        Of the page.
+    opening : sequence of Html
+        What stands below the title.
+    sections : sequence of (anchor, title in the table of contents, content)
+        The sections.
+
+    Examples
+    --------
+    >>> document("A report", [], []).startswith("<!DOCTYPE html>")
+    True
+    """
+    script = files(__package__).joinpath("page.js").read_text(encoding="utf-8")
+    style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    allowed = b64encode(sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
+    contents = [element("a", name, href=f"#{anchor}") for anchor, name, _ in sections]
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="generator", content=f"pgmpy_latent {pgmpy_latent.__version__}"),
+        element("title", title),
+        element("style", Html(style)),
+    )
+    body = element(
+        "body",
+        element("a", "Skip to the content", href="#content", class_="skip"),
+        element("header", element("h1", title), *opening),
+        element("nav", *contents, aria_label="Contents"),
+        element("main", *(content for _, _, content in sections), id="content"),
+        element("footer", paragraph(f"Written by pgmpy_latent {pgmpy_latent.__version__}.")),
+        element("script", Html(script)),
+    )
+    return "<!DOCTYPE html>\n" + element("html", head, body, lang="en") + "\n"
+
+
+def cards(figures: Sequence[tuple[str, str]]) -> Html:
+    """Return the most important figures, with their names.
+
+    Examples
+    --------
+    >>> "<dd>7</dd>" in cards([("Rows", "7")])
+    True
+    """
+    each = [element("div", element("dt", name), element("dd", value)) for name, value in figures]
+    return element("dl", *each, class_="figures")
