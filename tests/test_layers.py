@@ -63,8 +63,8 @@ LAYERS = {
         "baselines"
     ),
     "gaussian": (
-        "moments shape forest criteria objective fit columns queries estimator completion first_forests binary_forests "
-        "edits neighbourhoods moves policy learner learners"
+        "moments shape messages forest criteria objective fit columns queries estimator completion first_forests "
+        "binary_forests edits neighbourhoods moves policy learner learners"
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "

@@ -10,7 +10,13 @@ import numpy as np
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.gaussian.forest import Forest, with_positive_loadings
 from pgmpy_latent.gaussian.moments import TableMoments
-from pgmpy_latent.gaussian.objective import MOST_CORRELATED, CompleteTable, GaussianObjective, TableWithGaps
+from pgmpy_latent.gaussian.objective import (
+    MOST_CORRELATED,
+    CompleteTable,
+    GaussianObjective,
+    RowsWithGaps,
+    TableWithGaps,
+)
 from pgmpy_latent.learners.memory import held_by_checkpoints
 
 #: Share that starts keep of the correlation with a hidden node, which scores made of its own columns overstate.
@@ -61,8 +67,8 @@ class FitByEM(FittedForest):
 
 def objective_of(forest: Forest, moments: TableMoments) -> GaussianObjective:
     """Return what EM maximises: the log-likelihood as a function of a vector of parameters."""
-    kind = CompleteTable if moments.is_complete else TableWithGaps
-    return kind(forest.ends, forest.n_nodes, moments)
+    kind: type[GaussianObjective] = RowsWithGaps if moments.rows is not None else TableWithGaps
+    return (CompleteTable if moments.is_complete else kind)(forest.ends, forest.n_nodes, moments)
 
 
 def point_of(found: FittedForest, moments: TableMoments) -> np.ndarray:
