@@ -59,8 +59,8 @@ LAYERS = {
         "east/east hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta baselines"
     ),
     "gaussian": (
-        "moments shape forest objective fit columns queries estimator completion first_forests binary_forests "
-        "edits neighbourhoods moves policy learner learners"
+        "moments shape messages forest criteria objective fit columns queries estimator completion first_forests "
+        "binary_forests edits neighbourhoods moves policy learner learners"
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "

@@ -9,7 +9,6 @@ import numpy as np
 from pgmpy_latent.gaussian.first_forests import DECIMALS, information_of
 from pgmpy_latent.gaussian.forest import Forest
 from pgmpy_latent.learners.forests.bin_a import merges_of
-from pgmpy_latent.scores.information import penalty_per_parameter
 
 #: Bounds on the loadings of a pair.
 LEAST, MOST = 0.1, 0.99
@@ -24,15 +23,17 @@ class Roots:
         Of the columns.
     weight : float
         Of all rows.
+    cost : float
+        What an edge must gain.
 
     Examples
     --------
-    >>> roots = Roots(np.array([[1.0, 0.64, 0.4], [0.64, 1.0, 0.4], [0.4, 0.4, 1.0]]), 100.0)
+    >>> roots = Roots(np.array([[1.0, 0.64, 0.4], [0.64, 1.0, 0.4], [0.4, 0.4, 1.0]]), 100.0, 2.3)
     >>> roots.join(0, 1), roots.edges
     (3, {(0, 3): 0.8, (1, 3): 0.8})
     """
 
-    def __init__(self, correlations: np.ndarray, weight: float):
+    def __init__(self, correlations: np.ndarray, weight: float, cost: float):
         n_columns = len(correlations)
         self.columns = correlations
         self.n_columns = n_columns
@@ -41,12 +42,12 @@ class Roots:
         self.correlations = correlations.copy()
         self.alive = np.ones(n_columns, bool)
         self.weight = weight
-        self.penalty = penalty_per_parameter(weight)
+        self.cost = cost
         self.edges: dict[tuple[int, int], float] = {}
 
     def is_worth_it(self, left: int, right: int) -> bool:
-        """Tell whether an edge between two roots gains more than its parameter costs."""
-        return float(self.weight * information_of(self.correlations[left, right])) > self.penalty
+        """Tell whether an edge between two roots gains more than it costs."""
+        return float(self.weight * information_of(self.correlations[left, right])) > self.cost
 
     def join(self, left: int, right: int) -> int:
         """Give two roots a hidden parent, with equal loadings; return its number."""
@@ -77,15 +78,15 @@ class Roots:
         return Forest.of_edges(self.n_columns, len(self.scores), self.edges)
 
 
-def closest_first(correlations: np.ndarray, weight: float) -> Forest:
+def closest_first(correlations: np.ndarray, weight: float, cost: float) -> Forest:
     """Join the two roots with the highest mutual information, as long as an edge between them is worth it.
 
     Examples
     --------
-    >>> closest_first(np.array([[1.0, 0.64, 0.4], [0.64, 1.0, 0.4], [0.4, 0.4, 1.0]]), 100.0).ends.tolist()
+    >>> closest_first(np.array([[1.0, 0.64, 0.4], [0.64, 1.0, 0.4], [0.4, 0.4, 1.0]]), 100.0, 2.3).ends.tolist()
     [[0, 3], [1, 3], [2, 4], [3, 4]]
     """
-    roots = Roots(correlations, weight)
+    roots = Roots(correlations, weight, cost)
     while roots.alive.sum() > 1:
         strength = np.abs(roots.correlations).round(DECIMALS)
         strength[~roots.alive] = -1.0
@@ -101,6 +102,7 @@ def closest_first(correlations: np.ndarray, weight: float) -> Forest:
 def clustered(
     correlations: np.ndarray,
     weight: float,
+    cost: float,
     linkage: str,
     merges: Callable[[np.ndarray, str], np.ndarray] = merges_of,
 ) -> Forest:
@@ -108,10 +110,11 @@ def clustered(
 
     Examples
     --------
-    >>> clustered(np.array([[1.0, 0.64, 0.0], [0.64, 1.0, 0.0], [0.0, 0.0, 1.0]]), 100.0, "average").ends.tolist()
+    >>> correlations = np.array([[1.0, 0.64, 0.0], [0.64, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> clustered(correlations, 100.0, 2.3, "average").ends.tolist()
     [[0, 3], [1, 3]]
     """
-    roots = Roots(correlations, weight)
+    roots = Roots(correlations, weight, cost)
     slots: list[int | None] = list(range(len(correlations)))
     for first, second in merges(information_of(correlations), linkage).tolist():
         left, right = slots[first], slots[second]

@@ -10,10 +10,18 @@ import pandas as pd
 
 from pgmpy_latent.exceptions import AbsentColumnError, CodesAsNumbersWarning, DataError, FewRowsWarning
 from pgmpy_latent.gaussian.moments import TableMoments, moments_of
-from pgmpy_latent.model.labels import check_names
+from pgmpy_latent.model.labels import check_names, identity
+from pgmpy_latent.model.tree import MissingCodes, pairs_of_codes
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import listing, open_table
 from pgmpy_latent.tables.likely_codes import HIGH_CODES, LOW_CODES, likely_codes
+from pgmpy_latent.tables.missing_codes import (
+    CodesByColumn,
+    SeenCodes,
+    codes_by_column,
+    settled_columns,
+    warn_of_absent_codes,
+)
 from pgmpy_latent.tables.numbers import LEAST_CODE
 from pgmpy_latent.tables.survey import (
     WeightKind,
@@ -50,12 +58,18 @@ class NumberTable:
     weights : array, shape (n_rows,), or None
         Sampling weights are scaled to sum to Kish's effective number of rows.
     weight_kind : {None, "frequency", "sampling"}
+    missing : pairs of column and values
+        Values that count as missing cells.
+    settled : sequence of names
+        Columns of which it has been said which values count as missing, if any.
     """
 
     columns: tuple[Hashable, ...]
     values: np.ndarray
     weights: np.ndarray | None
     weight_kind: WeightKind | None
+    missing: MissingCodes = ()
+    settled: Sequence[Hashable] = ()
 
     @property
     def n_rows(self) -> int:
@@ -79,6 +93,7 @@ def read_numbers(
     weight_kind: WeightKind | None = None,
     columns: Sequence[Hashable] | None = None,
     absent: str = "error",
+    missing=None,
 ) -> NumberTable:
     """Read a table of numbers.
 
@@ -93,6 +108,8 @@ def read_numbers(
         Columns to read, in this order; all by default.
     absent : {"error", "missing"}
         Whether columns that the table lacks are an error, or count as missing cells.
+    missing : value, list of values, dict of column to either, or CombinedCodes, optional
+        Values that count as missing cells; see :func:`pgmpy_latent.encode`.
 
     Examples
     --------
@@ -114,21 +131,34 @@ def read_numbers(
     if not wanted:
         shape = f"(shape=({source.n_rows}, 0))"
         raise DataError(f"X has 0 feature(s) {shape} while a minimum of 1 is required; give at least one column")
+    codes: CodesByColumn = codes_by_column(missing, source.names)
+    seen: SeenCodes = set()
     values = np.full((source.n_rows, len(wanted)), np.nan)
     for at, name in enumerate(wanted):
         if name in source.names:
-            values[:, at] = _numbers(name, source.values(source.names.index(name)))
+            values[:, at] = _numbers(name, source.values(source.names.index(name)), codes.get(name, ()), seen)
+    if missing is not None:
+        warn_of_absent_codes(missing, seen, dict.fromkeys(wanted, ()), ())
     weights, kind = design.weights, None
     if weights is not None:
         kind = kind_of(weight_kind, are_whole(weights))
         if kind == "sampling":
             weights = weights * kish_scale(weights[weights > 0])
-    return NumberTable(tuple(wanted), values, weights, kind)
+    used_codes = pairs_of_codes({name: codes[name] for name in wanted if name in codes})
+    settled = () if missing is None else settled_columns(missing, (), wanted)
+    return NumberTable(tuple(wanted), values, weights, kind, used_codes, settled)
 
 
-def _numbers(name: Hashable, values) -> np.ndarray:
-    """Return the cells of a column as floats, NaN where they are missing; raise if they are no finite numbers."""
+def _numbers(name: Hashable, values, missing: Sequence[Hashable], seen: SeenCodes) -> np.ndarray:
+    """Return the cells of a column as floats, NaN where they are missing; raise if they are no finite numbers.
+
+    Values that count as missing and occur are added to ``seen``.
+    """
     column = pd.Series(values)
+    words = [value for value in missing if isinstance(value, str)]
+    if words and (column.dtype == object or isinstance(column.dtype, pd.StringDtype)):
+        seen.update((name, identity(word)) for word in words if (column == word).any())
+        column = column.mask(column.isin(words))
     if pd.api.types.is_bool_dtype(column.dtype):
         raise DataError(
             f"column {name!r} holds truth values, not numbers; learners of categories such as EAST take them"
@@ -149,6 +179,10 @@ def _numbers(name: Hashable, values) -> np.ndarray:
             "categories such as EAST take it as it is"
         )
     numbers = column.astype("Float64").to_numpy(float, na_value=np.nan)
+    for value in missing:
+        if not isinstance(value, str) and (found := numbers == value).any():
+            seen.add((name, identity(value)))
+            numbers = np.where(found, np.nan, numbers)
     if np.isinf(numbers).any():
         row = int(np.flatnonzero(np.isinf(numbers))[0])
         raise DataError(f"column {name!r} is infinite in row {row}; replace such values, or make them missing (NaN)")
@@ -179,20 +213,23 @@ def check_columns(table: NumberTable) -> None:
             raise DataError(
                 f"column {name!r} has numbers too large or too close together to be squared; give it in another unit"
             )
-        _warn_of_codes(name, filled)
+        _warn_of_codes(name, filled, name in table.settled)
     _refuse_copies(table.columns, values)
 
 
-def _warn_of_codes(name: Hashable, filled: np.ndarray) -> None:
-    """Warn of a column that may hold codes of missing answers, or whole numbers that may be codes of categories."""
+def _warn_of_codes(name: Hashable, filled: np.ndarray, is_settled: bool) -> None:
+    """Warn of a column that may hold codes of missing answers, or whole numbers that may be codes of categories.
+
+    ``is_settled`` says that somebody has said which values count as missing.
+    """
     distinct = np.unique(filled)
     is_measured = len(distinct) > MOST_VALUES or bool((distinct % 1).any())
     whole = [] if is_measured else [int(value) for value in distinct]
     codes = _codes_among_measurements(distinct) if is_measured else likely_codes(whole)
-    if codes:
+    if codes and not is_settled:
         warn(
             f"column {name!r} holds {', '.join(map(str, codes))}, which look like codes for missing answers, and are "
-            "taken for numbers; if they are codes, make them missing (NaN)",
+            f"taken for numbers; if they are codes, say missing={{{name!r}: {codes}}}, and missing={{}} if none are",
             CodesAsNumbersWarning,
         )
     elif not is_measured and len(distinct) <= FEW_VALUES and len(filled) >= ROWS_PER_VALUE * len(distinct):

@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 from pgmpy_latent.em.fit import fit as run_em
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.gaussian.columns import check_columns, read_numbers, warn_of_few_numbers
-from pgmpy_latent.gaussian.fit import FittedForest, fitted, pairwise_correlations, random_starts
+from pgmpy_latent.gaussian.fit import FitByEM, fitted, pairwise_correlations, random_starts
 from pgmpy_latent.gaussian.forest import Forest, forest_of
 from pgmpy_latent.gaussian.moments import TableMoments
 from pgmpy_latent.model.gaussian_convert import from_linear_gaussian, to_gaussian_cpds
@@ -143,7 +143,7 @@ class GaussianTreeEM(Configured, GaussianParameterEstimator):
         self.show_progress = show_progress
         super().__init__()
 
-    def fit(self, model, data, sample_weight=None, *, weight_kind: WeightKind | None = None) -> Self:
+    def fit(self, model, data, sample_weight=None, *, weight_kind: WeightKind | None = None, missing=None) -> Self:
         """Fit the CPDs of a network to a table.
 
         Parameters
@@ -156,6 +156,8 @@ class GaussianTreeEM(Configured, GaussianParameterEstimator):
             Weights of the rows.
         weight_kind : {"frequency", "sampling"}, optional
             What the weights are; see :func:`pgmpy_latent.encode`.
+        missing : value, list of values, or dict of column to either, optional
+            Values that count as missing cells, as ``{"income": [999]}``; ``tree_`` keeps them.
 
         Returns
         -------
@@ -165,7 +167,7 @@ class GaussianTreeEM(Configured, GaussianParameterEstimator):
         clock = Clock(self.time_limit)
         names, parent, latent = structure_of(model)
         columns = [name for name, hidden in zip(names, latent, strict=True) if not hidden]
-        table = read_numbers(data, sample_weight, weight_kind=weight_kind, columns=columns)
+        table = read_numbers(data, sample_weight, weight_kind=weight_kind, columns=columns, missing=missing)
         check_columns(table)
         empty = GaussianTree(names, parent, latent, np.zeros(len(names)))
         forest, nodes = forest_of(empty, columns)
@@ -184,7 +186,7 @@ class GaussianTreeEM(Configured, GaussianParameterEstimator):
                 report=report,
             )
         self.weight_kind_, self.n_rows_, self.total_weight_ = table.weight_kind, table.n_rows, table.total_weight
-        self._keep(_with_parameters(empty, nodes, found), found, clock)
+        self._keep(_with_parameters(empty, nodes, found).with_missing(table.missing), found, clock)
         warn_of_few_numbers(self.n_parameters_, self.total_weight_)
         return self
 
@@ -212,7 +214,7 @@ class GaussianTreeEM(Configured, GaussianParameterEstimator):
         places = [given.index(empty.names[node]) for node in nodes[: forest.n_columns]]
         return np.array([[edges[pair] for pair in asked]]), (given.mean[places], given.std[places])
 
-    def _keep(self, tree: GaussianTree, found: FittedForest, clock: Clock) -> None:
+    def _keep(self, tree: GaussianTree, found: FitByEM, clock: Clock) -> None:
         """Set the attributes that describe the result, and warn if it is not finished."""
         self.tree_ = tree
         self.parameters_ = to_gaussian_cpds(tree)
@@ -263,7 +265,7 @@ def structure_of(model) -> tuple[list[Hashable], np.ndarray, np.ndarray]:
     return names, parent, latent
 
 
-def _with_parameters(empty: GaussianTree, nodes: np.ndarray, found: FittedForest) -> GaussianTree:
+def _with_parameters(empty: GaussianTree, nodes: np.ndarray, found: FitByEM) -> GaussianTree:
     """Return a model with the parameters of a fitted forest, given the node of the model for each of the forest."""
     correlation, mean, std = np.zeros(empty.n_nodes), np.zeros(empty.n_nodes), np.ones(empty.n_nodes)
     forest = found.forest

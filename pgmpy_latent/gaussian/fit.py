@@ -10,7 +10,14 @@ import numpy as np
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.gaussian.forest import Forest, with_positive_loadings
 from pgmpy_latent.gaussian.moments import TableMoments
-from pgmpy_latent.gaussian.objective import MOST_CORRELATED, CompleteTable, GaussianObjective, TableWithGaps
+from pgmpy_latent.gaussian.objective import (
+    MOST_CORRELATED,
+    CompleteTable,
+    GaussianObjective,
+    RowsWithGaps,
+    TableWithGaps,
+)
+from pgmpy_latent.learners.memory import held_by_checkpoints
 
 #: Share that starts keep of the correlation with a hidden node, which scores made of its own columns overstate.
 MODEST = 0.95
@@ -20,9 +27,10 @@ LEAST_START = 0.05
 Runner = Callable[..., em.Fit]
 
 
+@held_by_checkpoints("fitted forest")
 @dataclass(frozen=True, eq=False)
 class FittedForest:
-    """A forest at the parameters where EM ended.
+    """A forest with its parameters, and how good it is.
 
     Attributes
     ----------
@@ -31,21 +39,44 @@ class FittedForest:
     mean, std : arrays, shape (n_columns,)
         In the units of the table.
     log_likelihood : float
-    em : Fit
-        How EM went.
     """
 
     forest: Forest
     mean: np.ndarray
     std: np.ndarray
     log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class FitByEM(FittedForest):
+    """A forest at the parameters where EM ended.
+
+    Attributes
+    ----------
+    em : Fit
+        How EM went.
+    """
+
     em: em.Fit
+
+    @property
+    def result(self) -> FittedForest:
+        """Where EM ended, without how it went."""
+        return FittedForest(self.forest, self.mean, self.std, self.log_likelihood)
 
 
 def objective_of(forest: Forest, moments: TableMoments) -> GaussianObjective:
     """Return what EM maximises: the log-likelihood as a function of a vector of parameters."""
-    kind = CompleteTable if moments.is_complete else TableWithGaps
-    return kind(forest.ends, forest.n_nodes, moments)
+    kind: type[GaussianObjective] = RowsWithGaps if moments.rows is not None else TableWithGaps
+    return (CompleteTable if moments.is_complete else kind)(forest.ends, forest.n_nodes, moments)
+
+
+def point_of(found: FittedForest, moments: TableMoments) -> np.ndarray:
+    """Return the vector of parameters at which EM has a fitted forest."""
+    z = np.arctanh(np.clip(found.forest.correlation, -MOST_CORRELATED, MOST_CORRELATED))
+    if moments.is_complete:
+        return z
+    return np.concatenate([z, (found.mean - moments.mean) / moments.std, np.log(found.std / moments.std)])
 
 
 def fitted(
@@ -56,7 +87,7 @@ def fitted(
     mean: np.ndarray | None = None,
     std: np.ndarray | None = None,
     **options,
-) -> FittedForest:
+) -> FitByEM:
     """Fit a forest by EM.
 
     Parameters
@@ -99,7 +130,7 @@ def fitted(
         middle = n_edges + moments.n_columns
         new_mean = new_mean + new_std * point[n_edges:middle]
         new_std = new_std * np.exp(point[middle:])
-    return FittedForest(new, new_mean, new_std, float(result.log_likelihood), result)
+    return FitByEM(new, new_mean, new_std, float(result.log_likelihood), result)
 
 
 def pairwise_correlations(moments: TableMoments) -> np.ndarray:

@@ -9,11 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from pgmpy_latent.gaussian.shape import all_correlations
+from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.operators.canonical import fresh_names
 from pgmpy_latent.runtime.arrays import read_only
 
 
+@held_by_checkpoints("forest over numbers")
 @dataclass(frozen=True, eq=False)
 class Forest:
     """Columns, hidden nodes, and the correlations of the edges between them; no direction, and no names.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
@@ -56,14 +57,16 @@ class GaussianBaseline(GaussianLearner):
         *,
         random_state: RandomState = None,
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
     ) -> None:
         self.model = model
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
 
-    def _begin(self, correlations: np.ndarray, weight: float) -> list[Forest]:
+    def _begin(self, correlations: np.ndarray, weight: float, cost: float) -> list[Forest]:
         if self.model == "chow_liu":
             return [chow_liu(correlations)]
         return [one_factor(len(correlations)) if self.model == "one_factor" else independent(len(correlations))]
@@ -90,7 +93,7 @@ class GaussianBinG(_GaussianForest):
 
     All columns begin as roots. The two roots with the highest mutual information, ``-ln(1 - r**2) / 2`` of their
     scores, get a hidden parent, a factor model of the two, which takes their place; a score is the best prediction of a
-    root from the columns below it. This ends when an edge would cost more BIC than it gains. Then EM fits the whole
+    root from the columns below it. This ends when an edge would cost more than it gains. Then EM fits the whole
     forest.
 
     The factor model of a pair is not identified: one correlation is known, and two loadings are asked for. Both
@@ -100,7 +103,7 @@ class GaussianBinG(_GaussianForest):
     Parameters
     ----------
     simplify : bool
-        Whether to contract and cut edges, as long as BIC rises. The trees are then no longer binary.
+        Whether to contract and cut edges, as long as the score rises. The trees are then no longer binary.
     columns : {"leaves", "anywhere"}
         Whether contracted edges may make columns inner nodes.
     {shared}
@@ -132,32 +135,36 @@ class GaussianBinG(_GaussianForest):
         *,
         simplify: bool = False,
         columns: Columns = "leaves",
+        scoring_method: Literal["bic", "ebic", "aic"] = "bic",
         random_state: RandomState = None,
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
     ) -> None:
         self.simplify = simplify
         self.columns = columns
+        self.scoring_method = scoring_method
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
 
-    def _begin(self, correlations: np.ndarray, weight: float) -> list[Forest]:
-        return [closest_first(correlations, weight)]
+    def _begin(self, correlations: np.ndarray, weight: float, cost: float) -> list[Forest]:
+        return [closest_first(correlations, weight, cost)]
 
 
 class GaussianBinA(_GaussianForest):
     """Learn a binary forest over columns of numbers whose shape comes from clustering the columns.
 
     Agglomerative clustering by mutual information gives a binary tree. Bottom-up, every inner node becomes a hidden
-    variable, as in :class:`GaussianBinG`; where an edge would cost more BIC than it gains, the tree falls apart.
+    variable, as in :class:`GaussianBinG`; where an edge would cost more than it gains, the tree falls apart.
 
     Parameters
     ----------
     linkage : {"average", "single", "complete"}
         How similar two clusters of columns are: the mean, the largest or the smallest mutual information.
     simplify : bool
-        Whether to contract and cut edges, as long as BIC rises.
+        Whether to contract and cut edges, as long as the score rises.
     columns : {"leaves", "anywhere"}
         Whether contracted edges may make columns inner nodes.
     {shared}
@@ -185,19 +192,23 @@ class GaussianBinA(_GaussianForest):
         linkage: Literal["average", "single", "complete"] = "average",
         simplify: bool = False,
         columns: Columns = "leaves",
+        scoring_method: Literal["bic", "ebic", "aic"] = "bic",
         random_state: RandomState = None,
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
     ) -> None:
         self.linkage = linkage
         self.simplify = simplify
         self.columns = columns
+        self.scoring_method = scoring_method
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
 
-    def _begin(self, correlations: np.ndarray, weight: float) -> list[Forest]:
-        return [clustered(correlations, weight, self.linkage)]
+    def _begin(self, correlations: np.ndarray, weight: float, cost: float) -> list[Forest]:
+        return [clustered(correlations, weight, cost, self.linkage)]
 
 
 class GaussianEAST(GaussianLearner):
@@ -207,7 +218,7 @@ class GaussianEAST(GaussianLearner):
     with one factor. It tries to contract an edge, which takes a hidden variable away; to give some neighbours of a node
     a hidden variable of their own; to move a node, with what is behind it, along an edge; and to cut an edge. What a
     move gains is computed around the edges that change, by EM on a few scores in place of all columns. Moves that do
-    not share nodes are made together; then EM fits the whole forest, and this goes on as long as BIC rises.
+    not share nodes are made together; then EM fits the whole forest, and this goes on as long as the score rises.
 
     Parameters
     ----------
@@ -254,16 +265,20 @@ class GaussianEAST(GaussianLearner):
         self,
         *,
         columns: Columns = "anywhere",
+        scoring_method: Literal["bic", "ebic", "aic"] = "bic",
         random_state: RandomState = None,
         time_limit: float | None = None,
+        checkpoint: str | os.PathLike | None = None,
         show_progress: bool = True,
     ) -> None:
         self.columns = columns
+        self.scoring_method = scoring_method
         self.random_state = random_state
         self.time_limit = time_limit
+        self.checkpoint = checkpoint
         self.show_progress = show_progress
 
-    def _begin(self, correlations: np.ndarray, weight: float) -> list[Forest]:
+    def _begin(self, correlations: np.ndarray, weight: float, cost: float) -> list[Forest]:
         n_columns = len(correlations)
         forests = [joined_neighbours(correlations, weight)]
         if n_columns <= FEW_COLUMNS:

@@ -7,6 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+#: With fewer rows per pattern of missing columns than this, EM works on the rows.
+ROWS_PER_PATTERN = 100
+
 
 @dataclass(frozen=True, eq=False)
 class PatternMoments:
@@ -20,14 +23,42 @@ class PatternMoments:
         Of the rows.
     mean : array, shape (n_filled,)
         Of the filled columns, in standard units of the whole table.
-    second : array, shape (n_filled, n_filled)
-        Mean products of the filled columns, about 0, in the same units.
+    factor : array, shape (n_rows, n_filled), or None
+        Its transpose times itself is ``second``: the rows, where there are fewer of them than filled columns.
+    whole : array, shape (n_filled, n_filled), or None
+        ``second``, where there are more rows.
     """
 
     filled: np.ndarray
     weight: float
     mean: np.ndarray
-    second: np.ndarray
+    factor: np.ndarray | None = None
+    whole: np.ndarray | None = None
+
+    @property
+    def second(self) -> np.ndarray:
+        """Mean products of the filled columns, about 0, in the same units: (n_filled, n_filled)."""
+        if self.whole is not None:
+            return self.whole
+        assert self.factor is not None  # for type checkers: one of the two is there
+        return self.factor.T @ self.factor
+
+
+@dataclass(frozen=True, eq=False)
+class StandardRows:
+    """The rows of a table with many patterns of missing columns, in standard units.
+
+    Attributes
+    ----------
+    values : array, shape (n_columns, n_rows)
+        0 where a cell is missing.
+    is_filled : bool array, shape (n_columns, n_rows)
+    weights : array, shape (n_rows,)
+    """
+
+    values: np.ndarray
+    is_filled: np.ndarray
+    weights: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +75,15 @@ class TableMoments:
         Patterns of missing columns; rows without any filled cell are in none.
     total_weight : float
         Of all rows.
+    rows : StandardRows or None
+        The rows, if there are so many patterns that these are no shorter.
     """
 
     mean: np.ndarray
     std: np.ndarray
     patterns: tuple[PatternMoments, ...]
     total_weight: float
+    rows: StandardRows | None = None
 
     @property
     def n_columns(self) -> int:
@@ -113,8 +147,19 @@ def moments_of(values: np.ndarray, weights: np.ndarray | None = None) -> TableMo
         if weight > 0 and len(filled):
             part = standard[rows] if len(filled) == values.shape[1] else standard[np.ix_(rows, filled)]
             weighted = part * (weights[rows] / weight)[:, None]
-            patterns.append(PatternMoments(filled, weight, weighted.sum(axis=0), weighted.T @ part))
-    return TableMoments(mean, std, tuple(patterns), float(weights.sum()))
+            mean_of_part = weighted.sum(axis=0)
+            if len(part) < len(filled):
+                factor = part * np.sqrt(weights[rows] / weight)[:, None]
+                patterns.append(PatternMoments(filled, weight, mean_of_part, factor=factor))
+            else:
+                patterns.append(PatternMoments(filled, weight, mean_of_part, whole=weighted.T @ part))
+    counts = is_filled.any(axis=1) & (weights > 0)
+    kept = None
+    if len(patterns) > 1 and counts.sum() <= ROWS_PER_PATTERN * len(patterns):
+        kept = StandardRows(
+            np.ascontiguousarray(standard[counts].T), np.ascontiguousarray(is_filled[counts].T), weights[counts]
+        )
+    return TableMoments(mean, std, tuple(patterns), float(weights.sum()), kept)
 
 
 def rows_by_pattern(is_filled: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -43,8 +43,8 @@ class Moves:
     ----------
     run : callable
         Runs EM on a small forest: :meth:`pgmpy_latent.learners.search.Search.fit`.
-    penalty : float
-        What a parameter costs.
+    cost : float
+        What an edge must gain.
     operators : sequence of str
         Edits to try; names of :data:`pgmpy_latent.gaussian.edits.OPERATORS`.
     inner_columns : bool
@@ -56,13 +56,13 @@ class Moves:
     def __init__(
         self,
         run: Callable[..., Fit],
-        penalty: float,
+        cost: float,
         operators: Sequence[str] = tuple(OPERATORS),
         inner_columns: bool = True,
         tick: Callable[[], None] = lambda: None,
     ):
         self.run = run
-        self.penalty = penalty
+        self.cost = cost
         self.operators = operators
         self.inner_columns = inner_columns
         self.tick = tick
@@ -104,7 +104,7 @@ class Moves:
         found = []
         for edit in edits:
             new = tidy(edit.renumbered(places).applied(fitted))
-            saved = self.penalty * (small.n_parameters - new.n_parameters)
+            saved = self.cost * (len(small.ends) - len(new.ends))
             gain = self.local_fit(new, moments)[0] - value + saved
             if gain > WORTH:
                 found.append(Candidate(gain, edit, frozenset({*hubs, *edit.nodes})))
@@ -118,12 +118,12 @@ class Moves:
         )
 
     def _may_help(self, scores: Scores, edit: Edit) -> bool:
-        """Tell whether an edge could be cut: whether what its ends say about each other is worth a parameter."""
+        """Tell whether an edge could be cut: whether what its ends say about each other is worth its cost."""
         if edit.operator != "cut":
             return True
         left, right = edit.nodes
         correlation = np.array(scores.between((left, right), (right, left)))
-        return float(scores.weight * information_of(correlation)) < 2 * self.penalty
+        return float(scores.weight * information_of(correlation)) < 2 * self.cost
 
     def local_fit(self, forest: Forest, moments: TableMoments, modest: float = 1.0) -> tuple[float, Forest]:
         """Return the log-likelihood of a small forest after EM, and the forest."""

@@ -88,7 +88,7 @@ def moments_of_correlations(correlations: np.ndarray, weight: float) -> TableMom
     2
     """
     n_columns = len(correlations)
-    part = PatternMoments(np.arange(n_columns), weight, np.zeros(n_columns), correlations)
+    part = PatternMoments(np.arange(n_columns), weight, np.zeros(n_columns), whole=correlations)
     return TableMoments(np.zeros(n_columns), np.ones(n_columns), (part,), weight)
 
 

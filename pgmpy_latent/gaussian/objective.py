@@ -19,7 +19,8 @@ from typing import Self
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from pgmpy_latent.gaussian.moments import TableMoments
+from pgmpy_latent.gaussian.messages import RowMessages, RowMoments
+from pgmpy_latent.gaussian.moments import StandardRows, TableMoments
 from pgmpy_latent.gaussian.shape import LOG_2_PI, Inference, Shape, all_correlations
 
 #: The least share of its variance that a node has of its own, given a neighbour. A column on its way to being its
@@ -253,15 +254,19 @@ class TableWithGaps(GaussianObjective):
 
     def _step_from(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         correlation, mean, std = self.split(point)
+        try:
+            value, sums, squares, products = self.expected(correlation, mean, std)
+        except FloatingPointError:
+            return -np.inf, point
+        return value, self._updated(mean, std, sums, squares, products)
+
+    def expected(self, correlation: np.ndarray, mean: np.ndarray, std: np.ndarray) -> RowMoments:
+        """Return the log-likelihood, and mean expected moments in the units that ``mean`` and ``std`` stand for."""
         sums, squares = np.zeros(self.n_nodes), np.zeros(self.n_nodes)
         products, value = np.zeros(len(self.ends)), -self.moments.log_units
-        total = self.moments.filled_weight
         for part in self._parts:
             known, unknown = part.shape.known, part.shape.unknown
-            try:
-                found = Inference.at(part.shape, correlation)
-            except FloatingPointError:
-                return -np.inf, point
+            found = Inference.at(part.shape, correlation)
             centre, scale = mean[known], std[known]
             shift = np.outer(centre, part.mean)
             second = (part.second - shift - shift.T + np.outer(centre, centre)) / np.outer(scale, scale)
@@ -273,7 +278,31 @@ class TableWithGaps(GaussianObjective):
             sums[unknown] += part.weight * found.means(first[:, None])[:, 0]
             squares += part.weight * expected.squares
             products += part.weight * expected.products
-        return value, self._updated(mean, std, sums / total, squares / total, products / total)
+        total = self.moments.filled_weight
+        return RowMoments(value, sums / total, squares / total, products / total)
+
+    def gradient(self, point: np.ndarray) -> np.ndarray:
+        """Return the slope of the log-likelihood at a point.
+
+        It is that of the expected log-likelihood of the completed rows (Fisher's identity).
+        """
+        correlation, mean, std = self.split(point)
+        _, sums, squares, products = self.expected(correlation, mean, std)
+        above, below = self.ends.T
+        rest = 1 - correlation**2
+        both = squares[above] + squares[below]
+        edges = correlation - (correlation * both - products * (1 + correlation**2)) / rest
+        own, off = correlation**2 / rest, correlation / rest
+        n_columns = len(mean)
+        weighted = np.bincount(self.ends.ravel(), np.repeat(own, 2), self.n_nodes) + 1
+        pull = weighted * sums
+        np.add.at(pull, above, -off * sums[below])
+        np.add.at(pull, below, -off * sums[above])
+        stretch = weighted * squares
+        np.add.at(stretch, above, -off * products)
+        np.add.at(stretch, below, -off * products)
+        slopes = [edges, pull[:n_columns] / std, stretch[:n_columns] - 1]
+        return self.moments.filled_weight * np.concatenate(slopes)
 
     def _updated(
         self, mean: np.ndarray, std: np.ndarray, sums: np.ndarray, squares: np.ndarray, products: np.ndarray
@@ -301,3 +330,26 @@ class TableWithGaps(GaussianObjective):
         spread[np.ix_(others, others)] = self._spread(nodes, correlation)
         spread[np.ix_(means, means)] = nodes[:n_columns, :n_columns] * np.outer(std, std)
         return self._metric(point, spread)
+
+
+class RowsWithGaps(TableWithGaps):
+    """The same, row by row: for tables in which nearly every row lacks other columns."""
+
+    @cached_property
+    def _messages(self) -> RowMessages:
+        rows = self._rows
+        return RowMessages(self.ends, self.n_nodes, rows.is_filled, rows.weights)
+
+    @property
+    def _rows(self) -> StandardRows:
+        if self.moments.rows is None:
+            raise ValueError("these moments are without rows; take TableWithGaps")
+        return self.moments.rows
+
+    def expected(self, correlation: np.ndarray, mean: np.ndarray, std: np.ndarray) -> RowMoments:
+        """Return the log-likelihood, and mean expected moments in the units that ``mean`` and ``std`` stand for."""
+        rows, total = self._rows, self.moments.filled_weight
+        standard = (rows.values - mean[:, None] * rows.is_filled) / std[:, None]
+        value, sums, squares, products = self._messages.moments(correlation, standard)
+        value -= self.moments.log_units + float(np.log(std) @ (rows.is_filled @ rows.weights))
+        return RowMoments(value, sums / total, squares / total, products / total)

@@ -8,17 +8,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pgmpy_latent.gaussian.completion import completed_correlations
-from pgmpy_latent.gaussian.fit import FittedForest, fitted, pairwise_correlations, random_starts
+from pgmpy_latent.gaussian.criteria import Costs
+from pgmpy_latent.gaussian.fit import (
+    FitByEM,
+    FittedForest,
+    fitted,
+    objective_of,
+    pairwise_correlations,
+    point_of,
+    random_starts,
+)
 from pgmpy_latent.gaussian.forest import Forest, rooted, tidy
 from pgmpy_latent.gaussian.moments import TableMoments
 from pgmpy_latent.gaussian.moves import WORTH, Candidate, Moves, compatible
 from pgmpy_latent.gaussian.neighbourhoods import Scores
+from pgmpy_latent.learners.memory import check_memory_is, held_by_checkpoints
+from pgmpy_latent.learners.resumed import check_over
 from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.model.gaussian_tree import GaussianTree
-from pgmpy_latent.runtime.checkpoint import State
-from pgmpy_latent.scores.information import penalty_per_parameter
+from pgmpy_latent.runtime.checkpoint import State, check_number_again
 
 
+@held_by_checkpoints("search for a Gaussian tree")
 @dataclass(frozen=True)
 class TreeMemory:
     """What a search over Gaussian trees remembers.
@@ -36,7 +47,7 @@ class TreeMemory:
 
 
 class TreePolicy:
-    """Improve a forest by moves as long as BIC rises.
+    """Improve a forest by moves as long as its score rises.
 
     Parameters
     ----------
@@ -44,6 +55,8 @@ class TreePolicy:
     moments : TableMoments
     search : Search
         Runs EM.
+    costs : Costs
+        What the score takes from the log-likelihood.
     operators : sequence of str
         Moves to try; with none, a forest is only fitted.
     inner_columns : bool
@@ -55,40 +68,57 @@ class TreePolicy:
         columns: Sequence[Hashable],
         moments: TableMoments,
         search: Search,
+        costs: Costs,
         operators: Sequence[str] = (),
         inner_columns: bool = True,
     ):
         self.columns = columns
         self.moments = moments
         self.search = search
-        self.penalty = penalty_per_parameter(moments.total_weight)
-        self.moves = Moves(search.fit, self.penalty, operators, inner_columns, search.tick)
+        self.costs = costs
+        self.moves = Moves(search.fit, costs.edge, operators, inner_columns, search.tick)
 
     def start(self, forests: Sequence[Forest]) -> State[GaussianTree, TreeMemory]:
         """Return the state in which a search begins with the first of some forests, and has the others left."""
         return self._state(self._fitted_anew(forests[0]), 0, tuple(forests[1:]))
 
-    def _fitted_anew(self, forest: Forest) -> FittedForest:
+    def _fitted_anew(self, forest: Forest) -> FitByEM:
         """Fit a forest of which only the edges are known."""
         forest = tidy(forest)
         rng = np.random.default_rng(self.search.seed(0))
         starts = random_starts(forest, pairwise_correlations(self.moments), 1, rng)
         return self._fit(forest.with_correlation(starts[0]))
 
-    def _fit(self, forest: Forest, **options) -> FittedForest:
+    def _fit(self, forest: Forest, **options) -> FitByEM:
         if not len(forest.ends) and self.moments.is_complete:
             options = {"max_iter": 2, **options}
         return fitted(forest, self.moments, run=self.search.fit, **options)
 
     def score(self, found: FittedForest) -> float:
-        """Return the BIC of a forest."""
-        return found.log_likelihood - self.penalty * found.forest.n_parameters
+        """Return the score of a forest."""
+        return self.costs.score(found.log_likelihood, found.forest)
 
     def _state(
         self, found: FittedForest, step: int, others: tuple[Forest, ...] = (), finished: bool = False
     ) -> State[GaussianTree, TreeMemory]:
+        found = found.result if isinstance(found, FitByEM) else found
         tree = rooted(found.forest, self.columns, found.mean, found.std)
         return State(tree, self.score(found), found.log_likelihood, step, TreeMemory(found, others), finished)
+
+    def check(self, state: State[GaussianTree, TreeMemory]) -> None:
+        """Raise if the state of a checkpoint is not one of this table, or is not as good as the file says."""
+        check_memory_is(state, TreeMemory, "a search for a Gaussian tree")
+        found, others = state.memory.found, state.memory.others
+        if any(forest.n_columns != len(self.columns) for forest in (found.forest, *others)):
+            raise ValueError("its forests have other columns than the table")
+        if rooted(found.forest, self.columns, found.mean, found.std) != state.tree:
+            raise ValueError("its model is not the one that its memory leads to")
+        point = point_of(found, self.moments)
+        value = float(objective_of(found.forest, self.moments).step(point[None])[0][0])
+        check_number_again("log-likelihood", state.log_likelihood, value)
+        check_number_again("log-likelihood", found.log_likelihood, value)
+        check_number_again("score", state.score, self.costs.score(value, found.forest))
+        check_over(state, nothing_left=not others)
 
     def advance(self, state: State[GaussianTree, TreeMemory]) -> Step:
         """Take the next step: moves, another beginning, or the last EM."""

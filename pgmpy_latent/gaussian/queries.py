@@ -19,6 +19,7 @@ from pgmpy_latent.gaussian.shape import LOG_2_PI, Inference, Shape
 from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.runtime.settings import kind_in_words, one_of
 from pgmpy_latent.tables.columns import as_pandas
+from pgmpy_latent.tables.missing_codes import CombinedCodes
 from pgmpy_latent.tables.survey import WeightKind
 
 #: What becomes of columns of a model that a table lacks.
@@ -36,7 +37,8 @@ def _read(tree: GaussianTree, X, absent: Absent, **weights) -> tuple[NumberTable
     _checked(tree)
     one_of("error", "missing")("absent", absent)
     X = as_pandas(X)
-    table = read_numbers(X, columns=tree.observed_names, absent=absent, **weights)
+    codes = CombinedCodes(None, dict(tree.missing)) if tree.missing else None
+    table = read_numbers(X, columns=tree.observed_names, absent=absent, missing=codes, **weights)
     return table, X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
 
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.resumed import check_hidden
 from pgmpy_latent.learners.search import Outcome, Search, Settings
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import make_regular
 from pgmpy_latent.presets import SearchTuning
@@ -74,7 +75,8 @@ class SearchSettings(Configured):
             outer_clock=self._outer_clock,
         )
         tree = None if search.saved is None else search.saved.state.tree
-        if checkpoint is not None and tree is not None and not checkpoint.mark.is_given_a_model:
+        has_states = tree is not None and not isinstance(tree, GaussianTree)
+        if checkpoint is not None and has_states and not checkpoint.mark.is_given_a_model:
             with checkpoint.checking():
                 check_hidden(tree)
         return search

@@ -14,6 +14,7 @@ import numpy as np
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
 from pgmpy_latent.model.emissions import emission_of_states
 from pgmpy_latent.model.gaussian_convert import (
+    MISSING,
     gaussian_tree_from_document,
     gaussian_tree_text,
     to_linear_gaussian,
@@ -41,9 +42,6 @@ from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.files import check_readable, write_whole
 from pgmpy_latent.runtime.lossless_json import register
 from pgmpy_latent.runtime.settings import kind_in_words
-
-#: Attribute of a pgmpy network that holds the values of its columns that count as missing cells.
-MISSING = "missing"
 
 # LatentTree and pgmpy -----------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import json
+from collections.abc import Hashable, Sequence
 from reprlib import repr as shorten
 
 import numpy as np
@@ -13,6 +14,10 @@ from pgmpy_latent.model.json_format import decode_name, encode_name, gaussian_te
 from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.model.network import check_one_parent
 from pgmpy_latent.model.pgmpy_api import LinearGaussianBayesianNetwork, LinearGaussianCPD
+from pgmpy_latent.runtime.lossless_json import register
+
+#: Attribute of a pgmpy network that holds the values of its columns that count as missing cells.
+MISSING = "missing"
 
 # pgmpy --------------------------------------------------------------------------------------------
 
@@ -36,6 +41,8 @@ def to_linear_gaussian(tree: GaussianTree) -> LinearGaussianBayesianNetwork:
     for _, _, attributes in network.edges(data=True):
         attributes.pop("weight", None)  # which pgmpy sets to None, and networkx cannot draw
     network.latents = set(tree.latent_names)
+    if tree.missing:
+        network.graph[MISSING] = dict(tree.missing)
     network.cpds = to_gaussian_cpds(tree)  # add_cpds compares each with all before it
     return network
 
@@ -102,7 +109,9 @@ def from_linear_gaussian(network: LinearGaussianBayesianNetwork) -> GaussianTree
         children.extend(network.successors(name))
     latent = np.array([name in network.latents for name in names])
     std = np.where(latent, 1.0, np.sqrt(variance))
-    return GaussianTree(names, parent, latent, correlation, np.where(latent, 0.0, mean), std)
+    return GaussianTree(
+        names, parent, latent, correlation, np.where(latent, 0.0, mean), std, network.graph.get(MISSING, {})
+    )
 
 
 # JSON ---------------------------------------------------------------------------------------------
@@ -118,6 +127,7 @@ def gaussian_tree_text(tree: GaussianTree) -> str:
     >>> gaussian_tree_from_document(document_of(gaussian_tree_text(tree))) == tree
     True
     """
+    codes = dict(tree.missing)
     nodes = [
         {
             "name": encode_name(name, f"the name {name!r}"),
@@ -126,10 +136,20 @@ def gaussian_tree_text(tree: GaussianTree) -> str:
             "correlation": float(tree.correlation[node]),
             "mean": float(tree.mean[node]),
             "std": float(tree.std[node]),
+            **_missing_field(name, codes.get(name, ())),
         }
         for node, name in enumerate(tree.names)
     ]
     return gaussian_text(nodes)
+
+
+def _missing_field(name: Hashable, values: Sequence[Hashable]) -> dict:
+    """Return the field with the values of a column that count as missing; without any there is none."""
+    if not values:
+        return {}
+    return {
+        "missing": [encode_name(value, f"value {value!r} of {name!r}, which counts as missing,") for value in values]
+    }
 
 
 def gaussian_tree_from_document(document: dict) -> GaussianTree:
@@ -139,7 +159,7 @@ def gaussian_tree_from_document(document: dict) -> GaussianTree:
         raise FileFormatError(f'"nodes" is {shorten(entries)}, not a list')
     fields = ("name", "latent", "parent", "correlation", "mean", "std")
     for at, entry in enumerate(entries):
-        if not isinstance(entry, dict) or sorted(entry) != sorted(fields):
+        if not isinstance(entry, dict) or sorted({*entry} - {"missing"}) != sorted(fields):
             raise FileFormatError(f"node number {at} must have the fields {', '.join(fields)}; it is {shorten(entry)}")
         if type(entry["latent"]) is not bool or type(entry["parent"]) is not int:
             raise FileFormatError(f"node number {at}: latent must be true or false, and parent a number of a node")
@@ -148,7 +168,21 @@ def gaussian_tree_from_document(document: dict) -> GaussianTree:
         for field in ("correlation", "mean", "std"):
             if type(entry[field]) not in (int, float) or not abs(entry[field]) < np.inf or abs(entry[field]) > 1e308:
                 raise FileFormatError(f"node number {at}: {field} is {shorten(entry[field])}, not a number")
+        if not isinstance(entry.get("missing", []), list):
+            raise FileFormatError(f"node number {at}: missing is {shorten(entry['missing'])}, not a list")
     names = [decode_name(entry["name"], f"the name of node number {at}") for at, entry in enumerate(entries)]
-    return GaussianTree(names, *([entry[field] for entry in entries] for field in ("parent", "latent")), *(
-        [float(entry[field]) for entry in entries] for field in ("correlation", "mean", "std")
-    ))  # fmt: skip
+    codes = [
+        (
+            name,
+            [decode_name(value, f"a value of {name!r} that counts as missing") for value in entry.get("missing", [])],
+        )
+        for name, entry in zip(names, entries, strict=True)
+    ]
+    parent, latent = ([entry[field] for entry in entries] for field in ("parent", "latent"))
+    numbers = ([float(entry[field]) for entry in entries] for field in ("correlation", "mean", "std"))
+    return GaussianTree(names, parent, latent, *numbers, codes)
+
+
+register(
+    "Gaussian tree", (GaussianTree,), lambda tree: json.loads(gaussian_tree_text(tree)), gaussian_tree_from_document
+)

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from reprlib import repr as shorten
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmpy_latent.exceptions import InvalidTreeError
-from pgmpy_latent.model.labels import check_names
-from pgmpy_latent.model.tree import child_lists, parents_first
+from pgmpy_latent.model.labels import check_names, has_too_many_digits
+from pgmpy_latent.model.tree import (
+    MissingCodes,
+    MissingCodesLike,
+    child_lists,
+    pairs_of_codes,
+    parents_first,
+    same_codes,
+)
 from pgmpy_latent.runtime.arrays import read_only
 
 
@@ -37,6 +45,9 @@ class GaussianTree:
         Of each node with its parent, between -1 and 1; 0 for a root.
     mean, std : arrays, shape (n_nodes,), optional
         Means and standard deviations; 0 and 1 by default, and always for hidden nodes.
+    missing : dict of column to values, or pairs of them, optional
+        Values of columns that count as missing cells wherever rows are read, such as 999 for "no answer"; stored as
+        pairs.
 
     Examples
     --------
@@ -54,6 +65,7 @@ class GaussianTree:
     correlation: np.ndarray
     mean: np.ndarray
     std: np.ndarray
+    missing: MissingCodes
 
     def __init__(
         self,
@@ -63,6 +75,7 @@ class GaussianTree:
         correlation: ArrayLike,
         mean: ArrayLike | None = None,
         std: ArrayLike | None = None,
+        missing: MissingCodesLike = (),
     ) -> None:
         object.__setattr__(self, "names", tuple(names))
         object.__setattr__(self, "parent", read_only(parent, np.int64))
@@ -71,6 +84,7 @@ class GaussianTree:
         n_nodes = len(self.names)
         object.__setattr__(self, "mean", read_only(np.zeros(n_nodes) if mean is None else mean, np.float64))
         object.__setattr__(self, "std", read_only(np.ones(n_nodes) if std is None else std, np.float64))
+        object.__setattr__(self, "missing", pairs_of_codes(missing))
         check_gaussian_tree(self)
 
     @property
@@ -144,12 +158,23 @@ class GaussianTree:
         scale = self.std[observed]
         return self.correlations()[np.ix_(observed, observed)] * scale[:, None] * scale
 
+    def with_missing(self, missing: MissingCodesLike) -> GaussianTree:
+        """Return the same model with other values that count as missing cells.
+
+        Examples
+        --------
+        >>> GaussianTree(["x"], [-1], [False], [0.0]).with_missing({"x": [999]}).missing
+        (('x', (999,)),)
+        """
+        return GaussianTree(self.names, self.parent, self.latent, self.correlation, self.mean, self.std, missing)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GaussianTree):
             return NotImplemented
         arrays = ("parent", "latent", "correlation", "mean", "std")
         same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays)
-        return same and self.names == other.names and list(map(type, self.names)) == list(map(type, other.names))
+        same = same and self.names == other.names and list(map(type, self.names)) == list(map(type, other.names))
+        return same and same_codes(self.missing, other.missing)
 
     def __hash__(self) -> int:
         return hash((self.names, self.parent.tobytes(), self.latent.tobytes()))
@@ -158,7 +183,8 @@ class GaussianTree:
         return f"GaussianTree({self.n_nodes} nodes, {int(self.latent.sum())} latent, {self.n_parameters} parameters)"
 
     def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
-        return GaussianTree, (self.names, self.parent, self.latent, self.correlation, self.mean, self.std)
+        arrays = self.parent, self.latent, self.correlation, self.mean, self.std
+        return GaussianTree, (self.names, *arrays, self.missing)
 
     def __deepcopy__(self, memo) -> GaussianTree:
         return self  # immutable
@@ -172,6 +198,7 @@ def check_gaussian_tree(tree: GaussianTree) -> None:
     3. Parents are other nodes or -1, and following them never runs in a circle.
     4. Correlations are between -1 and 1, neither included, and 0 at roots.
     5. Means are finite, standard deviations finite and positive; those of hidden nodes are 0 and 1.
+    6. Values that count as missing are numbers or text, of columns.
 
     Raises
     ------
@@ -201,6 +228,12 @@ def check_gaussian_tree(tree: GaussianTree) -> None:
             raise InvalidTreeError(f"node {tree.names[node]!r} has parent {above}; give another node or -1")
     parents_first(tree.parent, tree.names)
     _check_numbers(tree)
+    for name, values in tree.missing:
+        if name not in tree.observed_names:
+            raise InvalidTreeError(f"missing names {name!r}, which is not an observed node; name columns only")
+        for value in values:
+            if not isinstance(value, (int, float, str)) or has_too_many_digits(value):
+                raise InvalidTreeError(f"missing of {name!r} holds {shorten(value)}; give numbers or text")
 
 
 def _check_numbers(tree: GaussianTree) -> None:

@@ -10,7 +10,7 @@ has features in the place of states, ``{"feature": [name, kind, centre, scale, l
 :mod:`pgmpy_latent.model.emissions` says what they, and its table, mean. A mixture of trees has the kind
 "mixture", and ``weights`` and ``trees``, each of which is written like a file, in place of ``nodes``. The
 nodes of a Gaussian tree, of the kind "gaussian tree", have ``name``, ``latent``, ``parent`` (its place in the list, -1
-for none), ``correlation``, ``mean`` and ``std``.
+for none), ``correlation``, ``mean`` and ``std``, and ``missing`` if values of the column count as missing cells.
 """
 
 from __future__ import annotations

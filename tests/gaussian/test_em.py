@@ -12,6 +12,7 @@ from pgmpy_latent.gaussian.fit import fitted, objective_of, pairwise_correlation
 from pgmpy_latent.gaussian.forest import Forest, forest_of, tidy, with_positive_loadings
 from pgmpy_latent.gaussian.moments import moments_of
 from pgmpy_latent.gaussian.neighbourhoods import moments_of_correlations
+from pgmpy_latent.gaussian.objective import RowsWithGaps, TableWithGaps
 from pgmpy_latent.testing import gaussian_trees
 from tests.support import reference_gaussian as reference
 from tests.support.gaussian_samples import THREE, drawn
@@ -77,6 +78,39 @@ def test_at_the_end_all_gradients_vanish(gaps):
         above, below = objective.step(np.stack([point + step, point - step]))[0]
         slopes.append((above - below) / 2e-5)
     assert np.abs(slopes).max() < 0.01
+
+
+@given(gaussian_trees(max_nodes=9), st.integers(0, 1000))
+def test_rows_and_patterns_give_the_same(tree, seed):
+    rows = rows_of(tree, seed, 0.4, n_rows=15)
+    moments = moments_of(rows, np.random.default_rng(seed).gamma(2.0, size=len(rows)))
+    forest, point = point_of(tree, moments)
+    if moments.rows is None:
+        return
+    by_rows, by_patterns = (kind(forest.ends, forest.n_nodes, moments) for kind in (RowsWithGaps, TableWithGaps))
+    assert isinstance(objective_of(forest, moments), RowsWithGaps)
+    for found, wanted in zip(by_rows.step(point[None]), by_patterns.step(point[None]), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-7)
+    np.testing.assert_allclose(by_rows.gradient(point), by_patterns.gradient(point), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [TableWithGaps, RowsWithGaps])
+def test_gradients_are_numerical_ones(kind):
+    moments = moments_of(drawn(60, gaps=0.2).to_numpy())
+    forest, _ = forest_of(THREE)
+    objective = kind(forest.ends, forest.n_nodes, moments)
+    point = point_of(THREE, moments)[1] + 0.1
+    np.testing.assert_allclose(objective.gradient(point), _gradient(objective, point), atol=1e-4)
+
+
+def test_many_patterns_take_no_more_memory_than_the_rows():
+    rows = np.random.default_rng(0).normal(size=(500, 30))
+    moments = moments_of(np.where(np.random.default_rng(1).random(rows.shape) < 0.3, np.nan, rows))
+    assert len(moments.patterns) == 500
+    assert sum(part.factor.size for part in moments.patterns) <= rows.size
+    few = moments_of(np.where(np.arange(30) == 3, np.where(rows < 0, np.nan, rows), rows))
+    assert len(few.patterns) == 2
+    assert few.rows is None
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.1])

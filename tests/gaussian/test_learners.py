@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pgmpy_latent import GaussianBaseline, GaussianBinA, GaussianBinG, GaussianEAST, GaussianTree, gaussian
-from pgmpy_latent.exceptions import DataError, FewRowsWarning
+from pgmpy_latent import GaussianBaseline, GaussianBinA, GaussianBinG, GaussianEAST, GaussianTree, gaussian, load, save
+from pgmpy_latent.exceptions import DataError, FewRowsWarning, MissingCodeWarning
 from tests.support import reference_gaussian as reference
 from tests.support.gaussian_samples import THREE, drawn
 
@@ -205,6 +205,29 @@ def test_mistakes_are_explained():
         GaussianBaseline().fit(rows).score()
     with pytest.warns(FewRowsWarning, match="the model has 26 parameters for 12 rows"):
         GaussianBaseline().fit(rows.head(12))
+
+
+def test_values_that_count_as_missing_are_missing(tmp_path):
+    rows = drawn(200).astype({"x1": object})
+    rows.loc[3, "x1"] = "refused"
+    rows.loc[[4, 7], "x2"] = 999.0
+    codes = {"x1": ["refused"], "x2": [999]}
+    found = GaussianBaseline("one_factor").fit(rows, missing=codes)
+    cleaned = rows.replace({"x1": {"refused": np.nan}, "x2": {999.0: np.nan}}).astype(float)
+    wanted = GaussianBaseline("one_factor").fit(cleaned)
+    assert found.log_likelihood_ == wanted.log_likelihood_
+    assert dict(found.tree_.missing) == {"x1": ("refused",), "x2": (999,)}
+    save(found.tree_, tmp_path / "model.json")
+    for tree in (found.tree_, load(tmp_path / "model.json"), gaussian.from_pgmpy(found.model_)):
+        np.testing.assert_allclose(gaussian.row_log_likelihoods(tree, rows), wanted.score_samples(cleaned))
+    assert found.impute(rows).loc[3, "x1"] == pytest.approx(wanted.impute(cleaned).loc[3, "x1"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GaussianBaseline().fit(cleaned.assign(x2=rows["x2"]), missing={})
+    with pytest.warns(MissingCodeWarning, match="do not occur: 99 in column 'x2'"):
+        GaussianBaseline().fit(cleaned.assign(x2=rows["x2"]), missing={"x2": [99]})
+    with pytest.raises(DataError, match="missing names 'x22', which is not a column of the table; did you mean 'x2'"):
+        GaussianBaseline().fit(cleaned, missing={"x22": [99]})
 
 
 def test_one_column_and_two_columns_are_tables_too():

@@ -65,6 +65,8 @@ def test_a_file_is_read_back(tmp_path):
         (lambda d: d["nodes"][1].update(correlation=2.0), "correlation of 'x' with its parent is 2"),
         (lambda d: d["nodes"][1].update(parent=9), "has parent 9"),
         (lambda d: d["nodes"][1].update(latent=0), "latent must be true or false"),
+        (lambda d: d["nodes"][1].update(missing=3), "node number 1: missing is 3, not a list"),
+        (lambda d: d["nodes"][0].update(missing=[3]), "missing names 'H', which is not an observed node"),
         (lambda d: d.update(version=9), "upgrade it"),
         (lambda d: d.update(nodes=3), '"nodes" is 3, not a list'),
         (lambda d: d.update(more=3), "unknown fields"),
