@@ -21,7 +21,8 @@ LAYERS = {
     "exceptions": "",
     "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
     "model": (
-        "labels pgmpy_api emissions json_format tree network mixture gaussian_tree gaussian_convert convert exports"
+        "labels pgmpy_api emissions json_format spelling network_texts uai_file tree network mixture gaussian_tree "
+        "gaussian_convert convert exports"
     ),
     "operators": "edges root blocks star states nodes canonical regularity pruning bins",
     "datasets": "",

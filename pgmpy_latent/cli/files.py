@@ -139,6 +139,8 @@ def read_model(path: str) -> LatentTree | LatentNetwork:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
     if isinstance(model, LatentTree):
         return model
+    if (beside := exports.names_path(path)).exists() and not path.lower().endswith(".json"):
+        print(f"names, states and hidden variables are those of {beside}", file=sys.stderr, flush=True)
     try:
         network = network_from_pgmpy(model)
     except InvalidTreeError as error:

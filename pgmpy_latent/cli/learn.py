@@ -130,9 +130,9 @@ def add_parser(commands) -> None:
     group = parser.add_argument_group("what it writes")
     group.add_argument(
         "--output", metavar="PREFIX", default=PREFIX, help="write PREFIX.json, and PREFIX.bif if that"
-        " loses nothing (default: %(default)s)",
+        " says all of it (default: %(default)s)",
     )  # fmt: skip
-    group.add_argument("--bif", action="store_true", help="write PREFIX.bif too, even if the format loses something")
+    group.add_argument("--bif", action="store_true", help="write PREFIX.bif too, and beside it what BIF cannot say")
     group.add_argument("--report", metavar="FILE.html", help="write a page about the model and its fit")
     add_overwrite(group)
 
@@ -143,13 +143,14 @@ def run(args: argparse.Namespace) -> int:
 
     from pgmpy_latent import save
     from pgmpy_latent.exceptions import MissingCodeWarning
+    from pgmpy_latent.model.exports import names_path
     from pgmpy_latent.report import write_report
 
     begin = time.perf_counter()
     path = output_prefix(args.output)
     report = optional_output(args.report, "--report")
     checkpoint = optional_output(args.checkpoint, "--checkpoint")
-    model = [path, path.with_suffix(".bif")]
+    model = [path, path.with_suffix(".bif"), names_path(path.with_suffix(".bif"))]
     outputs = [*(("--output", file) for file in model), ("--checkpoint", checkpoint), ("--report", report)]
     check_outputs(args, outputs, [("the table", args.file)], [checkpoint, *(model if args.output == PREFIX else ())])
     learner = make_learner(args)
@@ -244,17 +245,14 @@ def _unfinished(learner, args: argparse.Namespace) -> list[str]:
 
 
 def _exported(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
-    """Also write the model as BIF, if that loses nothing or was requested; return lines about it."""
+    """Also write the model as BIF, if that says all or was requested; return lines about it."""
     from pgmpy_latent.model.exports import check_export, write_model
 
-    lines = []
-    losses = check_export(tree, "bif")
-    if force_bif or not losses:
-        write_model(tree, path.with_suffix(".bif"))
-        lines.append(f"Written: {path.with_suffix('.bif')}")
-    if losses and force_bif:
-        lines += wrapped(f"What BIF loses: {'; '.join(loss.partition(': ')[0] for loss in losses)}.")
-    return lines
+    check = check_export(tree, "bif")
+    if not force_bif and (check.lost or check.respelled):
+        return []
+    lines = [f"Written: {file}" for file in write_model(tree, path.with_suffix(".bif"))]
+    return lines + [line for words in check.lost for line in wrapped(f"What BIF loses: {words}", "  ")]
 
 
 def _snippet(tree: LatentTree, path: Path) -> list[str]:
