@@ -28,7 +28,8 @@ LAYERS = {
     "datasets": "",
     "testing": "assertions strategies",
     "tables": (
-        "likely_codes whole_numbers missing files large_tables columns missing_codes unseen survey numbers encode "
+        "likely_codes whole_numbers missing text_layout program_files files large_tables columns missing_codes unseen "
+        "survey numbers encode "
         "suitable distinct_rows chunks row_sample dependence sparse neighbours folds"
     ),
     "inference": (
@@ -90,7 +91,9 @@ LAYERS = {
         "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
         "transitions"
     ),
-    "cli": "text options columns files outputs classes describe learn ask groups compare relate convert demo",
+    "cli": (
+        "text options columns files outputs classes understood describe learn ask groups compare relate convert demo"
+    ),
 }
 
 

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.columns import choose_columns
-from pgmpy_latent.cli.describe import describe_classes, describe_table, describe_tree, profiled_columns
+from pgmpy_latent.cli.describe import (
+    describe_classes,
+    describe_network,
+    describe_table,
+    describe_tree,
+    profiled_columns,
+    table_notes,
+)
 from pgmpy_latent.cli.files import (
     checked_path,
     columns_with_codes,
@@ -34,6 +41,7 @@ from pgmpy_latent.cli.text import announce_compiling, say, wrapped
 from pgmpy_latent.tables.files import BadInputError, known_endings
 
 if TYPE_CHECKING:
+    from pgmpy_latent.model.network import LatentNetwork
     from pgmpy_latent.model.tree import LatentTree
 
 EXAMPLES = """\
@@ -44,6 +52,8 @@ methods:
   random-starts  the same, from random starts, one class more or less at a time
   east           a tree of hidden variables: seconds for 10 columns, minutes for 40
   bin-g, bin-a   a forest of hidden variables, for hundreds of columns
+  hlta           levels of topics above the words of texts, for thousands of columns
+  find-hidden    a network over the columns, and hidden variables that it lacks
   forest, chow-liu, independence    no hidden variables: what the others must beat
 
 examples:
@@ -73,6 +83,8 @@ LEARNERS = {
     "east": ("EAST", {}),
     "bin-g": ("BinG", {}),
     "bin-a": ("BinA", {}),
+    "hlta": ("HLTA", {}),
+    "find-hidden": ("FindHidden", {}),
     "forest": ("Baseline", {"model": "forest"}),
     "chow-liu": ("Baseline", {"model": "chow_liu"}),
     "independence": ("Baseline", {"model": "independence"}),
@@ -163,10 +175,11 @@ def run(args: argparse.Namespace) -> int:
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         warnings.simplefilter("ignore", MissingCodeWarning)  # the description of the table says it
         learner.fit(data, missing=codes, allow_many_states=True)
-    save(learner.tree_, path)  # before anything else can go wrong
+    found = learner.network_ if args.method == "find-hidden" else learner.tree_
+    save(found, path)  # before anything else can go wrong
     try:
-        written = [f"Written: {path}", *_exported(learner.tree_, path, args.bif)]
-        describe = describe_classes if args.method == "classes" else describe_tree
+        written = [f"Written: {path}", *_exported(found, path, args.bif)]
+        describe = {"classes": describe_classes, "find-hidden": describe_network}.get(args.method, describe_tree)
         say(["", *describe(learner, data), *_unfinished(learner, args)])
         if report is not None:
             write_report(learner, report, command=args.command_line)
@@ -175,7 +188,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"pgmpy-latent: interrupted; the model is in {path}", file=sys.stderr)
         return 130
     say(["", *written, f"Took {time.perf_counter() - begin:.1f} seconds."])
-    say(["", "In Python:", *_snippet(learner.tree_, path)])
+    say(["", "In Python:", *_snippet(found, path)])
+    if notes := table_notes(table, data, columns_with_codes(args)):
+        say(["", "Before you rely on it:", *(line for words in notes for line in wrapped(f"- {words}", "  "))])
     return 130 if learner.stopped_ == "interrupted" else 0
 
 
@@ -201,8 +216,10 @@ def make_learner(args: argparse.Namespace):
             raise BadInputError(
                 f"--{option.replace('_', '-')} does not apply to --method {args.method}; {_who(option)}"
             )
+    common = {"random_state": args.seed, "n_jobs": args.jobs}
     learner.set_params(
-        **{KEYWORDS[option]: value for option, value in options.items()}, random_state=args.seed, n_jobs=args.jobs
+        **{KEYWORDS[option]: value for option, value in options.items()},
+        **{keyword: value for keyword, value in common.items() if keyword in known},
     )
     try:
         learner._check_settings()
@@ -244,7 +261,7 @@ def _unfinished(learner, args: argparse.Namespace) -> list[str]:
     return ["", *wrapped(words)] if words else []
 
 
-def _exported(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
+def _exported(tree: LatentTree | LatentNetwork, path: Path, force_bif: bool) -> list[str]:
     """Also write the model as BIF, if that says all or was requested; return lines about it."""
     from pgmpy_latent.model.exports import check_export, write_model
 
@@ -255,13 +272,16 @@ def _exported(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
     return lines + [line for words in check.lost for line in wrapped(f"What BIF loses: {words}", "  ")]
 
 
-def _snippet(tree: LatentTree, path: Path) -> list[str]:
+def _snippet(model: LatentTree | LatentNetwork, path: Path) -> list[str]:
     """Return three lines of Python that query the model."""
-    lines = ["from pgmpy.inference import VariableElimination", "from pgmpy_latent import load, to_pgmpy"]
-    asked, evidence = tree.names[0], {}
-    if tree.latent_names:
-        asked = tree.latent_names[0]
-        for name, _, contributions in profiled_columns(tree, asked)[:1]:
-            evidence = {name: tree.state_names[tree.index(name)][int(contributions[0].argmax())]}
+    from pgmpy_latent.model.tree import LatentTree
+
+    asked, evidence = (*model.latent_names, *model.names)[0], {}
+    network, imported = f"load({str(path)!r})", "load"
+    if isinstance(model, LatentTree):
+        network, imported = f"to_pgmpy({network})", "load, to_pgmpy"
+        for name, _, contributions in profiled_columns(model, asked)[:1] if model.latent_names else ():
+            evidence = {name: model.state_names[model.index(name)][int(contributions[0].argmax())]}
     query = f"query([{asked!r}], evidence={evidence!r})"
-    return [*lines, f"print(VariableElimination(to_pgmpy(load({str(path)!r}))).{query})"]
+    lines = ["from pgmpy.inference import VariableElimination", f"from pgmpy_latent import {imported}"]
+    return [*lines, f"print(VariableElimination({network}).{query})"]
