@@ -18,13 +18,13 @@ NAME = 24
 
 
 def column_lines(table: Table, data: CategoricalData) -> list[str]:
-    """Return a line per column, with its kind, its categories and its gaps; many columns are cut short."""
-    rows = [("column", "kind", "gaps", "categories")]
+    """Return a line per column, with its kind, its categories and its missing cells; many columns are cut short."""
+    rows = [("column", "kind", "missing", "categories")]
     for name, states in list(zip(data.columns, data.state_names, strict=True))[:LISTED]:
         kind, values = _kind(states)
         label = table.labels.get(str(name))
-        gaps = int(table.frame[name].isna().sum())
-        share = f"{gaps:,} ({gaps / len(table.frame):.0%})" if gaps else "-"
+        missing = int(table.frame[name].isna().sum())
+        share = f"{missing:,} ({missing / len(table.frame):.0%})" if missing else "-"
         rows.append((shortened(str(name), NAME), kind, share, f"{values}  [{label}]" if label else values))
     widths = [max(len(row[at]) for row in rows) for at in range(3)]
     lines = ["  ".join([*(text.ljust(room) for text, room in zip(row, widths, strict=False)), row[3]]) for row in rows]

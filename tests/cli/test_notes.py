@@ -122,7 +122,7 @@ def test_columns_with_the_same_oddity_share_a_note_which_is_repeated_at_the_end(
 def test_a_column_is_one_line_of_what_was_understood(capsys, rows):
     rows.assign(a=rows["a"].where(rows.index % 4 > 0)).to_csv("t.csv", index=False)
     out = run(capsys, "learn", "t.csv", "--classes", "1", "--starts", "1", "--output", "m")[1]
-    assert "column kind gaps categories a numbers 100 (25%) 3: 0, 1, 2 b numbers - 3: 0, 1, 2" in out
+    assert "column kind missing categories a numbers 100 (25%) 3: 0, 1, 2 b numbers - 3: 0, 1, 2" in out
     many = pd.DataFrame({f"c{at}": ["x", "y"] * 5 for at in range(33)})
     many.to_csv("t.csv", index=False)
     out = run(capsys, "learn", "t.csv", "--classes", "1", "--starts", "1", "--output", "n")[1]
