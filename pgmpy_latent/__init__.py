@@ -63,6 +63,8 @@ _HOME = {
     "save": "pgmpy_latent.model.convert",
     "load": "pgmpy_latent.model.convert",
     "check_export": "pgmpy_latent.model.exports",
+    "read_model": "pgmpy_latent.model.exports",
+    "write_model": "pgmpy_latent.model.exports",
     "mutual_information": "pgmpy_latent.tables.dependence",
     "log_likelihood": "pgmpy_latent.inference.queries",
     "row_log_likelihoods": "pgmpy_latent.inference.queries",

@@ -50,6 +50,8 @@ from pgmpy_latent.model.convert import network_from_pgmpy as network_from_pgmpy
 from pgmpy_latent.model.convert import save as save
 from pgmpy_latent.model.convert import to_pgmpy as to_pgmpy
 from pgmpy_latent.model.exports import check_export as check_export
+from pgmpy_latent.model.exports import read_model as read_model
+from pgmpy_latent.model.exports import write_model as write_model
 from pgmpy_latent.model.gaussian_tree import GaussianTree as GaussianTree
 from pgmpy_latent.model.mixture import TreeMixture as TreeMixture
 from pgmpy_latent.model.network import LatentNetwork as LatentNetwork

@@ -21,15 +21,16 @@ LAYERS = {
     "exceptions": "",
     "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
     "model": (
-        "labels pgmpy_api emissions json_format tree network mixture gaussian_tree gaussian_convert convert "
-        "exports"
+        "labels pgmpy_api emissions json_format spelling network_texts uai_file tree network mixture gaussian_tree "
+        "gaussian_convert convert exports"
     ),
     "operators": "edges root blocks star states nodes canonical regularity pruning bins classes",
     "datasets": "",
     "testing": "assertions strategies",
     "tables": (
-        "likely_codes whole_numbers missing files large_tables columns missing_codes unseen survey numbers encode "
-        "number_bins suitable distinct_rows chunks row_sample dependence sparse neighbours folds"
+        "likely_codes whole_numbers missing text_layout program_files files large_tables columns missing_codes "
+        "unseen survey numbers encode number_bins suitable distinct_rows chunks row_sample dependence sparse "
+        "neighbours folds"
     ),
     "inference": (
         "numeric_tables layout protocol patterns plan kernels/vectors kernels/matrices kernels/products "
@@ -86,7 +87,10 @@ LAYERS = {
         "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
         "transitions levels"
     ),
-    "cli": "text options columns kinds files outputs classes describe learn ask groups compare relate convert demo",
+    "cli": (
+        "text options columns kinds files outputs classes understood describe learn ask groups compare relate "
+        "convert demo"
+    ),
 }
 
 

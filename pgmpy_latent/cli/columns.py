@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.tables.files import BadInputError, Table, check_known
@@ -33,12 +34,12 @@ def choose_columns(
         raise BadInputError("no column is left; drop fewer")
     if len(set(used)) < len(used):
         raise BadInputError("--columns names a column twice; name each once")
-    return Table(
-        table.title,
-        frame[used],
-        None if weights is None else weights_of(frame[weights]),
-        None if strata is None else labels_of(frame[strata], "--strata"),
-        None if cluster is None else labels_of(frame[cluster], "--cluster"),
+    return replace(
+        table,
+        frame=frame[used],
+        weights=None if weights is None else weights_of(frame[weights]),
+        strata=None if strata is None else labels_of(frame[strata], "--strata"),
+        cluster=None if cluster is None else labels_of(frame[cluster], "--cluster"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.files import output_file, read_model
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  pgmpy-latent convert model.json model.bif             unless that loses something
-  pgmpy-latent convert model.json model.xmlbif --force  written anyway
-  pgmpy-latent convert model.bif model.json --hidden H  BIF forgets what is hidden
+  pgmpy-latent convert model.json model.bif             for pgmpy, bnlearn, pyAgrum
+  pgmpy-latent convert model.json model.dne             for Netica
+  pgmpy-latent convert mixed.json model.bif --force     without its numeric columns
+  pgmpy-latent convert model.bif model.json --hidden H  of a file of others
 
-Endings: .json, which loses nothing, .bif, .xmlbif or .xml, .net and .uai. What
-would be lost is listed; to find out, pgmpy writes and reads the model.
+Endings: .json, .bif, .xmlbif or .xml, .net (Hugin), .uai, .xdsl (GeNIe), and, which
+are only written: .dne (Netica), .r (code for bnlearn), .py (code for pgmpy).
+Probabilities keep every digit. Names and states that a format does not allow are
+respelled; a file beside it, OUT.names.json, says how, and which variables are
+hidden. Where it is there, the model is read back as it was.
 """
 
 
@@ -32,7 +37,7 @@ def add_parser(commands) -> None:
         commands,
         "convert",
         "write a model in another format",
-        "Write a model in another format, unless that would lose something.",
+        "Write a model in the format of another program, unless that would lose something.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
@@ -49,15 +54,24 @@ def run(args: argparse.Namespace) -> None:
 
     kind = exports.format_of(args.out)
     path = output_file(args.out, "OUT")
-    check_outputs(args, [("OUT", path)], [("the model", args.model)])
+    outputs = [("OUT", path), *([("OUT", exports.names_path(path))] if kind.text is not None else [])]
+    check_outputs(args, outputs, [("the model", args.model)])
     model = _hiding(read_model(args.model), args.hidden)
-    losses = exports.check_export(model, kind.name) if kind.may_lose else []
-    lost = [line for loss in losses for line in wrapped(f"  {loss}", "    ")]
-    if losses and not args.force:
+    check = exports.check_export(model, kind.name) if kind.text is not None else None
+    lost = _indented(check.lost) if check is not None else []
+    if lost and not args.force:
         words = f"{kind.name.upper()} would lose something; nothing was written. Pass --force to write it anyway."
         raise BadInputError("\n".join([words, *lost]))
-    kind.write(model, path)
-    say([f"Written: {path}", *(["What it lost:", *lost] if lost else [])])
+    written = exports.write_model(model, path)
+    say([f"Written: {file}" for file in written])
+    if lost:
+        say(["What it lost:", *lost])
+    if check is not None and check.respelled:
+        say([f"What {path.name} cannot say, and {written[-1].name} keeps:", *_indented(check.respelled)])
+
+
+def _indented(sentences: Sequence[str]) -> list[str]:
+    return [line for words in sentences for line in wrapped(f"  {words}", "    ")]
 
 
 def _hiding(model: LatentTree | LatentNetwork, hidden: list[str]) -> LatentTree | LatentNetwork:

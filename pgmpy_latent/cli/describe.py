@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pgmpy_latent.cli.options import as_list
 from pgmpy_latent.cli.text import counted, in_blocks, wrapped
+from pgmpy_latent.cli.understood import column_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,10 +51,43 @@ def describe_table(table: Table, data: CategoricalData, settled: Collection[Hash
         lines += wrapped(f"{weight_words(data)}; the weights are in column {table.weights.name!r}", "  ")
     elif data.design is not None:
         lines.append(f"no weights{data.design.words}")
-    for name, states in zip(data.columns, data.state_names, strict=True):
-        for words in _remarks(name, states, weighted=table.weights is not None):
-            lines += wrapped(f"note: {words}", "  ")
-    return lines + _suspects(data, settled)
+    lines += [*column_lines(table, data), *(line for words in table.notes for line in _note(words))]
+    return lines + [line for words in table_notes(table, data, settled) for line in _note(words)]
+
+
+def table_notes(table: Table, data: CategoricalData, settled: Collection[Hashable] = ()) -> list[str]:
+    """Return notes on columns that may not be what they seem, one for all columns of a kind."""
+    counts, weights, measured, wide = dict(zip(data.columns, data.state_names, strict=True)), [], [], []
+    for name, states in counts.items():
+        numbers = _all_numbers(states)
+        if numbers and table.weights is None and str(name).casefold() in WEIGHT_NAMES:
+            weights.append(name)
+        elif numbers and len(states) > MANY_NUMBERS:
+            measured.append(name)
+        elif len(states) > MANY_CATEGORIES:
+            wide.append(name)
+    notes = [f"column {name!r} is used as a category; if it holds weights, pass --weights {name}" for name in weights]
+    if measured:
+        are, them = ("it is a measurement", "it") if len(measured) == 1 else ("they are measurements", "them")
+        which = _which(measured, counts, MANY_NUMBERS, "different numbers")
+        how = f"bin {them} (as 18-29, 30-44, ...), or leave {them} out with --drop {as_list(measured)}"
+        notes.append(f"{which}; if {are}, {how}")
+    if wide:
+        are, them = ("it is a measurement", "it") if len(wide) == 1 else ("they are measurements", "them")
+        which = _which(wide, counts, MANY_CATEGORIES, "categories")
+        notes.append(f"{which}; if {are}, bin {them}, or leave {them} out with --drop {as_list(wide)}")
+    return notes + _suspects(data, settled)
+
+
+def _which(names: Sequence[Hashable], states: Mapping[Hashable, Sequence], least: int, what: str) -> str:
+    if len(names) == 1:
+        return f"column {names[0]!r} has {len(states[names[0]])} {what}"
+    more = f" and {counted(len(names) - SUSPECTED, 'other column')}" if len(names) > SUSPECTED else ""
+    return f"columns {', '.join(map(repr, names[:SUSPECTED]))}{more} have more than {least} {what}"
+
+
+def _note(words: str) -> list[str]:
+    return wrapped(f"note: {words}", "  ")
 
 
 def _suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]:
@@ -65,22 +100,7 @@ def _suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]
     values = ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in suspects[:SUSPECTED])
     more = f" and more in {counted(len(suspects) - SUSPECTED, 'other column')}" if len(suspects) > SUSPECTED else ""
     say = " ".join(f"--missing {name}={','.join(map(str, codes))}" for name, codes in suspects[:SUSPECTED])
-    return wrapped(f"note: categories that may mean missing: {values}{more}; if they do, pass {say}", "  ")
-
-
-def _remarks(name: Hashable, states: Sequence[Hashable], weighted: bool) -> list[str]:
-    numbers = _all_numbers(states)
-    remarks = []
-    if numbers and not weighted and str(name).casefold() in WEIGHT_NAMES:
-        remarks.append(f"column {name!r} is used as a category; if it holds weights, pass --weights {name}")
-    elif numbers and len(states) > MANY_NUMBERS:
-        remarks.append(
-            f"column {name!r} has {len(states)} different numbers; if it is a measurement, bin it (as 18-29, 30-44, "
-            f"...), or leave it out with --drop {name}"
-        )
-    elif len(states) > MANY_CATEGORIES:
-        remarks.append(f"column {name!r} has {len(states)} categories; if it is a measurement, bin or drop it")
-    return remarks
+    return [f"categories that may mean missing: {values}{more}; if they do, pass {say}"]
 
 
 def _all_numbers(states: Sequence[Hashable]) -> bool:
@@ -163,6 +183,13 @@ def describe_tree(learner, data: CategoricalData) -> list[str]:
     written = explain.writable(text, sys.stdout.encoding).splitlines()
     lines = [part for line in written for part in (wrapped(line, "    ") or [""])]
     return [*lines, "", *describe_states(tree, data)] if tree.latent_names else lines
+
+
+def describe_network(learner, data: CategoricalData) -> list[str]:
+    """Describe the fit of a learned network, its hidden variables with their neighbours, and all other edges."""
+    from pgmpy_latent.networks.fitter import summary_lines
+
+    return [part for line in summary_lines(learner) for part in (wrapped(line, "    ") or [""])]
 
 
 def describe_states(tree: LatentTree, data: CategoricalData) -> list[str]:

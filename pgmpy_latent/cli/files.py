@@ -10,6 +10,8 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgmpy_latent.cli.options import as_list
+from pgmpy_latent.cli.text import note
 from pgmpy_latent.runtime.files import check_readable, check_writable, write_whole
 from pgmpy_latent.tables.files import BadInputError, Table, check_known, read_table
 from pgmpy_latent.tables.missing import MISSING_TEXTS
@@ -113,9 +115,9 @@ def encoded(
                 table.frame, sample_weight=weights, weight_kind=weight_kind, strata=strata, cluster=cluster,
                 numeric=numeric,
             )  # fmt: skip
-        for note in noted:
-            words = str(note.message).replace('weight_kind="', "--weight-kind ").replace('"', "")
-            warnings.warn(words if note.category is WeightKindWarning else note.message, note.category, stacklevel=2)
+        for said in noted:
+            words = str(said.message).replace('weight_kind="', "--weight-kind ").replace('"', "")
+            warnings.warn(words if said.category is WeightKindWarning else said.message, said.category, stacklevel=2)
     except TypeError as error:  # cells that are not categories, such as lists in Parquet
         raise BadInputError(f"{table.title}: {error}") from None
     except DataError as error:
@@ -125,12 +127,12 @@ def encoded(
     check_known(table.frame, allowed, "--allow-many-states")
     unsuitable = unsuitable_columns(data, allowed)
     if unsuitable:
-        it, names = "it" if len(unsuitable) == 1 else "them", ",".join(map(str, unsuitable))
+        it, names = "it" if len(unsuitable) == 1 else "them", as_list(unsuitable)
         raise BadInputError(
             f"{in_words(unsuitable)}; leave {it} out with --drop {names}, bin {it}, or pass --allow-many-states "
             f"{names} if you mean {it}"
         )
-    doubtful = ",".join(map(str, doubtful_columns(data, allowed)))
+    doubtful = as_list(doubtful_columns(data, allowed))
     warn_of_many_states(data, allowed, remedy=f"pass --allow-many-states {doubtful}")
     return data
 
@@ -159,6 +161,8 @@ def read_model(path: str) -> LatentTree | LatentNetwork:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
     if isinstance(model, LatentTree):
         return model
+    if (beside := exports.names_path(path)).exists() and not path.lower().endswith(".json"):
+        print(f"names, states and hidden variables are those of {beside}", file=sys.stderr, flush=True)
     try:
         network = network_from_pgmpy(model)
     except InvalidTreeError as error:
@@ -169,7 +173,10 @@ def read_model(path: str) -> LatentTree | LatentNetwork:
 def table_for(model: LatentTree | LatentNetwork, args: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the columns of a model, with text converted to its states, and the whole table."""
     states = {str(state) for name in model.observed_names for state in model.state_names[model.index(name)]}
-    frame = table_of(args, states).frame
+    table = table_of(args, states)
+    for words in table.notes:
+        note(words)
+    frame = table.frame
     names = [name for name in model.observed_names if args.absent == "error" or str(name) in frame.columns]
     for name in names or model.observed_names:
         lacking = f"{args.file} lacks a column of the model"

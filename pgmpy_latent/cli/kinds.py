@@ -1,9 +1,9 @@
-"""Which columns of a table are numbers: the option ``--kinds``, and what is said back about it."""
+"""Which columns of a table are numbers: the option ``--kinds``."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pgmpy_latent.model.emissions import NumericKind
-    from pgmpy_latent.tables.encode import CategoricalData
 
 #: Kinds that may be stated, as in :mod:`pgmpy_latent.tables.numbers`, repeated here to keep ``--help`` fast.
 KINDS = ("categorical", "gaussian", "shared_gaussian", "poisson", "negative_binomial")
@@ -85,19 +84,7 @@ def _numbers(column: pd.Series) -> pd.Series:
     if odd.any():
         row = int(odd.to_numpy().argmax())
         raise BadInputError(
-            f"--kinds: in row {row + 1} of the table, {column.name!r} is {str(column.iloc[row])!r}, which is no number; "
+            f"--kinds: {column.name!r} is {str(column.iloc[row])!r} in row {row + 1} of the table, which is no number; "
             f"pass --missing {column.name}=... if it means a missing cell"
         )
     return numbers
-
-
-def describe_kinds(data: CategoricalData, numeric: Mapping[Hashable, NumericKind]) -> list[str]:
-    """Return a line for every column: its kind, and how many categories it has, or the range of its values."""
-    lines = []
-    for name, states in zip(data.columns, data.state_names, strict=True):
-        if name in numeric:
-            values = data.values[name]
-            lines.append(f"  {name}: {numeric[name]}, {len(values):,} values from {values[0]:g} to {values[-1]:g}")
-        else:
-            lines.append(f"  {name}: categorical, {len(states):,} {'category' if len(states) == 1 else 'categories'}")
-    return lines

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.columns import choose_columns
-from pgmpy_latent.cli.describe import describe_classes, describe_table, describe_tree, profiled_columns
+from pgmpy_latent.cli.describe import (
+    describe_classes,
+    describe_network,
+    describe_table,
+    describe_tree,
+    profiled_columns,
+    table_notes,
+)
 from pgmpy_latent.cli.files import (
     checked_path,
     columns_with_codes,
@@ -20,7 +27,7 @@ from pgmpy_latent.cli.files import (
     optional_output,
     table_of,
 )
-from pgmpy_latent.cli.kinds import describe_kinds, kinds, with_numbers
+from pgmpy_latent.cli.kinds import kinds, with_numbers
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -35,6 +42,7 @@ from pgmpy_latent.cli.text import announce_compiling, say, wrapped
 from pgmpy_latent.tables.files import BadInputError, known_endings
 
 if TYPE_CHECKING:
+    from pgmpy_latent.model.network import LatentNetwork
     from pgmpy_latent.model.tree import LatentTree
 
 EXAMPLES = """\
@@ -45,6 +53,8 @@ methods:
   random-starts  the same, from random starts, one class more or less at a time
   east           a tree of hidden variables: seconds for 10 columns, minutes for 40
   bin-g, bin-a   a forest of hidden variables, for hundreds of columns
+  hlta           levels of topics above the words of texts, for thousands of columns
+  find-hidden    a network over the columns, and hidden variables that it lacks
   forest, chow-liu, independence    no hidden variables: what the others must beat
 
 examples:
@@ -75,6 +85,8 @@ LEARNERS = {
     "east": ("EAST", {}),
     "bin-g": ("BinG", {}),
     "bin-a": ("BinA", {}),
+    "hlta": ("HLTA", {}),
+    "find-hidden": ("FindHidden", {}),
     "forest": ("Baseline", {"model": "forest"}),
     "chow-liu": ("Baseline", {"model": "chow_liu"}),
     "independence": ("Baseline", {"model": "independence"}),
@@ -137,9 +149,9 @@ def add_parser(commands) -> None:
     group = parser.add_argument_group("what it writes")
     group.add_argument(
         "--output", metavar="PREFIX", default=PREFIX, help="write PREFIX.json, and PREFIX.bif if that"
-        " loses nothing (default: %(default)s)",
+        " says all of it (default: %(default)s)",
     )  # fmt: skip
-    group.add_argument("--bif", action="store_true", help="write PREFIX.bif too, even if the format loses something")
+    group.add_argument("--bif", action="store_true", help="write PREFIX.bif too, and beside it what BIF cannot say")
     group.add_argument("--report", metavar="FILE.html", help="write a page about the model and its fit")
     add_overwrite(group)
 
@@ -150,13 +162,14 @@ def run(args: argparse.Namespace) -> int:
 
     from pgmpy_latent import save
     from pgmpy_latent.exceptions import MissingCodeWarning
+    from pgmpy_latent.model.exports import names_path
     from pgmpy_latent.report import write_report
 
     begin = time.perf_counter()
     path = output_prefix(args.output)
     report = optional_output(args.report, "--report")
     checkpoint = optional_output(args.checkpoint, "--checkpoint")
-    model = [path, path.with_suffix(".bif")]
+    model = [path, path.with_suffix(".bif"), names_path(path.with_suffix(".bif"))]
     outputs = [*(("--output", file) for file in model), ("--checkpoint", checkpoint), ("--report", report)]
     check_outputs(args, outputs, [("the table", args.file)], [checkpoint, *(model if args.output == PREFIX else ())])
     learner = make_learner(args)
@@ -169,17 +182,17 @@ def run(args: argparse.Namespace) -> int:
         )
     data = encoded(table, args.weight_kind, args.allow_many_states, numeric)
     codes = missing_codes(args, data)
-    said = [] if args.kinds is None else describe_kinds(data, numeric)
-    say([*describe_table(table, data, columns_with_codes(args)), *said])
+    say(describe_table(table, data, columns_with_codes(args)))
     announce_compiling()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         warnings.simplefilter("ignore", MissingCodeWarning)  # the description of the table says it
         learner.fit(data, missing=codes, allow_many_states=True)
-    save(learner.tree_, path)  # before anything else can go wrong
+    found = learner.network_ if args.method == "find-hidden" else learner.tree_
+    save(found, path)  # before anything else can go wrong
     try:
-        written = [f"Written: {path}", *_exported(learner.tree_, path, args.bif)]
-        describe = describe_classes if args.method == "classes" else describe_tree
+        written = [f"Written: {path}", *_exported(found, path, args.bif)]
+        describe = {"classes": describe_classes, "find-hidden": describe_network}.get(args.method, describe_tree)
         say(["", *describe(learner, data), *_unfinished(learner, args)])
         if report is not None:
             write_report(learner, report, command=args.command_line)
@@ -188,7 +201,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"pgmpy-latent: interrupted; the model is in {path}", file=sys.stderr)
         return 130
     say(["", *written, f"Took {time.perf_counter() - begin:.1f} seconds."])
-    say(["", "In Python:", *_snippet(learner.tree_, path)])
+    say(["", "In Python:", *_snippet(found, path)])
+    if notes := table_notes(table, data, columns_with_codes(args)):
+        say(["", "Before you rely on it:", *(line for words in notes for line in wrapped(f"- {words}", "  "))])
     return 130 if learner.stopped_ == "interrupted" else 0
 
 
@@ -214,8 +229,10 @@ def make_learner(args: argparse.Namespace):
             raise BadInputError(
                 f"--{option.replace('_', '-')} does not apply to --method {args.method}; {_who(option)}"
             )
+    common = {"random_state": args.seed, "n_jobs": args.jobs}
     learner.set_params(
-        **{KEYWORDS[option]: value for option, value in options.items()}, random_state=args.seed, n_jobs=args.jobs
+        **{KEYWORDS[option]: value for option, value in options.items()},
+        **{keyword: value for keyword, value in common.items() if keyword in known},
     )
     try:
         learner._check_settings()
@@ -257,28 +274,29 @@ def _unfinished(learner, args: argparse.Namespace) -> list[str]:
     return ["", *wrapped(words)] if words else []
 
 
-def _exported(tree: LatentTree, path: Path, force_bif: bool) -> list[str]:
-    """Also write the model as BIF, if that loses nothing or was requested; return lines about it."""
+def _exported(tree: LatentTree | LatentNetwork, path: Path, force_bif: bool) -> list[str]:
+    """Also write the model as BIF, if that says all or was requested; return lines about it."""
     from pgmpy_latent.model.exports import check_export, write_model
 
-    lines = []
-    losses = check_export(tree, "bif")
-    if force_bif or not losses:
-        write_model(tree, path.with_suffix(".bif"))
-        lines.append(f"Written: {path.with_suffix('.bif')}")
-    if losses and force_bif:
-        lines += wrapped(f"What BIF loses: {'; '.join(loss.partition(': ')[0] for loss in losses)}.")
-    return lines
+    check = check_export(tree, "bif")
+    if not force_bif and (check.lost or check.respelled):
+        return []
+    lines = [f"Written: {file}" for file in write_model(tree, path.with_suffix(".bif"))]
+    return lines + [line for words in check.lost for line in wrapped(f"What BIF loses: {words}", "  ")]
 
 
-def _snippet(tree: LatentTree, path: Path) -> list[str]:
+def _snippet(model: LatentTree | LatentNetwork, path: Path) -> list[str]:
     """Return three lines of Python that query the model."""
-    lines = ["from pgmpy.inference import VariableElimination", "from pgmpy_latent import load, to_pgmpy"]
-    asked, evidence = tree.names[0], {}
-    if tree.latent_names:
-        asked = tree.latent_names[0]
-        known = [one for one in profiled_columns(tree, asked) if not tree.is_numeric[tree.index(one[0])]]
+    from pgmpy_latent.model.tree import LatentTree
+
+    asked, evidence = (*model.latent_names, *model.names)[0], {}
+    network, imported = f"load({str(path)!r})", "load"
+    if isinstance(model, LatentTree):
+        network, imported = f"to_pgmpy({network})", "load, to_pgmpy"
+        profiled = profiled_columns(model, asked) if model.latent_names else []
+        known = [one for one in profiled if not model.is_numeric[model.index(one[0])]]
         for name, _, contributions in known[:1]:
-            evidence = {name: tree.state_names[tree.index(name)][int(contributions[0].argmax())]}
+            evidence = {name: model.state_names[model.index(name)][int(contributions[0].argmax())]}
     query = f"query([{asked!r}], evidence={evidence!r})"
-    return [*lines, f"print(VariableElimination(to_pgmpy(load({str(path)!r}))).{query})"]
+    lines = ["from pgmpy.inference import VariableElimination", f"from pgmpy_latent import {imported}"]
+    return [*lines, f"print(VariableElimination({network}).{query})"]

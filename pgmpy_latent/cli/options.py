@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Callable
+import io
+import shlex
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from typing import TypeVar
 
@@ -59,6 +61,19 @@ def listed(text: str) -> list[str]:
     ['a', 'b,c']
     """
     return next(csv.reader([text]), [])
+
+
+def as_list(names: Iterable[Hashable]) -> str:
+    """Return names as :func:`listed` reads them, ready for a shell.
+
+    Examples
+    --------
+    >>> print(as_list(["age", "city, state"]))
+    'age,"city, state"'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(map(str, names))
+    return shlex.quote(text.getvalue())
 
 
 def codes(text: str) -> tuple[str | None, list[str]]:
@@ -119,7 +134,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         f"({','.join(MISSING_TEXTS)}; in Parquet none), and do not apply to weights, strata, clusters and --id; '' "
         "means empty cells only",
     )
-    group.add_argument("--separator", metavar="C", help="separator of cells (default: by the file's ending)")
+    group.add_argument(
+        "--separator", metavar="C", help="separator of cells (default: commas, semicolons or tabs, by the first lines)"
+    )
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +144,14 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which columns are used")
     which = group.add_mutually_exclusive_group()
     which.add_argument("--columns", type=listed, metavar="A,B,...", help="use these columns only")
-    which.add_argument("--drop", type=listed, metavar="A,B,...", default=[], help="leave these columns out")
+    which.add_argument(
+        "--drop",
+        type=listed,
+        metavar="A,B,...",
+        default=[],
+        help="leave these columns out; names are separated by commas without blanks, and a name with a comma in it "
+        "goes in double quotes inside single ones: --drop 'id,\"city, state\"' (the same for all lists of columns)",
+    )
     add_survey(group)
 
 

@@ -1,33 +1,48 @@
-"""Formats of model files: which there are, how models are written and read, and what each format loses.
+"""Files of models: our JSON, which keeps everything, and the formats of other programs.
 
-A new format is a :class:`ModelFormat` in :data:`MODEL_FORMATS`, whether pgmpy has it or not; the command line and
-:func:`check_export` then know it.
+A new format is a :class:`ModelFormat` in :data:`MODEL_FORMATS`: a function that returns its text, and what names and
+states may look like in it (:mod:`pgmpy_latent.model.spelling`). Endings, help, messages and :func:`check_export`
+follow. What such a file cannot say, a file of names beside it keeps, and :func:`read_model` puts it back.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
-import re
-import tempfile
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-
-from pgmpy_latent.exceptions import FileFormatError
-from pgmpy_latent.model.convert import build_network, load, nodes_of, save, to_pgmpy, without_numbers
+from pgmpy_latent.exceptions import FileFormatError, PgmpyLatentError
+from pgmpy_latent.model import network_texts as texts
+from pgmpy_latent.model.convert import build_network, load, nodes_of, save, without_numbers
 from pgmpy_latent.model.json_format import LATENT, Node
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork
+from pgmpy_latent.model.spelling import (
+    IDENTIFIER,
+    IDENTIFIER_OR_NUMBER,
+    QUOTED,
+    Spelling,
+    names_document,
+    renamed,
+    respelled,
+)
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.runtime.files import check_readable
+from pgmpy_latent.model.uai_file import read_uai
+from pgmpy_latent.runtime.files import check_readable, name_beside, write_whole
 
-#: Words of the formats' grammars: a name or state that contains one may be read as something else.
-_KEYWORDS = re.compile("data|default|discrete|name|net|node|potential|probability|property|states|table|type|variable")
+#: Words of the grammars, which readers of pgmpy, pyAgrum or Netica take for something else than names.
+_BIF = frozenset(["data", "default", "discrete", "network", "probability", "property", "table", "type", "variable"])
+_NET = frozenset(["data", "net", "node", "potential", "states"])
+_DNE = frozenset(
+    ["bnet", "discrete", "false", "kind", "nature", "node", "parents", "probs", "states", "true", "visual"]
+)
+#: Ending of the files that keep what a file of another format cannot say.
+NAMES = ".names.json"
 
 #: What is written to files.
 AnyModel: TypeAlias = LatentTree | LatentNetwork | DiscreteBayesianNetwork
@@ -43,66 +58,58 @@ class ModelFormat:
         Its name in lower case.
     endings : tuple of str
         How its files end, in lower case.
-    write : callable
-        Writes a model, given the model and the path.
-    read : callable
-        Returns the model in a file, given the path; it may raise anything if the file is damaged.
-    may_lose : bool
-        Whether :func:`check_export` must look at what comes back.
+    text : callable, optional
+        Returns the content of a file, given nodes that are spelled as the format asks. None for our own JSON.
+    spelling : Spelling
+        What names and states may look like, and whether the format knows roles.
+    read : callable, optional
+        Returns the nodes in a file, given its path; it may raise anything if the file is damaged. None if files of the
+        format are written only.
     program : str
-        Who writes and reads it, for messages.
-    n_nodes_checked : int
-        :func:`check_export` writes larger models in part only, as their readers take seconds, growing faster than
-        linearly.
-    order_in_file : callable
-        The key by which its writer sorts the nodes.
-    shuffles_parents : bool
-        Whether its reader takes the parents of a node in no fixed order.
+        Whose format it is, for messages.
     """
 
     name: str
     endings: tuple[str, ...]
-    write: Callable[[AnyModel, str | os.PathLike], None]
-    read: Callable[[str | os.PathLike], AnyModel]
-    may_lose: bool = True
+    text: Callable[[Sequence], str] | None
+    spelling: Spelling = field(default_factory=Spelling)
+    read: Callable[[str | os.PathLike], list[Node]] | None = None
     program: str = "pgmpy"
-    n_nodes_checked: int = 100
-    order_in_file: Callable[[Node], tuple] = lambda node: (node.name,)
-    shuffles_parents: bool = False
+
+    def spelled(self, nodes: Sequence[Node]) -> list:
+        """Return the nodes as a file of this format shows them."""
+        return list(nodes) if self.spelling.exact else respelled(nodes, self.spelling)
 
 
-def _of_pgmpy(name: str, *endings: str, **options) -> ModelFormat:
-    """Return a format that pgmpy writes and reads."""
+def _read_by_pgmpy(name: str) -> Callable[[str | os.PathLike], list[Node]]:
+    def read(path: str | os.PathLike) -> list[Node]:
+        network = DiscreteBayesianNetwork.load(str(path), name)
+        if not isinstance(network, DiscreteBayesianNetwork) or not network.nodes():
+            raise FileFormatError("there are no nodes in it")
+        return nodes_of(network)
 
-    def write(model: AnyModel, path: str | os.PathLike) -> None:
-        network = model if isinstance(model, DiscreteBayesianNetwork) else to_pgmpy(model)
-        network.save(str(path), name)
-
-    def read(path: str | os.PathLike) -> DiscreteBayesianNetwork:
-        return DiscreteBayesianNetwork.load(str(path), name)
-
-    return ModelFormat(name, endings, write, read, **options)
+    return read
 
 
 #: Name -> format.
 MODEL_FORMATS = {
     known.name: known
     for known in (
-        ModelFormat("json", (".json",), save, load, may_lose=False, program="pgmpy_latent"),
-        _of_pgmpy("bif", ".bif"),
-        _of_pgmpy("xmlbif", ".xmlbif", ".xml", n_nodes_checked=1_000),
-        _of_pgmpy("net", ".net", n_nodes_checked=25),
-        _of_pgmpy(
-            "uai",
-            ".uai",
-            n_nodes_checked=20,
-            order_in_file=lambda node: (str(len(node.states)), node.name),
-            shuffles_parents=True,
+        ModelFormat("json", (".json",), None, Spelling(exact=True), program="pgmpy_latent"),
+        ModelFormat(
+            "bif", (".bif",), texts.bif, Spelling(IDENTIFIER, IDENTIFIER_OR_NUMBER, _BIF), _read_by_pgmpy("bif")
         ),
+        ModelFormat("xmlbif", (".xmlbif", ".xml"), texts.xmlbif, Spelling(), _read_by_pgmpy("xmlbif")),
+        ModelFormat("net", (".net",), texts.net, Spelling(IDENTIFIER, QUOTED, _NET), _read_by_pgmpy("net")),
+        ModelFormat("uai", (".uai",), texts.uai, Spelling(numbered=True), read_uai, "pgmpy_latent"),
+        ModelFormat("xdsl", (".xdsl",), texts.xdsl, Spelling(IDENTIFIER, IDENTIFIER), _read_by_pgmpy("xdsl")),
+        ModelFormat("dne", (".dne",), texts.dne, Spelling(IDENTIFIER, IDENTIFIER, _DNE, longest=30), program="Netica"),
+        ModelFormat("r", (".r",), texts.r_code, Spelling(), program="bnlearn"),
+        ModelFormat("py", (".py",), texts.python_code, Spelling(exact=True)),
     )
 }
-#: The formats in which something may be lost, which :func:`check_export` knows.
-EXPORT_FORMATS = tuple(name for name, known in MODEL_FORMATS.items() if known.may_lose)
+#: The formats of other programs, which :func:`check_export` knows.
+EXPORT_FORMATS = tuple(name for name, known in MODEL_FORMATS.items() if known.text is not None)
 
 
 def format_of(path: str | os.PathLike) -> ModelFormat:
@@ -114,7 +121,7 @@ def format_of(path: str | os.PathLike) -> ModelFormat:
     'xmlbif'
     >>> format_of("camps.txt")
     Traceback (most recent call last):
-    pgmpy_latent.exceptions.FileFormatError: camps.txt: a model file ends in .json, .bif, .xmlbif, .xml, .net, .uai
+    pgmpy_latent.exceptions.FileFormatError: camps.txt: a model file ends in .json, .bif, .xmlbif, .xml, .net, .uai, ...
     """
     by_ending = {ending: known for known in MODEL_FORMATS.values() for ending in known.endings}
     ending = Path(path).suffix.lower()
@@ -123,168 +130,173 @@ def format_of(path: str | os.PathLike) -> ModelFormat:
     return by_ending[ending]
 
 
-def write_model(model: AnyModel, path: str | os.PathLike) -> None:
-    """Write a model to a file whose ending says the format, whatever that loses."""
-    format_of(path).write(model, path)
+# Writing ------------------------------------------------------------------------------------------
 
 
-def read_model(path: str | os.PathLike) -> AnyModel:
-    """Read a model from a file whose ending says the format; a damaged file is a :class:`FileFormatError`."""
+def names_path(path: str | os.PathLike) -> Path:
+    """Return the path of the file of names beside a model file.
+
+    Examples
+    --------
+    >>> names_path("camps.bif").name
+    'camps.bif.names.json'
+    """
+    return Path(path).with_name(name_beside(Path(path).name, NAMES))
+
+
+def write_model(model: AnyModel, path: str | os.PathLike) -> list[Path]:
+    """Write a model to a file in the format of another program, which the ending of the path says.
+
+    Probabilities are written to the last bit. Names and states that the format does not allow are respelled, and a file
+    of names beside it, with the ending ``.names.json``, says how, and which nodes are hidden; :func:`read_model` puts
+    both together. Numeric columns are left out; :func:`check_export` says so before.
+
+    Parameters
+    ----------
+    model : LatentTree, LatentNetwork or pgmpy.models.DiscreteBayesianNetwork
+    path : path-like
+        Ends in .bif, .xmlbif or .xml, .net (Hugin), .uai, .xdsl (GeNIe), .dne (Netica), .r (code in R for bnlearn),
+        .py (code in Python for pgmpy), or .json for our own format, which :func:`save` writes.
+
+    Returns
+    -------
+    list of Path
+        What was written. A file of names that is there, but not needed, is removed: it belonged to an earlier model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> tree = LatentTree(["age group"], [["18-29", "30+"]], [-1], [False], [[[0.25, 0.75]]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print([path.name for path in write_model(tree, f"{folder}/model.dne")])
+    ...     print(Path(folder, "model.dne").read_text())
+    ['model.dne', 'model.dne.names.json']
+    // ~->[DNET-1]->~
+    ...
+    node age_group {
+      kind = NATURE;
+      discrete = TRUE;
+      states = (s_18_29, s_30);
+      parents = ();
+      probs = (0.25, 0.75);
+      };
+    };
+    """
     known = format_of(path)
-    return read_export(path, known.name) if known.may_lose else known.read(path)
+    if known.text is None:
+        save(model, path)
+        return [Path(path)]
+    nodes = without_numbers(nodes_of(model))
+    written = known.spelled(nodes)
+    content = known.text(written)
+    beside = names_path(path)
+    if not _needs_names(nodes, written, known):
+        write_whole(path, content.encode())
+        beside.unlink(missing_ok=True)
+        return [Path(path)]
+    document = json.dumps(names_document(nodes, written), ensure_ascii=False, indent=1)
+    write_whole(beside, f"{document}\n".encode())
+    write_whole(path, content.encode())
+    return [Path(path), beside]
 
 
-def _export_format(name: str) -> ModelFormat:
-    """Return one of the formats in which something may be lost, by its name in any case."""
-    known = MODEL_FORMATS.get(str(name).lower())
-    if known is None or not known.may_lose:
-        raise ValueError(f"unknown format {name!r}; known are {', '.join(EXPORT_FORMATS)}")
-    return known
+def _needs_names(nodes: Sequence[Node], written: Sequence[Node], known: ModelFormat) -> bool:
+    return any(_respelled(nodes, written, known).values())
 
 
-def check_export(model: LatentTree | DiscreteBayesianNetwork, format: str) -> list[str]:
-    """Return what a model would lose in a file of one of pgmpy's formats.
+@dataclass(frozen=True)
+class ExportCheck:
+    """What becomes of a model in a file of another format; true if something is lost.
 
-    The model is written and read back by the installed pgmpy, and the two are compared. Since pgmpy's readers are slow,
-    only one node of each kind (characters of names and states, shape, digits of the probabilities) of a large model is
-    written. The name of the network is not compared, and readers of other programs are not tried.
+    Attributes
+    ----------
+    lost : tuple of str
+        A sentence per kind of loss, with examples.
+    respelled : tuple of str
+        A sentence per kind of thing that the file does not say, or spells differently, and that the file of names
+        beside it keeps: the model that :func:`write_model` writes and :func:`read_model` reads is the same.
+    """
+
+    lost: tuple[str, ...]
+    respelled: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.lost)
+
+    def __str__(self) -> str:
+        lines = [*(f"lost: {words}" for words in self.lost), *(f"kept beside: {words}" for words in self.respelled)]
+        return "\n".join(lines or ["everything is kept"])
+
+
+def check_export(model: LatentTree | DiscreteBayesianNetwork, format: str) -> ExportCheck:
+    """Return what a model would lose in a file of another format, and what would only be spelled differently.
+
+    Probabilities are written to the last bit. Which nodes are hidden, and names and states that a format does not
+    allow, are kept in a file of names beside the model's. Some programs read fewer digits than a file has: pyAgrum
+    reads XMLBIF and XDSL in double precision, but BIF, NET and UAI in single precision.
 
     Parameters
     ----------
     model : LatentTree or pgmpy.models.DiscreteBayesianNetwork
-    format : {"bif", "xmlbif", "net", "uai"}
-        In any case.
+    format : {"bif", "xmlbif", "net", "uai", "xdsl", "dne", "r", "py"}
+        In any case. "r" is code that makes a network of bnlearn, "py" code that makes one of pgmpy.
 
     Returns
     -------
-    list of str
-        A sentence per kind of loss, with examples; empty if the model comes back as it was.
+    ExportCheck
+        With ``lost`` and ``respelled``.
 
     Examples
     --------
-    >>> tree = LatentTree(["H", "x"], [["a", "b"], ["no", "yes"]], [-1, 0], [True, False],
+    >>> tree = LatentTree(["H", "x"], [["a", "b"], ["no", "<5"]], [-1, 0], [True, False],
     ...                   [[[0.7, 0.3]], [[0.9, 0.1], [0.2, 0.8]]])
-    >>> check_export(tree, "bif")
-    ["hidden nodes come back as observed: 'H'"]
+    >>> print(check_export(tree, "bif"))
+    kept beside: states change: '<5' becomes 's_5' in 'x'
+    kept beside: hidden nodes look like others: 'H'
+    >>> print(check_export(tree, "py"))
+    everything is kept
     """
     known = _export_format(format)
     nodes = nodes_of(model)
-    categories = without_numbers(nodes)
-    if len(categories) < len(nodes):
-        numeric = [node.name for node in nodes if node.name not in {kept.name for kept in categories}]
-        left_out = f"numeric columns are left out: {_some([repr(name) for name in numeric])}"
-        rest = check_export(build_network(categories), format)
-        return [left_out, *rest]
-    if len(nodes) > known.n_nodes_checked:
-        nodes = _representatives(nodes, known)
-    with tempfile.TemporaryDirectory() as folder, _quiet_pgmpy():
-        path = Path(folder, f"model{known.endings[0]}")
-        network = build_network(nodes)
-        try:
-            known.write(network, path)
-        except Exception as error:  # any error of the writer is the result
-            return [f"{known.program} cannot write this model as {known.name.upper()}: {_first_line(error)}"]
-        try:
-            returned = nodes_of(known.read(path))
-        except Exception as error:
-            return [
-                f"{known.program} cannot read its own {known.name.upper()} file of this model: {_first_line(error)}"
-            ]
-    return _differences(nodes, returned, known)
+    kept = without_numbers(nodes)
+    names = {node.name for node in kept}
+    numeric = [repr(node.name) for node in nodes if node.name not in names]
+    lost = {"numeric columns are left out": numeric}
+    return ExportCheck(_sentences(lost), _sentences(_respelled(kept, known.spelled(kept), known)))
 
 
-def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork:
-    """Read a network from a file in one of pgmpy's formats.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    format : {"bif", "xmlbif", "net", "uai"}
-        In any case.
-
-    Returns
-    -------
-    pgmpy.models.DiscreteBayesianNetwork
-        The formats do not say which nodes are hidden; assign ``latents``.
-
-    Raises
-    ------
-    FileFormatError
-        If pgmpy cannot make a network of it.
-
-    Examples
-    --------
-    >>> network = build_network(nodes_of(LatentTree(["x"], [["no", "yes"]], [-1], [False], [[[0.25, 0.75]]])))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     network.save(f"{folder}/model.bif", "bif")
-    ...     read_export(f"{folder}/model.bif", "bif").nodes()
-    NodeView(('x',))
-    """
-    known = _export_format(format)
-    check_readable(path)
-    try:
-        with _quiet_pgmpy():
-            network = known.read(path)
-    except OSError:
-        raise
-    except Exception as error:  # pgmpy's readers raise many kinds
-        raise FileFormatError(
-            f"{path}: {known.program} cannot read it as {known.name.upper()}: {_first_line(error)}"
-        ) from None
-    if (
-        not isinstance(network, DiscreteBayesianNetwork) or not network.nodes()
-    ):  # UAI files may hold another kind of model
-        raise FileFormatError(f"{path}: {known.program} finds no nodes in it; is it {known.name.upper()}?")
-    return network
+def _export_format(name: str) -> ModelFormat:
+    """Return one of the formats of other programs, by its name in any case."""
+    known = MODEL_FORMATS.get(str(name).lower())
+    if known is None or known.text is None:
+        raise ValueError(f"unknown format {name!r}; known are {', '.join(EXPORT_FORMATS)}")
+    return known
 
 
-@contextmanager
-def _quiet_pgmpy() -> Iterator[None]:
-    """Silence pgmpy's log, which warns about what the comparison finds anyway."""
-    logger = logging.getLogger("pgmpy")
-    before = logger.disabled
-    logger.disabled = True
-    try:
-        yield
-    finally:
-        logger.disabled = before
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).strip() or 'no message'}".splitlines()[0]
-
-
-def _differences(sent: list[Node], returned: list[Node], known: ModelFormat) -> list[str]:
-    if len(sent) != len(returned):
-        lost = [repr(node.name) for node in sent if node.name not in {other.name for other in returned}]
-        return [f"{len(sent)} nodes come back as {len(returned)}; lost or merged: {_some(lost)}"]
-    # Readers keep the order of the file, so that even a renamed node is recognised by its place.
-    arrived = dict(zip((node.name for node in sorted(sent, key=known.order_in_file)), returned, strict=True))
-    pairs = [(node, arrived[node.name]) for node in sent]
-    order = [arrived[node.name] for node in sent]
-    inside = frozenset if known.shuffles_parents else tuple  # the UAI reader shuffles parents, which is reported below
-    same_edges = [inside(_parents(a, order)) == inside(_parents(b, returned)) for a, b in pairs]
-    findings = {
+def _respelled(nodes: Sequence[Node], written: Sequence[Node], known: ModelFormat) -> dict[str, list[str]]:
+    pairs = list(zip(nodes, written, strict=True))
+    changes = {
         "nodes are renamed": [_change(a.name, b.name) for a, b in pairs if not _same(a.name, b.name)],
-        "nodes come back in another order": [repr(b.name) for b in returned] if order != returned else [],
-        "edges change, into": [repr(a.name) for (a, _), same in zip(pairs, same_edges, strict=True) if not same],
-        "hidden nodes come back as observed": [repr(a.name) for a, b in pairs if a.latent and not b.latent],
-        "roles are lost": [
-            f"{role!r} of {a.name!r}" for a, b in pairs for role in sorted(a.roles - b.roles - {LATENT})
-        ],
-        "values that count as missing are forgotten": [repr(a.name) for a, b in pairs if a.missing and not b.missing],
-        "states change": [f"{_change(*pair)} in {a.name!r}" for a, b in pairs for pair in _state_changes(a, b)],
-        "tables may be scrambled (pgmpy's UAI reader takes several parents in no fixed order)": [
-            repr(a.name) for a, _ in pairs if known.shuffles_parents and len(a.parents) > 1
-        ],
-        "probabilities change": [
-            f"{a.name!r} by up to {error:.1g}"
-            for (a, b), same in zip(pairs, same_edges, strict=True)
-            if same and (error := _table_error(a, b, order, returned)) != 0
+        "states change": [
+            f"{_change(before, after)} in {a.name!r}"
+            for a, b in pairs
+            for before, after in zip(a.states, b.states, strict=True)
+            if not _same(before, after)
         ],
     }
-    return [f"{what}: {_some(culprits)}" for what, culprits in findings.items() if culprits]
+    if known.spelling.exact:
+        return changes
+    return changes | {
+        "hidden nodes look like others": [repr(node.name) for node in nodes if node.latent],
+        "roles are not said": [
+            f"{role!r} of {node.name!r}" for node in nodes for role in sorted(node.roles - {LATENT})
+        ],
+        "values that count as missing are not said": [repr(node.name) for node in nodes if node.missing],
+    }
+
+
+def _sentences(findings: dict[str, list[str]]) -> tuple[str, ...]:
+    return tuple(f"{what}: {_some(culprits)}" for what, culprits in findings.items() if culprits)
 
 
 def _some(culprits: list[str]) -> str:
@@ -300,75 +312,116 @@ def _same(before: Hashable, after: Hashable) -> bool:
     return before == after and (text or type(before) is type(after))
 
 
-def _parents(node: Node, nodes: Sequence[Node]) -> list[Hashable]:
-    return [nodes[above].name for above in node.parents]
+# Reading ------------------------------------------------------------------------------------------
 
 
-def _state_changes(a: Node, b: Node) -> list[tuple]:
-    if len(a.states) != len(b.states):
-        return [(list(a.states), list(b.states))]
-    return [pair for pair in zip(a.states, b.states, strict=True) if not _same(*pair)]
+def read_model(path: str | os.PathLike) -> AnyModel:
+    """Read a model from a file whose ending says the format, and from the file of names beside it if there is one.
+
+    Parameters
+    ----------
+    path : path-like
+        Ends in .json, .bif, .xmlbif or .xml, .net, .uai or .xdsl.
+
+    Returns
+    -------
+    LatentTree, TreeMixture, GaussianTree or pgmpy.models.DiscreteBayesianNetwork
+        Formats of other programs give pgmpy networks. Without a file of names, nothing says which of their nodes are
+        hidden; assign ``latents``.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is damaged, or the file of names belongs to another one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pgmpy_latent import from_pgmpy
+    >>> tree = LatentTree(["H", "x"], [[0, 1], ["no", "<5"]], [-1, 0], [True, False],
+    ...                   [[[0.7, 0.3]], [[0.9, 0.1], [0.2, 0.8]]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_model(tree, f"{folder}/model.net")
+    ...     from_pgmpy(read_model(f"{folder}/model.net")) == tree
+    True
+    """
+    known = format_of(path)
+    return load(path) if known.text is None else read_export(path, known.name)
 
 
-def _table_error(a: Node, b: Node, order: Sequence[Node], returned: Sequence[Node]) -> float:
-    """Return the largest error of a node's probabilities; zero if the tables cannot be compared."""
-    if a.table.shape != b.table.shape or _parents(a, order) != _parents(b, returned):
-        return 0.0
-    return float(np.abs(a.table - b.table).max())
+def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork:
+    """Read a network from a file in a format of another program, and from the file of names beside it if there is one.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    format : {"bif", "xmlbif", "net", "uai", "xdsl"}
+        In any case.
+
+    Returns
+    -------
+    pgmpy.models.DiscreteBayesianNetwork
+        Without a file of names, no format says which nodes are hidden; assign ``latents``.
+
+    Raises
+    ------
+    FileFormatError
+        If no network can be made of it, or the file of names belongs to another one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> tree = LatentTree(["one node"], [["no", 2]], [-1], [True], [[[0.25, 0.75]]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [written.name for written in write_model(tree, f"{folder}/model.bif")]
+    ...     network = read_export(f"{folder}/model.bif", "bif")
+    ['model.bif', 'model.bif.names.json']
+    >>> network.latents, network.get_cpds("one node").state_names
+    ({'one node'}, {'one node': ['no', 2]})
+    """
+    known = _export_format(format)
+    if known.read is None:
+        readable = ", ".join(name for name, other in MODEL_FORMATS.items() if other.read or other.text is None)
+        raise FileFormatError(
+            f"{path}: {known.name.upper()} files are only written; those that are read are {readable}"
+        )
+    check_readable(path)
+    try:
+        with _quiet_pgmpy():
+            nodes = known.read(path)
+    except OSError:
+        raise
+    except Exception as error:  # pgmpy's readers raise many kinds
+        raise FileFormatError(
+            f"{path}: {known.program} cannot read it as {known.name.upper()}: {_words(error)}"
+        ) from None
+    return build_network(_with_names(nodes, path))
 
 
-def _representatives(nodes: Sequence[Node], known: ModelFormat) -> list[Node]:
-    """Return one node of every kind and their parents, the latter as roots: enough to show every problem."""
-    seen: dict[tuple, int] = {}
-    keep = {seen.setdefault(_traits(node, nodes), index) for index, node in enumerate(nodes)}
-    keep |= _first_disorder(nodes, known.order_in_file) | _alike_but_for_case(nodes)
-    extra = {above for index in keep for above in nodes[index].parents} - keep
-    position = {index: new for new, index in enumerate(sorted(keep | extra))}
-    chosen = []
-    for index in position:
-        node = nodes[index]
-        parents = tuple(position[above] for above in node.parents) if index in keep else ()
-        table = node.table if index in keep else np.eye(1, len(node.states))
-        chosen.append(replace(node, parents=parents, table=table))
-    return chosen
+def _with_names(nodes: list[Node], path: str | os.PathLike) -> list[Node]:
+    beside = names_path(path)
+    if not beside.exists():
+        return nodes
+    try:
+        return renamed(nodes, json.loads(beside.read_bytes().decode("utf-8-sig")))
+    except (ValueError, FileFormatError) as error:
+        raise FileFormatError(f"{beside}: {error}; remove it if it does not belong to {path}") from None
 
 
-def _traits(node: Node, nodes: Sequence[Node]) -> tuple:
-    small = (node.table > 0) & (node.table < 1e-4)  # written with an exponent
-    family = (node, *(nodes[above] for above in node.parents))
-    return (
-        *(_pattern(member.name) for member in family),
-        *(_pattern(state) for member in family for state in member.states),
-        node.table.shape,
-        node.roles,
-        bool(node.missing),
-        bool(small.any()),
-        np.array_equal(node.table, node.table.round(8)),  # as NET has it
-    )
+@contextmanager
+def _quiet_pgmpy() -> Iterator[None]:
+    """Silence pgmpy's log, which warns about what would be raised anyway."""
+    logger = logging.getLogger("pgmpy")
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
-def _pattern(value: Hashable) -> tuple:
-    """Return type and text, runs of letters and of digits shortened unless they spell a word of a grammar."""
-    text = str(value)
-    if not _KEYWORDS.search(text.lower()):
-        text = re.sub("[0-9]+", "9", re.sub("[A-Za-z]+", "a", text))
-    return type(value), text
-
-
-def _first_disorder(nodes: Sequence[Node], key: Callable[[Node], tuple]) -> set[int]:
-    for index in range(len(nodes) - 1):
-        try:
-            if key(nodes[index]) > key(nodes[index + 1]):
-                return {index, index + 1}
-        except TypeError:  # names that cannot be compared, which the writers cannot sort
-            return {index, index + 1}
-    return set()
-
-
-def _alike_but_for_case(nodes: Sequence[Node]) -> set[int]:
-    seen: dict[str, int] = {}
-    for index, node in enumerate(nodes):
-        first = seen.setdefault(str(node.name).lower(), index)
-        if first != index:
-            return {first, index}
-    return set()
+def _words(error: Exception) -> str:
+    if isinstance(error, PgmpyLatentError):
+        return str(error)
+    return f"{type(error).__name__}: {str(error).strip() or 'no message'}".splitlines()[0]

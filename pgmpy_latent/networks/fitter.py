@@ -131,7 +131,7 @@ class NetworkLearner(SearchSettings, StructureLearner):
         x -> y
         """
         check_is_fitted(self)
-        print(explain.writable("\n".join(_summary_lines(self)), sys.stdout.encoding))
+        print(explain.writable("\n".join(summary_lines(self)), sys.stdout.encoding))
 
     def _presentable(self, network: LatentNetwork, data: CategoricalData) -> LatentNetwork:
         """Return the network with hidden nodes first, columns as in the table, and hidden states by their shares."""
@@ -145,7 +145,8 @@ class NetworkLearner(SearchSettings, StructureLearner):
         return data.columns
 
 
-def _summary_lines(learner: NetworkLearner) -> list[str]:
+def summary_lines(learner: NetworkLearner) -> list[str]:
+    """Return how well a learned network fits, its hidden variables with their neighbours, and all other edges."""
     network = learner.network_
 
     def number(n: int, what: str) -> str:

@@ -1,8 +1,8 @@
 """Table files: the formats that are known, and how the command line reads them.
 
-Nothing is guessed, and errors name the line or the column. A new format is a :class:`TableFormat` in
-:data:`TABLE_FORMATS`; endings, help and messages follow. Tables that are read part by part are opened in
-``tables/large_tables.py``, which looks up the formats here.
+What is not as usual, such as semicolons in a .csv, is said in notes; errors name the line or the column. A new format
+is a :class:`TableFormat` in :data:`TABLE_FORMATS`; endings, help and messages follow. Tables that are read part by part
+are opened in ``tables/large_tables.py``, which looks up the formats here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -23,6 +23,8 @@ from pgmpy_latent.exceptions import PgmpyLatentError
 from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.runtime.files import kind_of
 from pgmpy_latent.tables.missing import MISSING_TEXTS, MissingTexts
+from pgmpy_latent.tables.program_files import ForeignTable, read_sheet, read_statistics
+from pgmpy_latent.tables.text_layout import SEPARATORS, likely_separator, marked_encoding
 from pgmpy_latent.tables.whole_numbers import whole_number
 
 if TYPE_CHECKING:
@@ -56,7 +58,8 @@ class TableFormat:
     endings : tuple of str
         How its files end, in lower case.
     read : callable
-        Reads a whole file: given the path and the texts that mean a missing cell, returns a DataFrame.
+        Reads a whole file: given the path and the texts that mean a missing cell, returns a
+        :class:`~pgmpy_latent.tables.program_files.ForeignTable`, or a DataFrame if there is nothing to say about it.
     missing_texts : tuple of str
         Texts that mean a missing cell unless others are named; none in formats that know missing cells.
     may_be_packed : bool
@@ -66,15 +69,16 @@ class TableFormat:
     """
 
     endings: tuple[str, ...]
-    read: Callable[[str, MissingTexts], pd.DataFrame]
+    read: Callable[[str, MissingTexts], ForeignTable | pd.DataFrame]
     missing_texts: tuple[str, ...] = ()
     may_be_packed: bool = False
     in_parts: str | None = None
 
 
-def text_format(separator: str, *endings: str) -> TableFormat:
-    """Return the format of text files with a separator between cells."""
-    return TableFormat(endings, partial(_read_text, separator=separator), MISSING_TEXTS, may_be_packed=True)
+def text_format(separator: str, *endings: str, certain: bool = False) -> TableFormat:
+    """Return the format of text files with a separator between cells; if it is not certain, files may have another."""
+    read = partial(_read_text, separator=separator, certain=certain)
+    return TableFormat(endings, read, MISSING_TEXTS, may_be_packed=True)
 
 
 def format_of(path: str | os.PathLike) -> TableFormat | None:
@@ -82,7 +86,7 @@ def format_of(path: str | os.PathLike) -> TableFormat | None:
 
     Examples
     --------
-    >>> format_of("answers.TSV.gz") is format_of("answers.tab"), format_of("answers.xlsx") is None
+    >>> format_of("answers.TSV.gz") is format_of("answers.tab"), format_of("answers.docx") is None
     (True, True)
     """
     name = os.fspath(path).lower()
@@ -98,7 +102,7 @@ def known_endings() -> str:
     Examples
     --------
     >>> known_endings()
-    '.csv, .tsv, .tab (also with .gz), .parquet, .pq'
+    '.csv, .txt, .tsv, .tab (also with .gz), .parquet, .pq, .xlsx, .xlsm, .sav, .zsav, .por, .dta, .sas7bdat, .xpt'
     """
     packed = [ending for ending, known in BY_ENDING.items() if known.may_be_packed]
     others = [ending for ending, known in BY_ENDING.items() if not known.may_be_packed]
@@ -110,13 +114,15 @@ def known_endings() -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its title, and with the weights, strata and clusters of its rows."""
+    """A table with its title, the weights, strata and clusters of its rows, and what its file says about it."""
 
     title: str
     frame: pd.DataFrame
     weights: pd.Series | None = None
     strata: pd.Series | None = None
     cluster: pd.Series | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
 
 def read_table(
@@ -151,10 +157,12 @@ def read_table(
     _refuse_pipes(path)
     if separator is not None and len(separator) != 1:
         raise BadInputError(f"--separator is {separator!r}; give one character (a tab is $'\\t' in most shells)")
-    known = format_of(path) if separator is None else text_format(separator)
+    known = format_of(path) if separator is None else text_format(separator, certain=True)
     if known is None:
         raise BadInputError(f"{path}: the ending is none of {known_endings()}; say --separator ',' or export as CSV")
-    return Table(path, known.read(path, MissingTexts(known.missing_texts, missing, missing_in or {}, aside)))
+    read = known.read(path, MissingTexts(known.missing_texts, missing, missing_in or {}, aside))
+    table = read if isinstance(read, ForeignTable) else ForeignTable(read)
+    return Table(path, table.frame, labels=table.labels, notes=table.notes)
 
 
 def _refuse_pipes(path: str) -> None:
@@ -167,20 +175,24 @@ def _refuse_pipes(path: str) -> None:
         raise BadInputError(f"{path}: is {kind}; give the name of a file")
 
 
-def _read_text(path: str, texts: MissingTexts, separator: str) -> pd.DataFrame:
-    import pandas as pd
-
+def _read_text(path: str, texts: MissingTexts, separator: str, certain: bool = False) -> ForeignTable:
     try:
-        with _open_text(path) as file:
-            names, columns = _read_columns(file, path, separator)
+        names, columns, notes = _read_decoded(path, separator, certain)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise BadInputError(f"{path}: cannot be unpacked ({error}); compress the file anew") from None
     except UnicodeDecodeError as error:
         raise BadInputError(
-            f"{path}: not text in UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8"
+            f"{path}: not text in UTF-8 ({error.reason} at byte {error.start}), nor in Windows-1252; save it as UTF-8"
         ) from None
     except OSError as error:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
+    return ForeignTable(_typed_frame(names, columns, path, texts), notes=notes)
+
+
+def _typed_frame(names: list[str], columns: list[list[str]], path: str, texts: MissingTexts) -> pd.DataFrame:
+    """Return a frame of cells that are text, with missing ones, and whole numbers as integers."""
+    import pandas as pd
+
     if not columns[0]:
         raise BadInputError(f"{path}: has a line of column names but no rows")
     _check_any(names, texts.by_column, "--missing")
@@ -189,28 +201,84 @@ def _read_text(path: str, texts: MissingTexts, separator: str) -> pd.DataFrame:
     return pd.DataFrame({name: _typed(cells, texts.of(name)) for name, cells in zip(names, columns, strict=True)})
 
 
-def _read_parquet(path: str, texts: MissingTexts) -> pd.DataFrame:
-    import pandas as pd
-
+def _read_decoded(path: str, separator: str, certain: bool) -> tuple[list[str], list[list[str]], list[str]]:
+    """Return names, columns and notes of a text file: in UTF-8, or else as Windows writes it."""
+    encoding = _encoding(path)
     try:
-        from pyarrow import parquet
-    except ImportError:
-        raise BadInputError(
-            f"{path}: Parquet is read by pyarrow, which is not installed: pip install pyarrow; or export the table as "
-            "CSV"
-        ) from None
+        return _read_in(path, encoding, separator, certain)
+    except UnicodeDecodeError as error:
+        try:
+            names, columns, notes = _read_in(path, "cp1252", separator, certain)
+        except UnicodeDecodeError:
+            raise error from None
+        words = "the text is not UTF-8 and was read as Windows-1252; if letters look wrong, save it as UTF-8"
+        return names, columns, [*notes, words]
+
+
+def _read_in(path: str, encoding: str, separator: str, certain: bool) -> tuple[list[str], list[list[str]], list[str]]:
+    notes = []
+    if not certain:
+        with _open_text(path, encoding) as file:
+            likely = likely_separator(file, separator)
+        if likely != separator:
+            notes.append(f"cells are separated by {SEPARATORS[likely]}; pass --separator if they are not")
+        separator = likely
+    with _open_text(path, encoding) as file:
+        names, columns = _read_columns(file, path, separator)
+    return names, columns, notes
+
+
+def _read_excel(path: str, texts: MissingTexts) -> ForeignTable:
+    names, columns, notes = _read_foreign(path, "Excel", read_sheet)
+    if not names:
+        raise BadInputError(f"{path}: is empty; the first row should name the columns")
+    _check_column_names(names, path, None)
+    return ForeignTable(_typed_frame(names, columns or [[] for _ in names], path, texts), notes=notes)
+
+
+def _read_statistics(path: str, texts: MissingTexts) -> ForeignTable:
+    table = _read_foreign(path, "SPSS, Stata or SAS", read_statistics)
+    table.frame = _with_gaps(table.frame, path, texts)
+    return table
+
+
+def _read_foreign(path: str, program: str, read: Callable):
+    """Return what a reader gives; its errors, which are of many kinds, become ours."""
     try:
         if Path(path).is_file() and not Path(path).stat().st_size:
             raise BadInputError(f"{path}: is empty; export the table anew")
-        with open(path, "rb") as file:
-            frame = parquet.read_table(file).to_pandas(ignore_metadata=True)
+        with open(path, "rb"):
+            return read(path)
     except BadInputError:
         raise
+    except ImportError as error:
+        raise BadInputError(f"{path}: {error}") from None
     except OSError as error:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
-    except Exception as error:  # Arrow raises many kinds, and Python for damaged names and types
+    except Exception as error:  # readers raise many kinds, and Python for damaged names and types
         lines = str(error).splitlines() or [type(error).__name__]
-        raise BadInputError(f"{path}: cannot be read as Parquet ({lines[0]}); export the table anew") from None
+        raise BadInputError(f"{path}: cannot be read as {program} ({lines[0]}); export the table anew") from None
+
+
+def _read_parquet(path: str, texts: MissingTexts) -> pd.DataFrame:
+    return _with_gaps(_read_foreign(path, "Parquet", _parquet_frame), path, texts)
+
+
+def _parquet_frame(path: str) -> pd.DataFrame:
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError(
+            "Parquet is read by pyarrow, which is not installed: pip install pyarrow; or export the table as CSV"
+        ) from None
+    with open(path, "rb") as file:
+        return parquet.read_table(file).to_pandas(ignore_metadata=True)
+
+
+def _with_gaps(frame: pd.DataFrame, path: str, texts: MissingTexts) -> pd.DataFrame:
+    """Check a frame of a format that knows missing cells, and let the texts that were named mean missing cells, too."""
+    import pandas as pd
+
     frame.columns = [str(name) for name in frame.columns]
     _check_column_names(list(frame.columns), path, None)
     if not len(frame):
@@ -234,15 +302,24 @@ def _without(column: pd.Series, markers: set[str]) -> pd.Series:
     return column.mask(column.map(is_marked, na_action="ignore").eq(True))
 
 
-def _open_text(path: str) -> TextIO:
-    opener = gzip.open if path.lower().endswith(".gz") else open
-    with opener(path, "rb") as file:
+def _encoding(path: str) -> str:
+    """Return the encoding that the beginning of a file names; raise if it is empty or no text."""
+    with _opener(path)(path, "rb") as file:
         head = file.read(8192)
     if not head.strip():
         raise BadInputError(f"{path}: is empty; the first line should name the columns")
-    if b"\0" in head:
+    encoding = marked_encoding(head)
+    if b"\0" in head and encoding != "utf-16":
         raise BadInputError(f"{path}: is a binary file, not text; export the table as CSV in UTF-8")
-    return opener(path, "rt", encoding="utf-8-sig", newline="")
+    return encoding
+
+
+def _opener(path: str) -> Callable:
+    return gzip.open if path.lower().endswith(".gz") else open
+
+
+def _open_text(path: str, encoding: str) -> TextIO:
+    return _opener(path)(path, "rt", encoding=encoding, newline="")
 
 
 def _read_columns(file: TextIO, path: str, separator: str) -> tuple[list[str], list[list[str]]]:
@@ -288,9 +365,11 @@ def _typed(cells: list[str], markers: set[str]):
 
 
 TABLE_FORMATS = (
-    text_format(",", ".csv"),
+    text_format(",", ".csv", ".txt"),
     text_format("\t", ".tsv", ".tab"),
     TableFormat((".parquet", ".pq"), _read_parquet, in_parts="parquet"),
+    TableFormat((".xlsx", ".xlsm"), _read_excel, MISSING_TEXTS),
+    TableFormat((".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"), _read_statistics),
 )
 BY_ENDING = {ending: known for known in TABLE_FORMATS for ending in known.endings}
 

@@ -11,6 +11,7 @@ import pytest
 from pgmpy_latent import (
     LatentNetwork,
     LatentTree,
+    SplitMerge,
     TreeEM,
     load,
     log_likelihood,
@@ -45,12 +46,6 @@ def answers_tree():
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def no_export(monkeypatch):
-    """Leave out the question what BIF would lose, which takes a second."""
-    monkeypatch.setattr("pgmpy_latent.model.exports.check_export", lambda model, format: ["all: 'H'"])
 
 
 @pytest.fixture
@@ -105,7 +100,6 @@ def table(text):
 # Learning by all methods
 
 
-@pytest.mark.usefixtures("no_export")
 @pytest.mark.parametrize("method", [method for method in LEARNERS if method != "classes"])
 def test_every_method_learns_what_it_writes(capsys, rows, method):
     code, out, _ = run(capsys, "learn", "rows.csv", "--drop", "w,who", "--method", method, "--output", "m")
@@ -120,7 +114,6 @@ def test_every_method_learns_what_it_writes(capsys, rows, method):
     assert f"{(tree.latent_names or tree.names)[0]}(" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("no_export")
 def test_options_reach_the_learner(capsys, rows):
     argv = [
         "learn",
@@ -162,7 +155,6 @@ def test_bif_is_written_where_nothing_is_lost(capsys, rows):
     assert "lose" not in out
 
 
-@pytest.mark.usefixtures("no_export")
 def test_report(capsys, rows, monkeypatch):
     seen = []
     monkeypatch.setattr(report, "write_report", lambda *asked, **options: seen.append((*asked, options)))
@@ -211,7 +203,6 @@ def test_a_report_says_which_command_to_repeat(capsys, rows):
     assert "LatentClasses(" not in page
 
 
-@pytest.mark.usefixtures("no_export")
 def test_a_search_goes_on_from_its_checkpoint(capsys, rows, monkeypatch):
     argv = ["learn", "rows.csv", "--drop", "w,who", "--method", "east", "--checkpoint", "search.json"]
     run(capsys, *argv, "--output", "whole")
@@ -228,7 +219,6 @@ def test_a_search_goes_on_from_its_checkpoint(capsys, rows, monkeypatch):
     assert load("part.json") == load("whole.json")
 
 
-@pytest.mark.usefixtures("no_export")
 @pytest.mark.parametrize("method", ["classes", "east"])
 def test_a_time_limit_leaves_a_model(capsys, rows, method):
     argv = ["learn", "rows.csv", "--drop", "w,who", "--time-limit", "1e-9", "--method", method, "--output", "m"]
@@ -239,7 +229,6 @@ def test_a_time_limit_leaves_a_model(capsys, rows, method):
     assert load("m.json").observed_names == ("a", "b", "c", "d")
 
 
-@pytest.mark.usefixtures("no_export")
 def test_ctrl_c_keeps_the_classes_that_were_fitted(capsys, rows, monkeypatch):
     monkeypatch.setattr(LatentClasses, "_candidate", interrupted_at_the_third(LatentClasses._candidate))
     code, out, err = run(capsys, "learn", "rows.csv", "--drop", "w,who", "--starts", "1", "--output", "m")
@@ -259,7 +248,6 @@ def interrupted_at_the_third(original):
     return candidate
 
 
-@pytest.mark.usefixtures("no_export")
 def test_ctrl_c_keeps_the_best_tree_of_a_search(capsys, rows, monkeypatch):
     monkeypatch.setattr("pgmpy_latent.learners.east.policy.EastPolicy.advance", interrupted)
     code, out, _ = run(capsys, "learn", "rows.csv", "--drop", "w,who", "--method", "east", "--output", "m")
@@ -269,7 +257,6 @@ def test_ctrl_c_keeps_the_best_tree_of_a_search(capsys, rows, monkeypatch):
     assert load("m.json").latent_names == ("H1",)
 
 
-@pytest.mark.usefixtures("no_export")
 def test_ctrl_c_after_the_model_was_written(capsys, rows, monkeypatch):
     monkeypatch.setattr("pgmpy_latent.cli.learn.describe_classes", interrupted)
     code, _, err = run(capsys, "learn", "rows.csv", "--drop", "w,who", "--classes", "1", "--output", "m")
@@ -278,7 +265,6 @@ def test_ctrl_c_after_the_model_was_written(capsys, rows, monkeypatch):
     assert load("m.json").cards[0] == 1
 
 
-@pytest.mark.usefixtures("no_export")
 def test_failing_at_work_is_another_exit_code(capsys, rows, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -331,7 +317,6 @@ def test_files_that_may_not_be_changed_are_found_before_learning(capsys, rows, m
     assert f"{option}: '{name}' exists and is read-only; give another name" in message
 
 
-@pytest.mark.usefixtures("no_export")
 def test_columns_that_look_like_weights_or_measurements(capsys, rows):
     table = rows[["a", "b"]].assign(weight=[1, 2] * 100, age=np.arange(200) % 30 + 0.5, word=np.arange(200) % 60)
     table["word"] = "w" + table["word"].astype(str)
@@ -347,7 +332,6 @@ def test_columns_that_look_like_weights_or_measurements(capsys, rows):
 # Parquet
 
 
-@pytest.mark.usefixtures("no_export")
 def test_parquet_keeps_types_and_gaps(capsys, rows, tree):
     typed = rows.astype({"b": "Int64", "c": "category"})
     typed.to_parquet("rows.parquet")
@@ -359,7 +343,6 @@ def test_parquet_keeps_types_and_gaps(capsys, rows, tree):
     assert "2 missing cells" in out
 
 
-@pytest.mark.usefixtures("no_export")
 def test_markers_of_missing_cells_in_parquet(capsys):
     frame = pd.DataFrame({"a": ["x", "NA", "?", "y"], "b": [1, -9, 2, 1], "c": pd.Categorical(["u", "?", "v", "u"])})
     frame.to_parquet("t.parquet")
@@ -622,15 +605,38 @@ def test_ranges_that_are_none(capsys, rows, text, message):
 # Converting
 
 
-def test_what_would_be_lost_is_not_lost_silently(capsys, tree):
+def test_what_would_be_lost_is_not_lost_silently(capsys):
+    frame = pd.DataFrame({"x": ["u", "v"] * 10, "y": ["u", "v", "v", "v"] * 5, "g": np.arange(20) / 7})
+    learner = SplitMerge(max_states=2, show_progress=False).fit(frame, kinds={"g": "gaussian"})
+    save(learner.tree_, "model.json")
     message = refused(capsys, "convert", "model.json", "model.bif")
     assert "BIF would lose something; nothing was written. Pass --force to write it anyway.\n" in message
-    assert "  hidden nodes come back as observed: 'class'\n" in message
+    assert "  numeric columns are left out: 'g'\n" in message
     code, out, _ = run(capsys, "convert", "model.json", "model.bif", "--force")
     assert code == 0
     assert out.startswith("Written: model.bif\nWhat it lost:\n")
-    assert "  hidden nodes come back as observed: 'class'\n" in out
+    assert "  numeric columns are left out: 'g'\n" in out
     assert Path("model.bif").read_text().startswith("network")
+
+
+@pytest.mark.parametrize("name", ["m.bif", "m.net", "m.uai", "m.xdsl"])
+def test_files_of_names_bring_a_model_back(capsys, tree, name):
+    code, out, _ = run(capsys, "convert", "model.json", name)
+    assert code == 0
+    assert out.startswith(
+        f"Written: {name}\nWritten: {name}.names.json\nWhat {name} cannot say, and {name}.names.json "
+    )
+    assert "  hidden nodes look like others: 'class'\n" in out
+    code, _, err = run(capsys, "convert", name, "back.json")
+    assert code == 0
+    assert f"names, states and hidden variables are those of {name}.names.json" in err
+    assert load("back.json") == tree
+
+
+def test_a_file_of_names_is_an_output_too(capsys, tree):
+    Path("m.bif.names.json").write_text("notes")
+    assert "'m.bif.names.json' exists already" in refused(capsys, "convert", "model.json", "m.bif")
+    assert run(capsys, "convert", "model.json", "m.bif", "--overwrite")[0] == 0
 
 
 @pytest.mark.parametrize("name", ["m.bif", "m.xmlbif", "m.xml"])
@@ -639,7 +645,8 @@ def test_there_and_back(capsys, name):
     states = [["one", "two"], ["no", "yes"], ["u", "v"]]
     tree = LatentTree(["H", "x", "y"], states, [-1, 0, 0], [True, False, False], [[[0.5, 0.5]], leaf, leaf])
     save(tree, "m.json")
-    assert run(capsys, "convert", "m.json", name, "--force")[0] == 0
+    assert run(capsys, "convert", "m.json", name)[0] == 0
+    Path(f"{name}.names.json").unlink()
     code, out, _ = run(capsys, "convert", name, "back.json", "--hidden", "H")
     assert (code, out) == (0, "Written: back.json\n")
     assert load("back.json") == tree

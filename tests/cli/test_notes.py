@@ -98,3 +98,44 @@ def test_paths_of_text_and_learners_in_place_of_models_get_a_hint(rows):
     learner = RandomStarts(n_states=2, n_starts=2, random_state=0).fit(rows)
     with pytest.raises(TypeError, match="expected a model, got a RandomStarts; save its tree_"):
         save(learner, "m.json")
+
+
+def test_columns_with_the_same_oddity_share_a_note_which_is_repeated_at_the_end(capsys, rows):
+    wide = {f"m{at}": (np.arange(400) * (at + 1)) % 31 for at in range(3)}
+    table = rows.assign(**wide, w=1).assign(**{"city, state": "x"})
+    table.loc[:5, "city, state"] = "y"
+    table.to_csv("t.csv", index=False)
+    argv = ("learn", "t.csv", "--classes", "1", "--starts", "1", "--output", "m", "--drop", 'a,"city, state"')
+    code, out, _ = run(capsys, *argv)
+    assert code == 0
+    words = (
+        "columns 'm0', 'm1', 'm2' have more than 20 different numbers; if they are measurements, bin them (as 18-29, "
+        "30-44, ...), or leave them out with --drop m0,m1,m2"
+    )
+    assert out.count(f"note: {words}") == 1
+    first, end = out.split("Before you rely on it:")
+    assert f"- {words}" in end
+    assert "- column 'w' is used as a category; if it holds weights, pass --weights w" in end
+    assert "city" not in first
+
+
+def test_a_column_is_one_line_of_what_was_understood(capsys, rows):
+    rows.assign(a=rows["a"].where(rows.index % 4 > 0)).to_csv("t.csv", index=False)
+    out = run(capsys, "learn", "t.csv", "--classes", "1", "--starts", "1", "--output", "m")[1]
+    assert "column kind missing categories a numbers 100 (25%) 3: 0, 1, 2 b numbers - 3: 0, 1, 2" in out
+    many = pd.DataFrame({f"c{at}": ["x", "y"] * 5 for at in range(33)})
+    many.to_csv("t.csv", index=False)
+    out = run(capsys, "learn", "t.csv", "--classes", "1", "--starts", "1", "--output", "n")[1]
+    assert "c29 text - 2: x, y ... and 3 more columns" in out
+    assert "c30" not in out.split("more columns")[0]
+
+
+@pytest.mark.parametrize("method", ["hlta", "find-hidden"])
+def test_more_methods(capsys, rows, method):
+    rows.head(80).to_csv("t.csv", index=False)
+    code, out, err = run(capsys, "learn", "t.csv", "--method", method, "--output", "m", "--time-limit", "2", "--bif")
+    assert code == 0, err
+    assert "Written: m.json" in out
+    code_lines = out.partition("In Python: ")[2]
+    assert ("to_pgmpy" in code_lines) == (method == "hlta")
+    assert run(capsys, "score", "m.json", "t.csv")[0] == 0

@@ -156,7 +156,7 @@ def test_notebooks_show_the_model(learner):
 
 
 def test_exports_say_what_is_left_out(learner):
-    assert check_export(learner.tree_, "bif")[0] == "numeric columns are left out: 'g', 's', 'p', ..."
+    assert check_export(learner.tree_, "bif").lost == ("numeric columns are left out: 'g', 's', 'p', ...",)
 
 
 def test_what_is_about_categories_alone_says_so(learner, tmp_path):

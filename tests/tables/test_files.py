@@ -30,7 +30,8 @@ def test_the_help_of_commands_names_it(arrow, capsys, command):
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
     words = " ".join(capsys.readouterr().out.split())
-    assert ".csv, .tsv, .tab (also with .gz), .parquet, .pq, .arrow" in words
+    assert ".csv, .txt, .tsv, .tab (also with .gz), .parquet, .pq, .xlsx, .xlsm, .sav, .zsav, .por, .dta" in words
+    assert ", .arrow" in words
 
 
 def test_large_tables_in_it_are_read_in_parts(arrow):
