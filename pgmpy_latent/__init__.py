@@ -54,6 +54,8 @@ _HOME = {
     "support": "pgmpy_latent.selection.tree_support",
     "synthesise": "pgmpy_latent.selection.synthetic",
     "SyntheticTable": "pgmpy_latent.selection.synthetic",
+    "write_report": "pgmpy_latent.report.page",
+    "explore": "pgmpy_latent.report.explorer",
     "relate": "pgmpy_latent.relations.relate",
     "CovariateRelation": "pgmpy_latent.relations.covariate_result",
     "OutcomeRelation": "pgmpy_latent.relations.outcome_result",

@@ -334,7 +334,9 @@ class FittedModel(TransformerMixin):
         check_is_fitted(self)
         return queries.sample(self._learned, n, latents=latents, random_state=random_state)
 
-    def report(self, path, X=None, *, sample_weight=None, groups=None, relations=(), **survey: Unpack[Survey]) -> None:
+    def report(
+        self, path, X=None, *, sample_weight=None, groups=None, relations=(), rows=None, **survey: Unpack[Survey]
+    ) -> None:
         """Write a report: one page of HTML about the model, the table and the search, which needs no network.
 
         Parameters
@@ -349,6 +351,9 @@ class FittedModel(TransformerMixin):
             What :func:`pgmpy_latent.compare_groups` found; it gets a section.
         relations : CovariateRelation, OutcomeRelation or list of them, optional
             What :func:`pgmpy_latent.relate` found; it gets a section.
+        rows : DataFrame, array, CategoricalData or int, optional
+            Rows that the reader can choose to see why they are unusual, or how many of the least likely ones of the
+            table. None by default: whoever has the page can read them.
         survey : weight_kind, strata, cluster
             What the weights are, and how rows were drawn, as in :meth:`fit`.
 
@@ -365,7 +370,8 @@ class FittedModel(TransformerMixin):
         from pgmpy_latent.report import write_report  # a later layer
 
         check_is_fitted(self)
-        write_report(self, path, X, sample_weight=sample_weight, groups=groups, relations=relations, **survey)
+        options = {"sample_weight": sample_weight, "groups": groups, "relations": relations, "rows": rows}
+        write_report(self, path, X, **options, **survey)
 
 
 class FittedTree(FittedModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from hashlib import sha256
 from importlib.resources import files
 from typing import Unpack
@@ -20,7 +20,7 @@ from pgmpy_latent.relations.covariate_result import CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation
 from pgmpy_latent.report.checklist_section import checklist_section
 from pgmpy_latent.report.data_section import data_section
-from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.facts import Facts, no_rows
 from pgmpy_latent.report.fit_section import fit_section
 from pgmpy_latent.report.groups_section import groups_section
 from pgmpy_latent.report.html import Html, count, decimal, element, paragraph
@@ -29,7 +29,9 @@ from pgmpy_latent.report.network_section import network_section
 from pgmpy_latent.report.relations_section import relations_section
 from pgmpy_latent.report.reproduce_section import reproduce_section
 from pgmpy_latent.report.search_section import search_section
+from pgmpy_latent.report.topics_section import topics_section
 from pgmpy_latent.report.tree_section import tree_section
+from pgmpy_latent.report.what_if_section import rows_to_show, what_if_section
 from pgmpy_latent.runtime.files import check_writable, write_whole
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, kind_in_words
 from pgmpy_latent.selection.groups import GroupComparison
@@ -42,6 +44,8 @@ ENDINGS = (".html", ".htm", ".xhtml", "")
 #: Anchor, title in the table of contents, and function that makes the section; None is left out.
 SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
     ("tree", "Tree", tree_section),
+    ("topics", "Topics", topics_section),
+    ("what-if", "What if?", what_if_section),
     ("latents", "Hidden variables", latents_section),
     ("fit", "Fit", fit_section),
     ("groups", "Groups", groups_section),
@@ -51,6 +55,10 @@ SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
     ("checklist", "Checklist", checklist_section),
     ("reproduce", "Reproduce", reproduce_section),
 )
+#: Those of a model that comes without a table.
+WITHOUT_TABLE = ("tree", "network", "topics", "what-if", "latents")
+#: Style and scripts of the page, in the order in which they run; the policy of the page allows these scripts alone.
+STYLES, SCRIPTS = ("page.css", "explorer.css"), ("page.js", "messages.js", "explorer.js")
 
 
 def write_report(
@@ -61,6 +69,7 @@ def write_report(
     sample_weight=None,
     groups: GroupComparison | None = None,
     relations=(),
+    rows=None,
     command: str | None = None,
     **survey: Unpack[Survey],
 ) -> None:
@@ -73,13 +82,17 @@ def write_report(
     path : path-like
         The file, as ``"report.html"``. It is replaced if it exists.
     X : DataFrame, array or CategoricalData, optional
-        The table to hold the model against; by default the one that the learner learned from.
+        The table to hold the model against; by default the one that the learner learned from. Without any, the page has
+        what the model says by itself: the tree, its hidden variables, and what follows from answers.
     sample_weight : array, shape (n_rows,), optional
         Weights of the rows of ``X``, or the name of the column that holds them.
     groups : GroupComparison, optional
         What :func:`pgmpy_latent.compare_groups` found; it gets a section.
     relations : CovariateRelation, OutcomeRelation or list of them, optional
         What :func:`pgmpy_latent.relate` found; it gets a section.
+    rows : DataFrame, array, CategoricalData or int, optional
+        Rows that the reader can choose to see why they are unusual, or how many of the least likely ones of the table
+        (:func:`pgmpy_latent.unusual_rows`). None by default: whoever has the page can read them.
     command : str, optional
         What was typed to get the model, where it was not Python; it is what the reader is told to repeat.
     survey : weight_kind, strata, cluster
@@ -88,8 +101,8 @@ def write_report(
     Raises
     ------
     DataError
-        If there is no table: a model by itself has none. If ``groups`` or ``relations`` are about other columns, or
-        other numbers of classes, than the model.
+        If ``groups`` or ``relations`` are about other columns, or other numbers of classes, than the model; if ``rows``
+        is a number, and there is no table.
     OSError
         If the file cannot be written, before anything is computed.
 
@@ -112,27 +125,29 @@ def write_report(
     for found in relations:
         if not isinstance(found, (CovariateRelation, OutcomeRelation)):
             raise TypeError(f"relations has {kind_in_words(found)}; give what relate(learner, table, z) returns")
-    facts = gather(model, X, sample_weight, **survey)
+    facts = gather(model, X, sample_weight, rows, **survey)
     facts.command, facts.groups, facts.relations = command, groups, relations
     _check_same_model(facts)
     write_whole(path, page(facts).encode("utf-8"))
 
 
-def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts:
+def gather(model, X=None, sample_weight=None, rows=None, **survey: Unpack[Survey]) -> Facts:
     """Return model, table and learner, ready for a report."""
     learner = model if isinstance(model, StructureLearner) else None
     network = model_of(model)
     refuse_numbers(network, "a report")
+    data: CategoricalData | None
     if X is not None:
         network, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
-        return Facts(network, data, learner, own_data=False)
-    if sample_weight is not None or survey:
+    elif sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
-    learned_from: CategoricalData | None = getattr(learner, "_data", None)
-    if learned_from is None:
-        what = f"this {type(model).__name__} has no table with it"
-        raise DataError(f"{what}; give the one to report about, as report('report.html', X)")
-    return Facts(network, learned_from, learner)
+    else:
+        kept = getattr(learner, "_data", None)
+        data = kept if isinstance(kept, CategoricalData) else None  # sparse rows, and tables in pieces, are not at hand
+    facts = Facts(network, no_rows(network) if data is None else data, learner, own_data=X is None and data is not None)
+    facts.has_table = data is not None
+    facts.rows = None if rows is None else rows_to_show(rows, model, X, data)
+    return facts
 
 
 def _check_same_model(facts: Facts) -> None:
@@ -171,13 +186,12 @@ def _check_classes(argument: str, number: int, n_states: Mapping[Hashable, int],
         )
 
 
-def page(facts: Facts) -> str:
-    """Return the whole page."""
-    script = files(__package__).joinpath("page.js").read_text(encoding="utf-8")
-    style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    allowed = b64encode(sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
-    sections = _sections(facts)
+def page(facts: Facts, only: Collection[str] | None = None) -> str:
+    """Return the whole page, or one with some sections only, given by their anchors."""
+    scripts, style = [_beside(name) for name in SCRIPTS], "".join(map(_beside, STYLES))
+    allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
+    sections = _sections(facts, only)
     contents = [element("a", name, href=f"#{anchor}") for anchor, name, _ in sections]
     title = _title(facts)
     head = element(
@@ -196,13 +210,20 @@ def page(facts: Facts) -> str:
         element("nav", *contents, aria_label="Contents"),
         element("main", *(content for _, _, content in sections), id="content"),
         element("footer", paragraph(f"Written by pgmpy_latent {pgmpy_latent.__version__}.")),
-        element("script", Html(script)),
+        *(element("script", Html(script)) for script in scripts),
     )
     return "<!DOCTYPE html>\n" + element("html", head, body, lang="en") + "\n"
 
 
-def _sections(facts: Facts) -> list[tuple[str, str, Html]]:
-    wanted = SECTIONS if facts.is_tree else (("network", "Network", network_section), *SECTIONS[1:])
+def _beside(name: str) -> str:
+    """Return the text of a file of this folder."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _sections(facts: Facts, only: Collection[str] | None) -> list[tuple[str, str, Html]]:
+    wanted: Sequence = SECTIONS if facts.is_tree else (("network", "Network", network_section), *SECTIONS[1:])
+    allowed = [anchor for anchor, _, _ in wanted] if facts.has_table else WITHOUT_TABLE
+    wanted = [one for one in wanted if one[0] in allowed and (only is None or one[0] in only)]
     shown = bool(getattr(facts.learner, "show_progress", True))
     bar = tqdm(wanted, desc="report", disable=not shown, delay=PROGRESS_DELAY, leave=False)
     made = [(anchor, name, make(facts)) for anchor, name, make in bar]
@@ -224,6 +245,11 @@ def _title(facts: Facts) -> str:
 
 def _opening(facts: Facts) -> list[Html]:
     """Return the most important figures and notes."""
+    if not facts.has_table:
+        model = facts.model
+        sizes = (len(facts.hidden), "hidden variable"), (len(model.observed_names), "column")
+        words = ", ".join(count(*size) for size in (*sizes, (model.n_parameters, "parameter")))
+        return [paragraph(f"{words}. No table came with this model, so nothing is said about its fit.", class_="lead")]
     data, values = facts.data, facts.scores
     name = "pgmpy-latent" if facts.command else type(facts.learner).__name__
     by = f" by {name}" if facts.learner is not None else ""
