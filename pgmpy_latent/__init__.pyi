@@ -43,6 +43,7 @@ from pgmpy_latent.learners.density.refinement import refine as refine
 from pgmpy_latent.learners.east.east import EAST as EAST
 from pgmpy_latent.learners.forests.bin_a import BinA as BinA
 from pgmpy_latent.learners.forests.bin_g import BinG as BinG
+from pgmpy_latent.learners.given import fitted as fitted
 from pgmpy_latent.learners.hlta.hlta import HLTA as HLTA
 from pgmpy_latent.model.convert import from_pgmpy as from_pgmpy
 from pgmpy_latent.model.convert import load as load

@@ -21,7 +21,8 @@ LAYERS = {
     "exceptions": "",
     "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
     "model": (
-        "labels pgmpy_api emissions json_format tree network mixture gaussian_tree gaussian_convert convert exports"
+        "labels pgmpy_api emissions json_format tree network mixture gaussian_tree gaussian_convert history convert "
+        "exports"
     ),
     "operators": "edges root blocks star states nodes canonical regularity pruning bins",
     "datasets": "",
@@ -46,8 +47,8 @@ LAYERS = {
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted splits sampled_search base sparse_learner search_learner "
-        "held_out "
+        "memory resumed search profiles skeletons memo fitted given splits sampled_search base sparse_learner "
+        "search_learner held_out "
         "local/directions local/neighbourhood local/tree_fitter local/node_states local/node_messages local/roots "
         "local/pairs local/simplify "
         "east/settings east/candidates east/completed_counts east/evaluation east/blocks east/block_fit "
@@ -109,7 +110,7 @@ ALLOWED = {
     "pgmpy": {"model.pgmpy_api"},
     "pgmpy_latent.model.pgmpy_api": {
         "model.convert", "model.gaussian_convert", "model.exports", "em.estimators", "gaussian.estimator",
-        "gaussian.learner", "learners.base", "classification.gaussian_networks",
+        "gaussian.learner", "learners.base", "learners.given", "classification.gaussian_networks",
     },
     "numba": {"inference.kernels"},
     "llvmlite": {"inference.kernels.vectors", "inference.kernels.matrices"},

@@ -62,7 +62,6 @@ def encode_for(
     >>> encode_for(tree, pd.DataFrame({"x": ["b", None, "b"]})).weights.tolist()
     [1.0, 2.0]
     """
-    check_is_model(tree)
     numeric = {tree.names[node]: emission for node, emission in emissions_of(tree).items()}
     states = {name: known for name, known in zip(tree.names, tree.state_names, strict=True) if name not in numeric}
     columns = _columns_to_read(tree, X, absent)
@@ -112,26 +111,21 @@ from_pgmpy(network) makes one of a pgmpy network
         )
 
 
-def check_is_model(model) -> None:
-    """Raise TypeError, with the remedy, if the argument is neither a tree nor a network.
+def asked(model) -> AnyModel:
+    """Return what can be asked about rows: a model of ours, as :func:`model_of` finds it, or a mixture of trees.
 
     Examples
     --------
-    >>> check_is_model("camps.json")
+    >>> asked("camps.json")
     Traceback (most recent call last):
-    TypeError: expected a LatentTree or LatentNetwork as the first argument, got str; a fitted estimator has one as \
-tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network
+    TypeError: expected a LatentTree, LatentNetwork, pgmpy network or fitted learner as the first argument, got str
     """
-    if not isinstance(model, (LatentTree, LatentNetwork, TreeMixture)):
-        raise TypeError(
-            f"expected a LatentTree or LatentNetwork as the first argument, got {type(model).__name__}; a fitted "
-            "estimator has one as tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one "
-            "of a pgmpy network"
-        )
+    mixture = getattr(model, "mixture_", model)
+    return mixture if isinstance(mixture, TreeMixture) else model_of(model)
 
 
 def model_of(model) -> LatentTree | LatentNetwork:
-    """Return the tree or network of a fitted learner; a tree or network itself is returned as it is.
+    """Return the tree or network of a fitted learner or estimator, or of a pgmpy network; our own as they are.
 
     Raises
     ------
@@ -151,6 +145,10 @@ def model_of(model) -> LatentTree | LatentNetwork:
     for candidate in (model, getattr(model, "tree_", None), getattr(model, "network_", None)):
         if isinstance(candidate, (LatentTree, LatentNetwork)):
             return candidate
+    if hasattr(model, "get_cpds"):  # pgmpy takes seconds to load, and is not needed for models of ours
+        from pgmpy_latent.model.convert import model_from_pgmpy
+
+        return model_from_pgmpy(model)
     if hasattr(model, "fit") and not any(name.endswith("_") for name in vars(model)):
         raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit with a table first")
     if isinstance(model, TreeMixture) or hasattr(model, "mixture_"):
@@ -165,8 +163,8 @@ def model_of(model) -> LatentTree | LatentNetwork:
             "pictures of such trees yet: draw the network that to_pgmpy makes of one, as with networkx.draw"
         )
     raise TypeError(
-        f"expected a LatentTree, a LatentNetwork or a fitted learner of one as the first argument, got "
-        f"{type(model).__name__}; from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network"
+        "expected a LatentTree, LatentNetwork, pgmpy network or fitted learner as the first argument, got "
+        f"{type(model).__name__}"
     )
 
 
@@ -206,8 +204,7 @@ def model_and_rows(model, X) -> tuple[AnyModel, CategoricalData]:
     >>> model_and_rows(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
     [1.0, 2.0]
     """
-    mixture = getattr(model, "mixture_", model)
-    tree = mixture if isinstance(mixture, TreeMixture) else model_of(model)
+    tree = asked(model)
     if not isinstance(tree, TreeMixture):
         refuse_numbers(tree, "this")
     table = model._table(X) if hasattr(model, "_table") else X
@@ -364,7 +361,7 @@ def network_engine(
 
 
 def log_likelihood(
-    tree: AnyModel,
+    tree,
     X,
     *,
     sample_weight=None,
@@ -376,7 +373,7 @@ def log_likelihood(
 
     Parameters
     ----------
-    tree : LatentTree, LatentNetwork or TreeMixture
+    tree : LatentTree, LatentNetwork, TreeMixture, pgmpy network or fitted learner
         The model.
     X : DataFrame, array or CategoricalData
         The table; missing cells are summed out.
@@ -400,11 +397,11 @@ def log_likelihood(
     >>> round(log_likelihood(tree, pd.DataFrame({"x": ["a", "b", None]})), 4)
     -1.674
     """
-    engine, tables, _ = _ask(tree, X, sample_weight, unseen, absent, **survey)
+    engine, tables, _ = _ask(asked(tree), X, sample_weight, unseen, absent, **survey)
     return float(engine.log_likelihood(tables))
 
 
-def row_log_likelihoods(tree: AnyModel, X, *, unseen: Unseen = "missing", absent: Absent = "error") -> pd.Series:
+def row_log_likelihoods(tree, X, *, unseen: Unseen = "missing", absent: Absent = "error") -> pd.Series:
     """Return the log-likelihood of each row, under the table's index. See :func:`log_likelihood`.
 
     Examples
@@ -413,13 +410,13 @@ def row_log_likelihoods(tree: AnyModel, X, *, unseen: Unseen = "missing", absent
     >>> row_log_likelihoods(tree, pd.DataFrame({"x": ["b", None]}, index=["p", "q"])).round(4).tolist()
     [-0.2877, 0.0]
     """
-    engine, tables, data = _ask(tree, X, None, unseen, absent)
+    engine, tables, data = _ask(asked(tree), X, None, unseen, absent)
     values = engine.row_log_likelihoods(tables)[rows_as_given(data)]
     return pd.Series(values, index=index_of(X, data), name="log_likelihood")
 
 
 def posterior(
-    tree: AnyModel,
+    tree,
     X,
     nodes: Sequence[Hashable] | None = None,
     *,
@@ -430,7 +427,7 @@ def posterior(
 
     Parameters
     ----------
-    tree : LatentTree, LatentNetwork or TreeMixture
+    tree : LatentTree, LatentNetwork, TreeMixture, pgmpy network or fitted learner
         The model.
     X : DataFrame, array or CategoricalData
         The table.
@@ -458,6 +455,7 @@ def posterior(
     0      0.750  0.250
     1      0.125  0.875
     """
+    tree = asked(tree)
     engine, tables, data = _ask(tree, X, None, unseen, absent)
     names = list(tree.latent_names if nodes is None else nodes)
     for name in names:
@@ -474,7 +472,7 @@ def posterior(
 
 
 def most_likely(
-    tree: AnyModel,
+    tree,
     X,
     nodes: Sequence[Hashable] | None = None,
     *,
@@ -493,7 +491,7 @@ def most_likely(
     >>> most_likely(tree, pd.DataFrame({"x": ["a", "b"]}))["H"].tolist()
     ['low', 'high']
     """
-    check_is_model(tree)
+    tree = asked(tree)
     names = list(tree.latent_names if nodes is None else nodes)
     codes, impossible, data = _likeliest(tree, X, names, unseen, absent)
     if names:
@@ -521,7 +519,7 @@ def _likeliest(
 
 
 def impute(
-    tree: AnyModel,
+    tree,
     X,
     *,
     method: str = "most_likely",
@@ -533,7 +531,7 @@ def impute(
 
     Parameters
     ----------
-    tree : LatentTree, LatentNetwork or TreeMixture
+    tree : LatentTree, LatentNetwork, TreeMixture, pgmpy network or fitted learner
         The model.
     X : DataFrame, array or CategoricalData
         The table.
@@ -566,7 +564,7 @@ def impute(
     """
     if method not in ("most_likely", "draw"):
         raise ValueError(f"method is {method!r}; give 'most_likely' or 'draw'")
-    check_is_model(tree)
+    tree = asked(tree)
     if method == "most_likely":
         codes, impossible, data = _likeliest(tree, X, list(tree.observed_names), unseen, absent)
     else:
@@ -627,12 +625,12 @@ def _filled(tree: AnyModel, X, codes: list[np.ndarray], data: CategoricalData) -
     return _like(as_pandas(X), columns, index_of(X, data))
 
 
-def sample(tree: AnyModel, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
+def sample(tree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
     """Draw rows from a tree or another network.
 
     Parameters
     ----------
-    tree : LatentTree, LatentNetwork or TreeMixture
+    tree : LatentTree, LatentNetwork, TreeMixture, pgmpy network or fitted learner
         The model.
     n : int
         Number of rows.
@@ -653,7 +651,7 @@ def sample(tree: AnyModel, n: int, *, latents: bool = False, random_state=None) 
     >>> sample(tree, 2, random_state=0)["x"].tolist()
     ['b', 'b']
     """
-    check_is_model(tree)
+    tree = asked(tree)
     if not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
     rng = np.random.default_rng(random_state)

@@ -142,9 +142,10 @@ def gather(model, X=None, sample_weight=None, rows=None, **survey: Unpack[Survey
     elif sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
     else:
-        kept = getattr(learner, "_data", None)
+        kept = getattr(model, "_data", None)
         data = kept if isinstance(kept, CategoricalData) else None  # sparse rows, and tables in pieces, are not at hand
-    facts = Facts(network, no_rows(network) if data is None else data, learner, own_data=X is None and data is not None)
+    own = X is None and data is not None and learner is not None
+    facts = Facts(network, no_rows(network) if data is None else data, learner, own_data=own)
     facts.has_table = data is not None
     facts.rows = None if rows is None else rows_to_show(rows, model, X, data)
     return facts

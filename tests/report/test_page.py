@@ -611,7 +611,7 @@ def test_a_model_without_data(tmp_path):
 def test_what_is_no_fitted_model(tmp_path):
     with pytest.raises(NotFittedError):
         Baseline().report(tmp_path / "report.html")
-    with pytest.raises(TypeError, match="expected a LatentTree, a LatentNetwork or a fitted learner"):
+    with pytest.raises(TypeError, match="expected a LatentTree, LatentNetwork, pgmpy network or fitted learner"):
         write_report("camps.json", tmp_path / "report.html", survey())
     with pytest.raises(DataError, match="PID"):
         Baseline().fit(survey()).report(tmp_path / "report.html", survey().drop(columns="PID"))
