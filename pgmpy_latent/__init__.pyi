@@ -43,6 +43,7 @@ from pgmpy_latent.learners.density.refinement import refine as refine
 from pgmpy_latent.learners.east.east import EAST as EAST
 from pgmpy_latent.learners.forests.bin_a import BinA as BinA
 from pgmpy_latent.learners.forests.bin_g import BinG as BinG
+from pgmpy_latent.learners.given import fitted as fitted
 from pgmpy_latent.learners.hlta.hlta import HLTA as HLTA
 from pgmpy_latent.model.convert import from_pgmpy as from_pgmpy
 from pgmpy_latent.model.convert import load as load
@@ -62,6 +63,8 @@ from pgmpy_latent.networks.structural.structural_em import StructuralEM as Struc
 from pgmpy_latent.relations.covariate_result import CovariateRelation as CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation as OutcomeRelation
 from pgmpy_latent.relations.relate import relate as relate
+from pgmpy_latent.report.explorer import explore as explore
+from pgmpy_latent.report.page import write_report as write_report
 from pgmpy_latent.selection.compare import compare_classes as compare_classes
 from pgmpy_latent.selection.edge_search import DirectEffects as DirectEffects
 from pgmpy_latent.selection.edge_search import add_direct_effects as add_direct_effects

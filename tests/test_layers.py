@@ -22,7 +22,7 @@ LAYERS = {
     "runtime": "warn arrays files clock settings configured lossless_json fingerprint checkpoint parallel",
     "model": (
         "labels pgmpy_api emissions json_format spelling network_texts uai_file tree network mixture gaussian_tree "
-        "gaussian_convert convert exports"
+        "gaussian_convert history convert exports"
     ),
     "operators": "edges root blocks star states nodes canonical regularity pruning bins classes",
     "datasets": "",
@@ -48,7 +48,7 @@ LAYERS = {
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted splits sampled_search base sparse_learner "
+        "memory resumed search profiles skeletons memo fitted given splits sampled_search base sparse_learner "
         "search_learner held_out local/directions local/neighbourhood local/tree_fitter local/node_states "
         "local/node_messages local/roots local/pairs local/simplify east/settings east/candidates "
         "east/completed_counts east/evaluation east/blocks east/block_fit east/move east/node_moves "
@@ -79,9 +79,9 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html document profile_bars facts tree_section network_section mixture_section latents_section "
-        "fit_section effects_section groups_section relations_section search_section data_section "
-        "checklist_section reproduce_section grouped_page page"
+        "notebook html document profile_bars facts tree_section network_section topics_section what_if_section "
+        "mixture_section latents_section fit_section effects_section groups_section relations_section "
+        "search_section data_section checklist_section reproduce_section grouped_page page explorer"
     ),
     "plotting": (
         "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
@@ -110,7 +110,7 @@ ALLOWED = {
     "pgmpy": {"model.pgmpy_api"},
     "pgmpy_latent.model.pgmpy_api": {
         "model.convert", "model.gaussian_convert", "model.exports", "em.estimators", "gaussian.estimator",
-        "gaussian.learner", "learners.base", "classification.gaussian_networks",
+        "gaussian.learner", "learners.base", "learners.given", "classification.gaussian_networks",
     },
     "numba": {"inference.kernels"},
     "llvmlite": {"inference.kernels.vectors", "inference.kernels.matrices"},

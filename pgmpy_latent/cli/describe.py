@@ -187,9 +187,10 @@ def describe_tree(learner, data: CategoricalData) -> list[str]:
 
 def describe_network(learner, data: CategoricalData) -> list[str]:
     """Describe the fit of a learned network, its hidden variables with their neighbours, and all other edges."""
-    from pgmpy_latent.networks.fitter import summary_lines
+    from pgmpy_latent.diagnostics import explain
 
-    return [part for line in summary_lines(learner) for part in (wrapped(line, "    ") or [""])]
+    text = explain.network_text(learner.network_, **learner._fit()) + learner._words()
+    return [part for line in text.splitlines() for part in (wrapped(line, "    ") or [""])]
 
 
 def describe_states(tree: LatentTree, data: CategoricalData) -> list[str]:

@@ -12,7 +12,8 @@ from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.queries import check_is_tree
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.inference.walk import multiply_scaled
-from pgmpy_latent.model.tree import LatentTree, child_lists
+from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.model.tree import DiscreteModel, LatentTree, child_lists
 from pgmpy_latent.operators.bins import in_bins
 from pgmpy_latent.operators.edges import normalised, rooted_at
 from pgmpy_latent.tables.dependence import DECIMALS, block_information
@@ -316,19 +317,60 @@ def summary_text(
     H3: D7 0.19, D6 0.19, D5 0.17 (91%)
     """
     check_is_tree(tree)
-    facts = [] if log_likelihood is None else [f"log-likelihood {log_likelihood:,.2f}"]
-    facts += [] if bic is None else [f"BIC {bic:,.2f}"]
-    facts += [] if score is None else [score_words(score)]
-    facts += [
-        counted(tree.n_parameters, "parameter"),
-        counted(len(tree.latent_names), "hidden variable"),
-        counted(len(tree.observed_names), "column"),
-    ]
-    parts = [", ".join(facts), tree_text(tree)]
+    parts = [_size_and_fit(tree, log_likelihood, bic, score), tree_text(tree)]
     if lines := _information_lines(tree, n):
         header = "Columns that say most about each hidden variable, in nats (and how much of all they cover):"
         parts.append("\n".join([header, *lines]))
     return "\n\n".join(parts)
+
+
+def network_text(
+    network: LatentNetwork,
+    *,
+    log_likelihood: float | None = None,
+    bic: float | None = None,
+    score: float | None = None,
+) -> str:
+    """Return a network of any shape in words: its size, its hidden variables with their neighbours, and other edges.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["x", "H", "y"], [[0, 1]] * 3, [(), (), (0, 1)], [False, True, False],
+    ...                         [[[0.5, 0.5]], [[0.5, 0.5]], [[0.5, 0.5]] * 4])
+    >>> print(network_text(network))
+    6 parameters, 1 hidden variable, 2 columns, 2 edges
+    <BLANKLINE>
+    H (2): y
+    <BLANKLINE>
+    Edges among columns:
+    x -> y
+    """
+    edges = network.edges
+    lines = [f"{_size_and_fit(network, log_likelihood, bic, score)}, {counted(len(edges), 'edge')}"]
+    for name in network.latent_names:
+        above = ", ".join(str(parent) for parent, child in edges if child == name)
+        below = ", ".join(str(child) for parent, child in edges if parent == name)
+        states = network.cards[network.index(name)]
+        lines += ["", f"{name} ({states})" + (f", given {above}" if above else "") + f": {below}"]
+    others: dict[Hashable, list[str]] = {}
+    for parent, child in edges:
+        if parent not in network.latent_names and child not in network.latent_names:
+            others.setdefault(child, []).append(str(parent))
+    if others:
+        lines += ["", "Edges among columns:", *(f"{', '.join(above)} -> {child}" for child, above in others.items())]
+    return "\n".join(lines)
+
+
+def _size_and_fit(model: DiscreteModel, log_likelihood: float | None, bic: float | None, score: float | None) -> str:
+    facts = [] if log_likelihood is None else [f"log-likelihood {log_likelihood:,.2f}"]
+    facts += [] if bic is None else [f"BIC {bic:,.2f} (other programs: {-2 * bic:,.2f})"]
+    facts += [] if score is None else [score_words(score)]
+    facts += [
+        counted(model.n_parameters, "parameter"),
+        counted(len(model.latent_names), "hidden variable"),
+        counted(len(model.observed_names), "column"),
+    ]
+    return ", ".join(facts)
 
 
 def score_words(score: float) -> str:

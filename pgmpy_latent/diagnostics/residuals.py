@@ -12,7 +12,7 @@ from pgmpy_latent.diagnostics.pairs import pair_statistics
 from pgmpy_latent.diagnostics.resampling import n_rows_of
 from pgmpy_latent.em.restrictions import refuse_restricted
 from pgmpy_latent.exceptions import NoOverlapWarning
-from pgmpy_latent.inference.queries import any_model_of, model_and_data
+from pgmpy_latent.inference.queries import asked, model_and_data
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.runtime.arrays import one_blas_thread
@@ -139,7 +139,7 @@ def residuals(
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     if n_bootstrap:
         refuse_restricted(model, "residuals(n_bootstrap=...)")
-        if isinstance(any_model_of(model), TreeMixture):
+        if isinstance(asked(model), TreeMixture):
             raise TypeError(
                 "a mixture of trees is not fitted anew to drawn tables; leave n_bootstrap out, or give a learner of "
                 "one tree, as HiddenChowLiu"

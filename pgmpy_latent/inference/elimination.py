@@ -42,7 +42,7 @@ def largest_clique(cards: Mapping[int, int], scopes: Sequence[Sequence[int]], ke
     >>> largest_clique({0: 2, 1: 3, 2: 4}, [(0, 1), (1, 2)])
     12
     """
-    return max(prod(cards[variable] for variable in clique) for clique, _ in _cliques(cards, scopes, keep))
+    return max(prod(cards[variable] for variable in clique) for clique, _ in cliques(cards, scopes, keep))
 
 
 def plan_elimination(
@@ -86,7 +86,7 @@ def plan_elimination(
         n_maps += len(places)
         return n_maps - len(places)
 
-    for clique, gone in _cliques(cards, scopes, keep):
+    for clique, gone in cliques(cards, scopes, keep):
         used = [factor for factor in waiting if any(variable in factor[2] for variable in gone)]
         waiting = [factor for factor in waiting if not any(variable in factor[2] for variable in gone)]
         left = [variable for variable in clique if variable not in gone]
@@ -108,26 +108,32 @@ def plan_elimination(
     )
 
 
-def _cliques(
-    cards: Mapping[int, int], scopes: Sequence[Sequence[int]], keep: Sequence[int]
+def cliques(
+    cards: Mapping[int, int], scopes: Sequence[Sequence[int]], keep: Sequence[int] = ()
 ) -> list[tuple[list[int], list[int]]]:
-    """Return the cliques in turn, each with the variables that are summed out of it."""
+    """Return the cliques in turn, each with the variables that are summed out of it; see :func:`plan_elimination`.
+
+    Examples
+    --------
+    >>> cliques({0: 2, 1: 3, 2: 4}, [(0, 1), (1, 2)])
+    [([0, 1], [0]), ([1, 2], [1]), ([2], [2])]
+    """
     linked = {variable: {variable} for variable in cards}
     for scope in scopes:
         for variable in scope:
             linked[variable] |= set(scope)
     left = [variable for variable in sorted(cards) if variable not in keep]
-    cliques = []
+    found = []
     while left:
         best = min(left, key=lambda variable: (prod(cards[other] for other in linked[variable]), variable))
         clique = linked.pop(best)
         left.remove(best)
         for other in clique - {best}:
             linked[other] = (linked[other] | clique) - {best}
-        cliques.append((sorted(clique), [best]))
+        found.append((sorted(clique), [best]))
     if keep:
-        cliques.append((list(keep), list(keep)))
-    return cliques
+        found.append((list(keep), list(keep)))
+    return found
 
 
 def _strides(variables: Sequence[int], cards: Mapping[int, int]) -> dict[int, int]:

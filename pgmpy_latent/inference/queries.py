@@ -62,7 +62,6 @@ def encode_for(
     >>> encode_for(tree, pd.DataFrame({"x": ["b", None, "b"]})).weights.tolist()
     [1.0, 2.0]
     """
-    check_is_model(tree)
     numeric = {tree.names[node]: emission for node, emission in emissions_of(tree).items()}
     states = {name: known for name, known in zip(tree.names, tree.state_names, strict=True) if name not in numeric}
     columns = _columns_to_read(tree, X, absent)
@@ -112,26 +111,21 @@ from_pgmpy(network) makes one of a pgmpy network
         )
 
 
-def check_is_model(model) -> None:
-    """Raise TypeError, with the remedy, if the argument is neither a tree nor a network.
+def asked(model) -> AnyModel:
+    """Return what can be asked about rows: a model of ours, as :func:`model_of` finds it, or a mixture of trees.
 
     Examples
     --------
-    >>> check_is_model("camps.json")
+    >>> asked("camps.json")
     Traceback (most recent call last):
-    TypeError: expected a LatentTree or LatentNetwork as the first argument, got str; a fitted estimator has one as \
-tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network
+    TypeError: expected a LatentTree, LatentNetwork, pgmpy network or fitted learner as the first argument, got str
     """
-    if not isinstance(model, (LatentTree, LatentNetwork, TreeMixture)):
-        raise TypeError(
-            f"expected a LatentTree or LatentNetwork as the first argument, got {type(model).__name__}; a fitted "
-            "estimator has one as tree_ or network_, and from_pgmpy(network) or network_from_pgmpy(network) makes one "
-            "of a pgmpy network"
-        )
+    mixture = getattr(model, "mixture_", model)
+    return mixture if isinstance(mixture, TreeMixture) else model_of(model)
 
 
 def model_of(model) -> LatentTree | LatentNetwork:
-    """Return the tree or network of a fitted learner; a tree or network itself is returned as it is.
+    """Return the tree or network of a fitted learner or estimator, or of a pgmpy network; our own as they are.
 
     Raises
     ------
@@ -151,6 +145,10 @@ def model_of(model) -> LatentTree | LatentNetwork:
     for candidate in (model, getattr(model, "tree_", None), getattr(model, "network_", None)):
         if isinstance(candidate, (LatentTree, LatentNetwork)):
             return candidate
+    if hasattr(model, "get_cpds"):  # pgmpy takes seconds to load, and is not needed for models of ours
+        from pgmpy_latent.model.convert import model_from_pgmpy
+
+        return model_from_pgmpy(model)
     if hasattr(model, "fit") and not any(name.endswith("_") for name in vars(model)):
         raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit with a table first")
     if isinstance(model, TreeMixture) or hasattr(model, "mixture_"):
@@ -165,22 +163,9 @@ def model_of(model) -> LatentTree | LatentNetwork:
             "pictures of such trees yet: draw the network that to_pgmpy makes of one, as with networkx.draw"
         )
     raise TypeError(
-        f"expected a LatentTree, a LatentNetwork or a fitted learner of one as the first argument, got "
-        f"{type(model).__name__}; from_pgmpy(network) or network_from_pgmpy(network) makes one of a pgmpy network"
+        "expected a LatentTree, LatentNetwork, pgmpy network or fitted learner as the first argument, got "
+        f"{type(model).__name__}"
     )
-
-
-def any_model_of(model) -> AnyModel:
-    """Return the same as :func:`model_of`, or a mixture of trees.
-
-    Examples
-    --------
-    >>> tree = LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])
-    >>> any_model_of(TreeMixture([tree], [1.0]))
-    TreeMixture(1 tree, 1 column, 1 parameters)
-    """
-    mixture = getattr(model, "mixture_", model)
-    return mixture if isinstance(mixture, TreeMixture) else model_of(model)
 
 
 @overload
@@ -206,7 +191,7 @@ def model_and_data(
     >>> model_and_data(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
     [1.0, 2.0]
     """
-    tree = any_model_of(model) if may_be_mixture else model_of(model)
+    tree = asked(model) if may_be_mixture else model_of(model)
     refuse_numbers(tree, "this")
     design = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}
     design = drawn_as_fitted(model, X, design)
@@ -228,7 +213,7 @@ def model_and_rows(model, X) -> tuple[AnyModel, CategoricalData]:
     >>> model_and_rows(tree, pd.DataFrame({"x": ["b", None, "b"]}))[1].weights.tolist()
     [1.0, 2.0]
     """
-    tree = any_model_of(model)
+    tree = asked(model)
     refuse_numbers(tree, "this")
     table = model._table(X) if hasattr(model, "_table") else X
     with unseen_remedy(FIT_AGAIN):
@@ -384,7 +369,7 @@ def network_engine(
 
 
 def log_likelihood(
-    tree: AnyModel,
+    tree,
     X,
     *,
     sample_weight=None,
@@ -396,7 +381,7 @@ def log_likelihood(
 
     Parameters
     ----------
-    tree : LatentTree, LatentNetwork or TreeMixture
+    tree : LatentTree, LatentNetwork, TreeMixture, pgmpy network or fitted learner
         The model.
     X : DataFrame, array or CategoricalData
         The table; missing cells are summed out.
@@ -420,11 +405,11 @@ def log_likelihood(
     >>> round(log_likelihood(tree, pd.DataFrame({"x": ["a", "b", None]})), 4)
     -1.674
     """
-    engine, tables, _ = _ask(tree, X, sample_weight, unseen, absent, **survey)
+    engine, tables, _ = _ask(asked(tree), X, sample_weight, unseen, absent, **survey)
     return float(engine.log_likelihood(tables))
 
 
-def row_log_likelihoods(tree: AnyModel, X, *, unseen: Unseen = "missing", absent: Absent = "error") -> pd.Series:
+def row_log_likelihoods(tree, X, *, unseen: Unseen = "missing", absent: Absent = "error") -> pd.Series:
     """Return the log-likelihood of each row, under the table's index. See :func:`log_likelihood`.
 
     Examples
@@ -433,13 +418,13 @@ def row_log_likelihoods(tree: AnyModel, X, *, unseen: Unseen = "missing", absent
     >>> row_log_likelihoods(tree, pd.DataFrame({"x": ["b", None]}, index=["p", "q"])).round(4).tolist()
     [-0.2877, 0.0]
     """
-    engine, tables, data = _ask(tree, X, None, unseen, absent)
+    engine, tables, data = _ask(asked(tree), X, None, unseen, absent)
     values = engine.row_log_likelihoods(tables)[rows_as_given(data)]
     return pd.Series(values, index=index_of(X, data), name="log_likelihood")
 
 
 def posterior(
-    tree: AnyModel,
+    tree,
     X,
     nodes: Sequence[Hashable] | None = None,
     *,
@@ -450,7 +435,7 @@ def posterior(
 
     Parameters
     ----------
-    tree : LatentTree, LatentNetwork or TreeMixture
+    tree : LatentTree, LatentNetwork, TreeMixture, pgmpy network or fitted learner
         The model.
     X : DataFrame, array or CategoricalData
         The table.
@@ -478,6 +463,7 @@ def posterior(
     0      0.750  0.250
     1      0.125  0.875
     """
+    tree = asked(tree)
     engine, tables, data = _ask(tree, X, None, unseen, absent)
     names = list(tree.latent_names if nodes is None else nodes)
     for name in names:
@@ -494,7 +480,7 @@ def posterior(
 
 
 def most_likely(
-    tree: AnyModel,
+    tree,
     X,
     nodes: Sequence[Hashable] | None = None,
     *,
@@ -513,7 +499,7 @@ def most_likely(
     >>> most_likely(tree, pd.DataFrame({"x": ["a", "b"]}))["H"].tolist()
     ['low', 'high']
     """
-    check_is_model(tree)
+    tree = asked(tree)
     names = list(tree.latent_names if nodes is None else nodes)
     codes, impossible, data = _likeliest(tree, X, names, unseen, absent)
     if names:
@@ -541,7 +527,7 @@ def _likeliest(
 
 
 def impute(
-    tree: AnyModel,
+    tree,
     X,
     *,
     method: str = "most_likely",
@@ -553,7 +539,7 @@ def impute(
 
     Parameters
     ----------
-    tree : LatentTree, LatentNetwork or TreeMixture
+    tree : LatentTree, LatentNetwork, TreeMixture, pgmpy network or fitted learner
         The model.
     X : DataFrame, array or CategoricalData
         The table.
@@ -586,7 +572,7 @@ def impute(
     """
     if method not in ("most_likely", "draw"):
         raise ValueError(f"method is {method!r}; give 'most_likely' or 'draw'")
-    check_is_model(tree)
+    tree = asked(tree)
     if method == "most_likely":
         codes, impossible, data = _likeliest(tree, X, list(tree.observed_names), unseen, absent)
     else:
@@ -647,12 +633,12 @@ def _filled(tree: AnyModel, X, codes: list[np.ndarray], data: CategoricalData) -
     return _like(as_pandas(X), columns, index_of(X, data))
 
 
-def sample(tree: AnyModel, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
+def sample(tree, n: int, *, latents: bool = False, random_state=None) -> pd.DataFrame:
     """Draw rows from a tree or another network.
 
     Parameters
     ----------
-    tree : LatentTree, LatentNetwork or TreeMixture
+    tree : LatentTree, LatentNetwork, TreeMixture, pgmpy network or fitted learner
         The model.
     n : int
         Number of rows.
@@ -673,7 +659,7 @@ def sample(tree: AnyModel, n: int, *, latents: bool = False, random_state=None) 
     >>> sample(tree, 2, random_state=0)["x"].tolist()
     ['b', 'b']
     """
-    check_is_model(tree)
+    tree = asked(tree)
     if not isinstance(n, (int, np.integer)) or n < 0:
         raise ValueError(f"n is {n!r}; give a whole number of rows, at least 0")
     rng = np.random.default_rng(random_state)

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import scores
 from pgmpy_latent.diagnostics import explain
+from pgmpy_latent.diagnostics.uncertainty import standard_errors
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference import queries
 from pgmpy_latent.inference.queries import Absent
-from pgmpy_latent.learners.profiles import profiles
+from pgmpy_latent.learners.profiles import profiles, profiles_with_errors
 from pgmpy_latent.tables.columns import without_columns
 from pgmpy_latent.tables.survey import Survey, WeightKind, check_kind, rows_in_words, set_apart
 from pgmpy_latent.tables.unseen import FIT_AGAIN, Unseen, unseen_remedy
@@ -343,6 +344,7 @@ class FittedModel(TransformerMixin):
         groups=None,
         relations=(),
         direct_effects=None,
+        rows=None,
         **survey: Unpack[Survey],
     ) -> None:
         """Write a report: one page of HTML about the model, the table and the search, which needs no network.
@@ -361,6 +363,9 @@ class FittedModel(TransformerMixin):
             What :func:`pgmpy_latent.relate` found; it gets a section.
         direct_effects : DirectEffects, optional
             What :func:`pgmpy_latent.add_direct_effects` found; it gets a section.
+        rows : DataFrame, array, CategoricalData or int, optional
+            Rows that the reader can choose to see why they are unusual, or how many of the least likely ones of the
+            table. None by default: whoever has the page can read them.
         survey : weight_kind, strata, cluster
             What the weights are, and how rows were drawn, as in :meth:`fit`.
 
@@ -378,14 +383,28 @@ class FittedModel(TransformerMixin):
 
         check_is_fitted(self)
         found = {"groups": groups, "relations": relations, "direct_effects": direct_effects}
-        write_report(self, path, X, sample_weight=sample_weight, **found, **survey)
+        write_report(self, path, X, sample_weight=sample_weight, rows=rows, **found, **survey)
 
 
-class FittedTree(FittedModel):
-    """Methods that only learners of trees have."""
+class FittedDiscrete(FittedModel):
+    """Methods of everything that has one tree or network as its model."""
 
-    def profiles(self) -> pd.DataFrame:
+    def profiles(
+        self, *, errors: bool = False, X=None, sample_weight=None, level: float = 0.95, **survey: Unpack[Survey]
+    ) -> pd.DataFrame:
         """Return the shares of the hidden states, and the probabilities of the categories given each of them.
+
+        Parameters
+        ----------
+        errors : bool
+            Whether to return a table with a row per probability, with standard errors and confidence intervals
+            (:func:`pgmpy_latent.standard_errors`), in place of a table with a column per state.
+        X : DataFrame, array or CategoricalData, optional
+            For ``errors``: the table that the model was fitted to; by default the one that ``fit`` was given.
+        sample_weight, survey
+            For ``errors``: as in :func:`pgmpy_latent.standard_errors`.
+        level : float
+            For ``errors``: how often the intervals shall cover the truth.
 
         Returns
         -------
@@ -394,6 +413,11 @@ class FittedTree(FittedModel):
             (variable, category) of all observed variables, with P(variable = category | state), also of variables
             below other hidden variables. Where truth values and numbers meet among the categories,
             truth values are written as text, as pandas cannot tell True from 1 in an index.
+
+            With ``errors``, the columns are ``latent``, ``state``, ``variable``, ``category``, ``probability``,
+            ``standard_error``, ``lower``, ``upper`` and ``note``. Probabilities that are no entries of the model's
+            tables, as those of a column given a hidden variable that is not its parent, have no errors; their note says
+            so.
 
         Examples
         --------
@@ -408,7 +432,48 @@ class FittedTree(FittedModel):
                  b          1.0  0.0
         """
         check_is_fitted(self)
-        return profiles(self.tree_)
+        if not errors:
+            return profiles(self._learned)
+        table = getattr(self, "_data", None) if X is None else X
+        if table is None:
+            raise DataError(
+                f"errors=True needs the table that this {type(self).__name__} was fitted to; give it, as "
+                "profiles(errors=True, X=table)"
+            )
+        found = standard_errors(self, table, sample_weight=sample_weight, level=level, show_progress=False, **survey)
+        return profiles_with_errors(self._learned, found)
+
+    def _words(self) -> str:
+        """Return what a summary says about the table and the search, in paragraphs of their own."""
+        return "".join(f"\n\n{one}" for one in remarks_on(self))
+
+    def _fit(self) -> dict[str, float | None]:
+        """Return how well the model fits, as far as that is known."""
+        known: dict[str, float | None] = {name: getattr(self, f"{name}_", None) for name in ("log_likelihood", "bic")}
+        return known | {"score": score_beside_bic(self) if hasattr(self, "score_") else None}
+
+    def summary(self) -> None:
+        """Print how well the model fits, its hidden variables with their neighbours, and all other edges.
+
+        Numbers in brackets are numbers of states. If the search was stopped, a last line says so.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import StructuralEM
+        >>> frame = pd.DataFrame({"x": [0, 0, 1, 1] * 25, "y": [0, 0, 1, 1] * 25, "z": [0, 1] * 50})
+        >>> StructuralEM().fit(frame).summary()  # doctest: +ELLIPSIS
+        log-likelihood -138.63, BIC -147.84 (other programs: 295.68), 4 parameters, 0 hidden variables, 3 columns, ...
+        <BLANKLINE>
+        Edges among columns:
+        x -> y
+        """
+        check_is_fitted(self)
+        text = explain.network_text(self._learned, **self._fit()) + self._words()
+        print(explain.writable(text, sys.stdout.encoding))
+
+
+class FittedTree(FittedDiscrete):
+    """Methods that only trees have."""
 
     def informative_columns(self, n: int | None = None) -> pd.DataFrame:
         """Return which columns say most about each hidden variable.
@@ -456,7 +521,7 @@ class FittedTree(FittedModel):
         >>> from pgmpy_latent import RandomStarts
         >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
         >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).summary()
-        log-likelihood -6.11, BIC -14.17, 7 parameters, 1 hidden variable, 3 columns
+        log-likelihood -6.11, BIC -14.17 (other programs: 28.34), 7 parameters, 1 hidden variable, 3 columns
         <BLANKLINE>
         H (2): x, y, z
         <BLANKLINE>
@@ -466,10 +531,8 @@ class FittedTree(FittedModel):
         Frequency weights: 4 rows stand for 10 (weight_kind="frequency").
         """
         check_is_fitted(self)
-        text = explain.summary_text(
-            self.tree_, n, log_likelihood=self.log_likelihood_, bic=self.bic_, score=score_beside_bic(self)
-        )
-        print(explain.writable("\n\n".join([text, *remarks_on(self)]), sys.stdout.encoding))
+        text = explain.summary_text(self.tree_, n, **self._fit()) + self._words()
+        print(explain.writable(text, sys.stdout.encoding))
 
 
 def remarks_on(learner) -> list[str]:

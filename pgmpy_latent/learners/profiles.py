@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.model.emissions import Emission, emissions_of
+from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
+from pgmpy_latent.tables.encode import CategoricalData
 
 
-def profiles(tree: LatentTree) -> pd.DataFrame:
+def profiles(model: LatentTree | LatentNetwork) -> pd.DataFrame:
     """Return the share of every hidden state, and P(observed variable | hidden state) for all observed variables.
 
     Rows are pairs (variable, category), the first of them ``("share", "")``; columns are pairs (latent, state). Numeric
@@ -31,21 +35,95 @@ def profiles(tree: LatentTree) -> pd.DataFrame:
     x        a          0.9  0.2
              b          0.1  0.8
     """
-    shares = marginals(tree)
-    observed, hidden = np.flatnonzero(~tree.latent), np.flatnonzero(tree.latent)
-    emissions = emissions_of(tree)
-    n_rows = sum(2 if at in emissions else int(tree.cards[at]) for at in observed)
+    observed, hidden = np.flatnonzero(~model.latent), np.flatnonzero(model.latent)
+    emissions = emissions_of(model)
+    n_rows = sum(2 if at in emissions else int(model.cards[at]) for at in observed)
     blocks = [np.empty((1 + n_rows, 0))]
-    for node in hidden:
-        given = conditionals(tree, int(node))
+    for node in hidden.tolist():
+        share, given = shares_and_conditionals(model, node)
         described = [_moments(emissions[at], given[at]) if at in emissions else given[at] for at in observed.tolist()]
-        blocks.append(np.concatenate([shares[node][:, None], *described], axis=1).T)
-    columns = [(tree.names[node], state) for node in hidden for state in tree.state_names[node]]
+        blocks.append(np.concatenate([share[:, None], *described], axis=1).T)
+    columns = [(model.names[node], state) for node in hidden for state in model.state_names[node]]
     return pd.DataFrame(
         np.concatenate(blocks, axis=1),
-        index=pd.MultiIndex.from_tuples(_row_labels(tree, observed), names=["variable", "category"]),
+        index=pd.MultiIndex.from_tuples(_row_labels(model, observed), names=["variable", "category"]),
         columns=pd.MultiIndex.from_tuples(columns, names=["latent", "state"]),
     )
+
+
+def profiles_with_errors(model: LatentTree | LatentNetwork, errors: pd.DataFrame) -> pd.DataFrame:
+    """Return the profiles as a table with a row per probability, with standard errors and confidence intervals.
+
+    Parameters
+    ----------
+    model : LatentTree or LatentNetwork
+        The model.
+    errors : DataFrame
+        What :func:`pgmpy_latent.standard_errors` returned for it.
+
+    Returns
+    -------
+    DataFrame
+        ``latent``, ``state``, ``variable``, ``category``, ``probability``, ``standard_error``, ``lower``, ``upper`` and
+        ``note``. The shares of the states have the variable ``"share"`` and an empty category. A probability that is
+        no entry of the model's tables has no error of its own, and its note says so.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import standard_errors
+    >>> tree = LatentTree(["H", "x"], [[0], ["a", "b"]], [-1, 0], [True, False], [[[1.0]], [[0.25, 0.75]]])
+    >>> errors = standard_errors(tree, pd.DataFrame({"x": list("abbb") * 100}))
+    >>> profiles_with_errors(tree, errors)[["variable", "category", "probability", "standard_error"]].round(4)
+      variable category  probability  standard_error
+    0    share                  1.00          0.0000
+    1        x        a         0.25          0.0217
+    2        x        b         0.75          0.0217
+    """
+    wide = profiles(model)
+    known: dict[tuple, tuple] = {}
+    for row in errors.itertuples():
+        above = [model.names[at] for at in model.parents[model.index(row.node)]]
+        if len(above) <= 1:
+            known[row.node, above[0] if above else None, row.parent_state, row.state] = (
+                row.standard_error, row.lower, row.upper, row.note,
+            )  # fmt: skip
+    unknown = (np.nan, np.nan, np.nan, "computed from several tables")
+    rows = []
+    for latent, state in wide.columns:
+        for variable, category in wide.index:
+            if (variable, category) == ("share", ""):
+                key = (latent, None, None, state)
+            else:
+                key = (variable, latent, state, category)
+            value = wide.at[(variable, category), (latent, state)]
+            rows.append((latent, state, variable, category, value, *known.get(key, unknown)))
+    names = ["latent", "state", "variable", "category", "probability", "standard_error", "lower", "upper", "note"]
+    columns = {name: pd.Series([row[at] for row in rows], dtype=object) for at, name in enumerate(names[:4])}
+    columns |= {name: pd.Series([row[at] for row in rows], dtype=float) for at, name in enumerate(names[:8]) if at >= 4}
+    return pd.DataFrame({**columns, "note": pd.Series([row[8] for row in rows], dtype=object)})
+
+
+def shares_and_conditionals(model: LatentTree | LatentNetwork, node: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return P(state) of a node, and P(other | node) for every other node, of a model of any shape.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["H", "x"], [[0, 1], ["a", "b"]], [(), (0,)], [True, False],
+    ...                         [[[0.7, 0.3]], [[0.9, 0.1], [0.2, 0.8]]])
+    >>> share, given = shares_and_conditionals(network, 0)
+    >>> share, given[1]
+    (array([0.7, 0.3]), array([[0.9, 0.1],
+           [0.2, 0.8]]))
+    """
+    if isinstance(model, LatentTree):
+        return marginals(model)[node], conditionals(model, node)
+    name = model.names[node]
+    seen = replace(model, latent=np.arange(model.n_nodes) == node)
+    every = np.arange(model.cards[node])
+    states = CategoricalData([name], [model.state_names[node]], every[:, None], np.ones(len(every)))
+    engine = engine_for(seen, states)
+    given = engine.beliefs(engine.layout.pack(model.tables), list(range(model.n_nodes)))
+    return np.exp(engine.row_log_likelihoods(engine.layout.pack(model.tables))), [np.array(table) for table in given]
 
 
 def _moments(emission: Emission, features: np.ndarray) -> np.ndarray:
@@ -93,7 +171,7 @@ def _upwards(table: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndar
     return joint
 
 
-def _row_labels(tree: LatentTree, observed: np.ndarray) -> list[tuple[Hashable, Hashable]]:
+def _row_labels(tree: LatentTree | LatentNetwork, observed: np.ndarray) -> list[tuple[Hashable, Hashable]]:
     emissions = emissions_of(tree)
     labels = [
         (tree.names[at], state)

@@ -11,6 +11,7 @@ from typing import overload
 
 import numpy as np
 
+import pgmpy_latent
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError, PgmpyLatentError
 from pgmpy_latent.model.emissions import emission_of_states
 from pgmpy_latent.model.gaussian_convert import (
@@ -20,6 +21,7 @@ from pgmpy_latent.model.gaussian_convert import (
     to_linear_gaussian,
 )
 from pgmpy_latent.model.gaussian_tree import GaussianTree
+from pgmpy_latent.model.history import History
 from pgmpy_latent.model.json_format import (
     LATENT,
     ROW_SUM_TOLERANCE,
@@ -35,13 +37,12 @@ from pgmpy_latent.model.json_format import (
 )
 from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.model.mixture import TreeMixture
-from pgmpy_latent.model.network import LatentNetwork, check_one_parent
+from pgmpy_latent.model.network import LatentNetwork, as_tree, check_one_parent
 from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork, TabularCPD
 from pgmpy_latent.model.tree import ROW_SUM_TOLERANCE as EXACT
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.files import check_readable, write_whole
 from pgmpy_latent.runtime.lossless_json import register
-from pgmpy_latent.runtime.settings import kind_in_words
 
 # LatentTree and pgmpy -----------------------------------------------------------------------------
 
@@ -173,6 +174,23 @@ def network_from_pgmpy(network: DiscreteBayesianNetwork) -> LatentNetwork:
         return _build_latent_network([replace(node, table=_rounded_off(node.table)) for node in nodes])
     except InvalidTreeError as error:
         raise InvalidTreeError(f"{error}{_remedy(error)}") from None
+
+
+def model_from_pgmpy(network: DiscreteBayesianNetwork) -> LatentTree | LatentNetwork:
+    """Return a pgmpy network as a tree if no node has several parents, and otherwise as a network.
+
+    Examples
+    --------
+    >>> network = DiscreteBayesianNetwork([("H", "x")], latents={"H"})
+    >>> network.add_cpds(
+    ...     TabularCPD("H", 2, [[0.7], [0.3]]),
+    ...     TabularCPD("x", 2, [[0.9, 0.2], [0.1, 0.8]], evidence=["H"], evidence_card=[2]),
+    ... )
+    >>> model_from_pgmpy(network)
+    LatentTree(2 nodes, 1 latent, 3 parameters)
+    """
+    model = network_from_pgmpy(network)
+    return model if any(len(above) > 1 for above in model.parents) else as_tree(model)
 
 
 def _rounded_off(table: np.ndarray) -> np.ndarray:
@@ -365,21 +383,22 @@ def aligned_table(
 # Files --------------------------------------------------------------------------------------------
 
 
-def save(
-    model: LatentTree | LatentNetwork | TreeMixture | GaussianTree | DiscreteBayesianNetwork, path: str | os.PathLike
-) -> None:
-    """Write a tree, a mixture of trees or a discrete pgmpy network to a JSON file that :func:`load` reads back exactly.
+def save(model, path: str | os.PathLike) -> None:
+    """Write a model to a JSON file that :func:`load` reads back exactly.
 
     A LatentNetwork comes back as a pgmpy network.
 
     The file holds the kind of model, the order of nodes, names and states with their types, hidden nodes and other
-    roles, the network's name, and every bit of the probabilities; not the weights of edges, nor other attributes of
-    nodes. Names and states may be text, integers, booleans, floats other than NaN, and tuples of these; NumPy scalars
-    come back as Python's. The file is written completely or not at all: a failure leaves an older file unchanged.
+    roles, the network's name, values that count as missing, and every bit of the probabilities; not the weights of
+    edges, nor other attributes of nodes. Of a fitted learner or estimator it also holds what learned the model, the
+    numbers of rows and their weights, kinds of columns, log-likelihood, score and history, which
+    :func:`pgmpy_latent.fitted` gives back. Names and states may be text, integers, booleans, floats other than NaN, and
+    tuples of these; NumPy scalars come back as Python's. The file is written completely or not at all: a failure leaves
+    an older file unchanged.
 
     Parameters
     ----------
-    model : LatentTree, LatentNetwork, TreeMixture, GaussianTree or pgmpy.models.DiscreteBayesianNetwork
+    model : LatentTree, LatentNetwork, TreeMixture, GaussianTree, pgmpy.models.DiscreteBayesianNetwork or fitted learner
     path : path-like
         Its folder must exist.
 
@@ -397,14 +416,17 @@ def save(
     ...     load(f"{folder}/model.json") == tree
     True
     """
+    history = History.of(model)
+    for attribute in ("tree_", "network_", "mixture_"):
+        model = getattr(model, attribute, model)
     if isinstance(model, GaussianTree):
         text = gaussian_tree_text(model)
-    elif isinstance(model, (LatentTree, LatentNetwork, TreeMixture)):
+    elif isinstance(model, TreeMixture):
         text = model_text(model)
+    elif isinstance(model, (LatentTree, LatentNetwork)):
+        about = history.document(pgmpy_latent.__version__) if history.known() else None
+        text = to_text("tree" if isinstance(model, LatentTree) else "network", _nodes_of_tree(model), about=about)
     else:
-        for attribute in ("tree_", "network_", "mixture_"):
-            if hasattr(model, attribute):
-                raise TypeError(f"expected a model, got {kind_in_words(model)}; save its {attribute}")
         nodes = _nodes_of_network(model)  # also says what is expected, should the model be neither
         text = to_text("network", nodes, model.name if isinstance(model.name, str) else "")
     write_whole(path, text.encode())
@@ -421,7 +443,7 @@ def load(path: str | os.PathLike) -> LatentTree | TreeMixture | GaussianTree | D
     -------
     LatentTree, TreeMixture, GaussianTree or pgmpy.models.DiscreteBayesianNetwork
         Whichever was saved; a LatentNetwork comes back as a pgmpy network, of which :func:`network_from_pgmpy` makes
-        one again.
+        one again. :func:`pgmpy_latent.fitted` reads a file into a model with the methods of a learner.
 
     Raises
     ------
@@ -439,17 +461,24 @@ def load(path: str | os.PathLike) -> LatentTree | TreeMixture | GaussianTree | D
     ...     load(path).nodes()
     NodeView(())
     """
+    return load_with_history(path)[0]
+
+
+def load_with_history(
+    path: str | os.PathLike,
+) -> tuple[LatentTree | TreeMixture | GaussianTree | DiscreteBayesianNetwork, History]:
+    """Return what :func:`load` does, and where the model comes from, as far as the file says so."""
     check_readable(path, "give a file that save wrote")
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
         mixture = mixture_from_text(text)
         if mixture is not None:
-            return TreeMixture([_build_tree(nodes) for nodes in mixture[0]], mixture[1])
+            return TreeMixture([_build_tree(nodes) for nodes in mixture[0]], mixture[1]), History()
         gaussian = document_of(text)
         if gaussian is not None:
-            return gaussian_tree_from_document(gaussian)
-        kind, nodes, title = from_text(text)
-        return _build_tree(nodes) if kind == "tree" else build_network(nodes, title)
+            return gaussian_tree_from_document(gaussian), History()
+        kind, nodes, title, about = from_text(text)
+        return _build_tree(nodes) if kind == "tree" else build_network(nodes, title), History.from_document(about)
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path}: not text in UTF-8 ({error})") from None
     except PgmpyLatentError as error:

@@ -11,6 +11,9 @@ has features in the place of states, ``{"feature": [name, kind, centre, scale, l
 "mixture", and ``weights`` and ``trees``, each of which is written like a file, in place of ``nodes``. The
 nodes of a Gaussian tree, of the kind "gaussian tree", have ``name``, ``latent``, ``parent`` (its place in the list, -1
 for none), ``correlation``, ``mean`` and ``std``, and ``missing`` if values of the column count as missing cells.
+
+A tree or network that was saved with the learner it comes from has the version 2 and ``about``, which
+:mod:`pgmpy_latent.model.history` describes.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ from pgmpy_latent.model.emissions import FEATURES, Emission, Feature, NumericKin
 from pgmpy_latent.model.labels import check_names
 
 FORMAT = "pgmpy_latent"
-VERSION = 1
+VERSION = 2
+#: The version of files that say nothing about where the model comes from, which older readers know as well.
+FIRST_VERSION = 1
 KINDS = ("tree", "network")
 GAUSSIAN = "gaussian tree"
 #: pgmpy's word for the role of a hidden node.
@@ -77,11 +82,13 @@ def table_problem(table: np.ndarray) -> str | None:
 # Writing ------------------------------------------------------------------------------------------
 
 
-def to_text(kind: str, nodes: Sequence[Node], title: str = "") -> str:
+def to_text(kind: str, nodes: Sequence[Node], title: str = "", about: dict | None = None) -> str:
     """Return the file's text: a field per line, a row of a table per line."""
-    head = {"format": FORMAT, "version": VERSION, "kind": kind}
+    head: dict = {"format": FORMAT, "version": VERSION if about else FIRST_VERSION, "kind": kind}
     if kind == "network":
         head["title"] = title
+    if about:
+        head["about"] = about
     lines = [f"  {_dump(key)}: {_dump(value)},\n" for key, value in head.items()]
     body = ",\n".join(_node_text(node, nodes) for node in nodes)
     return "{\n" + "".join(lines) + f'  "nodes": [\n{body}\n  ]\n}}\n'
@@ -89,7 +96,7 @@ def to_text(kind: str, nodes: Sequence[Node], title: str = "") -> str:
 
 def mixture_text(trees: Sequence[Sequence[Node]], weights: Sequence[float]) -> str:
     """Return the text of a mixture: ``weights``, and under ``trees`` the text that each tree would have by itself."""
-    head = {"format": FORMAT, "version": VERSION, "kind": "mixture", "weights": list(weights)}
+    head = {"format": FORMAT, "version": FIRST_VERSION, "kind": "mixture", "weights": list(weights)}
     lines = [f"  {_dump(key)}: {_dump(value)},\n" for key, value in head.items()]
     body = ",\n".join(to_text("tree", nodes).strip() for nodes in trees)
     return "{\n" + "".join(lines) + f'  "trees": [\n{body}\n  ]\n}}\n'
@@ -97,7 +104,7 @@ def mixture_text(trees: Sequence[Sequence[Node]], weights: Sequence[float]) -> s
 
 def gaussian_text(nodes: Sequence[dict]) -> str:
     """Return the text of a Gaussian tree: a node per line."""
-    head = {"format": FORMAT, "version": VERSION, "kind": GAUSSIAN}
+    head = {"format": FORMAT, "version": FIRST_VERSION, "kind": GAUSSIAN}
     lines = [f"  {_dump(key)}: {_dump(value)},\n" for key, value in head.items()]
     body = ",\n".join(f"    {_dump(node)}" for node in nodes)
     return "{\n" + "".join(lines) + f'  "nodes": [\n{body}\n  ]\n}}\n'
@@ -156,10 +163,12 @@ def _is_unicode(text: str) -> bool:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def from_text(text: str) -> tuple[str, list[Node], str]:
-    """Return kind, nodes and title; anything that :func:`to_text` would not write is a FileFormatError."""
+def from_text(text: str) -> tuple[str, list[Node], str, dict]:
+    """Return kind, nodes, title and ``about``; anything that :func:`to_text` would not write is a FileFormatError."""
     try:
-        return from_document(_parse(text))
+        document = _parse(text)
+        kind, nodes, title = from_document(document)
+        return kind, nodes, title, document.get("about", {})
     except RecursionError:
         raise FileFormatError("nested too deeply") from None
 
@@ -214,7 +223,8 @@ def from_document(document) -> tuple[str, list[Node], str]:
     if kind not in KINDS:
         raise FileFormatError(f'"kind" is {shorten(kind)}; it must be "tree" or "network"')
     extra = {"title"} if kind == "network" else set()
-    _check_fields(document, {"format", "version", "kind", "nodes"} | extra, set(), "the file")
+    optional = {"about"} if document["version"] > FIRST_VERSION else set()
+    _check_fields(document, {"format", "version", "kind", "nodes"} | extra, optional, "the file")
     title = document.get("title", "")
     if not isinstance(title, str) or not _is_unicode(title):
         raise FileFormatError(f'"title" is {shorten(title)}, not text')

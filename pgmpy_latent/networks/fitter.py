@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 import networkx as nx
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from pgmpy_latent.diagnostics import explain
 from pgmpy_latent.em.estimators import state_shares
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.queries import engine_for, network_engine
 from pgmpy_latent.learners.base import StructureLearner
-from pgmpy_latent.learners.fitted import score_beside_bic, unfinished_words, weighting_words
+from pgmpy_latent.learners.fitted import FittedDiscrete
 from pgmpy_latent.learners.memory import held_by_checkpoints
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.learners.search_learner import SearchSettings
@@ -67,7 +64,7 @@ class ScoredNetwork:
 NetworkSource: TypeAlias = LatentTree | LatentNetwork | nx.DiGraph | StructureLearner | None
 
 
-class NetworkLearner(SearchSettings, StructureLearner):
+class NetworkLearner(SearchSettings, FittedDiscrete, StructureLearner):
     """Base of the learners of networks; what :class:`~pgmpy_latent.learners.base.LatentTreeLearner` is for trees."""
 
     _holder = "network_"
@@ -114,25 +111,6 @@ class NetworkLearner(SearchSettings, StructureLearner):
         self.network_ = replace(model, missing=known)
         return self.network_
 
-    def summary(self) -> None:
-        """Print how well the model fits, its hidden variables with their neighbours, and all other edges.
-
-        Numbers in brackets are numbers of states. If the search was stopped, a last line says so.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from pgmpy_latent import StructuralEM
-        >>> frame = pd.DataFrame({"x": [0, 0, 1, 1] * 25, "y": [0, 0, 1, 1] * 25, "z": [0, 1] * 50})
-        >>> StructuralEM().fit(frame).summary()
-        log-likelihood -138.63, BIC -147.84, 4 parameters, 0 hidden variables, 3 columns, 1 edge
-        <BLANKLINE>
-        Edges among columns:
-        x -> y
-        """
-        check_is_fitted(self)
-        print(explain.writable("\n".join(summary_lines(self)), sys.stdout.encoding))
-
     def _presentable(self, network: LatentNetwork, data: CategoricalData) -> LatentNetwork:
         """Return the network with hidden nodes first, columns as in the table, and hidden states by their shares."""
         network = rearranged(network, [*network.latent_names, *self._order_of_columns(data)])
@@ -143,39 +121,6 @@ class NetworkLearner(SearchSettings, StructureLearner):
 
     def _order_of_columns(self, data: CategoricalData) -> Sequence[Hashable]:
         return data.columns
-
-
-def summary_lines(learner: NetworkLearner) -> list[str]:
-    """Return how well a learned network fits, its hidden variables with their neighbours, and all other edges."""
-    network = learner.network_
-
-    def number(n: int, what: str) -> str:
-        return f"{n} {what}{'s' * (n != 1)}"
-
-    hidden, seen = network.latent_names, network.observed_names
-    score = score_beside_bic(learner)
-    lines = [
-        f"log-likelihood {learner.log_likelihood_:,.2f}, BIC {learner.bic_:,.2f}, "
-        f"{'' if score is None else explain.score_words(score) + ', '}"
-        f"{number(learner.n_parameters_, 'parameter')}, {number(len(hidden), 'hidden variable')}, "
-        f"{number(len(seen), 'column')}, {number(len(network.edges), 'edge')}"
-    ]
-    for name in hidden:
-        above = ", ".join(str(parent) for parent, child in network.edges if child == name)
-        below = ", ".join(str(child) for parent, child in network.edges if parent == name)
-        lines += [
-            "",
-            f"{name} ({network.cards[network.index(name)]})" + (f", given {above}" if above else "") + f": {below}",
-        ]
-    others: dict[Hashable, list[str]] = {}
-    for parent, child in network.edges:
-        if parent not in hidden and child not in hidden:
-            others.setdefault(child, []).append(str(parent))
-    if others:
-        lines += ["", "Edges among columns:", *(f"{', '.join(above)} -> {child}" for child, above in others.items())]
-    for words in (weighting_words(learner), unfinished_words(learner)):
-        lines += ["", words] if words else []
-    return lines
 
 
 class Fitter:

@@ -14,7 +14,6 @@ import numpy as np
 import pgmpy_latent
 from pgmpy_latent.report.data_section import is_unweighted, mean_categories, rare_categories
 from pgmpy_latent.report.facts import Facts
-from pgmpy_latent.report.fit_section import has_standard_errors
 from pgmpy_latent.report.html import Html, count, decimal, element, label, paragraph, percent, safe, section
 
 REFERENCE = (
@@ -232,7 +231,7 @@ def _inference() -> str:
 
 
 def _errors(facts: Facts) -> tuple[bool, str]:
-    if has_standard_errors(facts):
+    if facts.has_standard_errors:
         return True, "Standard errors and confidence intervals of all probabilities: under Fit."
     return False, "Standard errors and confidence intervals: standard_errors(learner, X), also by bootstrap."
 

@@ -10,6 +10,9 @@ from importlib.resources import files
 import pgmpy_latent
 from pgmpy_latent.report.html import Html, element, paragraph
 
+#: Style and scripts of the page, in the order in which they run; the policy of the page allows these scripts alone.
+STYLES, SCRIPTS = ("page.css", "explorer.css"), ("page.js", "messages.js", "explorer.js")
+
 
 def document(title: str, opening: Sequence[Html], sections: Sequence[tuple[str, str, Html]]) -> str:
     """Return a page.
@@ -28,10 +31,9 @@ def document(title: str, opening: Sequence[Html], sections: Sequence[tuple[str, 
     >>> document("A report", [], []).startswith("<!DOCTYPE html>")
     True
     """
-    script = files(__package__).joinpath("page.js").read_text(encoding="utf-8")
-    style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    allowed = b64encode(sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
+    scripts, style = [_beside(name) for name in SCRIPTS], "".join(map(_beside, STYLES))
+    allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
     contents = [element("a", name, href=f"#{anchor}") for anchor, name, _ in sections]
     head = element(
         "head",
@@ -49,9 +51,14 @@ def document(title: str, opening: Sequence[Html], sections: Sequence[tuple[str, 
         element("nav", *contents, aria_label="Contents"),
         element("main", *(content for _, _, content in sections), id="content"),
         element("footer", paragraph(f"Written by pgmpy_latent {pgmpy_latent.__version__}.")),
-        element("script", Html(script)),
+        *(element("script", Html(script)) for script in scripts),
     )
     return "<!DOCTYPE html>\n" + element("html", head, body, lang="en") + "\n"
+
+
+def _beside(name: str) -> str:
+    """Return the text of a file of this folder."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def cards(figures: Sequence[tuple[str, str]]) -> Html:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import pandas as pd
 
 from pgmpy_latent import scores
 from pgmpy_latent.diagnostics import explain
+from pgmpy_latent.diagnostics.uncertainty import standard_errors
 from pgmpy_latent.inference.mixture_engine import MixtureEngine
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.queries import AnyModel, engine_for
@@ -20,7 +22,7 @@ from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.baselines import Baseline
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork, as_tree
-from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.operators import marginals
 from pgmpy_latent.relations.covariate_result import CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation
@@ -34,6 +36,9 @@ from pgmpy_latent.tables.encode import CategoricalData
 MOST_LATENTS, MOST_COLUMNS, MOST_ITEMS = 24, 8, 30
 #: Number of parameters from which the effective dimension is left out, since it would take seconds.
 MANY_PARAMETERS = 300
+
+#: Rows that a page shall hold: a table of them, the names of its rows, and how many of them are wanted.
+RowsToShow: TypeAlias = tuple[CategoricalData, list[Hashable], int]
 
 
 class ClassCandidate(Protocol):
@@ -80,6 +85,10 @@ class Facts:
         How the classes and other columns are related.
     direct_effects : DirectEffects or None
         Which columns go together beyond the classes.
+    has_table : bool
+        Whether there is a table; otherwise ``data`` is :func:`no_rows`, and only what the model says by itself is told.
+    rows : RowsToShow or None
+        Rows that the page shall hold.
     """
 
     model: AnyModel
@@ -90,6 +99,8 @@ class Facts:
     groups: GroupComparison | None = None
     relations: Sequence[CovariateRelation | OutcomeRelation] = ()
     direct_effects: DirectEffects | None = None
+    has_table: bool = True
+    rows: RowsToShow | None = None
 
     def __post_init__(self):
         if isinstance(self.model, LatentNetwork) and all(len(above) <= 1 for above in self.model.parents):
@@ -226,6 +237,23 @@ class Facts:
         return explain.informative_columns(self.tree, self.most_columns, latents=names)
 
     @property
+    def has_standard_errors(self) -> bool:
+        """Whether the model is at a maximum of the likelihood of this table, and is small enough."""
+        learned = self.learner is not None and self.own_data and not self.settings.get("prior")
+        few = 0 < self.scores["n_parameters"] < MANY_PARAMETERS
+        return learned and few and not self.is_mixture and not self.n_impossible
+
+    @cached_property
+    def standard_errors(self) -> tuple[pd.DataFrame, list[str]] | None:
+        """Standard errors of all probabilities, with remarks about them; None if there are none."""
+        if not self.has_standard_errors:
+            return None
+        with warnings.catch_warnings(record=True) as remarks:
+            warnings.simplefilter("always")
+            errors = standard_errors(self.model, self.data, show_progress=False)
+        return errors, [str(remark.message) for remark in remarks]
+
+    @property
     def most_columns(self) -> int:
         """Maximum number of columns that explain a hidden variable; larger for a latent class model."""
         return MOST_ITEMS if self.is_latent_class else MOST_COLUMNS
@@ -237,7 +265,12 @@ class Facts:
 
     @cached_property
     def column_shares(self) -> list[np.ndarray]:
-        """The shares of the states of every column among its known cells; zeros if none is known."""
+        """The shares of the states of every column among its known cells; zeros if none is known.
+
+        Of a tree without a table they are the model's.
+        """
+        if not self.has_table and self.is_tree:
+            return [self.shares[self.tree.index(name)] for name in self.data.columns]
         shares = []
         for codes, card in zip(self.data.codes.T, self.data.cards, strict=True):
             filled = codes >= 0
@@ -249,6 +282,18 @@ class Facts:
     def missing_shares(self) -> np.ndarray:
         """The share of the weight that lacks each column."""
         return self.data.weights @ (self.data.codes < 0) / self.data.total_weight
+
+
+def no_rows(model: DiscreteModel) -> CategoricalData:
+    """Return the table of a model that comes without one: a single row, of which nothing is known.
+
+    Examples
+    --------
+    >>> no_rows(LatentTree(["x"], [["a", "b"]], [-1], [False], [[[0.25, 0.75]]])).codes
+    array([[-1]], dtype=int8)
+    """
+    states = [model.state_names[model.index(name)] for name in model.observed_names]
+    return CategoricalData(model.observed_names, states, np.full((1, len(states)), -1), [1.0])
 
 
 def _defined(summary: scores.Summary) -> dict[str, float]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from pgmpy_latent.diagnostics.assignments import counted
 from pgmpy_latent.diagnostics.residuals import SIGNIFICANT, residuals
-from pgmpy_latent.diagnostics.uncertainty import standard_errors
-from pgmpy_latent.report.facts import MANY_PARAMETERS, Facts
+from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import (
     Html,
     bar,
@@ -206,24 +205,11 @@ def _residuals(facts: Facts) -> list[Html]:
     return parts
 
 
-def has_standard_errors(facts: Facts) -> bool:
-    """Return whether the model is at a maximum of the likelihood of this table, and is small enough."""
-    learned = facts.learner is not None and facts.own_data and not facts.settings.get("prior")
-    return (
-        learned
-        and not facts.is_mixture
-        and 0 < facts.scores["n_parameters"] < MANY_PARAMETERS
-        and not facts.n_impossible
-    )
-
-
 def _uncertainty(facts: Facts) -> list[Html]:
     """Return standard errors and confidence intervals of all probabilities."""
-    if not has_standard_errors(facts):
+    if facts.standard_errors is None:
         return []
-    with warnings.catch_warnings(record=True) as remarks:
-        warnings.simplefilter("always")
-        errors = standard_errors(facts.model, facts.data, show_progress=False)
+    errors, remarks = facts.standard_errors
     rows = []
     for row in errors.itertuples():
         interval = "–" if np.isnan(row.lower) else f"{decimal(row.lower, 3)} to {decimal(row.upper, 3)}"
@@ -242,7 +228,7 @@ def _uncertainty(facts: Facts) -> list[Html]:
     return [
         element("h3", "Uncertainty of the probabilities"),
         paragraph(f"Standard errors and confidence intervals {_how_sure(facts)} (delta method, logit scale)."),
-        *(paragraph(str(remark.message), class_="quiet") for remark in remarks),
+        *(paragraph(remark, class_="quiet") for remark in remarks),
         folded(f"All {count(len(rows))} probabilities", table(header, rows, numbers=(3, 4, 5))),
     ]
 

@@ -36,7 +36,7 @@ NOTHING = 1e-6
 
 def latents_section(facts: Facts) -> Html | None:
     """Return the section about the hidden variables; None if there is none."""
-    if not facts.hidden:
+    if not facts.hidden or not (facts.has_table or facts.is_tree):
         return None
     n_hidden, n_explained = len(facts.hidden), len(facts.explained)
     intro = [

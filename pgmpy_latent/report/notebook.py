@@ -22,6 +22,8 @@ UNFOLDED = 12
 MOST_ROWS = 20
 #: Maximum number of columns named in one line.
 MOST_NAMES = 40
+#: What is told about the fit of a learner's model -> its attribute.
+FIT = {"BIC": "bic_", "log-likelihood": "log_likelihood_"}
 #: Maximum number of states whose shares are given.
 MOST_SHARES = 12
 
@@ -52,7 +54,8 @@ def learner_html(learner, settings: str) -> str:
     model = vars(learner).get(learner._holder)
     if model is None:
         return settings
-    facts = [f"BIC {learner.bic_:,.2f}", f"log-likelihood {learner.log_likelihood_:,.2f}", _size(model)]
+    fit = {name: getattr(learner, attribute, None) for name, attribute in FIT.items()}  # a given model may have none
+    facts = [*(f"{name} {value:,.2f}" for name, value in fit.items() if value is not None), _size(model)]
     line = f"<b>Found</b>: {', '.join(facts)}"
     lines = [line, *map(escape, remarks_on(learner))]
     return settings + _block([*lines, *_structure(model)])

@@ -217,6 +217,11 @@
         more.append(make("a", { href: `#${node.anchor}` }, "What it is about"));
         panel.append(more);
       }
+      if (byId("asking")) {
+        const ask = make("p");
+        ask.append(make("button", { type: "button", "data-node": row.node }, node.hidden ? "Its states in full" : "In every hidden state"));
+        panel.append(ask);
+      }
     }
 
     function probabilities(node, above) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Unpack
 
 import numpy as np
@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.grouped_rows.levels import MultilevelClasses
 from pgmpy_latent.grouped_rows.transitions import LatentTransition
-from pgmpy_latent.inference.queries import any_model_of, model_and_data, refuse_numbers
+from pgmpy_latent.inference.queries import asked, model_and_data, refuse_numbers
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import unfinished_words, updated_words
 from pgmpy_latent.relations.covariate_result import CovariateRelation
@@ -21,7 +21,7 @@ from pgmpy_latent.report.checklist_section import checklist_section
 from pgmpy_latent.report.data_section import data_section
 from pgmpy_latent.report.document import cards, document
 from pgmpy_latent.report.effects_section import effects_section
-from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.facts import Facts, no_rows
 from pgmpy_latent.report.fit_section import fit_section
 from pgmpy_latent.report.grouped_page import grouped_page
 from pgmpy_latent.report.groups_section import groups_section
@@ -32,7 +32,9 @@ from pgmpy_latent.report.network_section import network_section
 from pgmpy_latent.report.relations_section import relations_section
 from pgmpy_latent.report.reproduce_section import reproduce_section
 from pgmpy_latent.report.search_section import search_section
+from pgmpy_latent.report.topics_section import topics_section
 from pgmpy_latent.report.tree_section import tree_section
+from pgmpy_latent.report.what_if_section import rows_to_show, what_if_section
 from pgmpy_latent.runtime.files import check_writable, write_whole
 from pgmpy_latent.runtime.settings import PROGRESS_DELAY, kind_in_words
 from pgmpy_latent.selection.edge_search import DirectEffects
@@ -46,6 +48,8 @@ ENDINGS = (".html", ".htm", ".xhtml", "")
 #: Anchor, title in the table of contents, and function that makes the section; None is left out.
 SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
     ("tree", "Tree", tree_section),
+    ("topics", "Topics", topics_section),
+    ("what-if", "What if?", what_if_section),
     ("latents", "Hidden variables", latents_section),
     ("fit", "Fit", fit_section),
     ("effects", "Direct effects", effects_section),
@@ -56,6 +60,8 @@ SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
     ("checklist", "Checklist", checklist_section),
     ("reproduce", "Reproduce", reproduce_section),
 )
+#: Those of a model that comes without a table.
+WITHOUT_TABLE = ("tree", "trees", "network", "topics", "what-if", "latents")
 
 
 def write_report(
@@ -67,6 +73,7 @@ def write_report(
     groups: GroupComparison | None = None,
     relations=(),
     direct_effects: DirectEffects | None = None,
+    rows=None,
     command: str | None = None,
     **survey: Unpack[Survey],
 ) -> None:
@@ -79,7 +86,8 @@ def write_report(
     path : path-like
         The file, as ``"report.html"``. It is replaced if it exists.
     X : DataFrame, array or CategoricalData, optional
-        The table to hold the model against; by default the one that the learner learned from.
+        The table to hold the model against; by default the one that the learner learned from. Without any, the page has
+        what the model says by itself: the tree, its hidden variables, and what follows from answers.
     sample_weight : array, shape (n_rows,), optional
         Weights of the rows of ``X``, or the name of the column that holds them.
     groups : GroupComparison, optional
@@ -88,6 +96,9 @@ def write_report(
         What :func:`pgmpy_latent.relate` found; it gets a section.
     direct_effects : DirectEffects, optional
         What :func:`pgmpy_latent.add_direct_effects` found; it gets a section.
+    rows : DataFrame, array, CategoricalData or int, optional
+        Rows that the reader can choose to see why they are unusual, or how many of the least likely ones of the table
+        (:func:`pgmpy_latent.unusual_rows`). None by default: whoever has the page can read them.
     command : str, optional
         What was typed to get the model, where it was not Python; it is what the reader is told to repeat.
     survey : weight_kind, strata, cluster
@@ -96,8 +107,8 @@ def write_report(
     Raises
     ------
     DataError
-        If there is no table: a model by itself has none. If ``groups``, ``relations`` or ``direct_effects`` are about
-        other columns, or other numbers of classes, than the model.
+        If ``groups``, ``relations`` or ``direct_effects`` are about other columns, or other numbers of classes, than
+        the model; if ``rows`` is a number, and there is no table.
     OSError
         If the file cannot be written, before anything is computed.
 
@@ -115,8 +126,8 @@ def write_report(
     if path.suffix.lower() not in ENDINGS:
         raise ValueError(f"{str(path)!r}: a report is a page of HTML; name it {path.with_suffix('.html').name!r}")
     if isinstance(model, (LatentTransition, MultilevelClasses)):
-        given = {"X": X, "sample_weight": sample_weight, "groups": groups, "direct_effects": direct_effects,
-                 "command": command, "relations": relations or None, **survey}  # fmt: skip
+        given = {"X": X, "sample_weight": sample_weight, "groups": groups, "relations": relations or None, "rows": rows,
+                 "direct_effects": direct_effects, "command": command, **survey}  # fmt: skip
         _refuse_all(given, type(model).__name__)
         write_whole(path, grouped_page(model).encode("utf-8"))
         return
@@ -129,7 +140,7 @@ def write_report(
     for found in relations:
         if not isinstance(found, (CovariateRelation, OutcomeRelation)):
             raise TypeError(f"relations has {kind_in_words(found)}; give what relate(learner, table, z) returns")
-    facts = gather(model, X, sample_weight, **survey)
+    facts = gather(model, X, sample_weight, rows, **survey)
     facts.command, facts.groups, facts.relations, facts.direct_effects = command, groups, relations, direct_effects
     _check_same_model(facts)
     write_whole(path, page(facts).encode("utf-8"))
@@ -142,21 +153,24 @@ def _refuse_all(given: Mapping[str, object], what: str) -> None:
         raise ValueError(f"{named[0]} is not for a {what}, which has its table with it; leave it out")
 
 
-def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts:
+def gather(model, X=None, sample_weight=None, rows=None, **survey: Unpack[Survey]) -> Facts:
     """Return model, table and learner, ready for a report."""
     learner = model if isinstance(model, StructureLearner) else None
-    network = any_model_of(model)
+    network = asked(model)
     refuse_numbers(network, "a report")
+    data: CategoricalData | None
     if X is not None:
         network, data = model_and_data(model, X, sample_weight=sample_weight, may_be_mixture=True, **survey)
-        return Facts(network, data, learner, own_data=False)
-    if sample_weight is not None or survey:
+    elif sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
-    learned_from: CategoricalData | None = getattr(learner, "_data", None)
-    if learned_from is None:
-        what = f"this {type(model).__name__} has no table with it"
-        raise DataError(f"{what}; give the one to report about, as report('report.html', X)")
-    return Facts(network, learned_from, learner)
+    else:
+        kept = getattr(model, "_data", None)
+        data = kept if isinstance(kept, CategoricalData) else None  # sparse rows, and tables in pieces, are not at hand
+    own = X is None and data is not None and learner is not None
+    facts = Facts(network, no_rows(network) if data is None else data, learner, own_data=own)
+    facts.has_table = data is not None
+    facts.rows = None if rows is None else rows_to_show(rows, model, X, data)
+    return facts
 
 
 def _check_same_model(facts: Facts) -> None:
@@ -200,15 +214,17 @@ def _check_classes(argument: str, number: int, n_states: Mapping[Hashable, int],
         )
 
 
-def page(facts: Facts) -> str:
-    """Return the whole page."""
-    return document(_title(facts), _opening(facts), _sections(facts))
+def page(facts: Facts, only: Collection[str] | None = None) -> str:
+    """Return the whole page, or one with some sections only, given by their anchors."""
+    return document(_title(facts), _opening(facts), _sections(facts, only))
 
 
-def _sections(facts: Facts) -> list[tuple[str, str, Html]]:
-    wanted = SECTIONS if facts.is_tree else (("network", "Network", network_section), *SECTIONS[1:])
+def _sections(facts: Facts, only: Collection[str] | None) -> list[tuple[str, str, Html]]:
+    wanted: Sequence = SECTIONS if facts.is_tree else (("network", "Network", network_section), *SECTIONS[1:])
     if facts.is_mixture:
         wanted = (("trees", "Trees", mixture_section), *SECTIONS[1:])
+    allowed = [anchor for anchor, _, _ in wanted] if facts.has_table else WITHOUT_TABLE
+    wanted = [one for one in wanted if one[0] in allowed and (only is None or one[0] in only)]
     shown = bool(getattr(facts.learner, "show_progress", True))
     bar = tqdm(wanted, desc="report", disable=not shown, delay=PROGRESS_DELAY, leave=False)
     made = [(anchor, name, make(facts)) for anchor, name, make in bar]
@@ -232,6 +248,11 @@ def _title(facts: Facts) -> str:
 
 def _opening(facts: Facts) -> list[Html]:
     """Return the most important figures and notes."""
+    if not facts.has_table:
+        model = facts.model
+        sizes = (len(facts.hidden), "hidden variable"), (len(model.observed_names), "column")
+        words = ", ".join(count(*size) for size in (*sizes, (model.n_parameters, "parameter")))
+        return [paragraph(f"{words}. No table came with this model, so nothing is said about its fit.", class_="lead")]
     data, values = facts.data, facts.scores
     name = "pgmpy-latent" if facts.command else type(facts.learner).__name__
     by = f" by {name}" if facts.learner is not None else ""

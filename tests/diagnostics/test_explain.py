@@ -303,7 +303,7 @@ def test_a_deep_tree():
 def test_summary_of_the_models_of_the_thesis(size):
     tree = hlc_model(size, random_state=0)
     head, middle, tail = summary_text(tree, log_likelihood=-1234.5, bic=-2345.678).split("\n\n")
-    assert head.startswith("log-likelihood -1,234.50, BIC -2,345.68, ")
+    assert head.startswith("log-likelihood -1,234.50, BIC -2,345.68 (other programs: 4,691.36), ")
     assert middle == tree_text(tree)
     lines = tail.splitlines()
     assert [line.split(":")[0] for line in lines[1:]] == list(tree.latent_names)

@@ -314,7 +314,9 @@ def test_a_negative_number_of_rows():
 
 def test_something_else_than_a_tree():
     for ask in (log_likelihood, posterior, most_likely, impute):
-        with pytest.raises(TypeError, match=r"LatentTree or LatentNetwork as the first argument, got DataFrame.*tree_"):
+        with pytest.raises(
+            TypeError, match=r"LatentTree, LatentNetwork, pgmpy network or fitted learner.*got DataFrame"
+        ):
             ask(pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [1]}))
     with pytest.raises(TypeError, match="got list"):
         sample([], 3)
@@ -331,9 +333,11 @@ def test_the_model_of_a_learner():
     assert model_of(em) is em.network_
     with pytest.raises(NotFittedError, match="this RandomStarts is not fitted; call fit with a table first"):
         model_of(RandomStarts())
-    with pytest.raises(TypeError, match=r"expected a LatentTree, a LatentNetwork or a fitted learner.*got str"):
+    with pytest.raises(
+        TypeError, match=r"expected a LatentTree, LatentNetwork, pgmpy network or fitted learner.*got str"
+    ):
         model_of("camps.json")
-    with pytest.raises(TypeError, match="got KMeans; from_pgmpy"):
+    with pytest.raises(TypeError, match="got KMeans"):
         model_of(KMeans(1, n_init=1).fit([[0.0], [1.0]]))
 
 

@@ -357,7 +357,7 @@ def drop_at(*path):
 
 BAD_FILES = [
     (set_at("format", "bif"), '"format" is not "pgmpy_latent"'),
-    (set_at("version", 2), "version 2 was written by a newer pgmpy_latent; upgrade"),
+    (set_at("version", 3), "version 3 was written by a newer pgmpy_latent; upgrade"),
     (set_at("version", True), "unknown version True"),
     (set_at("version", 0), "unknown version 0"),
     (set_at("kind", "forest"), '"kind" is \'forest\'; it must be "tree" or "network"'),
