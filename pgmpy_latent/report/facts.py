@@ -20,6 +20,7 @@ from pgmpy_latent.inference.queries import AnyModel, engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.baselines import Baseline
+from pgmpy_latent.model.emissions import emissions_of
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork, as_tree
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
@@ -293,7 +294,8 @@ def no_rows(model: DiscreteModel) -> CategoricalData:
     array([[-1]], dtype=int8)
     """
     states = [model.state_names[model.index(name)] for name in model.observed_names]
-    return CategoricalData(model.observed_names, states, np.full((1, len(states)), -1), [1.0])
+    values = {model.names[node]: np.array([emission.centre]) for node, emission in emissions_of(model).items()}
+    return CategoricalData(model.observed_names, states, np.full((1, len(states)), -1), [1.0], values=values)
 
 
 def _defined(summary: scores.Summary) -> dict[str, float]:

@@ -195,5 +195,5 @@ def test_one_column_has_no_pairs():
 
 
 def test_something_else_than_a_model():
-    with pytest.raises(TypeError, match="or a fitted learner of one as the first argument, got DataFrame"):
+    with pytest.raises(TypeError, match="pgmpy network or fitted learner as the first argument, got DataFrame"):
         residuals(pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [1]}))
