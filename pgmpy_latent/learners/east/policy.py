@@ -38,8 +38,9 @@ QUEUE, LEAST_RATIO = 12, 0.3
 #: How many moves are tried at least, even if local EM sees no improvement: EM on all tables may, unless the score would
 #: fall by what so many parameters cost.
 HOPEFUL, HOPE = 6, 8.0
-#: The look-ahead tries moves in batches of this size, and lets this many of each settle, the best ones.
-BATCH, SETTLED = 12, 4
+#: The look-ahead tries moves in batches of this size, and lets this many of each settle, the best ones, but none whose
+#: score is lower by what so many parameters cost.
+BATCH, SETTLED, DEEPEST = 12, 4, 40.0
 #: Smallest rise of the score that counts as one.
 RISE = 0.5
 
@@ -389,18 +390,17 @@ class EastPolicy:
         candidates = by_score(self._evaluation(state).candidates(moves))
         unknown = [one for one in candidates if one.move.signature(state.tree) not in known]
         ordered = in_turn(unknown)[: self.settings.look_ahead]
-        n_at_once = SETTLED if self.search.n_workers > 1 else 1
+        n_at_once, least = SETTLED if self.search.n_workers > 1 else 1, state.score - DEEPEST * self.penalty
         for first in range(0, len(ordered), BATCH):
             some = ordered[first : first + BATCH]
             failed += [one.move.signature(state.tree) for one in some]
-            new = self.search.map(partial(self._made, state), some)
-            tried = [(one.move, made) for one, made in zip(some, new, strict=True) if made is not None]
+            new = self.search.map(partial(self._made, state, wanted=least), some)
+            pairs = zip(some, new, strict=True)
+            tried = [(one.move, made) for one, made in pairs if made is not None and made.score > least]
             tried = sorted(tried, key=lambda pair: -pair[1].score)[:SETTLED]
             for begin in range(0, len(tried), n_at_once):
-                pairs = tried[begin : begin + n_at_once]
-                for (move, _), settled in zip(
-                    pairs, self.search.map(partial(self._settled, state), pairs), strict=True
-                ):
+                best = tried[begin : begin + n_at_once]
+                for (move, _), settled in zip(best, self.search.map(partial(self._settled, state), best), strict=True):
                     if settled.score > state.score + RISE:
                         memory = replace(state.memory, phase=EXPAND, failed=tuple(failed))
                         return Step(replace(settled, memory=memory), move.operator, f"{move}, and around")

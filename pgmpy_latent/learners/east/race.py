@@ -34,13 +34,20 @@ class Stage(NamedTuple):
     by_ratio: bool
 
 
+class Second(NamedTuple):
+    """When a start is tried: last, and if a certain one led to the best tree, with few hidden variables or not."""
+
+    after: str
+    few_hidden: bool
+
+
 class Race:
     """The policy: searches from one start after the other, then goes on with the best tree.
 
     The search from a start ends where no move helps, or where another one came through the same tree. What it takes to
     get away from there (excursions, looking ahead, a last look at numbers of states) is spent on the best tree alone.
     Two starts that agree on the best tree so far do not show that it is the best one: others lead further. Some starts
-    are tried only where another one led to the best tree, and this has few hidden variables.
+    are tried only where another one led to the best tree.
 
     Parameters
     ----------
@@ -58,7 +65,7 @@ class Race:
     penalty : float, optional
         Cost of a parameter; that of BIC by default.
     second : mapping, optional
-        Name of a start that is tried only after another one -> the name of that one.
+        Name of a start that is tried only sometimes -> when it is.
     """
 
     def __init__(
@@ -69,7 +76,7 @@ class Race:
         stages: Mapping[str, Sequence[Stage]],
         most: int | None = None,
         penalty: float | None = None,
-        second: Mapping[str, str] | None = None,
+        second: Mapping[str, Second] | None = None,
     ):
         self.data = data
         self.search = search
@@ -139,10 +146,11 @@ class Race:
 
     def _is_worth_a_try(self, line: Line, state: State) -> bool:
         """Tell whether the search from a start can be expected to lead to another tree than those before it."""
-        if line.name not in self.second:
+        second = self.second.get(line.name)
+        if second is None:
             return True
-        hidden = int(state.tree.latent.sum())
-        return state.memory.leader == self.second[line.name] and hidden <= FEW_HIDDEN
+        has_few = int(state.tree.latent.sum()) <= FEW_HIDDEN
+        return state.memory.leader == second.after and has_few == second.few_hidden
 
     def _advanced(self, state: State, line: Line, waiting: Sequence[Line]) -> Step:
         """Take a step of the search from one start; the state has the best tree of all."""

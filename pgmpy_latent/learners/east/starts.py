@@ -10,7 +10,7 @@ from pgmpy_latent.em.starts import StartInputs, StartRows, make_start
 from pgmpy_latent.exceptions import SkeletonError
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.east.block_states import split_and_merged
-from pgmpy_latent.learners.east.race import Stage
+from pgmpy_latent.learners.east.race import Second, Stage
 from pgmpy_latent.learners.east.settings import Rules
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.learners.skeletons import one_state_tree
@@ -19,15 +19,18 @@ from pgmpy_latent.operators import cut_edge, make_regular
 from pgmpy_latent.tables.encode import CategoricalData
 
 #: Names of starts, and the stages of the search from each.
-FOREST, BING, CLASSES, TWO_CLASSES = "forest of columns", "BinG", "latent class model", "two classes"
+FOREST, BING, CLASSES = "forest of columns", "BinG", "latent class model"
+TWO_CLASSES, TWO_CLASSES_BY_GAIN = "two classes", "two classes, by gain"
 STAGES = {
     FOREST: (Stage("anywhere", by_ratio=True),),
     BING: (Stage("anywhere", by_ratio=True),),
     CLASSES: (Stage("anywhere", by_ratio=True),),
-    TWO_CLASSES: (Stage("leaves", by_ratio=True), Stage("anywhere", by_ratio=False)),
+    TWO_CLASSES: (Stage("leaves", by_ratio=True), Stage("anywhere", by_ratio=True)),
+    TWO_CLASSES_BY_GAIN: (Stage("anywhere", by_ratio=False),),
 }
-#: The other way to begin with classes, few of them, is tried where the first one led to little else.
-SECOND = {TWO_CLASSES: CLASSES}
+#: Where many classes led furthest, few of them are tried, too: with columns as leaves first if the best tree has few
+#: hidden variables, and otherwise by gain.
+SECOND = {TWO_CLASSES: Second(CLASSES, few_hidden=True), TWO_CLASSES_BY_GAIN: Second(CLASSES, few_hidden=False)}
 #: A table with so many cells in distinct rows, or so many distinct rows, is small: the search from all starts is cheap.
 FEW_CELLS, LEAST_ROWS = 20_000, 800
 #: A larger table with no more cells than this in distinct rows is searched from the forest of columns and from BinG.
@@ -66,9 +69,10 @@ def class_starts(
     """Return the starts with one hidden variable above all columns: as many classes as raise the score, and two."""
     two = two_classes(data, search, rules)
     if search.stopped is not None:
-        return {TWO_CLASSES: two}
+        return {CLASSES: two}
     classes = make_regular(split_and_merged(two, data, search, score, rules.max_states)[0])
-    return {CLASSES: two if rules.broken(classes) else classes, TWO_CLASSES: two}
+    best = two if rules.broken(classes) else classes
+    return {CLASSES: best, TWO_CLASSES: two, TWO_CLASSES_BY_GAIN: two}
 
 
 def two_classes(data: CategoricalData, search: Search, rules: Rules) -> LatentTree:

@@ -142,23 +142,19 @@ def test_a_large_tree_that_explains_all_pairs_is_not_taken_further(monkeypatch):
     assert len(learner.latents_) == 3
 
 
-def test_all_starts_are_tried_on_a_small_table_that_no_tree_explains(begun):
-    EAST(**QUICK).fit(table_that_no_tree_explains())
-    assert set(begun) == set(starts.STAGES)
-
-
-def test_few_classes_are_tried_last_and_only_where_many_classes_led_to_little_else(begun, monkeypatch):
-    table = table_that_no_tree_explains()
+def test_few_classes_are_tried_last_and_only_where_many_classes_led_furthest(begun, monkeypatch):
+    table, always = table_that_no_tree_explains(), {starts.FOREST, starts.BING, starts.CLASSES}
     EAST(**QUICK).fit(table)
+    assert set(begun) == always | {starts.TWO_CLASSES}
     assert list(dict.fromkeys(begun))[-1] == starts.TWO_CLASSES
     begun.clear()
     monkeypatch.setattr(race_module, "FEW_HIDDEN", 0)  # fewer than the best tree has
     EAST(**QUICK).fit(table)
-    assert set(begun) == {starts.FOREST, starts.BING, starts.CLASSES}
+    assert set(begun) == always | {starts.TWO_CLASSES_BY_GAIN}
+    assert list(dict.fromkeys(begun))[-1] == starts.TWO_CLASSES_BY_GAIN
     begun.clear()
     EAST(**QUICK).fit(chain(5, 100))  # the forest is the truth
-    assert starts.CLASSES in begun
-    assert starts.TWO_CLASSES not in begun
+    assert set(begun) == always
 
 
 @pytest.mark.parametrize(("more_cells", "n_starts"), [(10, 1), (10_000, 2)])
