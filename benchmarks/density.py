@@ -129,6 +129,8 @@ def fitted(learner, table: str) -> dict:
         best = tried.loc[(tried["best"] if "best" in tried else tried["log_likelihood"]).idxmax()]
         found |= {"n_states": int(best["n_states"]), "smoothing": float(best["smoothing"])}
     model = None if validates or table in BINARY else smoothed(learner, train)
+    if isinstance(learner, HiddenChowLiuMixture) and learner.own_edges is False:
+        model = learner.one_tree()
     if has_valid:
         found["valid"] = _mean(learner, model, rows(table, "valid"))
     return found | {"test": _mean(learner, model, rows(table, "test"))}

@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent.diagnostics.anomalies import SAME
-from pgmpy_latent.inference.queries import engine_for
-from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.inference.queries import AnyModel, engine_for
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.tables.dependence import Block, joint_counts_in_blocks, sums_of_rows
 from pgmpy_latent.tables.encode import CategoricalData, distinct_rows
@@ -48,9 +46,7 @@ class Comparison(NamedTuple):
     furthest_pair: tuple[Hashable, ...]
 
 
-def alikeness(
-    model: LatentTree | LatentNetwork, data: CategoricalData, codes: np.ndarray, rng: np.random.Generator
-) -> Comparison:
+def alikeness(model: AnyModel, data: CategoricalData, codes: np.ndarray, rng: np.random.Generator) -> Comparison:
     """Compare rows with a table, and with what as many new rows from the source of the table would show.
 
     - Pairs: the distance of the joint shares of two columns is half the sum of their absolute differences, from 0 to 1.
@@ -60,7 +56,7 @@ def alikeness(
 
     Parameters
     ----------
-    model : LatentTree or LatentNetwork
+    model : LatentTree, LatentNetwork or TreeMixture
         Its observed nodes are the columns of the table.
     data : CategoricalData
         The table.
@@ -71,7 +67,7 @@ def alikeness(
 
     Examples
     --------
-    >>> from pgmpy_latent import encode
+    >>> from pgmpy_latent import LatentTree, encode
     >>> tables = [[[0.5, 0.5]], [[0.9, 0.1], [0.1, 0.9]]]
     >>> tree = LatentTree(["x", "y"], [[0, 1], [0, 1]], [-1, 0], [False, False], tables)
     >>> data = encode(pd.DataFrame({"x": [0, 0, 1, 1], "y": [0, 0, 1, 1]}))
@@ -186,7 +182,7 @@ def _indicators(codes: np.ndarray, block: Block) -> np.ndarray:
 # Rows
 
 
-def _unlikely(model: LatentTree | LatentNetwork, data: CategoricalData, codes: np.ndarray) -> tuple[float, float]:
+def _unlikely(model: AnyModel, data: CategoricalData, codes: np.ndarray) -> tuple[float, float]:
     """Return the share of rows that are less likely than 99 % of the table's, and than all of the table's."""
     own, given = (_row_logs(model, _with(data, rows, np.ones(len(rows)))) for rows in (data.codes, codes))
     order = np.argsort(own)
@@ -195,7 +191,7 @@ def _unlikely(model: LatentTree | LatentNetwork, data: CategoricalData, codes: n
     return float((given < bound - SAME).mean()), float((given < own.min() - SAME).mean())
 
 
-def _row_logs(model: LatentTree | LatentNetwork, data: CategoricalData) -> np.ndarray:
+def _row_logs(model: AnyModel, data: CategoricalData) -> np.ndarray:
     engine = engine_for(model, data)
     return engine.row_log_likelihoods(engine.layout.pack(model.tables))
 

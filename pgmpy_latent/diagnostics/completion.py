@@ -12,10 +12,9 @@ from scipy.special import entr, xlogy
 
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.protocol import RowEngine
-from pgmpy_latent.inference.queries import check_is_tree, encode_for, engine_for
+from pgmpy_latent.inference.queries import AnyModel, check_is_tree, encode_for, engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.model.emissions import emissions_of
-from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.survey import Survey
@@ -25,7 +24,7 @@ from pgmpy_latent.tables.survey import Survey
 class Completed:
     """One propagation, from which every score of a table follows."""
 
-    tree: LatentTree | LatentNetwork
+    tree: AnyModel
     data: CategoricalData
     engine: RowEngine
     tables: np.ndarray  # flat, in the engine's layout
@@ -64,7 +63,7 @@ class Completed:
         return total
 
 
-def complete(tree: LatentTree | LatentNetwork, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
+def complete(tree: AnyModel, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
     """Return a table as a model completes it: expected counts, log-likelihood, and the engine that computed them."""
     data = encode_for(tree, X, sample_weight=sample_weight, can_sum_out=False, **survey)
     engine = engine_for(tree, data)

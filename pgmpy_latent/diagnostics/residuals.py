@@ -12,7 +12,7 @@ from pgmpy_latent.diagnostics.pairs import pair_statistics
 from pgmpy_latent.diagnostics.resampling import n_rows_of
 from pgmpy_latent.em.restrictions import refuse_restricted
 from pgmpy_latent.exceptions import NoOverlapWarning
-from pgmpy_latent.inference.queries import asked, model_and_data
+from pgmpy_latent.inference.queries import asked, model_and_data, model_of
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.runtime.arrays import one_blas_thread
@@ -155,7 +155,7 @@ def residuals(
         n_rows_of(data)  # raises
         entropy, prior = entropy_of(random_state), _prior_of(model)
         drawn = drawn_pair_statistics(
-            tree, data, int(n_bootstrap), entropy, prior=prior, n_jobs=n_jobs, show_progress=show_progress
+            model_of(model), data, int(n_bootstrap), entropy, prior=prior, n_jobs=n_jobs, show_progress=show_progress
         )
         p_value = np.where(df > 0, share_as_extreme(drawn[0], statistic), np.nan)
         adjusted = smallest_of_all(_chi_squared_p(*drawn), approximate)

@@ -62,6 +62,11 @@ class TreeMixture(DiscreteModel):
         object.__setattr__(self, "trees", trees)
         object.__setattr__(self, "weights", self.tables[0][0])
 
+    @property
+    def parents(self) -> tuple[tuple[int, ...], ...]:
+        """Parents of each node: which tree a row comes from has none, and is the parent of every column."""
+        return ((), *((0,) for _ in self.observed_names))
+
     def table(self, name: Hashable) -> np.ndarray:
         """Return the weights, as the table of the hidden variable that selects a tree; columns have several tables."""
         if name != self.names[0]:

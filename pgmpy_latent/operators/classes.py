@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.states import marginals
@@ -25,7 +27,8 @@ def classes_of(mixture: TreeMixture) -> LatentTree:
     shares = [marginals(tree) for tree in mixture.trees]
     tables = [mixture.weights[None]]
     for name in mixture.observed_names:
-        tables.append([of_tree[tree.index(name)] for tree, of_tree in zip(mixture.trees, shares, strict=True)])
+        in_trees = [of_tree[tree.index(name)] for tree, of_tree in zip(mixture.trees, shares, strict=True)]
+        tables.append(np.stack(in_trees))
     n_columns = len(mixture.observed_names)
     return LatentTree(
         mixture.names,

@@ -39,7 +39,7 @@ class SyntheticTable:
         of the table, and its ``meaning``. All are shares, from 0 to 1.
     furthest_pair : tuple of names
         The two columns whose joint shares differ most; empty if there is only one column.
-    model : LatentTree, LatentNetwork or fitted learner
+    model : LatentTree, LatentNetwork, TreeMixture or fitted learner
         What the rows were drawn from.
 
     Examples
@@ -97,8 +97,9 @@ def synthesise(
         The table.
     n : int, optional
         Number of rows; as many as the table has by default.
-    model : LatentTree, LatentNetwork or fitted learner, optional
-        What to draw from. By default a :class:`HiddenChowLiu` is fitted to the table, as it predicts rows best.
+    model : LatentTree, LatentNetwork, TreeMixture or fitted learner, optional
+        What to draw from. By default a :class:`HiddenChowLiu` is fitted to the table, the tree that predicts rows best;
+        a :class:`HiddenChowLiuMixture` mostly comes closer still.
     missing_cells : bool
         Whether rows have missing cells: each has those of a row of the table that is drawn at random. Otherwise all
         cells are filled.
@@ -161,7 +162,7 @@ def synthesise(
     if model is None:
         learner = HiddenChowLiu(random_state=entropy, show_progress=show_progress)
         model = learner.fit(X, sample_weight=sample_weight, **survey)
-    found, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
+    found, data = model_and_data(model, X, sample_weight=sample_weight, may_be_mixture=True, **survey)
     rng, chance = (np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(key,))) for key in (0, 1))
     size = data.n_rows if n is None else int(n)
     codes = sample_codes(found, size, rng)[:, [found.index(name) for name in data.columns]]

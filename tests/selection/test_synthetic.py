@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent import Baseline, HiddenChowLiu, LatentTree, datasets, encode, row_log_likelihoods, sample, synthesise
+from pgmpy_latent import (
+    Baseline,
+    HiddenChowLiu,
+    LatentTree,
+    TreeMixture,
+    datasets,
+    encode,
+    row_log_likelihoods,
+    sample,
+    synthesise,
+)
 from pgmpy_latent.diagnostics.alikeness import alikeness
 from pgmpy_latent.inference.queries import encode_for
 from tests.diagnostics.test_residuals import problems
@@ -179,3 +189,13 @@ def test_copies_are_no_alarm_where_no_row_of_the_table_occurs_twice():
     assert "no row of the table occurs twice" in repr(found)
     again = pd.concat([design, design], ignore_index=True)
     assert "occurs twice" not in repr(synthesise(again, model=Baseline("independence").fit(again), **options))
+
+
+def test_rows_are_drawn_from_mixtures_as_well():
+    trees = [Baseline(method, prior=0.1).fit(SURVEY).tree_ for method in ("chow_liu", "independence")]
+    mixture = TreeMixture(trees, [0.7, 0.3])
+    found = synthesise(SURVEY, 200, model=mixture, random_state=0)
+    assert found.rows.dtypes.equals(SURVEY.dtypes)
+    expected, _ = slow(mixture, SURVEY, found.rows)
+    for name in ("pairs_mean", "below_1_percent", "copied"):
+        assert found.alikeness.loc[name, "synthetic"] == pytest.approx(expected[name], abs=1e-9)

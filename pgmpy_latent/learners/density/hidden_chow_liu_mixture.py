@@ -162,7 +162,7 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
         given = self._given_fold(data)
         search = self._search(data if given is None else given)
         part = held_out_share(data, self.validation_share, search.seed(0)) if given is None else given
-        choices = self._choices()
+        choices = self._choices().for_rows(part.learn.n_distinct)
         first = first_candidates(choices, self._tuning.first_smoothing, float(part.learn.weights.sum()))
         n_trials = None if self.n_trials is None else int(self.n_trials)
         policy = MixturePolicy(data, part, search, choices, first, n_trials, self._tuning)

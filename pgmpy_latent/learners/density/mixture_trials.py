@@ -16,8 +16,9 @@ from pgmpy_latent.model.mixture import TreeMixture
 FIRST_GROUPS, FIRST_STATES = 4, 8
 #: How many rows there are for every entry of the tables between hidden variables of what is tried first.
 ROWS_PER_ENTRY = 12
-#: Most entries of the tables between two hidden variables that a search arrives at: trees times states squared.
-MOST_ENTRIES = 1_024
+#: Most entries of the tables between two hidden variables that a search arrives at, of all trees together; and distinct
+#: rows for each of them, unless it begins with more.
+MOST_ENTRIES, DISTINCT_PER_ENTRY = 2_048, 2
 #: Mixtures that are fitted at least, also where they take long; that are usual; and that are fitted at most.
 LEAST_TRIALS, TRIALS, MOST_TRIALS = 6, 8, 32
 #: Numbers multiplied in all E-steps, after which fitting ends: with the usual mixtures, and with the least. About
@@ -45,13 +46,27 @@ class Candidate(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """What is tried of every setting, in ascending order."""
+    """What is tried of every setting, in ascending order; and how large tables may become.
+
+    The tables between two hidden variables, of all trees together, have at most ``most_entries``.
+    """
 
     n_groups: tuple[int, ...]
     n_states: tuple[int, ...]
     smoothing: tuple[float, ...]
     own_edges: tuple[bool, ...]
     by_category: tuple[bool, ...] = (False,)
+    most_entries: int = MOST_ENTRIES
+
+    def for_rows(self, n_distinct: int) -> Choices:
+        """Return the choices for a table with so many distinct rows: two for every entry, at least.
+
+        Examples
+        --------
+        >>> Choices((1,), (2,), (1.0,), (True,)).for_rows(2_000).most_entries
+        1000
+        """
+        return self._replace(most_entries=min(self.most_entries, n_distinct // DISTINCT_PER_ENTRY))
 
 
 @held_by_checkpoints("trial of HiddenChowLiuMixture")
@@ -194,9 +209,9 @@ def next_candidate(
 
     Neighbours differ in one setting, by one step: more states, less smoothing, more trees, other edges, more smoothing,
     fewer trees, fewer states. Settings that are promising are tried twice, with two seeds and with both ways to begin,
-    since single mixtures vary by luck; repeats take the way that these settings were tried with less often. One tree
-    has edges of its own anyway. The tables between two hidden variables, of all trees together, have no more than
-    ``MOST_ENTRIES``, since time grows with them.
+    since single mixtures vary by luck; repeats take the way that these settings were tried with less often. After a
+    neighbour that is not promising, the best settings are repeated, so that there is something to average. One tree
+    has edges of its own anyway. Tables do not outgrow ``choices.most_entries``, since time grows with them.
 
     Parameters
     ----------
@@ -233,6 +248,9 @@ def next_candidate(
     if once:
         return _again(once[0], tried, choices)
     best = max(values, key=lambda settings: values[settings])
+    has_failed = len(tried) > len(first) and known.count(known[-1]) == 1
+    if has_failed:
+        return _again(best, tried, choices)
     steps = (
         ("n_states", 1), ("smoothing", -1), ("n_groups", 1), ("own_edges", -1), ("own_edges", 1), ("smoothing", 1),
         ("n_groups", -1), ("n_states", -1),
@@ -243,7 +261,7 @@ def next_candidate(
         if not 0 <= at < len(choice) or (name == "own_edges" and best.n_groups == 1):
             continue
         candidate = best._replace(**{name: choice[at]})
-        if candidate not in known and candidate.n_groups * candidate.n_states**2 <= MOST_ENTRIES:
+        if candidate not in known and candidate.n_groups * candidate.n_states**2 <= choices.most_entries:
             return candidate
     return _again(best, tried, choices)
 

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from pgmpy_latent.learners.density.mixture_trials import (
     LEAST_TRIALS,
-    MOST_ENTRIES,
     MOST_TRIALS,
     Choices,
     are_enough,
@@ -51,9 +50,12 @@ def test_what_is_promising_is_tried_twice_and_new_settings_are_near_the_best(see
             continue
         values = values_of_settings(tried[:at], WEIGHTS)
         best = max(values, key=values.get)
+        if at > len(first) and before.count(before[-1]) == 1:  # it failed: something to average
+            assert settings == best
+            continue
         assert sum(mine != its for mine, its in zip(settings, best, strict=True)) == (settings not in before)
         assert settings in (best, *[one for one in [settings] if one not in before])
-        assert settings.n_groups * settings.n_states**2 <= MOST_ENTRIES
+        assert settings.n_groups * settings.n_states**2 <= CHOICES.most_entries
 
 
 def test_when_all_neighbours_were_tried_the_best_comes_again_in_turn():
