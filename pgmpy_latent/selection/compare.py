@@ -308,7 +308,7 @@ def _fit_all(
         if interrupted:
             clock.note_stop(signal)
             warn(
-                f"{_stopped_by(clock)} stopped the comparison at {size} classes; the table holds "
+                f"{_stopped_by(clock)} stopped the comparison at {size} class{'es' * (size != 1)}; the table holds "
                 f"{', '.join(map(str, fits))}",
                 ConvergenceWarning,
             )
