@@ -149,7 +149,17 @@ class SparseLearner(LatentTreeLearner):
             super().partial_fit(block, decay=decay)  # blocks are about equally large, as they count alike
         return self
 
-    def report(self, path, X=None, *, sample_weight=None, groups=None, relations=(), **survey: Unpack[Survey]) -> None:
+    def report(
+        self,
+        path,
+        X=None,
+        *,
+        sample_weight=None,
+        groups=None,
+        relations=(),
+        direct_effects=None,
+        **survey: Unpack[Survey],
+    ) -> None:
         """Write a report. See :meth:`BinG.report`; of a sparse table, give some rows, written out.
 
         Examples
@@ -164,7 +174,8 @@ class SparseLearner(LatentTreeLearner):
             raise DataError(
                 "a report needs rows that are written out; give some, as in report(path, X[:5000].toarray())"
             )
-        super().report(path, X, sample_weight=sample_weight, groups=groups, relations=relations, **survey)
+        found = {"groups": groups, "relations": relations, "direct_effects": direct_effects}
+        super().report(path, X, sample_weight=sample_weight, **found, **survey)
 
 
 def _without_design(X, sample_weight, survey: Survey) -> tuple[Any, Any, Survey]:
