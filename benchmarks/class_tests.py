@@ -212,10 +212,10 @@ def page(run: runner.Runner) -> str:
         "|---|---|" + "---|" * len(designs),
     ]
     for name in METHODS:
-        known = [run.figure(design, name, "tables") for design in designs if run.find(design, name)]
+        known = {run.figure(design, name, "tables") for design in designs if run.find(design, name)}
         if known:
             shares = [_share(run, design, name) for design in designs]
-            lines.append(f"| {name} | {known[0]:,} | " + " | ".join(shares) + " |")
+            lines.append(f"| {name} | {' and '.join(f'{n:,}' for n in sorted(known))} | " + " | ".join(shares) + " |")
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ from pgmpy_latent.cli.groups import check_group, compare_and_say
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
+    add_limits,
     add_prior,
     add_reading,
     add_seed_and_jobs,
@@ -85,12 +86,15 @@ def add_parser(commands) -> None:
     )
     add_prior(group)
     add_seed_and_jobs(group)
+    add_limits(group)
 
 
 def run(args: argparse.Namespace) -> int:
     """Compare, print the table, and say which number is recommended and why; return the exit code."""
     path = optional_output(args.output)
-    check_outputs(args, [("--output", path)], [("the table", args.file)])
+    checkpoint = optional_output(args.checkpoint, "--checkpoint")
+    outputs = [("--output", path), ("--checkpoint", checkpoint)]
+    check_outputs(args, outputs, [("the table", args.file)], [checkpoint])
     table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
     check_known(table.frame, args.ordinal, "--ordinal")
     if args.group is not None:
@@ -122,13 +126,16 @@ def run(args: argparse.Namespace) -> int:
             missing=codes,
             allow_many_states=True,
             ordinal=args.ordinal or None,
+            time_limit=args.time_limit,
+            checkpoint=args.checkpoint,
             **bootstrap,
         )
     say([*comparison_lines(comparison), "", *_recommendation(comparison)])
     if path is not None:
         write_rows(comparison.reset_index(), path, "%.10g")
         say([f"Written: {path}"])
-    return 130 if len(comparison) < len(args.classes) else 0  # Ctrl-C leaves the sizes that were done
+    was_cut = len(comparison) < len(args.classes) and args.time_limit is None
+    return 130 if was_cut else 0  # Ctrl-C leaves the sizes that were done
 
 
 def _check_ordinal(data: CategoricalData, columns: list[str]) -> None:

@@ -60,6 +60,8 @@ def compare_and_say(args: argparse.Namespace, data: CategoricalData, path: Path 
             n_starts=args.starts,
             random_state=args.seed,
             n_jobs=args.jobs,
+            time_limit=args.time_limit,
+            checkpoint=args.checkpoint,
             missing=codes,
             allow_many_states=True,
         )

@@ -182,6 +182,14 @@ def add_seed_and_jobs(group) -> None:
     group.add_argument("--jobs", type=jobs, metavar="N", default=-1, help="threads (default: one per core)")
 
 
+def add_limits(group) -> None:
+    """Add the time limit and the checkpoint of commands that fit many models."""
+    group.add_argument(
+        "--time-limit", type=positive, metavar="SECONDS", help="stop after this time, with what is finished"
+    )
+    group.add_argument("--checkpoint", metavar="FILE", help="save what is finished there; the same command goes on")
+
+
 def add_prior(group) -> None:
     """Add the pseudo-count."""
     group.add_argument(

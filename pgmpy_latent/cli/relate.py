@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.columns import labels_of, weights_of
 from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
-from pgmpy_latent.cli.options import KINDS, add_command, add_reading, listed, number
+from pgmpy_latent.cli.options import KINDS, add_command, add_limits, add_reading, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import announce_compiling, say
 from pgmpy_latent.tables.files import BadInputError, check_known, known_endings
@@ -59,6 +59,7 @@ def add_parser(commands) -> None:
     parser.add_argument("--latent", metavar="NAME", help="hidden variable that is the class, if there are several")
     parser.add_argument("--starts", type=number(int, 1), metavar="N", default=1, help="starts of one step (default: 1)")
     parser.add_argument("--seed", type=number(int, 0), metavar="N", default=0, help="seed of the starts (default: 0)")
+    add_limits(parser)
     parser.add_argument("--output", metavar="FILE.csv", help="write coefficients or means there")
     add_overwrite(parser)
     group = parser.add_argument_group("how rows were drawn")
@@ -71,8 +72,9 @@ def add_parser(commands) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Relate, print the result, and write its table if a file is named."""
-    path = optional_output(args.output)
-    check_outputs(args, [("--output", path)], [("the table", args.file), ("the model", args.model)])
+    path, checkpoint = optional_output(args.output), optional_output(args.checkpoint, "--checkpoint")
+    outputs = [("--output", path), ("--checkpoint", checkpoint)]
+    check_outputs(args, outputs, [("the table", args.file), ("the model", args.model)], [checkpoint])
     model = read_model(args.model)
     rows, frame = table_for(model, args)
     names = args.covariates or [args.outcome]
@@ -97,6 +99,8 @@ def run(args: argparse.Namespace) -> None:
             n_starts=args.starts,
             random_state=args.seed,
             weight_kind=args.weight_kind,
+            time_limit=args.time_limit,
+            checkpoint=args.checkpoint,
             **_design(frame, args),
         )
     except ValueError as error:

@@ -13,7 +13,7 @@ import pandas as pd
 from pgmpy_latent.em.estimators import TreeEM, degenerate_states, warn_of_degenerate_states
 from pgmpy_latent.em.few_rows import warn_of_few_rows
 from pgmpy_latent.exceptions import DataError, DegenerateStateWarning, FewRowsWarning
-from pgmpy_latent.grouped_rows.long_tables import LongTable, category_index, check_columns, check_list, read_long
+from pgmpy_latent.grouped_rows.long_tables import LongTable, category_index, check_columns, read_long
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
@@ -183,7 +183,7 @@ def multilevel_classes(
     cluster=None,
     missing=None,
     state_names: Mapping[Hashable, Sequence[Hashable]] | None = None,
-    ordinal: Sequence[Hashable] | None = None,
+    ordinal: Sequence[Hashable] | bool | None = None,
     prior: float | None = None,
     n_starts: int = 16,
     random_state: int | None = 0,
@@ -218,7 +218,7 @@ def multilevel_classes(
         Values that count as missing cells.
     state_names : dict of item to list, optional
         Categories of items, in order; by default those of the table.
-    ordinal : list of items, optional
+    ordinal : list of items or True, optional
         Items whose categories are ordered; see :class:`TreeEM`.
     prior : float, optional
         Dirichlet pseudo-count of every table entry, once for tables that are equal; None is maximum likelihood.
@@ -252,16 +252,8 @@ def multilevel_classes(
     named = [name for name in (sample_weight, strata, cluster) if isinstance(name, Hashable)]
     chosen = [name for name in table.columns if name != group and name not in named] if items is None else items
     long = read_long(table, group, chosen, state_names=state_names, missing=missing, call="multilevel_classes(..., {})")
-    if isinstance(ordinal, str):
-        check_list("ordinal", ordinal)
-    unknown = [item for item in ordinal or () if item not in chosen]
-    if unknown:
-        raise DataError(f"ordinal names {unknown}, which items does not; leave them out")
-    drawn = {
-        "sample_weight": long.of_units(table, "sample_weight", sample_weight),
-        "strata": long.of_units(table, "strata", strata),
-        "cluster": long.of_units(table, "cluster", cluster),
-    }
+    ordered = set(long.ordered_items(ordinal))
+    drawn = long.drawn(table, sample_weight=sample_weight, strata=strata, cluster=cluster)
     place = _places(long)
     members = range(int(place.max()) + 1)
     names = [[f"{item} of {member}" for member in members] for item in chosen]
@@ -271,7 +263,7 @@ def multilevel_classes(
         state_names=long.states_of_empty(wide, names),
         n_init=n_starts, prior=prior, seed=random_state, n_jobs=n_jobs, show_progress=show_progress,
         time_limit=time_limit, checkpoint=checkpoint, tied=_tied(hidden, names), init_cpds="random",
-        ordinal=[name for item, named in zip(chosen, names, strict=True) if item in (ordinal or ()) for name in named],
+        ordinal=[name for item, named in zip(chosen, names, strict=True) if item in ordered for name in named],
         latent_card={CLUSTER: int(n_clusters), **dict.fromkeys(hidden, int(n_states))},
     )  # fmt: skip
     shape = _unrolled(hidden, names, long.states, int(n_clusters), int(n_states))

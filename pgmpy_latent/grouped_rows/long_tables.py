@@ -72,6 +72,21 @@ class LongTable:
         named = zip(self.states, names, strict=True)
         return {name: list(own) for own, listed in named for name in listed if wide[name].isna().all()} or None
 
+    def ordered_items(self, ordinal: Sequence[Hashable] | bool | None) -> list[Hashable]:
+        """Return the items whose order counts: those that are named, or all with a stated order; raise for others."""
+        if ordinal is True:
+            return [item for item in self.items if item in self.ordered]
+        if isinstance(ordinal, str):
+            check_list("ordinal", ordinal)
+        unknown = [item for item in ordinal or () if item not in self.items]
+        if unknown:
+            raise DataError(f"ordinal names {unknown}, which items does not; leave them out")
+        return list(ordinal or ())
+
+    def drawn(self, table: pd.DataFrame, **given) -> dict[str, np.ndarray | None]:
+        """Return weights, strata and clusters, given for every row or in a column, as one value per unit."""
+        return {argument: self.of_units(table, argument, value) for argument, value in given.items()}
+
     def of_units(self, table: pd.DataFrame, argument: str, given) -> np.ndarray | None:
         """Return what is given for every row, or in a column, as one value per unit; raise if a unit has several."""
         if given is None:

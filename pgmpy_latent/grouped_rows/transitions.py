@@ -290,24 +290,14 @@ def latent_transition(
     shape = _chain(times, names, long.states, int(n_states))
     hidden = [_hidden(at) for at in times]
     tied = [*names, *([] if by_time or len(hidden) < 3 else [hidden[1:]])]
-    if isinstance(ordinal, str):
-        check_list("ordinal", ordinal)
-    if ordinal is True:
-        ordinal = [item for item in items if item in long.ordered]
-    unknown = [item for item in ordinal or () if item not in items]
-    if unknown:
-        raise DataError(f"ordinal names {unknown}, which items does not; leave them out")
-    ordered = [name for item, named in zip(items, names, strict=True) if item in (ordinal or ()) for name in named]
+    stated = set(long.ordered_items(ordinal))
+    ordered = [name for item, named in zip(items, names, strict=True) if item in stated for name in named]
     estimator = TreeEM(
         latent_card=int(n_states), n_init=n_starts, prior=prior, seed=random_state, n_jobs=n_jobs,
         show_progress=show_progress, time_limit=time_limit, checkpoint=checkpoint, tied=tied, ordinal=ordered or None,
         state_names=long.states_of_empty(wide, names),
     )  # fmt: skip
-    drawn = {
-        "sample_weight": long.of_units(table, "sample_weight", sample_weight),
-        "strata": long.of_units(table, "strata", strata),
-        "cluster": long.of_units(table, "cluster", cluster),
-    }
+    drawn = long.drawn(table, sample_weight=sample_weight, strata=strata, cluster=cluster)
     estimator.fit(to_pgmpy(shape), wide, weight_kind=weight_kind, missing={}, **drawn)
     return LatentTransition(
         estimator.tree_, estimator.log_likelihood_, estimator.n_parameters_, estimator.bic_, times, list(items),

@@ -202,7 +202,7 @@ def memo_of_call(
 
     Examples
     --------
-    >>> data = CategoricalData(["x"], [["a", "b"]], [[0], [1]])
+    >>> data = CategoricalData(["x"], [["a", "b"]], [[0], [1]], [1.0, 1.0])
     >>> memo_of_call(None, "order_test", {"n_classes": 2}, data, 0)[0].entries
     {}
     """

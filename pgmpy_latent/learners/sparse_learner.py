@@ -150,7 +150,16 @@ class SparseLearner(LatentTreeLearner):
         return self
 
     def report(
-        self, path, X=None, *, sample_weight=None, groups=None, relations=(), rows=None, **survey: Unpack[Survey]
+        self,
+        path,
+        X=None,
+        *,
+        sample_weight=None,
+        groups=None,
+        relations=(),
+        direct_effects=None,
+        rows=None,
+        **survey: Unpack[Survey],
     ) -> None:
         """Write a report. See :meth:`BinG.report`; of a sparse table, give some rows, written out.
 
@@ -166,8 +175,8 @@ class SparseLearner(LatentTreeLearner):
             raise DataError(
                 "a report needs rows that are written out; give some, as in report(path, X[:5000].toarray())"
             )
-        options = {"sample_weight": sample_weight, "groups": groups, "relations": relations, "rows": rows}
-        super().report(path, X, **options, **survey)
+        found = {"groups": groups, "relations": relations, "direct_effects": direct_effects}
+        super().report(path, X, sample_weight=sample_weight, rows=rows, **found, **survey)
 
 
 def _without_design(X, sample_weight, survey: Survey) -> tuple[Any, Any, Survey]:

@@ -7,9 +7,12 @@ from scipy import stats
 
 from pgmpy_latent.model.emissions import Emission, emissions_of
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.states import marginals
 
-#: Bins that a numeric column is cut into, about equally likely given the states of its parent together.
+#: Bins that a numeric column is cut into; all are equally likely under the model.
 N_BINS = 64
+#: Halvings of the interval in which a quantile is.
+HALVINGS = 60
 #: No bin of a state has a smaller probability than this, so that nothing is ruled out that a number does not.
 LEAST = 1e-12
 
@@ -25,28 +28,40 @@ def in_bins(tree: LatentTree, n_bins: int = N_BINS) -> LatentTree:
     >>> tree = LatentTree(["H", "x"], [[0, 1], height.features], [-1, 0], [True, False],
     ...                   [[[0.5, 0.5]], height.table([160.0, 180.0], [25.0, 25.0])])
     >>> in_bins(tree, 4).table("x").round(2).tolist()
-    [[0.5, 0.5, 0.0, 0.0], [0.0, 0.25, 0.5, 0.25]]
+    [[0.5, 0.48, 0.02, 0.0], [0.0, 0.02, 0.48, 0.5]]
     """
     emissions = emissions_of(tree)
     if not emissions:
         return tree
-    tables, states = list(tree.tables), list(tree.state_names)
+    tables, states, shares = list(tree.tables), list(tree.state_names), marginals(tree)
     for node, emission in emissions.items():
-        tables[node] = _cut(emission, tree.tables[node], n_bins)
+        above = tree.parent[node]
+        weights = np.ones(1) if above < 0 else shares[above]
+        tables[node] = _cut(emission, tree.tables[node], weights, n_bins)
         states[node] = tuple(range(tables[node].shape[1]))
     return LatentTree(tree.names, states, tree.parent, tree.latent, tables, tree.missing)
 
 
-def _cut(emission: Emission, table: np.ndarray, n_bins: int) -> np.ndarray:
-    """Return the probabilities of bins given every state; bounds are quantiles of the states, evenly spread."""
-    shares = np.linspace(0, 1, n_bins + 1)[1:-1]
+def _cut(emission: Emission, table: np.ndarray, weights: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return the probabilities of bins given every state; bounds are quantiles of the mixture of the states."""
     per_state = _distribution(emission, table)
-    bounds = np.sort(np.concatenate([per_state.ppf(share) for share in shares[:, None]]), axis=None)
-    bounds = np.unique(bounds[len(table) // 2 :: len(table)])
+    bounds = np.unique(_quantiles(per_state, weights, np.linspace(0, 1, n_bins + 1)[1:-1]))
     below = np.stack([per_state.cdf(bound) for bound in bounds], axis=1)
     parts = np.diff(below, axis=1, prepend=0.0, append=1.0)
     parts = np.maximum(parts, LEAST)
     return parts / parts.sum(axis=1, keepdims=True)
+
+
+def _quantiles(per_state, weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return the smallest numbers below which, or at which, these shares of a mixture are."""
+    of_states = np.stack([per_state.ppf(share) for share in shares[:, None]])
+    low = np.full(len(shares), of_states.min() - 1.0)
+    high = np.full(len(shares), of_states.max())
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        below = weights @ np.stack([per_state.cdf(point) for point in middle], axis=1)
+        low, high = np.where(below < shares, middle, low), np.where(below < shares, high, middle)
+    return high
 
 
 def _distribution(emission: Emission, table: np.ndarray):

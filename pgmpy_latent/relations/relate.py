@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, overload
 
 import numpy as np
@@ -309,9 +310,8 @@ def _last_step(
         run.tell("tests")
         smaller = LogitPart(part.matrix[:, ~terms_of(covariates, name)], rows.pattern, n_classes, reference)
         what = f"the test of {name!r}"
-        objectives[name] = run.unless_stopped(
-            what, lambda part=smaller, what=what: _estimate(part, method, run, what, run.clock).objective, np.nan
-        )
+        compute = partial(_objective, smaller, method, run, what)
+        objectives[name] = run.unless_stopped(what, compute, np.nan)
     n_measured = rows.network.n_parameters - (n_classes - 1) if method.steps == 2 else 0
     layout = step_one.engine.layout
     return covariate_relation(
@@ -344,7 +344,7 @@ def _one_step(
     n_classes = len(rows.states)
     part = LogitPart(raw @ transform, rows.pattern, n_classes, reference)
     model = OneStep(rows, part)
-    tables = run.best_so_far("estimates", lambda: model.best(step_one, starts))
+    tables = run.best_so_far("estimates", model.engine.layout, lambda: model.best(step_one, starts))
     beta = part.beta(model.theta(tables))
     unbounded = _unbounded(rows, covariates, beta @ transform.T, reference, False)
     run.tell("standard errors")
@@ -354,10 +354,8 @@ def _one_step(
     without = {}
     for name in (*covariates.names, ALL):
         run.tell("tests")
-        terms = terms_of(covariates, name)
-        without[name] = run.unless_stopped(
-            f"the test of {name!r}", lambda terms=terms: model.without(terms, tables, step_one, starts), np.nan
-        )
+        compute = partial(model.without, terms_of(covariates, name), tables, step_one, starts)
+        without[name] = run.unless_stopped(f"the test of {name!r}", compute, np.nan)
     network = rows.network.with_tables(model.measured(tables))
     return covariate_relation(
         rows,
@@ -389,6 +387,11 @@ def _estimate(part, method: Method, run: Run, name: str, clock: Clock | None = N
             ConvergenceWarning,
         )
     return found
+
+
+def _objective(part, method: Method, run: Run, name: str) -> float:
+    """Return what the parameters of a part of the covariates reach, unless the clock raises."""
+    return _estimate(part, method, run, name, run.clock).objective
 
 
 def covariate_relation(

@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
+from pgmpy_latent.em.resume import check_tables
+from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
 from pgmpy_latent.runtime.settings import time_left
@@ -75,10 +77,12 @@ class Run:
         self.left_out.append(name)
         return otherwise
 
-    def best_so_far(self, name: str, compute: Callable[[], tuple[np.ndarray, bool]]) -> np.ndarray:
-        """Return tables and, unless they were cut short, write them down."""
+    def best_so_far(self, name: str, layout: Layout, compute: Callable[[], tuple[np.ndarray, bool]]) -> np.ndarray:
+        """Return tables, from the memo if it has them; unless they were cut short, write them down."""
         if name in self.memo.entries:
             known: np.ndarray = self.memo.entries[name]
+            with self.memo.checking():
+                check_tables(known, layout)
             return known
         tables, is_finished = compute()
         if is_finished:

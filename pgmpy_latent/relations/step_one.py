@@ -9,6 +9,7 @@ import numpy as np
 
 from pgmpy_latent.diagnostics import information_matrix as fisher
 from pgmpy_latent.em import fit as em
+from pgmpy_latent.em.resume import check_tables
 from pgmpy_latent.exceptions import DataError, ImpossibleRowError
 from pgmpy_latent.inference.protocol import RowEngine
 from pgmpy_latent.inference.queries import network_engine
@@ -65,8 +66,11 @@ class StepOne:
                 "the model rules out some rows of this table; give the table that it was fitted to, or fit with a "
                 "prior, e.g. prior=0.01"
             )
-        step_one = cls(engine, rows.node, memo.recall("step one", lambda: _em(engine, start, prior)))
-        tables = step_one.tables
+        layout = engine.layout
+        tables = memo.recall(
+            "step one", lambda: _em(engine, start, prior), check=lambda known: check_tables(known, layout)
+        )
+        step_one = cls(engine, rows.node, tables)
         sizes = step_one.sizes(tables)
         if (sizes < EMPTY).any():
             empty = rows.states[int(np.argmin(sizes))]

@@ -7,6 +7,8 @@ import json
 import math
 from collections.abc import Hashable, Iterable, Sequence
 
+import numpy as np
+
 #: Maximum length of a name in characters; longer ones are cut.
 LONGEST_NAME = 200
 #: Elements without content, of HTML and of pictures.
@@ -230,7 +232,7 @@ def _is_light(colour: str) -> bool:
     return 0.299 * red + 0.587 * green + 0.114 * blue > 140
 
 
-def stacked_bar(shares: Sequence[float], names: Sequence[str], words: str = "") -> Html:
+def stacked_bar(shares: Sequence[float] | np.ndarray, names: Sequence[str], words: str = "") -> Html:
     """Return a bar divided by shares, with percentages where they fit.
 
     Examples

@@ -256,9 +256,9 @@ def compare_classes(
     survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
     options = {"missing": missing, "allow_many_states": allow_many_states, "kinds": kinds}
     data = learner._check_fit_data(X, sample_weight, **options, **survey)
-    ordered = tuple(ordered_items(X, data, ordinal))
+    ordinal_columns = tuple(ordered_items(X, data, ordinal))
     stated = {"n_classes": sizes, "method": method, "n_starts": n_starts, "prior": prior, "n_bootstrap": n_bootstrap,
-              "ordinal": ordered}  # fmt: skip
+              "ordinal": ordinal_columns}  # fmt: skip
     if n_bootstrap and data.values:
         raise DataError(
             f"n_bootstrap draws tables of categories alone, and {next(iter(data.values))!r} is a number; leave it out"
@@ -266,7 +266,7 @@ def compare_classes(
     if n_bootstrap:
         n_rows_of(data)  # raises
     memo, entropy = memo_of_call(checkpoint, "compare_classes", stated, data, random_state)
-    settings = replace(settings, ordinal=ordered, entropy=entropy, memo=memo, clock=Clock(time_limit))
+    settings = replace(settings, ordinal=ordinal_columns, entropy=entropy, memo=memo, clock=Clock(time_limit))
     with memo.going_on:
         fits = _fit_all(sizes, data, settings, show_progress)
         seconds = {size: fit.seconds for size, fit in fits.items()}
@@ -308,7 +308,7 @@ def _fit_all(
         if interrupted:
             clock.note_stop(signal)
             warn(
-                f"{_stopped_by(clock)} stopped the comparison at {size} classes; the table holds "
+                f"{_stopped_by(clock)} stopped the comparison at {size} class{'es' * (size != 1)}; the table holds "
                 f"{', '.join(map(str, fits))}",
                 ConvergenceWarning,
             )

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -347,7 +348,7 @@ class _Ladder:
                     self._warn()
                     return
                 took = time.perf_counter() - began
-                self.seconds[name] = self.models.memo.recall(f"seconds of {name}", lambda took=took: took)
+                self.seconds[name] = self.models.memo.recall(f"seconds of {name}", partial(float, took))
         self.models.memo.finish()
 
     def _warn(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -161,7 +162,7 @@ class _OrderModels:
         self.data, self.clock, self.memo = data, clock, memo
         shape = one_state_tree(None, data)
         self.network = to_pgmpy(with_cards(shape, np.where(shape.latent, n_classes, shape.cards)))
-        self.settings = {
+        self.settings: dict[str, Any] = {
             "latent_card": {shape.latent_names[0]: n_classes}, "n_init": n_starts, "seed": entropy, "n_jobs": n_jobs,
             "show_progress": False,
         }  # fmt: skip

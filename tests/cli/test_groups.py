@@ -37,3 +37,22 @@ def test_it_says_what_differs(table, tmp_path, capsys):
 def test_mistakes_are_named(table, capsys, options, message):
     assert main(["compare", str(table), *options]) == 2
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_checkpoint_is_continued_from(table, tmp_path, capsys):
+    argv = ["compare", str(table), "--group", "vote", "--classes", "2", "--starts", "1"]
+    argv += ["--checkpoint", str(tmp_path / "groups.json")]
+    assert main([*argv, "--time-limit", "0.000001"]) == 0
+    late = capsys.readouterr()
+    assert "all differ" not in late.out
+    assert "the time limit stopped the comparison of groups" in " ".join(late.err.split())
+    assert main(argv) == 0
+    assert "all differ" in capsys.readouterr().out
+
+
+def test_numbers_of_classes_have_a_time_limit(table, tmp_path, capsys):
+    argv = ["compare", str(table), "--classes", "1-3", "--starts", "1"]
+    assert main([*argv, "--time-limit", "0.000001", "--checkpoint", str(tmp_path / "classes.json")]) == 0
+    said = capsys.readouterr()
+    assert "the time limit stopped the comparison at 1 class;" in " ".join(said.err.split())
+    assert main([*argv, "--checkpoint", str(tmp_path / "classes.json")]) == 0

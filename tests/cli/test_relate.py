@@ -61,3 +61,17 @@ def test_numbers_can_be_categories(capsys, table):
 )
 def test_what_cannot_be_related_is_refused(capsys, options, message):
     assert message in refused(capsys, "relate", "model.json", "rows.csv", *options)
+
+
+def test_a_checkpoint_is_continued_from(capsys, table):
+    argv = ["relate", "model.json", "rows.csv", "--covariates", "age", "--steps", "1", "--checkpoint", "age.json"]
+    code, out, err = run(capsys, *argv, "--time-limit", "0.000001")
+    assert code == 0
+    assert "the time limit stopped relate" in " ".join(err.split())
+    code, again, _ = run(capsys, *argv)
+    assert code == 0
+    assert again == run(capsys, *argv[:-2])[1] != out
+    assert "belongs to another search: kind=" in refused(
+        capsys, *argv[:3], "--outcome", "age", "--checkpoint", "age.json"
+    )
+    assert "is the model, which this command reads" in refused(capsys, *argv[:-1], "model.json")

@@ -129,3 +129,13 @@ def test_rows_without_answers_are_summed_out(n_blank, ordinal):
     shares = found.posterior().to_numpy()[: len(blank)]
     expected = found.groups().loc[blank["school"]].to_numpy() @ found.class_shares_.to_numpy()
     np.testing.assert_allclose(shares, expected)
+
+
+def test_true_stands_for_all_items_with_a_stated_order():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"school": np.repeat(range(12), 5), "x": rng.integers(1, 5, 60), "y": rng.integers(0, 2, 60)})
+    table["x"] = pd.Categorical(table["x"], [1, 2, 3, 4], ordered=True)
+    options = {"n_starts": 1, "random_state": 0, "show_progress": False}
+    by_name = multilevel_classes(table, "school", 2, 1, ordinal=["x"], **options)
+    assert multilevel_classes(table, "school", 2, 1, ordinal=True, **options).n_parameters_ == by_name.n_parameters_
+    assert multilevel_classes(table, "school", 2, 1, **options).n_parameters_ == by_name.n_parameters_ + 2

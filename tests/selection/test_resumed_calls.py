@@ -152,7 +152,7 @@ def stopped(call, match, **options):
 
 
 def test_without_time_the_smallest_number_of_classes_is_there():
-    (found,) = stopped(classes, "the time limit stopped the comparison at 1 classes; the table holds 1")
+    (found,) = stopped(classes, "the time limit stopped the comparison at 1 class; the table holds 1")
     assert found.index.tolist() == [1]
     assert np.isfinite(found["log_likelihood"]).all()
 
