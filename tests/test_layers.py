@@ -63,8 +63,8 @@ LAYERS = {
         "baselines"
     ),
     "gaussian": (
-        "moments shape messages forest criteria objective fit columns queries estimator completion first_forests "
-        "binary_forests edits neighbourhoods moves policy learner learners"
+        "moments shape messages forest criteria objective fit columns queries estimator completion loadings "
+        "goodness uncertainty words first_forests binary_forests edits neighbourhoods moves policy learner learners"
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
@@ -82,11 +82,11 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html facts tree_section network_section latents_section fit_section groups_section "
-        "relations_section search_section data_section checklist_section reproduce_section page"
+        "notebook html facts gaussian_facts tree_section network_section latents_section fit_section groups_section "
+        "relations_section search_section data_section checklist_section reproduce_section gaussian_sections page"
     ),
     "plotting": (
-        "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
+        "axes models outline agglomeration classifier trees loadings profiles densities groups progress fit relations "
         "transitions"
     ),
     "cli": "text options columns files outputs classes describe learn ask groups compare relate convert demo",

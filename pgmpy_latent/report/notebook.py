@@ -8,7 +8,9 @@ from html import escape
 import numpy as np
 
 from pgmpy_latent.diagnostics.explain import counted, is_leaf, shown
+from pgmpy_latent.gaussian.loadings import determinacy, loadings
 from pgmpy_latent.learners.fitted import sampled_words, unfinished_words, updated_words, weighting_words
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.operators import marginals
 
@@ -20,11 +22,13 @@ UNFOLDED = 12
 MOST_ROWS = 20
 #: Maximum number of columns named in one line.
 MOST_NAMES = 40
+#: Maximum number of loadings of a hidden variable that are given.
+MOST_LOADINGS = 5
 #: Maximum number of states whose shares are given.
 MOST_SHARES = 12
 
 
-def model_html(model: DiscreteModel) -> str:
+def model_html(model: DiscreteModel | GaussianTree) -> str:
     """Return a model as HTML: its size, a table of its hidden variables, and the tree as a list that can be folded.
 
     Examples
@@ -34,12 +38,14 @@ def model_html(model: DiscreteModel) -> str:
     >>> "3 hidden variables, 7 columns, 56 parameters" in text, text.count("<details")
     (True, 3)
     """
-    parts = [f"<b>{type(model).__name__}</b>: {_size(model)}"]
-    if isinstance(model, LatentTree):
-        parts += [_hidden_table(model), _tree_list(model)]
-    else:
-        parts.append(_node_table(model))
-    return _block(parts)
+    return _block([f"<b>{type(model).__name__}</b>: {_size(model)}", *_content(model)])
+
+
+def _content(model: DiscreteModel | GaussianTree) -> list[str]:
+    """Return what is shown of a model below its size."""
+    if isinstance(model, GaussianTree):
+        return [_loadings_table(model), _tree_list(model)]
+    return [_hidden_table(model), _tree_list(model)] if isinstance(model, LatentTree) else [_node_table(model)]
 
 
 def learner_html(learner, settings: str) -> str:
@@ -58,15 +64,14 @@ def learner_html(learner, settings: str) -> str:
     line = f"<b>Found</b>: {', '.join(facts)}"
     remarks = weighting_words(learner), sampled_words(learner), updated_words(learner), unfinished_words(learner)
     lines = [line, *(escape(words) for words in remarks if words)]
-    table = _hidden_table(model) + _tree_list(model) if isinstance(model, LatentTree) else _node_table(model)
-    return settings + _block([*lines, table])
+    return settings + _block([*lines, *_content(model)])
 
 
 def _block(parts: Iterable[str]) -> str:
     return "".join(f"<div>{part}</div>" for part in parts if part)
 
 
-def _size(model: DiscreteModel) -> str:
+def _size(model: DiscreteModel | GaussianTree) -> str:
     numbers = (len(model.latent_names), "hidden variable"), (len(model.observed_names), "column")
     return ", ".join([*(counted(*number) for number in numbers), counted(model.n_parameters, "parameter")])
 
@@ -79,6 +84,33 @@ def _names(names: Sequence[Hashable]) -> str:
     """Return names in one line, the first ones if there are many."""
     line = ", ".join(map(_name, names[:MOST_NAMES]))
     return line if len(names) <= MOST_NAMES else f"{line} and {len(names) - MOST_NAMES:,} more"
+
+
+def _beside(tree: LatentTree | GaussianTree, node: int) -> str:
+    """Return what stands beside the name of a node: its number of states, or its correlation with its parent."""
+    if isinstance(tree, GaussianTree):
+        return f" {tree.correlation[node]:.2f}" if tree.parent[node] >= 0 else ""
+    return f" ({tree.cards[node]})" if tree.latent[node] else ""
+
+
+def _leaves(tree: LatentTree | GaussianTree, nodes: Sequence[int]) -> str:
+    """Return columns in one line, the first ones if there are many."""
+    line = ", ".join(_name(tree.names[node]) + _beside(tree, node) for node in nodes[:MOST_NAMES])
+    return line if len(nodes) <= MOST_NAMES else f"{line} and {len(nodes) - MOST_NAMES:,} more"
+
+
+def _loadings_table(tree: GaussianTree) -> str:
+    """Return the hidden variables of a Gaussian tree with their largest loadings, unless there are too many."""
+    if not 0 < len(tree.latent_names) <= MOST_ROWS:
+        return ""
+    found, known = loadings(tree), determinacy(tree)
+    rows = []
+    for at, name in enumerate(tree.latent_names):
+        values = found.iloc[:, at]
+        best = np.argsort(-np.abs(values.to_numpy()), kind="stable")[:MOST_LOADINGS]
+        listed = ", ".join(f"{_name(found.index[one])} {values.iloc[one]:.2f}" for one in best)
+        rows.append((_name(name), listed, f"{known.iloc[at]:.2f}"))
+    return _table(["hidden variable", "largest loadings", "correlation with its score"], rows)
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -104,7 +136,7 @@ def _hidden_table(tree: LatentTree) -> str:
     return _table(["hidden variable", "states", "shares"], rows)
 
 
-def _tree_list(tree: LatentTree) -> str:
+def _tree_list(tree: LatentTree | GaussianTree) -> str:
     """Return the tree as nested lists, in which subtrees can be folded."""
     inner = [node for node in range(tree.n_nodes) if not is_leaf(tree, node)]
     if len(inner) > MOST_INNER:
@@ -119,10 +151,10 @@ def _tree_list(tree: LatentTree) -> str:
             pieces.append(at)
             continue
         below = tree.child_lists[at]
-        title = f"<b>{_name(tree.names[at])}</b>" + (f" ({tree.cards[at]})" if tree.latent[at] else "")
-        leaves = [tree.names[child] for child in below if is_leaf(tree, child)]
+        title = f"<b>{_name(tree.names[at])}</b>{_beside(tree, at)}"
+        leaves = [child for child in below if is_leaf(tree, child)]
         pieces.append(f'<details{state}><summary>{title}</summary><ul style="margin:0">')
-        pieces.append(f"<li>{_names(leaves)}</li>" if leaves else "")
+        pieces.append(f"<li>{_leaves(tree, leaves)}</li>" if leaves else "")
         ahead.append("</ul></details>")
         for child in reversed(below):
             if not is_leaf(tree, child):

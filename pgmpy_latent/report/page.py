@@ -16,12 +16,20 @@ from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.queries import model_and_data, model_of, refuse_numbers
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import unfinished_words, updated_words
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.relations.covariate_result import CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation
 from pgmpy_latent.report.checklist_section import checklist_section
 from pgmpy_latent.report.data_section import data_section
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.fit_section import fit_section
+from pgmpy_latent.report.gaussian_facts import GaussianFacts, gaussian_facts
+from pgmpy_latent.report.gaussian_sections import (
+    gaussian_fit_section,
+    gaussian_tree_section,
+    loadings_section,
+    numbers_section,
+)
 from pgmpy_latent.report.groups_section import groups_section
 from pgmpy_latent.report.html import Html, count, decimal, element, paragraph
 from pgmpy_latent.report.latents_section import latents_section
@@ -53,6 +61,17 @@ SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
 )
 
 
+#: The same for Gaussian trees.
+GAUSSIAN_SECTIONS: tuple[tuple[str, str, Callable[[GaussianFacts], Html | None]], ...] = (
+    ("tree", "Tree", gaussian_tree_section),
+    ("latents", "Hidden variables", loadings_section),
+    ("fit", "Fit", gaussian_fit_section),
+    ("search", "Search", search_section),
+    ("data", "Data", numbers_section),
+    ("reproduce", "Reproduce", reproduce_section),
+)
+
+
 def write_report(
     model,
     path: str | os.PathLike,
@@ -68,7 +87,7 @@ def write_report(
 
     Parameters
     ----------
-    model : fitted learner, LatentTree or LatentNetwork
+    model : fitted learner, LatentTree, LatentNetwork or GaussianTree
         What to report about.
     path : path-like
         The file, as ``"report.html"``. It is replaced if it exists.
@@ -112,6 +131,13 @@ def write_report(
     for found in relations:
         if not isinstance(found, (CovariateRelation, OutcomeRelation)):
             raise TypeError(f"relations has {kind_in_words(found)}; give what relate(learner, table, z) returns")
+    if isinstance(getattr(model, "tree_", model), GaussianTree):
+        if groups is not None or relations:
+            raise ValueError("groups and relations are about hidden classes, which a Gaussian tree does not have")
+        numbers = gaussian_facts(model, X, sample_weight, **survey)
+        numbers.command = command
+        write_whole(path, page(numbers).encode("utf-8"))
+        return
     facts = gather(model, X, sample_weight, **survey)
     facts.command, facts.groups, facts.relations = command, groups, relations
     _check_same_model(facts)
@@ -171,7 +197,7 @@ def _check_classes(argument: str, number: int, n_states: Mapping[Hashable, int],
         )
 
 
-def page(facts: Facts) -> str:
+def page(facts: Facts | GaussianFacts) -> str:
     """Return the whole page."""
     script = files(__package__).joinpath("page.js").read_text(encoding="utf-8")
     style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
@@ -201,15 +227,20 @@ def page(facts: Facts) -> str:
     return "<!DOCTYPE html>\n" + element("html", head, body, lang="en") + "\n"
 
 
-def _sections(facts: Facts) -> list[tuple[str, str, Html]]:
-    wanted = SECTIONS if facts.is_tree else (("network", "Network", network_section), *SECTIONS[1:])
+def _sections(facts: Facts | GaussianFacts) -> list[tuple[str, str, Html]]:
+    wanted: Sequence[tuple[str, str, Callable]] = GAUSSIAN_SECTIONS
+    if isinstance(facts, Facts):
+        wanted = SECTIONS if facts.is_tree else (("network", "Network", network_section), *SECTIONS[1:])
     shown = bool(getattr(facts.learner, "show_progress", True))
     bar = tqdm(wanted, desc="report", disable=not shown, delay=PROGRESS_DELAY, leave=False)
     made = [(anchor, name, make(facts)) for anchor, name, make in bar]
     return [(anchor, name, content) for anchor, name, content in made if content is not None]
 
 
-def _title(facts: Facts) -> str:
+def _title(facts: Facts | GaussianFacts) -> str:
+    if isinstance(facts, GaussianFacts):
+        hidden = count(len(facts.hidden), "hidden variable")
+        return f"Gaussian latent tree with {hidden}" if facts.hidden else "Gaussian tree without hidden variables"
     if not facts.is_tree:
         return "Network report"
     if facts.is_latent_class:
@@ -222,9 +253,10 @@ def _title(facts: Facts) -> str:
     )
 
 
-def _opening(facts: Facts) -> list[Html]:
+def _opening(facts: Facts | GaussianFacts) -> list[Html]:
     """Return the most important figures and notes."""
-    data, values = facts.data, facts.scores
+    data = facts.data
+    values = vars(facts.measures) if isinstance(facts, GaussianFacts) else facts.scores
     name = "pgmpy-latent" if facts.command else type(facts.learner).__name__
     by = f" by {name}" if facts.learner is not None else ""
     learned = f"Learned{by} from" if facts.own_data else f"Learned{by}; held against"
