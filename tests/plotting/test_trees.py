@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pgmpy_latent import Baseline, GaussianBaseline, GaussianTree, LatentNetwork, LatentTree, RandomStarts, datasets
 from pgmpy_latent.exceptions import NotATreeError
 from pgmpy_latent.model.network import as_network
-from pgmpy_latent.plotting import outline, plot_densities, plot_loadings, plot_profiles, plot_tree
+from pgmpy_latent.plotting import outline, plot_loadings, plot_profiles, plot_tree
 from pgmpy_latent.plotting.outline import COLUMN, HIDDEN, INNER, NOTE, outlined, placed
 from pgmpy_latent.testing import latent_trees
 from tests.support.samples import leafy_tree, small_tree
@@ -266,9 +266,8 @@ def test_trees_of_numbers_have_their_correlations_on_the_edges():
         plot_loadings(GaussianBaseline().fit(table))
     with pytest.raises(TypeError, match="expected a GaussianTree or a learner of one, got a DataFrame"):
         plot_loadings(table)
-    for draw in (plot_profiles, plot_densities):
-        with pytest.raises(TypeError, match=r"whose columns are numbers.*plotting\.plot_tree and plot_loadings"):
-            draw(tree)
+    with pytest.raises(TypeError, match=r"whose columns are numbers.*plotting\.plot_tree and plot_loadings"):
+        plot_profiles(tree)
 
 
 def test_learners_and_networks_that_are_trees_are_drawn():
