@@ -122,6 +122,8 @@ UPWARD = {
     ("model.tree", "report.notebook"),
     ("learners.fitted", "report.notebook"),
     ("learners.fitted", "report"),
+    ("model.gaussian_tree", "report.notebook"),
+    ("gaussian.learner", "report"),
 }
 #: Module or folder -> what it must never import.
 FORBIDDEN = {

@@ -46,7 +46,7 @@ from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.scores.information import bic_from_parts
 from pgmpy_latent.scores.scoring_methods import Criterion
 from pgmpy_latent.tables.columns import without_columns
-from pgmpy_latent.tables.survey import WeightKind, names_column
+from pgmpy_latent.tables.survey import Survey, WeightKind, names_column
 
 #: Where columns may stand in a tree.
 Columns = Literal["anywhere", "leaves"]
@@ -410,5 +410,5 @@ class GaussianLearner(SearchSettings, ShownInNotebooks, TransformerMixin, BaseCa
         from pgmpy_latent.report import write_report  # a later layer
 
         check_is_fitted(self)
-        survey = {} if weight_kind is None else {"weight_kind": weight_kind}
+        survey: Survey = {} if weight_kind is None else {"weight_kind": weight_kind}
         write_report(self, path, None if X is None else self._table(X), sample_weight=sample_weight, **survey)

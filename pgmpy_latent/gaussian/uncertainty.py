@@ -87,7 +87,7 @@ def standard_errors(
     n_edges, n_columns = len(forest.ends), forest.n_columns
     ends = tree.parent[np.flatnonzero(tree.parent >= 0)]
     below = [tree.names[node] for node in np.flatnonzero(tree.parent >= 0)]
-    z, centre, log_std = np.split(point, [n_edges, n_edges + n_columns])
+    z, _, log_std = np.split(point, [n_edges, n_edges + n_columns])
     edge, mean, std = np.split(errors, [n_edges, n_edges + n_columns])
     names = [tree.names[node] for node in columns]
     return pd.DataFrame(
@@ -95,12 +95,12 @@ def standard_errors(
             "parameter": ["correlation"] * n_edges + ["mean"] * n_columns + ["std"] * n_columns,
             "node": pd.Series([*below, *names, *names], dtype=object),
             "parent": pd.Series([*(tree.names[above] for above in ends), *[None] * (2 * n_columns)], dtype=object),
-            "value": _in_units(z, centre, log_std, moments),
+            "value": _in_units(point, n_edges, moments),
             "standard_error": np.concatenate(
                 [edge * (1 - np.tanh(z) ** 2), mean * moments.std, std * moments.std * np.exp(log_std)]
             ),
-            "lower": _in_units(*np.split(lower, [n_edges, n_edges + n_columns]), moments),
-            "upper": _in_units(*np.split(upper, [n_edges, n_edges + n_columns]), moments),
+            "lower": _in_units(lower, n_edges, moments),
+            "upper": _in_units(upper, n_edges, moments),
             "note": notes,
         }
     )
@@ -112,7 +112,9 @@ def _whole_point(found: FittedForest, moments: TableMoments) -> tuple[np.ndarray
     return z, (found.mean - moments.mean) / moments.std, np.log(found.std / moments.std)
 
 
-def _in_units(z: np.ndarray, mean: np.ndarray, log_std: np.ndarray, moments: TableMoments) -> np.ndarray:
+def _in_units(point: np.ndarray, n_edges: int, moments: TableMoments) -> np.ndarray:
+    """Return correlations, means and standard deviations in the units of the table."""
+    z, mean, log_std = np.split(point, [n_edges, n_edges + moments.n_columns])
     return np.concatenate([np.tanh(z), moments.mean + moments.std * mean, moments.std * np.exp(log_std)])
 
 

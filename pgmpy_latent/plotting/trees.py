@@ -72,10 +72,13 @@ def plot_tree(model, *, support: pd.DataFrame | None = None, ax=None):
     '3 hidden variables, 7 columns'
     """
     tree = any_tree_of(model)
-    is_gaussian = isinstance(tree, GaussianTree)
-    numbers = _correlations(tree) if is_gaussian and support is None else _numbers(tree, support)
-    strength = np.abs(tree.correlation) if is_gaussian else _edge_information(tree)
-    widest = 1.0 if is_gaussian else strength.max()
+    numbers = _numbers(tree, support)
+    strength, is_negative, widest = _edge_strength(tree), np.zeros(tree.n_nodes, bool), 1.0
+    if not isinstance(tree, GaussianTree):
+        widest = strength.max()
+    else:
+        is_negative = tree.correlation < 0
+        numbers = numbers or _correlations(tree)
     entries, folded = outlined(tree, strength)
     where = placed(entries, _width, GAP_WITH_NUMBERS if numbers else GAP)
     width, height = max((where.x + where.width).max(), NARROWEST), where.n_rows + FOOT
@@ -91,14 +94,13 @@ def plot_tree(model, *, support: pd.DataFrame | None = None, ax=None):
     for at, entry in enumerate(entries):
         if entry.above >= 0:
             share = strength[entry.node] / widest if entry.node >= 0 and widest > 0 else 0.0
-            is_negative = is_gaussian and entry.node >= 0 and tree.correlation[entry.node] < 0
-            style = ":" if entry.kind == NOTE else "--" if is_negative else "-"
+            style = ":" if entry.kind == NOTE else "--" if is_negative[entry.node] else "-"
             _draw_edge(ax, where, entry.above, at, _edge_width(share) * scale, style)
         _draw_text(ax, entry, where.x[at], where.y[at], scale)
         if entry.node in numbers:
             _draw_number(ax, where.x[at], where.y[at], numbers[entry.node], scale)
-    words = "bootstrap support in percent" if support is not None else "correlations" if is_gaussian else ""
-    _explain(ax, height - 1, 0.0 if is_gaussian else widest, words if numbers else "", scale)
+    words = "" if not numbers else "correlations" if support is None else "bootstrap support in percent"
+    _explain(ax, height - 1, 0.0 if isinstance(tree, GaussianTree) else widest, words, scale)
     ax.set_title(_title(tree, folded), loc="left", fontsize=11)
     return ax
 
@@ -109,8 +111,10 @@ def _correlations(tree: GaussianTree) -> dict[int, str]:
     return {node: f"{tree.correlation[node]:.2f}".replace("-", "−") for node in below}
 
 
-def _edge_information(tree: LatentTree) -> np.ndarray:
-    """Return the mutual information of every node and its parent; 0 for roots."""
+def _edge_strength(tree: LatentTree | GaussianTree) -> np.ndarray:
+    """Return the mutual information of every node and its parent, or the size of their correlation; 0 for roots."""
+    if isinstance(tree, GaussianTree):
+        return np.abs(tree.correlation)
     shares, information = marginals(tree), np.zeros(tree.n_nodes)
     for node, above in enumerate(tree.parent):
         if above >= 0:
