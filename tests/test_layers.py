@@ -60,8 +60,9 @@ LAYERS = {
         "east/east hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta baselines"
     ),
     "gaussian": (
-        "moments shape messages forest criteria objective fit columns queries estimator completion first_forests "
-        "binary_forests edits neighbourhoods moves policy learner learners"
+        "moments shape messages forest criteria objective fit columns queries estimator completion loadings "
+        "goodness uncertainty words first_forests binary_forests edits neighbourhoods moves policy learner "
+        "learners"
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
@@ -79,13 +80,14 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html document profile_bars facts tree_section network_section topics_section what_if_section "
-        "mixture_section latents_section fit_section effects_section groups_section relations_section "
-        "search_section data_section checklist_section reproduce_section grouped_page page explorer"
+        "notebook html document profile_bars facts gaussian_facts tree_section network_section topics_section "
+        "what_if_section mixture_section latents_section fit_section effects_section groups_section "
+        "relations_section search_section data_section checklist_section reproduce_section gaussian_sections "
+        "opening grouped_page gaussian_page page explorer"
     ),
     "plotting": (
-        "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
-        "transitions levels"
+        "axes models outline agglomeration classifier trees loadings profiles densities groups progress fit "
+        "relations transitions levels"
     ),
     "cli": (
         "text options columns kinds files outputs classes understood describe learn ask groups compare relate "
@@ -125,6 +127,8 @@ UPWARD = {
     ("learners.fitted", "report"),
     ("grouped_rows.levels", "report"),
     ("grouped_rows.transitions", "report"),
+    ("model.gaussian_tree", "report.notebook"),
+    ("gaussian.learner", "report"),
 }
 #: Module or folder -> what it must never import.
 FORBIDDEN = {

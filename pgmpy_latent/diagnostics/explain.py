@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.queries import check_is_tree
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.inference.walk import multiply_scaled
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree, child_lists
 from pgmpy_latent.operators.bins import in_bins
@@ -261,6 +262,23 @@ def tree_text(tree: LatentTree) -> str:
     └ H3 (3): D5, D6, D7
     """
     check_is_tree(tree)
+
+    def with_states(node: int) -> str:
+        return shown(tree.names[node]) + (f" ({tree.cards[node]})" if tree.latent[node] else "")
+
+    return indented_text(tree, with_states)
+
+
+def indented_text(tree: LatentTree | GaussianTree, words: Callable[[int], str]) -> str:
+    """Return a tree as indented text, one line for each node with children; ``words`` are those of a node.
+
+    Examples
+    --------
+    >>> tree = GaussianTree(["H", "x", "y"], [-1, 0, -1], [True, False, False], [0.0, 0.8, 0.0])
+    >>> print(indented_text(tree, lambda node: str(tree.names[node])))
+    H: x
+    independent: y
+    """
     lines: list[str] = []
     # a stack, as trees can be deeper than Python's recursion: a node, and what its first and later lines begin with
     ahead = [(node, "", "") for node in tree.roots[::-1].tolist() if not is_leaf(tree, node)]
@@ -268,11 +286,10 @@ def tree_text(tree: LatentTree) -> str:
         node, first, later = ahead.pop()
         leaves = [child for child in tree.child_lists[node] if is_leaf(tree, child)]
         inner = [child for child in tree.child_lists[node] if not is_leaf(tree, child)]
-        label = first + shown(tree.names[node]) + (f" ({tree.cards[node]})" if tree.latent[node] else "")
-        lines += _wrapped(label, [shown(tree.names[leaf]) for leaf in leaves], later + ("│   " if inner else "    "))
+        lines += _wrapped(first + words(node), list(map(words, leaves)), later + ("│   " if inner else "    "))
         for place, child in enumerate(reversed(inner)):
             ahead.append((child, later + ("├ " if place else "└ "), later + ("│ " if place else "  ")))
-    if alone := [shown(tree.names[node]) for node in tree.roots.tolist() if is_leaf(tree, node)]:
+    if alone := [words(node) for node in tree.roots.tolist() if is_leaf(tree, node)]:
         lines += _wrapped("independent", alone, "    ")
     return "\n".join(lines)
 
@@ -415,7 +432,7 @@ def _information_lines(tree: LatentTree, n: int | None) -> list[str]:
     return lines
 
 
-def is_leaf(tree: LatentTree, node: int) -> bool:
+def is_leaf(tree: LatentTree | GaussianTree, node: int) -> bool:
     """Tell whether a node is a column without children.
 
     Examples

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from pgmpy_latent.tables.missing_codes import (
     settled_columns,
     warn_of_absent_codes,
 )
-from pgmpy_latent.tables.numbers import LEAST_CODE
+from pgmpy_latent.tables.numbers import LEAST_CODE, number_keys
 from pgmpy_latent.tables.survey import (
     WeightKind,
     are_whole,
@@ -80,6 +81,15 @@ class NumberTable:
     def total_weight(self) -> float:
         """Sum of the weights."""
         return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    @property
+    def row_keys(self) -> np.ndarray:
+        """A 64-bit number for every row, the same in every table and for any order of the columns."""
+        keys = np.zeros(self.n_rows, np.uint64)
+        for name, column in zip(self.columns, self.values.T, strict=True):
+            salt = int.from_bytes(blake2b(repr(name).encode(), digest_size=8).digest())
+            keys += number_keys(np.ascontiguousarray(column), salt)
+        return keys
 
     def moments(self) -> TableMoments:
         """Return the weights, means and mean products of the table."""

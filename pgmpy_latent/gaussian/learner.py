@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar, Literal, Self
 
@@ -12,17 +13,27 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from pgmpy_latent.diagnostics.explain import writable
 from pgmpy_latent.gaussian import queries
 from pgmpy_latent.gaussian.columns import NumberTable, check_columns, read_numbers, warn_of_few_numbers
 from pgmpy_latent.gaussian.criteria import CRITERIA, Costs, check_criterion
 from pgmpy_latent.gaussian.edits import OPERATORS
 from pgmpy_latent.gaussian.fit import pairwise_correlations
 from pgmpy_latent.gaussian.forest import Forest
+from pgmpy_latent.gaussian.loadings import loadings
 from pgmpy_latent.gaussian.moments import TableMoments
 from pgmpy_latent.gaussian.policy import TreePolicy
 from pgmpy_latent.gaussian.queries import Absent
+from pgmpy_latent.gaussian.words import summary_text
 from pgmpy_latent.learners.base import frame_of
-from pgmpy_latent.learners.fitted import checked_array, is_array
+from pgmpy_latent.learners.fitted import (
+    ShownInNotebooks,
+    checked_array,
+    is_array,
+    score_beside_bic,
+    unfinished_words,
+    weighting_words,
+)
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.convert import to_pgmpy
@@ -35,13 +46,13 @@ from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.scores.information import bic_from_parts
 from pgmpy_latent.scores.scoring_methods import Criterion
 from pgmpy_latent.tables.columns import without_columns
-from pgmpy_latent.tables.survey import WeightKind, names_column
+from pgmpy_latent.tables.survey import Survey, WeightKind, names_column
 
 #: Where columns may stand in a tree.
 Columns = Literal["anywhere", "leaves"]
 
 
-class GaussianLearner(SearchSettings, TransformerMixin, BaseCausalDiscovery):
+class GaussianLearner(SearchSettings, ShownInNotebooks, TransformerMixin, BaseCausalDiscovery):
     """Base of the learners of Gaussian trees: a pgmpy structure learner and a scikit-learn estimator.
 
     A subclass stores its keywords untouched in ``__init__``, and implements ``_begin(correlations, weight, cost)``,
@@ -316,3 +327,88 @@ class GaussianLearner(SearchSettings, TransformerMixin, BaseCausalDiscovery):
         """
         check_is_fitted(self)
         return queries.sample(self.tree_, n, latents=latents, random_state=random_state)
+
+    # The model in words, numbers and pages --------------------------------------------------------
+
+    def posterior(self, X, *, absent: Absent = "error") -> pd.DataFrame:
+        """Return the mean and the standard deviation of every hidden variable given each row.
+
+        See :func:`pgmpy_latent.gaussian.posterior`.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame(rng.normal(size=(50, 1)) + 0.3 * rng.normal(size=(50, 3)), columns=["x", "y", "z"])
+        >>> GaussianBaseline("one_factor").fit(table).posterior(table.head(1)).round(2).loc[0].tolist()
+        [-0.06, 0.14]
+        """
+        return queries.posterior(*self._asked(X), absent=absent)
+
+    def loadings(self) -> pd.DataFrame:
+        """Return the correlations of columns and hidden variables. See :func:`pgmpy_latent.gaussian.loadings`.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame(rng.normal(size=(50, 1)) + rng.normal(size=(50, 3)), columns=["x", "y", "z"])
+        >>> GaussianBaseline("one_factor").fit(table).loadings().round(2)["H1"].tolist()
+        [0.78, 0.66, 0.76]
+        """
+        check_is_fitted(self)
+        return loadings(self.tree_)
+
+    def summary(self) -> None:
+        """Print how well the model fits, its tree with the correlations of all edges, and how certain scores are.
+
+        Examples
+        --------
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> table = pd.DataFrame({"x": [0.5, 1.0, 2.5, 3.0], "y": [1.0, 1.5, 1.0, 4.0]})
+        >>> GaussianBaseline().fit(table, sample_weight=[1, 2, 2, 2]).summary()
+        log-likelihood -18.88, BIC -23.74, 5 parameters, 0 hidden variables, 2 columns
+        <BLANKLINE>
+        x: y 0.58
+        <BLANKLINE>
+        Numbers are correlations with the variable above.
+        <BLANKLINE>
+        Frequency weights: 4 rows stand for 7 (weight_kind="frequency").
+        """
+        check_is_fitted(self)
+        text = summary_text(
+            self.tree_, log_likelihood=self.log_likelihood_, bic=self.bic_, score=score_beside_bic(self)
+        )
+        for words in (weighting_words(self), unfinished_words(self)):
+            text += f"\n\n{words}" if words else ""
+        print(writable(text, sys.stdout.encoding))
+
+    def report(self, path, X=None, *, sample_weight=None, weight_kind: WeightKind | None = None) -> None:
+        """Write a report: one page of HTML about the model, its fit, the search and the table, which needs no network.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, as ``"report.html"``. It is replaced if it exists.
+        X : DataFrame or array, optional
+            The table to hold the model against; by default the one that ``fit`` was given.
+        sample_weight : array, shape (n_rows,), or column name, optional
+            Weights of the rows of ``X``.
+        weight_kind : {"frequency", "sampling"}, optional
+            What they are.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from pgmpy_latent import GaussianBaseline
+        >>> table = pd.DataFrame({"x": [0.5, 1.0, 2.5, 3.0, 4.0, 4.5], "y": [1.0, 1.5, 1.0, 4.0, 3.0, 5.0]})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     GaussianBaseline().fit(table).report(f"{folder}/report.html")
+        ...     os.listdir(folder)
+        ['report.html']
+        """
+        from pgmpy_latent.report import write_report  # a later layer
+
+        check_is_fitted(self)
+        survey: Survey = {} if weight_kind is None else {"weight_kind": weight_kind}
+        write_report(self, path, None if X is None else self._table(X), sample_weight=sample_weight, **survey)

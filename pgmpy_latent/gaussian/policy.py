@@ -140,13 +140,12 @@ class TreePolicy:
         memory = state.memory
         found = memory.found
         new = self._fit(found.forest, mean=found.mean, std=found.std, **self.search.settings.last_fit)
-        if new.log_likelihood < found.log_likelihood:
-            new = found
-        return Step(self._state(new, state.step + 1, finished=True), "fit")
+        better = new if new.log_likelihood >= found.log_likelihood else found
+        return Step(self._state(better, state.step + 1, finished=True), "fit")
 
     def _line(self, forest: Forest) -> FittedForest:
         """Return the end of the search that begins with a forest."""
-        found = self._fitted_anew(forest)
+        found: FittedForest = self._fitted_anew(forest)
         while (better := self._improved(found)) is not None:
             found = better[0]
         return found

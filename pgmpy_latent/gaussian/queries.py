@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent.exceptions import WeightError
+from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.gaussian.columns import NumberTable, read_numbers
 from pgmpy_latent.gaussian.forest import Forest, forest_of
-from pgmpy_latent.gaussian.moments import rows_by_pattern
+from pgmpy_latent.gaussian.moments import TableMoments, rows_by_pattern
 from pgmpy_latent.gaussian.shape import LOG_2_PI, Inference, Shape
 from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.runtime.settings import kind_in_words, one_of
@@ -26,7 +26,8 @@ from pgmpy_latent.tables.survey import WeightKind
 Absent = Literal["error", "missing"]
 
 
-def _checked(tree: GaussianTree) -> None:
+def checked(tree: GaussianTree) -> None:
+    """Raise if this is no Gaussian tree."""
     if not isinstance(tree, GaussianTree):
         hint = "; a fitted learner has one as tree_" if hasattr(tree, "tree_") else ""
         raise TypeError(f"expected a GaussianTree, got {kind_in_words(tree)}{hint}")
@@ -34,12 +35,28 @@ def _checked(tree: GaussianTree) -> None:
 
 def _read(tree: GaussianTree, X, absent: Absent, **weights) -> tuple[NumberTable, pd.Index]:
     """Return the columns of a model in a table, and the table's index."""
-    _checked(tree)
+    checked(tree)
     one_of("error", "missing")("absent", absent)
     X = as_pandas(X)
     codes = CombinedCodes(None, dict(tree.missing)) if tree.missing else None
     table = read_numbers(X, columns=tree.observed_names, absent=absent, missing=codes, **weights)
     return table, X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
+
+
+def read_for(tree: GaussianTree, X, **weights) -> tuple[NumberTable, TableMoments]:
+    """Return the columns of a model in a table, and their moments; constant columns raise."""
+    table, _ = _read(tree, X, "error", **weights)
+    for name, column in zip(table.columns, table.values.T, strict=True):
+        filled = column[~np.isnan(column)]
+        if not len(filled) or np.ptp(filled) == 0:
+            raise DataError(f"column {name!r} is constant or empty in this table, which says nothing about the model")
+    return table, table.moments()
+
+
+def log_likelihood_of(tree: GaussianTree, table: NumberTable) -> float:
+    """Return the log-likelihood of a table that was read."""
+    weights = np.ones(table.n_rows) if table.weights is None else table.weights
+    return float(weights @ _row_values(tree, table.values))
 
 
 def _standard(tree: GaussianTree, values: np.ndarray) -> tuple[Forest, np.ndarray, np.ndarray, np.ndarray]:
@@ -116,8 +133,7 @@ def log_likelihood(
     -3.7568
     """
     table, _ = _read(tree, X, absent, sample_weight=sample_weight, weight_kind=weight_kind)
-    weights = np.ones(table.n_rows) if table.weights is None else table.weights
-    return float(weights @ _row_values(tree, table.values))
+    return log_likelihood_of(tree, table)
 
 
 def bic(tree: GaussianTree, X, *, sample_weight=None, weight_kind: WeightKind | None = None) -> float:
@@ -209,7 +225,7 @@ def impute(
         filled[np.ix_(rows, inference.shape.unknown[gaps])] = values
     known = ~np.isnan(table.values)
     values = np.where(known, table.values, filled * std + mean)
-    return pd.DataFrame(values, index=index, columns=_index(tree.observed_names))
+    return pd.DataFrame(values, index=index, columns=named(tree.observed_names))
 
 
 def sample(
@@ -236,7 +252,7 @@ def sample(
     >>> sample(tree, 2, random_state=0).round(3)["x"].tolist()
     [0.485, -0.043]
     """
-    _checked(tree)
+    checked(tree)
     rng = np.random.default_rng(random_state)
     noise = rng.normal(size=(tree.n_nodes, n))
     drawn = np.empty((tree.n_nodes, n))
@@ -245,10 +261,10 @@ def sample(
         drawn[node] = noise[node] if above < 0 else slope * drawn[above] + np.sqrt(1 - slope**2) * noise[node]
     rows = (drawn * tree.std[:, None] + tree.mean[:, None]).T
     shown = np.arange(tree.n_nodes) if latents else np.flatnonzero(~tree.latent)
-    return pd.DataFrame(rows[:, shown], columns=_index([tree.names[node] for node in shown]))
+    return pd.DataFrame(rows[:, shown], columns=named([tree.names[node] for node in shown]))
 
 
-def _index(names) -> pd.Index:
+def named(names) -> pd.Index:
     """Return names as the columns of a frame; tuples stay single names."""
     listed: list[Hashable] = list(names)
     return pd.Index(listed, tupleize_cols=False)

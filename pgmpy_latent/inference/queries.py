@@ -159,8 +159,8 @@ def model_of(model) -> LatentTree | LatentNetwork:
     if isinstance(getattr(model, "tree_", model), GaussianTree):
         raise TypeError(
             f"expected a tree or network of categories as the first argument, got {type(model).__name__}, whose "
-            "columns are numbers; the functions of pgmpy_latent.gaussian answer questions about it. There are no "
-            "pictures of such trees yet: draw the network that to_pgmpy makes of one, as with networkx.draw"
+            "columns are numbers; the functions of pgmpy_latent.gaussian answer questions about it, and "
+            "plotting.plot_tree and plot_loadings draw it"
         )
     raise TypeError(
         "expected a LatentTree, LatentNetwork, pgmpy network or fitted learner as the first argument, got "

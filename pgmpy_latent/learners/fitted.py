@@ -27,7 +27,25 @@ LEAST_DIFFERENCE = 0.005
 MOST_SIZES = 12
 
 
-class FittedModel(TransformerMixin):
+class ShownInNotebooks:
+    """How learners look in notebooks; ``_holder`` names the attribute with the model."""
+
+    _holder = "tree_"
+
+    def _repr_html_inner(self) -> str:
+        """Return the learner as notebooks show it: scikit-learn's picture of its settings, and the fitted model."""
+        from pgmpy_latent.report.notebook import learner_html
+
+        return learner_html(self, super()._repr_html_inner())  # type: ignore[misc]  # of scikit-learn's base class
+
+    def _repr_mimebundle_(self, **kwargs) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
+
+class FittedModel(ShownInNotebooks, TransformerMixin):
     """Methods of a fitted learner; each calls a function of :mod:`pgmpy_latent.inference.queries` with its model.
 
     Needs a model under the name that ``_holder`` gives, ``n_features_in_`` and ``_columns``, the columns of ``fit``,
@@ -35,25 +53,12 @@ class FittedModel(TransformerMixin):
     are ignored; arrays are read by position.
     """
 
-    _holder = "tree_"
     #: How new rows with categories that the model does not know are treated: the ``unseen`` of ``fit``.
     _unseen: Unseen = "missing"
 
     @property
     def _learned(self):
         return getattr(self, self._holder)
-
-    def _repr_html_inner(self) -> str:
-        """Return the learner as notebooks show it: scikit-learn's picture of its settings, and the fitted model."""
-        from pgmpy_latent.report.notebook import learner_html
-
-        return learner_html(self, super()._repr_html_inner())
-
-    def _repr_mimebundle_(self, **kwargs) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] = self._repr_html_inner()
-        return bundle
 
     def _table(self, X):
         """Return a table whose columns can be found by name; the columns of an array are those of ``fit``.

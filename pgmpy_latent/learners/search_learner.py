@@ -75,8 +75,9 @@ class SearchSettings(Configured):
             outer_clock=self._outer_clock,
         )
         tree = None if search.saved is None else search.saved.state.tree
-        has_states = tree is not None and not isinstance(tree, GaussianTree)
-        if checkpoint is not None and has_states and not checkpoint.mark.is_given_a_model:
+        if tree is None or isinstance(tree, GaussianTree):  # without hidden states
+            return search
+        if checkpoint is not None and not checkpoint.mark.is_given_a_model:
             with checkpoint.checking():
                 check_hidden(tree)
         return search

@@ -179,8 +179,8 @@ def gaussian_tree_from_document(document: dict) -> GaussianTree:
         for name, entry in zip(names, entries, strict=True)
     ]
     parent, latent = ([entry[field] for entry in entries] for field in ("parent", "latent"))
-    numbers = ([float(entry[field]) for entry in entries] for field in ("correlation", "mean", "std"))
-    return GaussianTree(names, parent, latent, *numbers, codes)
+    correlation, mean, std = ([float(entry[field]) for entry in entries] for field in ("correlation", "mean", "std"))
+    return GaussianTree(names, parent, latent, correlation, mean, std, codes)
 
 
 register(

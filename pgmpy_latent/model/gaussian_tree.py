@@ -113,6 +113,11 @@ class GaussianTree:
         return read_only(parents_first(self.parent), np.int64)
 
     @cached_property
+    def roots(self) -> np.ndarray:
+        """Indices of the nodes without a parent."""
+        return read_only(np.flatnonzero(self.parent < 0), np.int64)
+
+    @cached_property
     def child_lists(self) -> tuple[tuple[int, ...], ...]:
         """Indices of the children of every node."""
         return child_lists(self.parent)
@@ -181,6 +186,11 @@ class GaussianTree:
 
     def __repr__(self) -> str:
         return f"GaussianTree({self.n_nodes} nodes, {int(self.latent.sum())} latent, {self.n_parameters} parameters)"
+
+    def _repr_html_(self) -> str:
+        from pgmpy_latent.report.notebook import model_html
+
+        return model_html(self)
 
     def __reduce__(self):  # copies and pickles are built anew, so that their arrays are read-only too
         arrays = self.parent, self.latent, self.correlation, self.mean, self.std

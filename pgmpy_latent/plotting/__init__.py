@@ -6,6 +6,7 @@ from pgmpy_latent.plotting.densities import plot_densities
 from pgmpy_latent.plotting.fit import plot_anomalies, plot_confusion, plot_residuals
 from pgmpy_latent.plotting.groups import plot_groups
 from pgmpy_latent.plotting.levels import plot_clusters
+from pgmpy_latent.plotting.loadings import plot_loadings
 from pgmpy_latent.plotting.profiles import plot_profiles
 from pgmpy_latent.plotting.progress import plot_comparison, plot_history
 from pgmpy_latent.plotting.relations import plot_class_sizes, plot_outcome
@@ -23,6 +24,7 @@ __all__ = [
     "plot_densities",
     "plot_groups",
     "plot_history",
+    "plot_loadings",
     "plot_merges",
     "plot_outcome",
     "plot_profiles",

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from pgmpy_latent.inference.queries import model_of
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.network import LatentNetwork, as_tree
 from pgmpy_latent.model.tree import LatentTree
+
+
+def any_tree_of(model) -> LatentTree | GaussianTree:
+    """Return the tree of a model or fitted learner, of categories or of numbers.
+
+    Examples
+    --------
+    >>> any_tree_of(GaussianTree(["x"], [-1], [False], [0.0]))
+    GaussianTree(1 nodes, 0 latent, 2 parameters)
+    """
+    tree = getattr(model, "tree_", model)
+    return tree if isinstance(tree, GaussianTree) else tree_of(model)
 
 
 def tree_of(model) -> LatentTree:

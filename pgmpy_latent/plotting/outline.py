@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgmpy_latent.diagnostics.explain import counted, is_leaf
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.plotting.axes import as_label
 
@@ -48,7 +49,9 @@ class Entry:
     above: int
 
 
-def outlined(tree: LatentTree, strength: np.ndarray, most_rows: int = MOST_ROWS) -> tuple[list[Entry], bool]:
+def outlined(
+    tree: LatentTree | GaussianTree, strength: np.ndarray, most_rows: int = MOST_ROWS
+) -> tuple[list[Entry], bool]:
     """Return the entries of a picture, parents before children, and whether the picture is folded.
 
     Columns come before the subtrees that hang on the same node, and in both the strongest edges come first. If there
@@ -57,7 +60,7 @@ def outlined(tree: LatentTree, strength: np.ndarray, most_rows: int = MOST_ROWS)
 
     Parameters
     ----------
-    tree : LatentTree
+    tree : LatentTree or GaussianTree
         The model.
     strength : array, shape (n_nodes,)
         Of the edge to the parent.
@@ -78,7 +81,7 @@ def outlined(tree: LatentTree, strength: np.ndarray, most_rows: int = MOST_ROWS)
 
 
 class _Outline:
-    def __init__(self, tree: LatentTree, strength: np.ndarray, most_rows: int):
+    def __init__(self, tree: LatentTree | GaussianTree, strength: np.ndarray, most_rows: int):
         self.tree = tree
         self.children = [sorted(below, key=lambda node: -strength[node]) for below in tree.child_lists]
         self.n_columns = self._columns_below()
@@ -152,7 +155,8 @@ class _Outline:
     def _entry(self, node: int, above: int) -> Entry:
         hidden, name = bool(self.tree.latent[node]), self.tree.names[node]
         if hidden:
-            return Entry(f"{as_label(name, BOX_LABEL)} ({self.tree.cards[node]})", HIDDEN, node, above)
+            states = f" ({self.tree.cards[node]})" if isinstance(self.tree, LatentTree) else ""
+            return Entry(f"{as_label(name, BOX_LABEL)}{states}", HIDDEN, node, above)
         inner = bool(self.children[node])
         return Entry(as_label(name, BOX_LABEL) if inner else as_label(name), INNER if inner else COLUMN, node, above)
 

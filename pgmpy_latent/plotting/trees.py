@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent.diagnostics.explain import counted
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
 from pgmpy_latent.plotting.axes import BLUE, axes_size, new_axes, text_width
-from pgmpy_latent.plotting.models import tree_of
+from pgmpy_latent.plotting.models import any_tree_of
 from pgmpy_latent.plotting.outline import HIDDEN, INNER, NOTE, Entry, Places, outlined, placed
 from pgmpy_latent.tables.dependence import block_information
 
@@ -40,9 +41,12 @@ def plot_tree(model, *, support: pd.DataFrame | None = None, ax=None):
     that it says most about come first. Columns that are independent of all others are listed at the end. In a
     tree of more than 160 columns, columns are counted rather than drawn, and small subtrees are folded.
 
+    The edges of a Gaussian tree have their correlations written on them, negative ones are dashed, and those that are
+    further from 0 are wider.
+
     Parameters
     ----------
-    model : LatentTree, or a fitted learner that has one
+    model : LatentTree or GaussianTree, or a fitted learner that has one
         What to draw.
     support : DataFrame, optional
         As :func:`pgmpy_latent.support` returns it: ``parent``, ``child`` and ``support``, from 0 to 1. The numbers are
@@ -67,9 +71,14 @@ def plot_tree(model, *, support: pd.DataFrame | None = None, ax=None):
     >>> ax.get_title(loc="left")
     '3 hidden variables, 7 columns'
     """
-    tree = tree_of(model)
+    tree = any_tree_of(model)
     numbers = _numbers(tree, support)
-    strength = _edge_information(tree)
+    strength, is_negative, widest = _edge_strength(tree), np.zeros(tree.n_nodes, bool), 1.0
+    if not isinstance(tree, GaussianTree):
+        widest = strength.max()
+    else:
+        is_negative = tree.correlation < 0
+        numbers = numbers or _correlations(tree)
     entries, folded = outlined(tree, strength)
     where = placed(entries, _width, GAP_WITH_NUMBERS if numbers else GAP)
     width, height = max((where.x + where.width).max(), NARROWEST), where.n_rows + FOOT
@@ -82,21 +91,30 @@ def plot_tree(model, *, support: pd.DataFrame | None = None, ax=None):
     ax.set_xlim(0, width)
     ax.set_ylim(height - 0.5, -0.8)
     ax.set_axis_off()
-    widest = strength.max()
     for at, entry in enumerate(entries):
         if entry.above >= 0:
             share = strength[entry.node] / widest if entry.node >= 0 and widest > 0 else 0.0
-            _draw_edge(ax, where, entry.above, at, _edge_width(share) * scale, dotted=entry.kind == NOTE)
+            style = ":" if entry.kind == NOTE else "--" if is_negative[entry.node] else "-"
+            _draw_edge(ax, where, entry.above, at, _edge_width(share) * scale, style)
         _draw_text(ax, entry, where.x[at], where.y[at], scale)
         if entry.node in numbers:
             _draw_number(ax, where.x[at], where.y[at], numbers[entry.node], scale)
-    _explain(ax, height - 1, widest, bool(numbers), scale)
+    words = "" if not numbers else "correlations" if support is None else "bootstrap support in percent"
+    _explain(ax, height - 1, 0.0 if isinstance(tree, GaussianTree) else widest, words, scale)
     ax.set_title(_title(tree, folded), loc="left", fontsize=11)
     return ax
 
 
-def _edge_information(tree: LatentTree) -> np.ndarray:
-    """Return the mutual information of every node and its parent; 0 for roots."""
+def _correlations(tree: GaussianTree) -> dict[int, str]:
+    """Return the labels of the edges above nodes: correlations with the parent."""
+    below = np.flatnonzero(tree.parent >= 0).tolist()
+    return {node: f"{tree.correlation[node]:.2f}".replace("-", "−") for node in below}
+
+
+def _edge_strength(tree: LatentTree | GaussianTree) -> np.ndarray:
+    """Return the mutual information of every node and its parent, or the size of their correlation; 0 for roots."""
+    if isinstance(tree, GaussianTree):
+        return np.abs(tree.correlation)
     shares, information = marginals(tree), np.zeros(tree.n_nodes)
     for node, above in enumerate(tree.parent):
         if above >= 0:
@@ -104,7 +122,7 @@ def _edge_information(tree: LatentTree) -> np.ndarray:
     return information
 
 
-def _numbers(tree: LatentTree, support: pd.DataFrame | None) -> dict[int, str]:
+def _numbers(tree: LatentTree | GaussianTree, support: pd.DataFrame | None) -> dict[int, str]:
     """Return the labels of the edges above nodes."""
     if support is None:
         return {}
@@ -116,7 +134,7 @@ def _numbers(tree: LatentTree, support: pd.DataFrame | None) -> dict[int, str]:
     return widths
 
 
-def _lower_end(tree: LatentTree, parent: Hashable, child: Hashable) -> int:
+def _lower_end(tree: LatentTree | GaussianTree, parent: Hashable, child: Hashable) -> int:
     for above, below in ((parent, child), (child, parent)):  # the other way round it is the same split
         if above in tree.names and below in tree.names and tree.parent[tree.index(below)] == tree.index(above):
             return tree.index(below)
@@ -135,14 +153,14 @@ def _edge_width(share: float) -> float:
     return THINNEST + (WIDEST - THINNEST) * share
 
 
-def _draw_edge(ax, where: Places, above: int, below: int, width: float, dotted: bool) -> None:
+def _draw_edge(ax, where: Places, above: int, below: int, width: float, style: str) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     left, right = where.x[above] + where.width[above], where.x[below]
     top, bottom, middle = where.y[above], where.y[below], (left + right) / 2
     path = Path([(left, top), (middle, top), (middle, bottom), (right, bottom)], [Path.MOVETO] + [Path.CURVE4] * 3)
-    ax.add_patch(PathPatch(path, fc="none", ec="0.65", lw=width, ls=":" if dotted else "-", capstyle="butt", zorder=1))
+    ax.add_patch(PathPatch(path, fc="none", ec="0.65", lw=width, ls=style, capstyle="butt", zorder=1))
 
 
 def _draw_text(ax, entry: Entry, x: float, y: float, scale: float) -> None:
@@ -160,17 +178,17 @@ def _draw_number(ax, x: float, y: float, text: str, scale: float) -> None:
     )
 
 
-def _explain(ax, y: float, widest: float, with_numbers: bool, scale: float) -> None:
-    """Explain below the tree what widths and numbers mean."""
+def _explain(ax, y: float, widest: float, numbers: str, scale: float) -> None:
+    """Explain below the tree what widths mean, if they are of mutual information, and numbers, if there are any."""
     words = []
     if widest > 0:
         ax.plot([0, 0.3], [y, y], color="0.65", lw=WIDEST * scale, solid_capstyle="butt")
         words.append(f"mutual information of {widest:.2g} nats")
-    if with_numbers:
-        words.append("numbers: bootstrap support in percent")
+    if numbers:
+        words.append(f"numbers: {numbers}")
     ax.text(0.36 if widest > 0 else 0.0, y, "; ".join(words), size=SIZE * scale, va="center", color="0.35")
 
 
-def _title(tree: LatentTree, folded: bool) -> str:
+def _title(tree: LatentTree | GaussianTree, folded: bool) -> str:
     words = f"{counted(len(tree.latent_names), 'hidden variable')}, {counted(len(tree.observed_names), 'column')}"
     return f"{words} (too many to draw: the largest parts)" if folded else words

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pgmpy_latent.gaussian.columns import NumberTable
 from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.gaussian_facts import GaussianFacts
 from pgmpy_latent.report.html import (
     Html,
     bar,
@@ -82,9 +84,11 @@ def _drawn(data: CategoricalData) -> list[list[str]]:
     return [["Rows were drawn", " ".join(filter(None, (clusters, strata)))]]
 
 
-def is_unweighted(facts: Facts) -> bool:
+def is_unweighted(facts: Facts | GaussianFacts) -> bool:
     """Return whether every row has weight one."""
     data = facts.data
+    if isinstance(data, NumberTable):
+        return data.weights is None
     if data.row_index is None or data.weight_kind is not None:
         return False
     return np.array_equal(np.bincount(data.row_index[data.row_index >= 0], minlength=data.n_distinct), data.weights)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from importlib.resources import files
+from typing import TypeAlias
+
+from tqdm.auto import tqdm
 
 import pgmpy_latent
 from pgmpy_latent.report.html import Html, element, paragraph
+from pgmpy_latent.runtime.settings import PROGRESS_DELAY
 
+#: Anchor of a section, its title in the table of contents, and the function that makes it from the facts, or None.
+Section: TypeAlias = tuple[str, str, Callable[..., Html | None]]
 #: Style and scripts of the page, in the order in which they run; the policy of the page allows these scripts alone.
 STYLES, SCRIPTS = ("page.css", "explorer.css"), ("page.js", "messages.js", "explorer.js")
 
@@ -59,6 +65,20 @@ def document(title: str, opening: Sequence[Html], sections: Sequence[tuple[str, 
 def _beside(name: str) -> str:
     """Return the text of a file of this folder."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def sections_of(facts, wanted: Sequence[Section]) -> list[tuple[str, str, Html]]:
+    """Return the sections that have something to say, for :func:`document`; a bar shows how far they are.
+
+    Examples
+    --------
+    >>> sections_of(None, [("a", "A", lambda facts: paragraph("It is so.")), ("b", "B", lambda facts: None)])
+    [('a', 'A', '<p>It is so.</p>')]
+    """
+    shown = bool(getattr(getattr(facts, "learner", None), "show_progress", True))
+    bar = tqdm(wanted, desc="report", disable=not shown, delay=PROGRESS_DELAY, leave=False)
+    made = [(anchor, name, make(facts)) for anchor, name, make in bar]
+    return [(anchor, name, content) for anchor, name, content in made if content is not None]
 
 
 def cards(figures: Sequence[tuple[str, str]]) -> Html:

@@ -9,7 +9,9 @@ import numpy as np
 
 from pgmpy_latent.diagnostics.explain import counted, is_leaf, shown
 from pgmpy_latent.diagnostics.mixture_text import parts_of, size_text
+from pgmpy_latent.gaussian.loadings import determinacy, loadings
 from pgmpy_latent.learners.fitted import remarks_on
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.operators import marginals
@@ -24,11 +26,13 @@ MOST_ROWS = 20
 MOST_NAMES = 40
 #: What is told about the fit of a learner's model -> its attribute.
 FIT = {"BIC": "bic_", "log-likelihood": "log_likelihood_"}
+#: Maximum number of loadings of a hidden variable that are given.
+MOST_LOADINGS = 5
 #: Maximum number of states whose shares are given.
 MOST_SHARES = 12
 
 
-def model_html(model: DiscreteModel) -> str:
+def model_html(model: DiscreteModel | GaussianTree) -> str:
     """Return a model as HTML: its size, a table of its hidden variables, and the tree as a list that can be folded.
 
     Examples
@@ -38,8 +42,7 @@ def model_html(model: DiscreteModel) -> str:
     >>> "3 hidden variables, 7 columns, 56 parameters" in text, text.count("<details")
     (True, 3)
     """
-    parts = [f"<b>{type(model).__name__}</b>: {_size(model)}"]
-    return _block([*parts, *_structure(model)])
+    return _block([f"<b>{type(model).__name__}</b>: {_size(model)}", *_structure(model)])
 
 
 def learner_html(learner, settings: str) -> str:
@@ -61,8 +64,10 @@ def learner_html(learner, settings: str) -> str:
     return settings + _block([*lines, *_structure(model)])
 
 
-def _structure(model: DiscreteModel) -> list[str]:
+def _structure(model: DiscreteModel | GaussianTree) -> list[str]:
     """Return a model's hidden variables and its tree; the trees of a mixture; or the nodes of a network."""
+    if isinstance(model, GaussianTree):
+        return [_loadings_table(model), _tree_list(model)]
     if isinstance(model, LatentTree):
         return [_hidden_table(model), _tree_list(model)]
     return [_trees_table(model) if isinstance(model, TreeMixture) else _node_table(model)]
@@ -72,7 +77,7 @@ def _block(parts: Iterable[str]) -> str:
     return "".join(f"<div>{part}</div>" for part in parts if part)
 
 
-def _size(model: DiscreteModel) -> str:
+def _size(model: DiscreteModel | GaussianTree) -> str:
     if isinstance(model, TreeMixture):
         return size_text(model)
     numbers = (len(model.latent_names), "hidden variable"), (len(model.observed_names), "column")
@@ -87,6 +92,33 @@ def _names(names: Sequence[Hashable]) -> str:
     """Return names in one line, the first ones if there are many."""
     line = ", ".join(map(_name, names[:MOST_NAMES]))
     return line if len(names) <= MOST_NAMES else f"{line} and {len(names) - MOST_NAMES:,} more"
+
+
+def _beside(tree: LatentTree | GaussianTree, node: int) -> str:
+    """Return what stands beside the name of a node: its number of states, or its correlation with its parent."""
+    if isinstance(tree, GaussianTree):
+        return f" {tree.correlation[node]:.2f}" if tree.parent[node] >= 0 else ""
+    return f" ({tree.cards[node]})" if tree.latent[node] else ""
+
+
+def _leaves(tree: LatentTree | GaussianTree, nodes: Sequence[int]) -> str:
+    """Return columns in one line, the first ones if there are many."""
+    line = ", ".join(_name(tree.names[node]) + _beside(tree, node) for node in nodes[:MOST_NAMES])
+    return line if len(nodes) <= MOST_NAMES else f"{line} and {len(nodes) - MOST_NAMES:,} more"
+
+
+def _loadings_table(tree: GaussianTree) -> str:
+    """Return the hidden variables of a Gaussian tree with their largest loadings, unless there are too many."""
+    if not 0 < len(tree.latent_names) <= MOST_ROWS:
+        return ""
+    found, known = loadings(tree), determinacy(tree)
+    rows = []
+    for at, name in enumerate(tree.latent_names):
+        values = found.iloc[:, at]
+        best = np.argsort(-np.abs(values.to_numpy()), kind="stable")[:MOST_LOADINGS]
+        listed = ", ".join(f"{_name(found.index[one])} {values.iloc[one]:.2f}" for one in best)
+        rows.append((_name(name), listed, f"{known.iloc[at]:.2f}"))
+    return _table(["hidden variable", "largest loadings", "correlation with its score"], rows)
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -112,7 +144,7 @@ def _hidden_table(tree: LatentTree) -> str:
     return _table(["hidden variable", "states", "shares"], rows)
 
 
-def _tree_list(tree: LatentTree) -> str:
+def _tree_list(tree: LatentTree | GaussianTree) -> str:
     """Return the tree as nested lists, in which subtrees can be folded."""
     inner = [node for node in range(tree.n_nodes) if not is_leaf(tree, node)]
     if len(inner) > MOST_INNER:
@@ -127,10 +159,10 @@ def _tree_list(tree: LatentTree) -> str:
             pieces.append(at)
             continue
         below = tree.child_lists[at]
-        title = f"<b>{_name(tree.names[at])}</b>" + (f" ({tree.cards[at]})" if tree.latent[at] else "")
-        leaves = [tree.names[child] for child in below if is_leaf(tree, child)]
+        title = f"<b>{_name(tree.names[at])}</b>{_beside(tree, at)}"
+        leaves = [child for child in below if is_leaf(tree, child)]
         pieces.append(f'<details{state}><summary>{title}</summary><ul style="margin:0">')
-        pieces.append(f"<li>{_names(leaves)}</li>" if leaves else "")
+        pieces.append(f"<li>{_leaves(tree, leaves)}</li>" if leaves else "")
         ahead.append("</ul></details>")
         for child in reversed(below):
             if not is_leaf(tree, child):

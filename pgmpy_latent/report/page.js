@@ -91,7 +91,7 @@
 
     const short = (text) => (text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text);
     const title = (row) => (row.more ? `${row.more.toLocaleString("en")} more` : short(nodes[row.node].name));
-    const size = (row) => (row.more || !nodes[row.node].hidden ? "" : String(nodes[row.node].card));
+    const size = (row) => (row.more || !nodes[row.node].hidden || nodes[row.node].facts ? "" : String(nodes[row.node].card));
 
     const ruler = document.createElement("canvas").getContext("2d");
     ruler.font = "600 14px system-ui, -apple-system, Segoe UI, Roboto, Arial, sans-serif";
@@ -170,7 +170,8 @@
     function spoken(row) {
       if (row.more) return `${plural(row.more, "further child", "further children")}, press Enter to show`;
       const node = nodes[row.node];
-      const kind = node.hidden ? `hidden variable, ${plural(node.card, "state")}` : `column, ${plural(node.card, "category", "categories")}`;
+      const states = () => (node.hidden ? plural(node.card, "state") : plural(node.card, "category", "categories"));
+      const kind = (node.hidden ? "hidden variable" : "column") + (node.facts ? "" : `, ${states()}`);
       const folded = node.children.length && !open.has(row.node) ? `, with ${plural(below[row.node], "column")} folded` : "";
       return `${node.name}, ${kind}${folded}`;
     }
@@ -207,11 +208,8 @@
       if (row.more) return;
       const node = nodes[row.node], above = node.parent < 0 ? null : nodes[node.parent];
       panel.replaceChildren(make("h3", {}, node.name));
-      const kind = node.hidden ? `Hidden variable with ${plural(node.card, "state")}` : `Column with ${plural(node.card, "category", "categories")}`;
-      const where = above ? `, given ${above.name}` : "";
-      panel.append(make("p", { class: "quiet" }, `${kind}${where}.`), probabilities(node, above));
-      if (node.cut) panel.append(make("p", { class: "quiet" }, "The table is larger than shown."));
-      if (above) panel.append(make("p", { class: "quiet" }, `Says ${node.link.toFixed(3)} nats about ${above.name}.`));
+      if (node.facts) panel.append(make("p", { class: "quiet" }, node.hidden ? "Hidden variable." : "Column."), numbers(node));
+      else tellStates(node, above);
       if (node.anchor) {
         const more = make("p");
         more.append(make("a", { href: `#${node.anchor}` }, "What it is about"));
@@ -222,6 +220,25 @@
         ask.append(make("button", { type: "button", "data-node": row.node }, node.hidden ? "Its states in full" : "In every hidden state"));
         panel.append(ask);
       }
+    }
+
+    function numbers(node) { // of a model of numbers
+      const table = make("table"), body = make("tbody");
+      for (const [words, value] of node.facts) {
+        const row = make("tr");
+        row.append(make("th", { scope: "row" }, words), make("td", {}, value));
+        body.append(row);
+      }
+      table.append(body);
+      return table;
+    }
+
+    function tellStates(node, above) { // of a model of categories
+      const kind = node.hidden ? `Hidden variable with ${plural(node.card, "state")}` : `Column with ${plural(node.card, "category", "categories")}`;
+      const where = above ? `, given ${above.name}` : "";
+      panel.append(make("p", { class: "quiet" }, `${kind}${where}.`), probabilities(node, above));
+      if (node.cut) panel.append(make("p", { class: "quiet" }, "The table is larger than shown."));
+      if (above) panel.append(make("p", { class: "quiet" }, `Says ${node.link.toFixed(3)} nats about ${above.name}.`));
     }
 
     function probabilities(node, above) {

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Unpack
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.grouped_rows.levels import MultilevelClasses
 from pgmpy_latent.grouped_rows.transitions import LatentTransition
 from pgmpy_latent.inference.queries import asked, model_and_data, refuse_numbers
 from pgmpy_latent.learners.base import StructureLearner
-from pgmpy_latent.learners.fitted import unfinished_words, updated_words
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.relations.covariate_result import CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation
 from pgmpy_latent.report.checklist_section import checklist_section
 from pgmpy_latent.report.data_section import data_section
-from pgmpy_latent.report.document import cards, document
+from pgmpy_latent.report.document import Section, document, sections_of
 from pgmpy_latent.report.effects_section import effects_section
 from pgmpy_latent.report.facts import Facts, no_rows
 from pgmpy_latent.report.fit_section import fit_section
+from pgmpy_latent.report.gaussian_facts import gaussian_facts
+from pgmpy_latent.report.gaussian_page import gaussian_page
 from pgmpy_latent.report.grouped_page import grouped_page
 from pgmpy_latent.report.groups_section import groups_section
-from pgmpy_latent.report.html import Html, count, decimal, paragraph
+from pgmpy_latent.report.html import Html, count, paragraph
 from pgmpy_latent.report.latents_section import latents_section
 from pgmpy_latent.report.mixture_section import mixture_section
 from pgmpy_latent.report.network_section import network_section
+from pgmpy_latent.report.opening import opening
 from pgmpy_latent.report.relations_section import relations_section
 from pgmpy_latent.report.reproduce_section import reproduce_section
 from pgmpy_latent.report.search_section import search_section
@@ -36,7 +38,7 @@ from pgmpy_latent.report.topics_section import topics_section
 from pgmpy_latent.report.tree_section import tree_section
 from pgmpy_latent.report.what_if_section import rows_to_show, what_if_section
 from pgmpy_latent.runtime.files import check_writable, write_whole
-from pgmpy_latent.runtime.settings import PROGRESS_DELAY, kind_in_words
+from pgmpy_latent.runtime.settings import kind_in_words
 from pgmpy_latent.selection.edge_search import DirectEffects
 from pgmpy_latent.selection.groups import GroupComparison
 from pgmpy_latent.tables.columns import listing
@@ -46,7 +48,7 @@ from pgmpy_latent.tables.survey import Survey
 #: How the name of a report may end.
 ENDINGS = (".html", ".htm", ".xhtml", "")
 #: Anchor, title in the table of contents, and function that makes the section; None is left out.
-SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
+SECTIONS: tuple[Section, ...] = (
     ("tree", "Tree", tree_section),
     ("topics", "Topics", topics_section),
     ("what-if", "What if?", what_if_section),
@@ -81,7 +83,7 @@ def write_report(
 
     Parameters
     ----------
-    model : fitted learner, LatentTree, LatentNetwork, TreeMixture, LatentTransition or MultilevelClasses
+    model : fitted learner, LatentTree, LatentNetwork, TreeMixture, GaussianTree, LatentTransition or MultilevelClasses
         What to report about. The last two have their table with them, and take no other argument than the path.
     path : path-like
         The file, as ``"report.html"``. It is replaced if it exists.
@@ -128,7 +130,7 @@ def write_report(
     if isinstance(model, (LatentTransition, MultilevelClasses)):
         given = {"X": X, "sample_weight": sample_weight, "groups": groups, "relations": relations or None, "rows": rows,
                  "direct_effects": direct_effects, "command": command, **survey}  # fmt: skip
-        _refuse_all(given, type(model).__name__)
+        _refuse_all(given, f"{type(model).__name__}, which has its table with it")
         write_whole(path, grouped_page(model).encode("utf-8"))
         return
     if groups is not None and not isinstance(groups, GroupComparison):
@@ -140,6 +142,13 @@ def write_report(
     for found in relations:
         if not isinstance(found, (CovariateRelation, OutcomeRelation)):
             raise TypeError(f"relations has {kind_in_words(found)}; give what relate(learner, table, z) returns")
+    if isinstance(getattr(model, "tree_", model), GaussianTree):
+        given = {"groups": groups, "relations": relations or None, "direct_effects": direct_effects, "rows": rows}
+        _refuse_all(given, "Gaussian tree, which has no classes")
+        numbers = gaussian_facts(model, X, sample_weight, **survey)
+        numbers.command = command
+        write_whole(path, gaussian_page(numbers).encode("utf-8"))
+        return
     facts = gather(model, X, sample_weight, rows, **survey)
     facts.command, facts.groups, facts.relations, facts.direct_effects = command, groups, relations, direct_effects
     _check_same_model(facts)
@@ -147,10 +156,10 @@ def write_report(
 
 
 def _refuse_all(given: Mapping[str, object], what: str) -> None:
-    """Raise if a report of a result that has its table with it is given more than its path."""
+    """Raise if a report is given what does not go with its model."""
     named = [name for name, value in given.items() if value is not None]
     if named:
-        raise ValueError(f"{named[0]} is not for a {what}, which has its table with it; leave it out")
+        raise ValueError(f"{named[0]} is not for a {what}; leave it out")
 
 
 def gather(model, X=None, sample_weight=None, rows=None, **survey: Unpack[Survey]) -> Facts:
@@ -216,19 +225,18 @@ def _check_classes(argument: str, number: int, n_states: Mapping[Hashable, int],
 
 def page(facts: Facts, only: Collection[str] | None = None) -> str:
     """Return the whole page, or one with some sections only, given by their anchors."""
-    return document(_title(facts), _opening(facts), _sections(facts, only))
+    top = opening(facts, facts.scores) if facts.has_table else [_size(facts)]
+    return document(_title(facts), top, sections_of(facts, _wanted(facts, only)))
 
 
-def _sections(facts: Facts, only: Collection[str] | None) -> list[tuple[str, str, Html]]:
-    wanted: Sequence = SECTIONS if facts.is_tree else (("network", "Network", network_section), *SECTIONS[1:])
+def _wanted(facts: Facts, only: Collection[str] | None) -> Sequence[Section]:
+    wanted: Sequence[Section] = SECTIONS
     if facts.is_mixture:
         wanted = (("trees", "Trees", mixture_section), *SECTIONS[1:])
+    elif not facts.is_tree:
+        wanted = (("network", "Network", network_section), *SECTIONS[1:])
     allowed = [anchor for anchor, _, _ in wanted] if facts.has_table else WITHOUT_TABLE
-    wanted = [one for one in wanted if one[0] in allowed and (only is None or one[0] in only)]
-    shown = bool(getattr(facts.learner, "show_progress", True))
-    bar = tqdm(wanted, desc="report", disable=not shown, delay=PROGRESS_DELAY, leave=False)
-    made = [(anchor, name, make(facts)) for anchor, name, make in bar]
-    return [(anchor, name, content) for anchor, name, content in made if content is not None]
+    return [one for one in wanted if one[0] in allowed and (only is None or one[0] in only)]
 
 
 def _title(facts: Facts) -> str:
@@ -246,32 +254,9 @@ def _title(facts: Facts) -> str:
     )
 
 
-def _opening(facts: Facts) -> list[Html]:
-    """Return the most important figures and notes."""
-    if not facts.has_table:
-        model = facts.model
-        sizes = (len(facts.hidden), "hidden variable"), (len(model.observed_names), "column")
-        words = ", ".join(count(*size) for size in (*sizes, (model.n_parameters, "parameter")))
-        return [paragraph(f"{words}. No table came with this model, so nothing is said about its fit.", class_="lead")]
-    data, values = facts.data, facts.scores
-    name = "pgmpy-latent" if facts.command else type(facts.learner).__name__
-    by = f" by {name}" if facts.learner is not None else ""
-    learned = f"Learned{by} from" if facts.own_data else f"Learned{by}; held against"
-    words = f"{learned} {count(data.n_rows, 'row')} and {count(len(data.columns), 'column')}."
-    figures = [("Rows", count(data.n_rows)), ("Columns", count(len(data.columns)))]
-    if data.weight_kind == "sampling":
-        figures.insert(1, ("Effective rows", decimal(data.total_weight, 1)))
-    figures += [("Hidden variables", count(len(facts.hidden))), ("Parameters", count(values["n_parameters"]))]
-    for name, value in (("Log-likelihood", values["log_likelihood"]), ("BIC", values["bic"])):
-        figures.append((name, decimal(value, 1 if abs(value) < 1e5 else 0)))
-    entropy = values.get("relative_entropy")
-    if facts.hidden and entropy is not None:
-        figures.append(("Relative entropy", decimal(entropy, 2)))
-    parts = [paragraph(words, class_="lead"), cards(figures)]
-    if updated := updated_words(facts.learner):
-        here = "Figures on this page are of the tables as they are now, except for the section about the search."
-        parts.append(paragraph(f"{updated} {here}", class_="warning"))
-    unfinished = unfinished_words(facts.learner) if facts.learner is not None else ""
-    if unfinished:
-        parts.append(paragraph(unfinished, class_="warning"))
-    return parts
+def _size(facts: Facts) -> Html:
+    """Return what is said at the top of the page about a model that comes without a table."""
+    model = facts.model
+    sizes = (len(facts.hidden), "hidden variable"), (len(model.observed_names), "column")
+    words = ", ".join(count(*size) for size in (*sizes, (model.n_parameters, "parameter")))
+    return paragraph(f"{words}. No table came with this model, so nothing is said about its fit.", class_="lead")

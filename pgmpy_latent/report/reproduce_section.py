@@ -14,6 +14,7 @@ import pgmpy_latent
 from pgmpy_latent.learners.fitted import updated_words
 from pgmpy_latent.report.data_section import is_unweighted
 from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.gaussian_facts import GaussianFacts
 from pgmpy_latent.report.html import Html, element, folded, label, paragraph, section, table
 from pgmpy_latent.runtime.configured import PRESETS, Tuning, settings_in_force
 
@@ -23,7 +24,7 @@ LIBRARIES = ("pgmpy", "numpy", "scipy", "pandas", "scikit-learn", "numba")
 LONGEST = 120
 
 
-def reproduce_section(facts: Facts) -> Html:
+def reproduce_section(facts: Facts | GaussianFacts) -> Html:
     """Return the section about reproduction."""
     parts = []
     if facts.learner is not None:
@@ -65,7 +66,7 @@ def version_rows(further: list[list[str]]) -> list[list[str]]:
     return [*rows, ["System", platform.platform(terse=True)], *further, ["Written", date.today().isoformat()]]
 
 
-def _promise(facts: Facts) -> str:
+def _promise(facts: Facts | GaussianFacts) -> str:
     """Say what leads to the same model."""
     if updated_words(facts.learner):
         return (
@@ -75,7 +76,7 @@ def _promise(facts: Facts) -> str:
     return "The same table, settings and versions give the same model, whatever the number of threads."
 
 
-def code(facts: Facts) -> str:
+def code(facts: Facts | GaussianFacts) -> str:
     """Return the command, or the Python, that learns the model again from the same table."""
     if facts.command is not None:
         return facts.command
@@ -95,7 +96,7 @@ def code(facts: Facts) -> str:
             given.append(f"{setting} = ...  # {_short(value)}")
     kind = facts.data.weight_kind
     weighted = "" if is_unweighted(facts) else ", sample_weight=weights" + (f", weight_kind={kind!r}" if kind else "")
-    design = facts.data.design
+    design = getattr(facts.data, "design", None)  # tables of numbers have none
     drawn = [] if design is None else ["strata"] * (design.n_strata > 1) + ["cluster"] * (design.cluster is not None)
     weighted += "".join(f", {name}={name}" for name in drawn)
     table_line = f"X = pd.read_csv(...)  # the table: {len(facts.data.columns)} columns, {facts.data.n_rows} rows"
@@ -114,7 +115,7 @@ def code(facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def _updates(facts: Facts) -> list[str]:
+def _updates(facts: Facts | GaussianFacts) -> list[str]:
     """Return the lines that update the tables, if they were updated."""
     running = getattr(facts.learner, "_running", None)
     if running is None:
@@ -131,7 +132,7 @@ def _home(learner: type) -> str:
     return "pgmpy_latent" if getattr(pgmpy_latent, learner.__name__, None) is learner else learner.__module__
 
 
-def _missing(facts: Facts) -> str:
+def _missing(facts: Facts | GaussianFacts) -> str:
     """Return the missing codes as an argument of ``fit``."""
     codes = {name: list(values) for name, values in facts.data.missing}
     if not codes:
@@ -141,13 +142,14 @@ def _missing(facts: Facts) -> str:
     return f", missing={first if same else codes!r}"
 
 
-def fingerprint(facts: Facts) -> str:
+def fingerprint(facts: Facts | GaussianFacts) -> str:
     """Return a short fingerprint of a table, independent of the order of columns, rows and states."""
     data = facts.data
-    order = np.lexsort([data.weights, data.row_keys])
+    weights = np.ones(data.n_rows) if data.weights is None else data.weights
+    order = np.lexsort([weights, data.row_keys])
     digest = blake2b(digest_size=8)
     digest.update(data.row_keys[order].tobytes())
-    digest.update(data.weights[order].round(6).tobytes())
+    digest.update(weights[order].round(6).tobytes())
     return digest.hexdigest()
 
 

@@ -9,6 +9,7 @@ from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import sampled_words, unfinished_words, updated_words
 from pgmpy_latent.learners.sampled_search import of_search
 from pgmpy_latent.report.facts import ChoiceOfClasses, Facts
+from pgmpy_latent.report.gaussian_facts import GaussianFacts
 from pgmpy_latent.report.html import Html, count, decimal, element, folded, label, paragraph, section, table
 
 #: Maximum number of steps listed; of more, the first and the last are.
@@ -21,12 +22,12 @@ MOST_POINTS, MOST_DOTS = 600, 80
 WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT = 640, 240, 84, 34, 14, 16
 
 
-def search_section(facts: Facts) -> Html | None:
+def search_section(facts: Facts | GaussianFacts) -> Html | None:
     """Return the section about the search; None for models without one."""
     learner = facts.learner
     if learner is None:
         return None
-    if facts.choice is not None:
+    if isinstance(facts, Facts) and facts.choice is not None and isinstance(learner, StructureLearner):
         return _classes_section(facts, learner, facts.choice)
     history = learner.history_
     seconds = float(history["seconds"].max()) if len(history) else 0.0
@@ -41,8 +42,8 @@ def search_section(facts: Facts) -> Html | None:
         parts.append(paragraph(unfinished_words(learner), class_="warning"))
     else:
         parts.append(paragraph("The search ended by itself: no further move raised the score."))
-    if learner.not_needed_:
-        names = ", ".join(label(name) for name in learner.not_needed_)
+    if not_needed := getattr(learner, "not_needed_", ()):
+        names = ", ".join(label(name) for name in not_needed)
         parts.append(paragraph(f"Hidden variables that turned out not to be needed: {names}."))
     if sampled := sampled_words(learner):
         parts.append(paragraph(sampled))

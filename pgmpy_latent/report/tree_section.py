@@ -25,9 +25,23 @@ def tree_section(facts: Facts) -> Html:
     ]
     if not tree.latent.any():
         intro = ["No hidden variable: the columns are linked to each other, or stand alone."]
+    return explorer(" ".join(intro), "probability table", tree_data(facts), tree_text(tree).splitlines())
+
+
+def explorer(intro: str, what: str, data: dict, text: list[str]) -> Html:
+    """Return a section with a tree that can be folded; ``what`` is shown of the node that is pointed at.
+
+    Parameters
+    ----------
+    intro, what : str
+    data : dict
+        The nodes in the format of the page's script.
+    text : list of str
+        The lines of the tree as text.
+    """
     help_text = (
-        "Click a node, or press Enter, to fold and unfold its subtree; arrow keys move. The probability table of the "
-        "node under the pointer, or with the focus, is shown beside the tree."
+        "Click a node, or press Enter, to fold and unfold its subtree; arrow keys move. "
+        f"The {what} of the node under the pointer, or with the focus, is shown beside the tree."
     )
     controls = element(
         "div",
@@ -41,19 +55,18 @@ def tree_section(facts: Facts) -> Html:
     drawing = element("div", class_="drawing", id="drawing", tabindex="-1")
     panel = element(
         "aside",
-        paragraph("Point at a node to see its probability table.", class_="quiet"),
+        paragraph(f"Point at a node to see its {what}.", class_="quiet"),
         id="panel",
         aria_live="polite",
-        aria_label="Probability table of the chosen node",
+        aria_label=f"{what.capitalize()} of the chosen node",
     )
-    text = tree_text(tree).splitlines()
     if len(text) > MOST_LINES:
         text = [*text[:MOST_LINES], f"… and {count(len(text) - MOST_LINES, 'more line')}"]
     plain = element("noscript", element("pre", "\n".join(text)))
-    data = element("script", embedded_json(tree_data(facts)), type="application/json", id="tree-data")
+    nodes = element("script", embedded_json(data), type="application/json", id="tree-data")
     return section(
-        "tree", "The tree", paragraph(*intro), paragraph(help_text, class_="quiet no-print"), controls,
-        element("div", drawing, panel, class_="explorer"), plain, data,
+        "tree", "The tree", paragraph(intro), paragraph(help_text, class_="quiet no-print"), controls,
+        element("div", drawing, panel, class_="explorer"), plain, nodes,
     )  # fmt: skip
 
 

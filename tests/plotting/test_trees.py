@@ -4,17 +4,16 @@ import re
 import sys
 
 import matplotlib
-import networkx
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmpy_latent import Baseline, GaussianBaseline, LatentNetwork, LatentTree, RandomStarts, datasets, to_pgmpy
+from pgmpy_latent import Baseline, GaussianBaseline, GaussianTree, LatentNetwork, LatentTree, RandomStarts, datasets
 from pgmpy_latent.exceptions import NotATreeError
 from pgmpy_latent.model.network import as_network
-from pgmpy_latent.plotting import outline, plot_tree
+from pgmpy_latent.plotting import outline, plot_loadings, plot_profiles, plot_tree
 from pgmpy_latent.plotting.outline import COLUMN, HIDDEN, INNER, NOTE, outlined, placed
 from pgmpy_latent.testing import latent_trees
 from tests.support.samples import leafy_tree, small_tree
@@ -253,13 +252,22 @@ def test_names_mean_nothing_to_matplotlib():
     assert {r"\$H\$ (2)", r"a\$b\$c", r"' \n'", "x_1^2"} <= set(words(ax))
 
 
-def test_trees_of_numbers_are_refused_with_what_draws_them():
+def test_trees_of_numbers_have_their_correlations_on_the_edges():
+    tree = GaussianTree(["H", "x", "y", "z"], [-1, 0, 0, 0], [True] + [False] * 3, [0.0, 0.81, -0.52, 0.3])
+    ax = plot_tree(tree)
+    assert {"H", "x", "y", "z", "0.81", "\N{MINUS SIGN}0.52", "0.30", "numbers: correlations"} <= set(words(ax))
+    assert sorted(patch.get_linestyle() for patch in ax.patches) == ["-", "-", "--"]
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 4)), columns=list("abcd"))
-    learner = GaussianBaseline().fit(table)
-    for model in (learner, learner.tree_):
-        with pytest.raises(TypeError, match=r"whose columns are numbers.*no pictures of such trees yet"):
-            plot_tree(model)
-    networkx.draw(to_pgmpy(learner.tree_), with_labels=True)  # as the message says
+    assert words(plot_tree(GaussianBaseline().fit(table)))
+    ax = plot_loadings(tree)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["x", "y", "z"]
+    assert "\N{MINUS SIGN}0.52" in words(ax)
+    with pytest.raises(ValueError, match="no hidden variables, and so no loadings"):
+        plot_loadings(GaussianBaseline().fit(table))
+    with pytest.raises(TypeError, match="expected a GaussianTree or a learner of one, got a DataFrame"):
+        plot_loadings(table)
+    with pytest.raises(TypeError, match=r"whose columns are numbers.*plotting\.plot_tree and plot_loadings"):
+        plot_profiles(tree)
 
 
 def test_learners_and_networks_that_are_trees_are_drawn():

@@ -52,7 +52,7 @@ def fitted(frame):
 # --- Which functions take the keywords -----------------------------------------------------------------------
 
 
-#: Gaussian trees have no standard errors and draw no bootstrap tables: nothing depends on how rows were drawn.
+#: Standard errors of Gaussian trees do not take strata and clusters into account, and they draw no bootstrap tables.
 WITHOUT_DESIGN = "Gaussian"
 
 
