@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import EAST, Baseline, RandomStarts, sample
+from pgmpy_latent import EAST, Baseline, RandomStarts, latent_transition, multilevel_classes, sample
 from pgmpy_latent.datasets import hlc_model
 from pgmpy_latent.report import write_report
 from tests.report.test_page import HOSTILE, QUIET, large_tree
@@ -230,3 +230,21 @@ def test_it_can_be_printed(browser, report):
     assert len(printed) > 10_000
     assert browser.run("[...document.querySelectorAll('details')].every((one) => one.open)")
     check_quiet(browser, report)
+
+
+def test_reports_of_transitions_and_levels_ask_for_nothing(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"id": np.repeat(range(20), 3), "wave": [1, 2, 3] * 20, "x": rng.integers(0, 2, 60)})
+    options = {"n_starts": 1, "random_state": 0, "show_progress": False}
+    moves = latent_transition(rows, "id", "wave", ["x"], 2, **options)
+    levels = multilevel_classes(rows, "id", 2, 1, items=["x"], **options)
+    for found, title in (
+        (moves, "Latent transition model with 2 states"),
+        (levels, "2 classes in 1 cluster of groups"),
+    ):
+        path = tmp_path / "report.html"
+        found.report(path)
+        browser.open(path)
+        assert browser.run("document.title") == title
+        assert browser.run("document.documentElement.scrollWidth <= window.innerWidth")
+        check_quiet(browser, path)
