@@ -82,8 +82,8 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html facts tree_section network_section latents_section fit_section groups_section "
-        "relations_section search_section data_section checklist_section reproduce_section page"
+        "notebook html facts mixed_facts tree_section network_section latents_section numbers_section fit_section "
+        "groups_section relations_section search_section data_section checklist_section reproduce_section page"
     ),
     "plotting": (
         "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "

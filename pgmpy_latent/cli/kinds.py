@@ -85,8 +85,8 @@ def _numbers(column: pd.Series) -> pd.Series:
     if odd.any():
         row = int(odd.to_numpy().argmax())
         raise BadInputError(
-            f"--kinds: in row {row + 1} of the table, {column.name!r} is {str(column.iloc[row])!r}, which is no number; "
-            f"pass --missing {column.name}=... if it means a missing cell"
+            f"--kinds: in row {row + 1} of the table, {column.name!r} is {str(column.iloc[row])!r}, which is no "
+            f"number; pass --missing {column.name}=... if it means a missing cell"
         )
     return numbers
 

@@ -209,6 +209,8 @@ def _residuals(facts: Facts) -> list[Html]:
 def has_standard_errors(facts: Facts) -> bool:
     """Return whether the model is at a maximum of the likelihood of this table, and is small enough."""
     learned = facts.learner is not None and facts.own_data and not facts.settings.get("prior")
+    if facts.table.values:  # numbers have none
+        return False
     return learned and 0 < facts.scores["n_parameters"] < MANY_PARAMETERS and not facts.n_impossible
 
 

@@ -13,9 +13,11 @@ from tqdm.auto import tqdm
 
 import pgmpy_latent
 from pgmpy_latent.exceptions import DataError
-from pgmpy_latent.inference.queries import model_and_data, model_of, refuse_numbers
+from pgmpy_latent.inference.queries import model_and_data, model_of
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import unfinished_words, updated_words
+from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.relations.covariate_result import CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation
 from pgmpy_latent.report.checklist_section import checklist_section
@@ -25,7 +27,9 @@ from pgmpy_latent.report.fit_section import fit_section
 from pgmpy_latent.report.groups_section import groups_section
 from pgmpy_latent.report.html import Html, count, decimal, element, paragraph
 from pgmpy_latent.report.latents_section import latents_section
+from pgmpy_latent.report.mixed_facts import MixedFacts
 from pgmpy_latent.report.network_section import network_section
+from pgmpy_latent.report.numbers_section import numbers_section
 from pgmpy_latent.report.relations_section import relations_section
 from pgmpy_latent.report.reproduce_section import reproduce_section
 from pgmpy_latent.report.search_section import search_section
@@ -43,6 +47,7 @@ ENDINGS = (".html", ".htm", ".xhtml", "")
 SECTIONS: tuple[tuple[str, str, Callable[[Facts], Html | None]], ...] = (
     ("tree", "Tree", tree_section),
     ("latents", "Hidden variables", latents_section),
+    ("numbers", "Numbers", numbers_section),
     ("fit", "Fit", fit_section),
     ("groups", "Groups", groups_section),
     ("relations", "Other columns", relations_section),
@@ -122,17 +127,22 @@ def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts
     """Return model, table and learner, ready for a report."""
     learner = model if isinstance(model, StructureLearner) else None
     network = model_of(model)
-    refuse_numbers(network, "a report")
     if X is not None:
         network, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
-        return Facts(network, data, learner, own_data=False)
+        return _facts(network, data, learner, own_data=False)
     if sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
     learned_from: CategoricalData | None = getattr(learner, "_data", None)
     if learned_from is None:
         what = f"this {type(model).__name__} has no table with it"
         raise DataError(f"{what}; give the one to report about, as report('report.html', X)")
-    return Facts(network, learned_from, learner)
+    return _facts(network, learned_from, learner)
+
+
+def _facts(model: LatentTree | LatentNetwork, data: CategoricalData, learner, own_data: bool = True) -> Facts:
+    """Return the facts, with bins in the place of numbers if the table has any."""
+    facts = Facts(model, data, learner, own_data)
+    return MixedFacts.of(facts) if data.values else facts
 
 
 def _check_same_model(facts: Facts) -> None:

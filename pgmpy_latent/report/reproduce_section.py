@@ -97,7 +97,7 @@ def code(facts: Facts) -> str:
     lines += [
         *given,
         f"learner = {name}({', '.join(changed)})",
-        f"learner.fit(X{weighted}{_missing(facts)})",
+        f"learner.fit(X{weighted}{_missing(facts)}{_kinds(facts)})",
         *_updates(facts),
         'learner.report("report.html")',
     ]
@@ -131,9 +131,14 @@ def _missing(facts: Facts) -> str:
     return f", missing={first if same else codes!r}"
 
 
+def _kinds(facts: Facts) -> str:
+    """Return the kinds of the columns as an argument of ``fit``, if some are numbers."""
+    return f", kinds={facts.learner.kinds_!r}" if facts.learner is not None and facts.table.values else ""
+
+
 def fingerprint(facts: Facts) -> str:
     """Return a short fingerprint of a table, independent of the order of columns, rows and states."""
-    data = facts.data
+    data = facts.table
     order = np.lexsort([data.weights, data.row_keys])
     digest = blake2b(digest_size=8)
     digest.update(data.row_keys[order].tobytes())

@@ -162,7 +162,6 @@ def test_exports_say_what_is_left_out(learner):
 def test_what_is_about_categories_alone_says_so(learner, tmp_path):
     for ask in (
         lambda: residuals(learner, mixed_frame(20)),
-        lambda: learner.report(tmp_path / "report.html"),
         lambda: scores.effective_dimension(learner.tree_),
     ):
         with pytest.raises(DataError, match="is about categories alone, and 'g' is a number"):
