@@ -159,7 +159,7 @@ def test_exports_say_what_is_left_out(learner):
     assert check_export(learner.tree_, "bif")[0] == "numeric columns are left out: 'g', 's', 'p', ..."
 
 
-def test_what_is_about_categories_alone_says_so(learner, tmp_path):
+def test_what_is_about_categories_alone_says_so(learner):
     for ask in (
         lambda: residuals(learner, mixed_frame(20)),
         lambda: scores.effective_dimension(learner.tree_),
