@@ -10,6 +10,7 @@ import pandas as pd
 from pgmpy_latent.diagnostics.explain import counted
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
+from pgmpy_latent.operators.bins import in_bins
 from pgmpy_latent.plotting.axes import BLUE, axes_size, new_axes, text_width
 from pgmpy_latent.plotting.models import tree_of
 from pgmpy_latent.plotting.outline import HIDDEN, INNER, NOTE, Entry, Places, outlined, placed
@@ -96,7 +97,8 @@ def plot_tree(model, *, support: pd.DataFrame | None = None, ax=None):
 
 
 def _edge_information(tree: LatentTree) -> np.ndarray:
-    """Return the mutual information of every node and its parent; 0 for roots."""
+    """Return the mutual information of every node and its parent, nearly where it is a number; 0 for roots."""
+    tree = in_bins(tree)
     shares, information = marginals(tree), np.zeros(tree.n_nodes)
     for node, above in enumerate(tree.parent):
         if above >= 0:
