@@ -59,7 +59,7 @@ LAYERS = {
         "density/validated density/hidden_chow_liu density/mixture_search density/hidden_chow_liu_mixture "
         "density/growth density/refinement "
         "east/block_states east/memory east/policy east/race east/starts east/east "
-        "hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta "
+        "hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/numbers hlta/hlta "
         "baselines"
     ),
     "gaussian": (

@@ -125,6 +125,11 @@ class Facts:
         return self.model
 
     @property
+    def fitted_tree(self) -> LatentTree:
+        """The same, if it is a tree."""
+        return self.tree
+
+    @property
     def table(self) -> CategoricalData:
         """The table as it was read."""
         return self.data
@@ -160,8 +165,8 @@ class Facts:
         """The scores of the model by name; those that are not defined for it are left out."""
         if not self.is_tree:
             return scores.network_summary(self.network, self.data)
-        effective = self.fitted_model.n_parameters < MANY_PARAMETERS
-        return _defined(scores.summary(self.fitted_model, self.table, effective=effective))
+        effective = self.fitted_tree.n_parameters < MANY_PARAMETERS
+        return _defined(scores.summary(self.fitted_tree, self.table, effective=effective))
 
     @cached_property
     def independence(self) -> dict[str, float]:

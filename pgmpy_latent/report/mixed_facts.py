@@ -46,6 +46,11 @@ class MixedFacts(Facts):
     @property
     def fitted_model(self) -> LatentTree:
         """The model whose likelihood counts."""
+        return self.fitted_tree
+
+    @property
+    def fitted_tree(self) -> LatentTree:
+        """The same."""
         assert self.fitted is not None, "MixedFacts.of sets it"
         return self.fitted
 
@@ -56,8 +61,8 @@ class MixedFacts(Facts):
         return self.whole
 
     def _without_dependence(self) -> LatentTree:
-        options = {"n_states": 1, "n_starts": 1, "random_state": 0, "show_progress": False}
-        return RandomStarts(**options)._learn(self.table).tree
+        alone = RandomStarts(n_states=1, n_starts=1, random_state=0, show_progress=False)
+        return alone._learn(self.table).tree
 
 
 def in_words(tree: LatentTree, data: CategoricalData) -> tuple[LatentTree, CategoricalData]:
