@@ -128,7 +128,7 @@ def gather(model, X=None, sample_weight=None, **survey: Unpack[Survey]) -> Facts
     learner = model if isinstance(model, StructureLearner) else None
     network = model_of(model)
     if X is not None:
-        network, data = model_and_data(model, X, sample_weight=sample_weight, **survey)
+        network, data = model_and_data(model, X, sample_weight=sample_weight, takes_numbers=True, **survey)
         return _facts(network, data, learner, own_data=False)
     if sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")

@@ -41,6 +41,13 @@ def test_figures_are_those_of_densities_and_shares_those_of_ranges(learner):
         assert (values <= bound).mean() == pytest.approx(row[0], abs=0.02)
 
 
+def test_other_rows_may_be_held_against_the_model(learner):
+    rows = learner.sample(50, random_state=0)
+    facts = gather(learner, rows)
+    assert facts.scores["log_likelihood"] == pytest.approx(learner.score_samples(rows).sum())
+    assert "held against 50 rows" in page(facts)
+
+
 def test_the_page_has_a_table_of_parameters_and_the_call_that_reads_numbers_again(learner):
     text = page(gather(learner))
     assert 'id="numbers"' in text
