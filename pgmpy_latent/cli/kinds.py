@@ -60,7 +60,7 @@ def with_numbers(table: Table, stated: Stated | None) -> tuple[Table, dict[Hasha
 
     frame = table.frame.copy()
     said: Mapping[Hashable, Kind] = {} if isinstance(stated, str) else stated
-    check_known(frame, list(said), "--kinds")
+    check_known(frame, list(map(str, said)), "--kinds")
     for name in frame:
         if said.get(name, "categorical") != "categorical":
             frame[name] = _numbers(frame[name])
