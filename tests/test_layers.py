@@ -57,7 +57,7 @@ LAYERS = {
         "column_forest density/shape density/begin density/mixture density/trials density/policy density/validated "
         "density/hidden_chow_liu density/mixture_trials density/mixture_search density/hidden_chow_liu_mixture "
         "density/growth density/refinement east/block_states east/memory east/policy east/race east/starts "
-        "east/east hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/hlta baselines"
+        "east/east hlta/variables hlta/islands hlta/levels hlta/column_tree hlta/numbers hlta/hlta baselines"
     ),
     "gaussian": (
         "moments shape messages forest criteria objective fit columns queries estimator completion loadings "
@@ -80,10 +80,10 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html document profile_bars facts gaussian_facts tree_section network_section topics_section "
-        "what_if_section mixture_section latents_section fit_section effects_section groups_section "
-        "relations_section search_section data_section checklist_section reproduce_section gaussian_sections "
-        "opening grouped_page gaussian_page page explorer"
+        "notebook html document profile_bars facts mixed_facts gaussian_facts tree_section network_section "
+        "topics_section what_if_section mixture_section latents_section numbers_section fit_section "
+        "effects_section groups_section relations_section search_section data_section checklist_section "
+        "reproduce_section gaussian_sections opening grouped_page gaussian_page page explorer"
     ),
     "plotting": (
         "axes models outline agglomeration classifier trees loadings profiles densities groups progress fit "

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from pgmpy_latent.tables.files import BadInputError, Table, check_known
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pgmpy_latent.model.emissions import NumericKind
+    from pgmpy_latent.tables.numbers import Kind
 
 #: Kinds that may be stated, as in :mod:`pgmpy_latent.tables.numbers`, repeated here to keep ``--help`` fast.
 KINDS = ("categorical", "gaussian", "shared_gaussian", "poisson", "negative_binomial")
 #: What the option says: the kinds of some columns, or that all are read from their cells.
-Stated: TypeAlias = dict[str, str] | Literal["auto"]
+Stated: TypeAlias = "Mapping[Hashable, Kind] | Literal['auto']"
 
 
 def kinds(text: str) -> Stated:
@@ -31,14 +32,14 @@ def kinds(text: str) -> Stated:
     """
     if text == "auto":
         return "auto"
-    found = {}
+    found: dict[Hashable, Kind] = {}
     for part in text.split(","):
         name, _, kind = part.rpartition("=")
         if not name or kind not in KINDS:
             raise argparse.ArgumentTypeError(
                 f"{part!r} is not COLUMN=KIND, with a KIND of {', '.join(KINDS)}; or give the one word auto"
             )
-        found[name] = kind
+        found[name] = cast("Kind", kind)
     return found
 
 
@@ -57,8 +58,8 @@ def with_numbers(table: Table, stated: Stated | None) -> tuple[Table, dict[Hasha
     from pgmpy_latent.tables.numbers import kinds_of_table, numeric_only
 
     frame = table.frame.copy()
-    said = {} if stated == "auto" else stated
-    check_known(frame, list(said), "--kinds")
+    said: Mapping[Hashable, Kind] = {} if isinstance(stated, str) else stated
+    check_known(frame, list(map(str, said)), "--kinds")
     for name in frame:
         if said.get(name, "categorical") != "categorical":
             frame[name] = _numbers(frame[name])

@@ -170,20 +170,21 @@ def model_of(model) -> LatentTree | LatentNetwork:
 
 @overload
 def model_and_data(
-    model, X, *, sample_weight=None, **survey: Unpack[Survey]
+    model, X, *, sample_weight=None, takes_numbers: bool = False, **survey: Unpack[Survey]
 ) -> tuple[LatentTree | LatentNetwork, CategoricalData]: ...
 @overload
 def model_and_data(
-    model, X, *, sample_weight=None, may_be_mixture: bool, **survey: Unpack[Survey]
+    model, X, *, sample_weight=None, takes_numbers: bool = False, may_be_mixture: bool, **survey: Unpack[Survey]
 ) -> tuple[AnyModel, CategoricalData]: ...
 def model_and_data(
-    model, X, *, sample_weight=None, may_be_mixture: bool = False, **survey: Unpack[Survey]
+    model, X, *, sample_weight=None, takes_numbers: bool = False, may_be_mixture: bool = False, **survey: Unpack[Survey]
 ) -> tuple[AnyModel, CategoricalData]:
     """Return the tree or network of a model or fitted learner, and a table encoded for it. See :func:`encode_for`.
 
     ``may_be_mixture`` says whether the model may also be a mixture of trees.
     A learner reads arrays by position, and treats unknown categories by its own setting. The kind of the weights and
     the design (weights, strata, clusters) are those of its fit unless they are passed: see :func:`drawn_as_fitted`.
+    Models with numeric columns are refused unless the caller takes them.
 
     Examples
     --------
@@ -192,7 +193,8 @@ def model_and_data(
     [1.0, 2.0]
     """
     tree = asked(model) if may_be_mixture else model_of(model)
-    refuse_numbers(tree, "this")
+    if not takes_numbers:
+        refuse_numbers(tree, "this")
     design = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}
     design = drawn_as_fitted(model, X, design)
     table, design = model._table_and_design(X, design) if hasattr(model, "_table") else (X, design)

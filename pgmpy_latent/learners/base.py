@@ -266,7 +266,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         if not self._takes_numbers:
             raise DataError(
                 f"{type(self).__name__} learns from categories alone, and {names[0]!r} is a number; bin it (as pd.cut "
-                "does), or use EAST, RandomStarts, SplitMerge, TreeEM or compare_classes"
+                "does), or use EAST, HLTA, RandomStarts, SplitMerge, TreeEM or compare_classes"
             )
 
     def _check_columns(self, data: CategoricalData, known: dict, missing, allow_many_states, takes_kinds: bool) -> None:

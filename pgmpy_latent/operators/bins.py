@@ -46,9 +46,21 @@ def _cut(emission: Emission, table: np.ndarray, weights: np.ndarray, n_bins: int
     """Return the probabilities of bins given every state; bounds are quantiles of the mixture of the states."""
     per_state = _distribution(emission, table)
     bounds = np.unique(_quantiles(per_state, weights, np.linspace(0, 1, n_bins + 1)[1:-1]))
-    below = np.stack([per_state.cdf(bound) for bound in bounds], axis=1)
-    parts = np.diff(below, axis=1, prepend=0.0, append=1.0)
-    parts = np.maximum(parts, LEAST)
+    return shares_between(emission, table, bounds)
+
+
+def shares_between(emission: Emission, table: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Return the probabilities of the ranges between some bounds given every state: (states, ranges).
+
+    Examples
+    --------
+    >>> height = Emission("gaussian", 170.0, 10.0, 3.0, 1e-3)
+    >>> shares_between(height, height.table([160.0], [25.0]), np.array([160.0])).round(6).tolist()
+    [[0.5, 0.5]]
+    """
+    per_state = _distribution(emission, table)
+    below = np.array([per_state.cdf(bound) for bound in bounds]).reshape(len(bounds), len(table)).T
+    parts = np.maximum(np.diff(below, axis=1, prepend=0.0, append=1.0), LEAST)
     return parts / parts.sum(axis=1, keepdims=True)
 
 

@@ -11,6 +11,7 @@ from pgmpy_latent.diagnostics.explain import counted
 from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
+from pgmpy_latent.operators.bins import in_bins
 from pgmpy_latent.plotting.axes import BLUE, axes_size, new_axes, text_width
 from pgmpy_latent.plotting.models import any_tree_of
 from pgmpy_latent.plotting.outline import HIDDEN, INNER, NOTE, Entry, Places, outlined, placed
@@ -112,9 +113,13 @@ def _correlations(tree: GaussianTree) -> dict[int, str]:
 
 
 def _edge_strength(tree: LatentTree | GaussianTree) -> np.ndarray:
-    """Return the mutual information of every node and its parent, or the size of their correlation; 0 for roots."""
+    """Return the mutual information of every node and its parent, or the size of their correlation; 0 for roots.
+
+    Where a node is a number, its mutual information is that of fine bins.
+    """
     if isinstance(tree, GaussianTree):
         return np.abs(tree.correlation)
+    tree = in_bins(tree)
     shares, information = marginals(tree), np.zeros(tree.n_nodes)
     for node, above in enumerate(tree.parent):
         if above >= 0:

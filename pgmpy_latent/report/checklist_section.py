@@ -83,6 +83,9 @@ def _observed(facts: Facts) -> Html:
 
 def _measurement(facts: Facts) -> list[tuple[bool, str]]:
     used = "All columns are treated as nominal: the order of categories is not used, and nothing is rescaled"
+    if facts.table.values:
+        n = count(len(facts.table.values), "column")
+        used = f"{n} of numbers, fitted as densities: see Numbers; shown in ranges. All others are treated as nominal"
     return [
         (True, f"{used}. Categories: {mean_categories(facts)}."),
         (False, "How categories were made: bins of measurements, merged answers, recoded or dropped columns."),
@@ -117,7 +120,8 @@ def _specification(facts: Facts) -> str:
         shape = "A latent tree: given its neighbours, every variable is independent of the rest"
     else:
         shape = "A forest over the columns themselves, without hidden variables"
-    return f"{shape}. Every conditional distribution is a table of its own without constraints; {n}."
+    own = "a table, or the density of a number, of its own" if facts.table.values else "a table of its own"
+    return f"{shape}. Every conditional distribution is {own} without constraints; {n}."
 
 
 def _number_of_classes(facts: Facts) -> list[tuple[bool, str]]:
@@ -231,6 +235,8 @@ def _inference() -> str:
 
 
 def _errors(facts: Facts) -> tuple[bool, str]:
+    if facts.table.values:
+        return False, "Standard errors: models with numbers have none yet; draw the table again and fit each draw."
     if facts.has_standard_errors:
         return True, "Standard errors and confidence intervals of all probabilities: under Fit."
     return False, "Standard errors and confidence intervals: standard_errors(learner, X), also by bootstrap."

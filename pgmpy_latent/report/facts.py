@@ -150,6 +150,21 @@ class Facts:
         return self.model
 
     @property
+    def fitted_model(self) -> AnyModel:
+        """The model whose likelihood counts."""
+        return self.model
+
+    @property
+    def fitted_tree(self) -> LatentTree:
+        """The same, if it is a tree."""
+        return self.tree
+
+    @property
+    def table(self) -> CategoricalData:
+        """The table as it was read."""
+        return self.data
+
+    @property
     def hidden(self) -> list[int]:
         """The hidden nodes."""
         return np.flatnonzero(self.model.latent).tolist()
@@ -173,26 +188,28 @@ class Facts:
     @cached_property
     def engine(self) -> TreeEngine | NetworkEngine | MixtureEngine:
         """The engine for queries to this model on this table."""
-        return engine_for(self.model, self.data)
+        return engine_for(self.fitted_model, self.table)
 
     @cached_property
     def scores(self) -> dict[str, float]:
         """The scores of the model by name; those that are not defined for it are left out."""
-        if not isinstance(self.model, LatentTree):
-            return scores.network_summary(self.model, self.data)
-        effective = self.tree.n_parameters < MANY_PARAMETERS
-        return _defined(scores.summary(self.tree, self.data, effective=effective))
+        if not isinstance(self.fitted_model, LatentTree):
+            return scores.network_summary(self.fitted_model, self.table)
+        effective = self.fitted_tree.n_parameters < MANY_PARAMETERS
+        return _defined(scores.summary(self.fitted_tree, self.table, effective=effective))
 
     @cached_property
     def independence(self) -> dict[str, float]:
         """The scores of the model without any dependence: the latent class model with one class."""
-        alone = Baseline("independence")._learn(self.data).tree  # fit would refuse a single row
-        return _defined(scores.summary(alone, self.data, effective=False))
+        return _defined(scores.summary(self._without_dependence(), self.table, effective=False))
+
+    def _without_dependence(self) -> LatentTree:
+        return Baseline("independence")._learn(self.data).tree  # fit would refuse a single row
 
     @cached_property
     def n_impossible(self) -> int:
         """How many distinct rows the model rules out."""
-        flat = self.engine.layout.pack(self.model.tables)
+        flat = self.engine.layout.pack(self.fitted_model.tables)
         return int(np.isneginf(self.engine.row_log_likelihoods(flat)).sum())
 
     @cached_property
@@ -208,7 +225,7 @@ class Facts:
     @cached_property
     def beliefs(self) -> dict[int, np.ndarray]:
         """P(state | distinct row) of the hidden nodes that are explained."""
-        flat = self.engine.layout.pack(self.model.tables)
+        flat = self.engine.layout.pack(self.fitted_model.tables)
         return dict(zip(self.explained, self.engine.beliefs(flat, self.explained), strict=True))
 
     @cached_property
@@ -242,7 +259,8 @@ class Facts:
         """Whether the model is at a maximum of the likelihood of this table, and is small enough."""
         learned = self.learner is not None and self.own_data and not self.settings.get("prior")
         few = 0 < self.scores["n_parameters"] < MANY_PARAMETERS
-        return learned and few and not self.is_mixture and not self.n_impossible
+        is_plain = not self.is_mixture and not self.table.values  # numbers have none
+        return learned and few and is_plain and not self.n_impossible
 
     @cached_property
     def standard_errors(self) -> tuple[pd.DataFrame, list[str]] | None:

@@ -11,8 +11,9 @@ import numpy as np
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.grouped_rows.levels import MultilevelClasses
 from pgmpy_latent.grouped_rows.transitions import LatentTransition
-from pgmpy_latent.inference.queries import asked, model_and_data, refuse_numbers
+from pgmpy_latent.inference.queries import asked, model_and_data
 from pgmpy_latent.learners.base import StructureLearner
+from pgmpy_latent.model.emissions import emissions_of
 from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.relations.covariate_result import CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation
@@ -28,8 +29,10 @@ from pgmpy_latent.report.grouped_page import grouped_page
 from pgmpy_latent.report.groups_section import groups_section
 from pgmpy_latent.report.html import Html, count, paragraph
 from pgmpy_latent.report.latents_section import latents_section
+from pgmpy_latent.report.mixed_facts import MixedFacts
 from pgmpy_latent.report.mixture_section import mixture_section
 from pgmpy_latent.report.network_section import network_section
+from pgmpy_latent.report.numbers_section import numbers_section
 from pgmpy_latent.report.opening import opening
 from pgmpy_latent.report.relations_section import relations_section
 from pgmpy_latent.report.reproduce_section import reproduce_section
@@ -53,6 +56,7 @@ SECTIONS: tuple[Section, ...] = (
     ("topics", "Topics", topics_section),
     ("what-if", "What if?", what_if_section),
     ("latents", "Hidden variables", latents_section),
+    ("numbers", "Numbers", numbers_section),
     ("fit", "Fit", fit_section),
     ("effects", "Direct effects", effects_section),
     ("groups", "Groups", groups_section),
@@ -166,17 +170,22 @@ def gather(model, X=None, sample_weight=None, rows=None, **survey: Unpack[Survey
     """Return model, table and learner, ready for a report."""
     learner = model if isinstance(model, StructureLearner) else None
     network = asked(model)
-    refuse_numbers(network, "a report")
     data: CategoricalData | None
     if X is not None:
-        network, data = model_and_data(model, X, sample_weight=sample_weight, may_be_mixture=True, **survey)
+        given = {"sample_weight": sample_weight, "takes_numbers": True, "may_be_mixture": True}
+        network, data = model_and_data(model, X, **given, **survey)
     elif sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
     else:
         kept = getattr(model, "_data", None)
         data = kept if isinstance(kept, CategoricalData) else None  # sparse rows, and tables in pieces, are not at hand
+    if data is None and emissions_of(network):
+        raise DataError(
+            "this model has columns of numbers, and no table with it; give one, as report('report.html', X)"
+        )
     own = X is None and data is not None and learner is not None
     facts = Facts(network, no_rows(network) if data is None else data, learner, own_data=own)
+    facts = MixedFacts.of(facts) if facts.data.values else facts
     facts.has_table = data is not None
     facts.rows = None if rows is None else rows_to_show(rows, model, X, data)
     return facts

@@ -108,7 +108,7 @@ def code(facts: Facts | GaussianFacts) -> str:
     lines += [
         *given,
         f"learner = {name}({', '.join(changed)})",
-        f"learner.fit(X{weighted}{_missing(facts)})",
+        f"learner.fit(X{weighted}{_missing(facts)}{_kinds(facts)})",
         *_updates(facts),
         'learner.report("report.html")',
     ]
@@ -142,9 +142,15 @@ def _missing(facts: Facts | GaussianFacts) -> str:
     return f", missing={first if same else codes!r}"
 
 
+def _kinds(facts: Facts | GaussianFacts) -> str:
+    """Return the kinds of the columns as an argument of ``fit``, if some are numbers under hidden classes."""
+    is_mixed = isinstance(facts, Facts) and facts.learner is not None and bool(facts.table.values)
+    return f", kinds={facts.learner.kinds_!r}" if is_mixed else ""
+
+
 def fingerprint(facts: Facts | GaussianFacts) -> str:
     """Return a short fingerprint of a table, independent of the order of columns, rows and states."""
-    data = facts.data
+    data = facts.table if isinstance(facts, Facts) else facts.data
     weights = np.ones(data.n_rows) if data.weights is None else data.weights
     order = np.lexsort([weights, data.row_keys])
     digest = blake2b(digest_size=8)

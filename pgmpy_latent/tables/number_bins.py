@@ -71,9 +71,7 @@ def bins_of_column(data: CategoricalData, at: int, n_bins: int | None = None) ->
     Examples
     --------
     >>> import pandas as pd
-    >>> from pgmpy_latent.operators import introduce_node, root_walk
-    from pgmpy_latent.operators.edges import neighbours_of
-    from pgmpy_latent.tables.encode import encode
+    >>> from pgmpy_latent.tables.encode import encode
     >>> data = encode(pd.DataFrame({"x": [0.5, 1.5, 3.0]}), numeric={"x": "gaussian"})
     >>> bins_of_column(data, 0).of_value.tolist()
     [0, 1, 2]
@@ -103,9 +101,7 @@ class BinnedTable:
     Examples
     --------
     >>> import pandas as pd
-    >>> from pgmpy_latent.operators import introduce_node, root_walk
-    from pgmpy_latent.operators.edges import neighbours_of
-    from pgmpy_latent.tables.encode import encode
+    >>> from pgmpy_latent.tables.encode import encode
     >>> table = encode(pd.DataFrame({"x": [0.5, 1.5, 3.0], "y": list("aba")}), numeric={"x": "gaussian"})
     >>> binned = BinnedTable(table, 2)
     >>> binned.data.state_names, binned.data.total_weight

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.models import DiscreteBayesianNetwork
 from scipy import optimize, stats
+from sklearn.datasets import load_iris
+from sklearn.mixture import GaussianMixture
 
 from pgmpy_latent import RandomStarts, SplitMerge, TreeEM
 from pgmpy_latent.em import fit as em
@@ -16,6 +18,7 @@ from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.kernels.numbers import dispersion_of
 from pgmpy_latent.inference.queries import row_log_likelihoods
 from pgmpy_latent.model.emissions import emissions_of
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import encode
 
 KINDS = {"g": "gaussian", "s": "shared_gaussian", "p": "poisson", "b": "negative_binomial"}
@@ -143,6 +146,53 @@ def test_em_with_leaps_never_falls_and_converges(seed):
     found = em.fit(engine, flat, retry=True)
     assert found.converged
     assert np.diff(found.log_likelihoods).min() >= -1e-9 * abs(found.log_likelihood)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_numerical_gradients_are_those_of_expected_features(missing):
+    kinds = {"g": "gaussian", "p": "poisson"}
+    engine, flat, data = starting_point(mixed_frame(40, missing=missing)[["c", "g", "p"]], kinds)
+    _, counts = engine.expected_counts(flat)
+    tables, found = engine.layout.unpack(flat), engine.layout.unpack(counts)
+
+    def slope(at, emission, now, mean, variance):
+        """Return the slope of the log-likelihood along a small step of means and variances."""
+        ends = [emission.table(now.mean + sign * mean, now.variance + sign * variance) for sign in (1, -1)]
+        flats = [engine.layout.pack([*tables[:at], end, *tables[at + 1 :]]) for end in ends]
+        up, down = (float(engine.log_likelihood(one)) for one in flats)
+        return (up - down) / 2
+
+    for at, emission in emissions_of(tree_like(data)).items():
+        now, hits = emission.parameters(tables[at]), found[at].sum(axis=1)
+        seen = emission.parameters(found[at] / hits[:, None])
+        for state in range(2):
+            small = 1e-4 * np.eye(2)[state]
+            apart = hits[state] * (seen.mean[state] - now.mean[state]) / now.variance[state]
+            by_mean = slope(at, emission, now, small, 0 * small)
+            assert by_mean == pytest.approx(1e-4 * apart, rel=1e-4, abs=1e-8)
+            if emission.is_gaussian:
+                wider = seen.variance[state] + (seen.mean[state] - now.mean[state]) ** 2 - now.variance[state]
+                expected = hits[state] * wider / (2 * now.variance[state] ** 2)
+                by_variance = slope(at, emission, now, 0 * small, small)
+                assert by_variance == pytest.approx(1e-4 * expected, rel=1e-4, abs=1e-7)
+
+
+def tree_like(data, n_states=2):
+    """Return one hidden variable above all columns, which stands for the order and the kinds of its nodes."""
+    tables = [np.full((1, n_states), 1 / n_states), *(np.full((n_states, card), 1 / card) for card in data.cards)]
+    states = [tuple(range(n_states)), *data.state_names]
+    names, is_hidden = ["H", *data.columns], [True, *[False] * len(data.columns)]
+    return LatentTree(names, states, [-1, *[0] * len(data.columns)], is_hidden, tables)
+
+
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_latent_profiles_are_no_worse_than_diagonal_mixtures_of_scikit_learn(n_states):
+    numbers = pd.DataFrame(load_iris().data, columns=list("wxyz"))
+    learner = RandomStarts(n_states=n_states, n_starts=8, random_state=0, show_progress=False)
+    learner.fit(numbers, kinds="auto")
+    theirs = GaussianMixture(n_states, covariance_type="diag", reg_covar=1e-6, n_init=5, random_state=0, tol=1e-6)
+    theirs.fit(numbers.to_numpy())
+    assert learner.log_likelihood_ >= theirs.score(numbers.to_numpy()) * len(numbers) - 0.01
 
 
 def test_a_weight_equals_a_repeated_row():

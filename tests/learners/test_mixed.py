@@ -159,10 +159,9 @@ def test_exports_say_what_is_left_out(learner):
     assert check_export(learner.tree_, "bif").lost == ("numeric columns are left out: 'g', 's', 'p', ...",)
 
 
-def test_what_is_about_categories_alone_says_so(learner, tmp_path):
+def test_what_is_about_categories_alone_says_so(learner):
     for ask in (
         lambda: residuals(learner, mixed_frame(20)),
-        lambda: learner.report(tmp_path / "report.html"),
         lambda: scores.effective_dimension(learner.tree_),
     ):
         with pytest.raises(DataError, match="is about categories alone, and 'g' is a number"):

@@ -67,6 +67,9 @@ class EAST(PathLearner):
     with the best result: by excursions to larger and to smaller trees if there are many columns, by moves that pay off
     only together, and by a last look at the numbers of states, by splits and merges.
 
+    Columns of numbers (``fit(..., kinds=...)``) are leaves, with a density given each state of their parent; see
+    ``docs/mixed.md``.
+
     Parameters
     ----------
     columns : {"anywhere", "leaves"}, optional

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from pgmpy_latent import presets
 from pgmpy_latent.exceptions import DataError
@@ -15,15 +16,19 @@ from pgmpy_latent.learners.east.column_places import MovesColumns, run_with_plac
 from pgmpy_latent.learners.east.settings import Columns
 from pgmpy_latent.learners.hlta.column_tree import at_least_column_tree
 from pgmpy_latent.learners.hlta.levels import LevelsPolicy
+from pgmpy_latent.learners.hlta.numbers import fitted_to_numbers
 from pgmpy_latent.learners.search import Outcome
-from pgmpy_latent.learners.search_learner import SearchingLearner, made_regular
+from pgmpy_latent.learners.search_learner import LEAST_SECONDS, SearchingLearner, made_regular
 from pgmpy_latent.learners.skeletons import numbered_latent_names
 from pgmpy_latent.learners.sparse_learner import SparseLearner
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.settings import Constraint, RandomState, number
 from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.number_bins import BinnedTable
 from pgmpy_latent.tables.sparse import SparseRows
 
+#: Bins in the place of a number while islands and levels are found: they cost as much as a Gaussian column.
+N_BINS = 3
 #: Most cells of a table whose columns are moved in the end, or compared with the tree over the columns: messages at
 #: all nodes take some 200 bytes for each.
 MOST_CELLS = 10**7
@@ -40,6 +45,8 @@ class HLTA(MovesColumns, SparseLearner, SearchingLearner):
     next level, and so on, until few are left; these are linked by the tree with the highest mutual information. Only
     small models are fitted on the way up; at the end EM fits the whole tree, on all rows at once or, for large
     tables, on some at a time (stepwise EM).
+
+    Numbers (``fit(..., kinds=...)``) are in bins of thirds until the last EM, which fits them as they are.
 
     Where the forest over the columns with the highest BIC beats this tree, as where columns nearly determine each
     other, hidden variables take the place of its inner columns instead (up to 10 million cells).
@@ -110,6 +117,7 @@ class HLTA(MovesColumns, SparseLearner, SearchingLearner):
         "top": number(1, whole=True),
         "max_states": number(2, whole=True, optional=True),
     }
+    _takes_numbers: ClassVar[bool] = True
     _default_tuning = presets.HLTA
     _tuning: presets.HLTATuning
 
@@ -145,6 +153,18 @@ class HLTA(MovesColumns, SparseLearner, SearchingLearner):
         self.tuning = tuning
 
     def _learn(self, data: CategoricalData | SparseRows) -> Outcome[LatentTree]:
+        if isinstance(data, SparseRows) or not data.values:
+            return self._learn_categories(data)
+        binned = BinnedTable(data, N_BINS)
+        outcome = self._learn_categories(binned.data)
+        left = None if self.time_limit is None else max(self.time_limit - outcome.history[-1].seconds, LEAST_SECONDS)
+        alone = clone(self).set_params(checkpoint=None, time_limit=left)
+        alone._outer_clock = self._outer_clock
+        outcome = fitted_to_numbers(outcome, binned, data, alone._search(data))
+        self.levels_ = {name: self.levels_.get(name, 1) for name in outcome.tree.latent_names}
+        return outcome
+
+    def _learn_categories(self, data: CategoricalData | SparseRows) -> Outcome[LatentTree]:
         search = self._search(data)
         ordered = data.in_order_of_names()
         policy = LevelsPolicy(

@@ -19,6 +19,7 @@ from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.learners.skeletons import in_order_of_table
 from pgmpy_latent.model.emissions import emissions_of, emissions_table
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators import cut_edge
 from pgmpy_latent.operators.blocks import rooted_at_columns
 from pgmpy_latent.operators.edges import neighbours_of
 from pgmpy_latent.tables.encode import encode
@@ -53,6 +54,10 @@ def problems(draw):
     """Return a tree with numbers, and a table."""
     tree = draw(mixed_trees(max_nodes=4, max_numeric=3))
     assume(slow.sensible(tree))
+    alone = min(emissions_of(tree))
+    apart = cut_edge(tree, tree.names[tree.parent[alone]], tree.names[alone])
+    if draw(st.booleans()) and slow.sensible(apart):  # a number that stands alone
+        tree = apart
     cells = draw(cells_for(tree, min_rows=3, max_rows=10))
     data = encode_for(tree, pd.DataFrame({name: pd.Series(column) for name, column in cells.items()}))
     emissions = {tree.names[node]: emission for node, emission in emissions_of(tree).items()}

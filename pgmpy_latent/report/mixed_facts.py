@@ -1,0 +1,97 @@
+"""A model with numeric columns as the report shows it: with bins in the place of numbers, wherever shares are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from pgmpy_latent.learners.cardinality.random_starts import RandomStarts
+from pgmpy_latent.model.emissions import emissions_of
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.operators.bins import shares_between
+from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.tables.encode import CategoricalData
+from pgmpy_latent.tables.number_bins import bins_of_column
+
+#: Bins of a numeric column, of about equally many rows.
+N_BINS = 5
+
+
+@dataclass
+class MixedFacts(Facts):
+    """The facts about a model with numeric columns.
+
+    ``model`` and ``data`` have bins in the place of numbers; what is computed from densities has the fitted model and
+    the table themselves.
+
+    Attributes
+    ----------
+    fitted : LatentTree
+        The model with its densities.
+    whole : CategoricalData
+        The table with its numbers.
+    """
+
+    fitted: LatentTree | None = None
+    whole: CategoricalData | None = None
+
+    @classmethod
+    def of(cls, facts: Facts) -> MixedFacts:
+        """Return the facts about the same model and table."""
+        tree, data = in_words(facts.tree, facts.data)
+        return cls(tree, data, facts.learner, facts.own_data, fitted=facts.tree, whole=facts.data)
+
+    @property
+    def fitted_model(self) -> LatentTree:
+        """The model whose likelihood counts."""
+        return self.fitted_tree
+
+    @property
+    def fitted_tree(self) -> LatentTree:
+        """The same."""
+        assert self.fitted is not None, "MixedFacts.of sets it"
+        return self.fitted
+
+    @property
+    def table(self) -> CategoricalData:
+        """The table as it was read."""
+        assert self.whole is not None, "MixedFacts.of sets it"
+        return self.whole
+
+    def _without_dependence(self) -> LatentTree:
+        alone = RandomStarts(n_states=1, n_starts=1, random_state=0, show_progress=False)
+        return alone._learn(self.table).tree
+
+
+def in_words(tree: LatentTree, data: CategoricalData) -> tuple[LatentTree, CategoricalData]:
+    """Return a tree and its table with named ranges of values in the place of numbers."""
+    states, tables = list(tree.state_names), list(tree.tables)
+    read, codes = list(data.state_names), data.codes.astype(np.int64)
+    for node, emission in emissions_of(tree).items():
+        at = data.columns.index(tree.names[node])
+        bins, values = bins_of_column(data, at, N_BINS), data.values[tree.names[node]]
+        last = np.flatnonzero(np.diff(bins.of_value))
+        bounds = (values[last] + values[last + 1]) / 2
+        codes[:, at] = np.append(np.searchsorted(bounds, values), -1)[codes[:, at]]
+        states[node] = read[at] = _ranges(bounds)
+        tables[node] = shares_between(emission, tree.tables[node], bounds)
+    shown = replace(data, state_names=tuple(read), codes=codes, values={})
+    return LatentTree(tree.names, states, tree.parent, tree.latent, tables, tree.missing), shown
+
+
+def _ranges(bounds: np.ndarray) -> tuple[str, ...]:
+    """Return the names of the ranges between some bounds, with as many digits as tell the bounds apart.
+
+    Examples
+    --------
+    >>> _ranges(np.array([1.25, 3.0]))
+    ('up to 1.25', '1.25 to 3', 'above 3')
+    """
+    if not len(bounds):
+        return ("any value",)
+    digits = next((n for n in range(3, 17) if len({f"{bound:.{n}g}" for bound in bounds}) == len(bounds)), 17)
+    texts = [f"{bound:.{digits}g}" for bound in bounds]
+    between = [f"{low} to {high}" for low, high in pairwise(texts)]
+    return (f"up to {texts[0]}", *between, f"above {texts[-1]}")
