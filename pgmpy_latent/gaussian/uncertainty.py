@@ -67,9 +67,9 @@ def standard_errors(
     >>> found = standard_errors(GaussianBaseline("one_factor").fit(table).tree_, table)
     >>> found[["parameter", "node", "parent", "value", "standard_error"]].head(3).round(2)
          parameter node parent  value  standard_error
-    0  correlation    x     H1   0.64            0.07
-    1  correlation    y     H1   0.71            0.07
-    2  correlation    z     H1   0.73            0.07
+    0  correlation    x     H1   0.67            0.06
+    1  correlation    y     H1   0.69            0.06
+    2  correlation    z     H1   0.80            0.05
     """
     number(0, below=1)("level", level)
     _, moments = read_for(tree, X, sample_weight=sample_weight, weight_kind=weight_kind)

@@ -4,7 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import EAST, Baseline, RandomStarts, latent_transition, multilevel_classes, sample
+from pgmpy_latent import (
+    EAST,
+    Baseline,
+    GaussianTree,
+    RandomStarts,
+    gaussian,
+    latent_transition,
+    multilevel_classes,
+    sample,
+)
 from pgmpy_latent.datasets import hlc_model
 from pgmpy_latent.report import write_report
 from tests.report.test_page import HOSTILE, QUIET, large_tree
@@ -176,6 +185,24 @@ def test_text_can_be_told_from_its_ground(browser, report, scheme):
             assert browser.run(f"{script}({selector!r})") >= 4.5, selector
     finally:
         browser.call("Emulation.setEmulatedMedia", media="", features=[])
+
+
+def test_a_tree_of_numbers_shows_its_correlations(browser, tmp_path):
+    path = tmp_path / "report.html"
+    correlation = [0.0, 0.81, -0.52, 0.3]
+    tree = GaussianTree(["H", "x", "y", "z"], [-1, 0, 0, 0], [True] + [False] * 3, correlation, [0, 3, 4, 5])
+    write_report(tree, path, gaussian.sample(tree, 50, random_state=0))
+    browser.open(path)
+    assert browser.run(SHOWN) == ["H", "x", "y", "z"]
+    assert (
+        browser.run("((one) => one.getAttribute('aria-label'))(document.querySelector('[role=treeitem]'))")
+        == "H, hidden variable"
+    )
+    browser.hover(item(browser, "y"))
+    said = browser.run(PANEL)
+    assert "Correlation with H\N{MINUS SIGN}0.520" in said
+    assert "Mean4" in said
+    check_quiet(browser, path)
 
 
 def test_names_stay_names(browser, tmp_path):
