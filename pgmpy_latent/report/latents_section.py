@@ -41,7 +41,8 @@ def latents_section(facts: Facts) -> Html | None:
     n_hidden, n_explained = len(facts.hidden), len(facts.explained)
     intro = [
         "For each hidden variable: the columns that say most about it, and how these are distributed in its states. "
-        "States are numbered from the largest; numbers and names of hidden variables mean nothing by themselves."
+        f"{'Numbers' if facts.is_mixture else 'States are numbered from the largest; numbers'} and names of hidden "
+        "variables mean nothing by themselves."
     ]
     if n_explained < n_hidden:
         intro.append(

@@ -195,3 +195,9 @@ def test_parts_must_have_the_same_columns_and_states():
         TreeMixture([tree, wider], [0.5, 0.5])
     with pytest.raises(KeyError, match="in each of the trees"):
         TreeMixture([tree], [1.0]).table("x")
+
+
+def test_work_is_that_of_all_parts_and_grows_with_the_rows(mixture, rows):
+    whole, few = (engine_for(mixture, encode_for(mixture, table)) for table in (rows, rows.head(2)))
+    assert whole.work == sum(engine_for(tree, encode_for(tree, rows)).work for tree in mixture.trees)
+    assert 0 < few.work < whole.work

@@ -64,8 +64,8 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
         Whether every tree has edges of its own, or all have those of the whole table. None tries both.
     n_trials : int, optional
         Number of mixtures that are fitted, each with another seed: with other settings, as long as held-out rows become
-        likelier, and again with the best ones. None stands for 8. Where the distinct rows to learn from have no more
-        than 100,000 cells, there are up to 64, as long as this takes seconds.
+        likelier, and again with the best ones. None stands for 10; for up to 32 where these take seconds, and for 6 at
+        least where they would take minutes. Work is estimated rather than timed, so that every machine finds the same.
     max_groups, max_states : int
         Most trees and states that are tried.
     validation_share : float, optional
