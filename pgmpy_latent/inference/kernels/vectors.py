@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from typing import Any
 
 from llvmlite import ir
 from numba import extending, njit, types
@@ -25,7 +26,7 @@ intrinsic: Callable[[Callable], Callable] = extending.intrinsic
 
 #: How functions are compiled that only compiled code calls: without what Python would need to call them, which takes a
 #: tenth of the time of compiling.
-INNER = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 #: The decorator of such functions.
 inner = njit(**INNER)
 #: The decorator of functions that stand for another one, depending on the types of their arguments: what a type has no
