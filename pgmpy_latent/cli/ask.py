@@ -14,7 +14,7 @@ from pgmpy_latent.cli.columns import weights_of
 from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
 from pgmpy_latent.cli.options import add_command, add_reading, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli.text import announce_compiling, counted, note
+from pgmpy_latent.cli.text import compile_first, counted, note
 from pgmpy_latent.tables.files import BadInputError, check_known, did_you_mean, known_endings
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def run_score(args: argparse.Namespace) -> None:
 
     from pgmpy_latent import row_log_likelihoods
 
-    announce_compiling()
+    compile_first()
     with _in_terms_of_options():
         values = row_log_likelihoods(model, rows, unseen=args.unseen, absent=_word(args))
     write_rows(_beside(names, {"log_likelihood": values}), path, "%.12g")
@@ -146,7 +146,7 @@ def run_predict(args: argparse.Namespace) -> None:
 
     from pgmpy_latent import most_likely, posterior
 
-    announce_compiling()
+    compile_first()
     with _in_terms_of_options(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "rows of probability zero")  # said below
         options = {"unseen": args.unseen, "absent": _word(args)}

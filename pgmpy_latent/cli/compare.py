@@ -22,7 +22,7 @@ from pgmpy_latent.cli.options import (
     sizes,
 )
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli.text import announce_compiling, counted, say, width, wrapped
+from pgmpy_latent.cli.text import compile_first, counted, say, width, wrapped
 from pgmpy_latent.tables.files import BadInputError, check_known, known_endings
 
 if TYPE_CHECKING:
@@ -105,13 +105,13 @@ def run(args: argparse.Namespace) -> int:
     say([*describe_table(table, data, columns_with_codes(args)), ""])
 
     if args.group is not None:
-        announce_compiling()
+        compile_first()
         return compare_and_say(args, data, path, codes)
 
     from pgmpy_latent import compare_classes
     from pgmpy_latent.exceptions import MissingCodeWarning
 
-    announce_compiling()
+    compile_first()
 
     bootstrap = {"n_bootstrap": args.bootstrap} if args.bootstrap else {}
     with warnings.catch_warnings():

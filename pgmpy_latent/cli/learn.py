@@ -38,7 +38,7 @@ from pgmpy_latent.cli.options import (
     positive,
 )
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli.text import announce_compiling, say, wrapped
+from pgmpy_latent.cli.text import compile_first, say, wrapped
 from pgmpy_latent.tables.files import BadInputError, known_endings
 
 if TYPE_CHECKING:
@@ -163,7 +163,6 @@ def run(args: argparse.Namespace) -> int:
     from pgmpy_latent import save
     from pgmpy_latent.exceptions import MissingCodeWarning
     from pgmpy_latent.model.exports import names_path
-    from pgmpy_latent.report import write_report
 
     begin = time.perf_counter()
     path = output_prefix(args.output)
@@ -183,7 +182,7 @@ def run(args: argparse.Namespace) -> int:
     data = encoded(table, args.weight_kind, args.allow_many_states, numeric)
     codes = missing_codes(args, data)
     say(describe_table(table, data, columns_with_codes(args)))
-    announce_compiling()
+    compile_first()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         warnings.simplefilter("ignore", MissingCodeWarning)  # the description of the table says it
@@ -195,6 +194,8 @@ def run(args: argparse.Namespace) -> int:
         describe = {"classes": describe_classes, "find-hidden": describe_network}.get(args.method, describe_tree)
         say(["", *describe(learner, data), *_unfinished(learner, args)])
         if report is not None:
+            from pgmpy_latent.report import write_report
+
             write_report(learner, report, command=args.command_line)
             written.append(f"Written: {report}")
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from pgmpy_latent.cli.columns import labels_of, weights_of
 from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
 from pgmpy_latent.cli.options import KINDS, add_command, add_limits, add_reading, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli.text import announce_compiling, say
+from pgmpy_latent.cli.text import compile_first, say
 from pgmpy_latent.tables.files import BadInputError, check_known, known_endings
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
 
     from pgmpy_latent import CovariateRelation, relate
 
-    announce_compiling()
+    compile_first()
     try:
         found = relate(
             model,

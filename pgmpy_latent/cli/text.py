@@ -6,11 +6,11 @@ import re
 import shutil
 import sys
 import textwrap
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from pgmpy_latent.tables.files import shortened
 
@@ -20,6 +20,8 @@ WIDTH, NARROWEST = 100, 60
 NARROW, WIDE = 30, 40
 #: Seconds between two lines of progress without a terminal.
 LINE_SECONDS = 10.0
+#: Seconds after which a line says that something takes a while; loading compiled code takes less.
+PATIENCE = 3.0
 
 
 def width() -> int:
@@ -93,15 +95,43 @@ def _fitted(text: str, room: int) -> str:
     return f"{shortened(label, room - len(share) - 1)} {share}" if share else shortened(label, room)
 
 
-def announce_compiling() -> None:
-    """Print that the first run takes longer, if this seems to be the first."""
-    if needs_compiling(Path(__file__).parents[1]):
-        print("the first run compiles, which takes a while; later runs do not", file=sys.stderr, flush=True)
+@contextmanager
+def clock_line(words: str, patience: float = PATIENCE) -> Iterator[None]:
+    """Show how many seconds something has taken, if it takes more than a little while; then, how many it took.
+
+    Examples
+    --------
+    >>> with clock_line("compiling"):
+    ...     pass
+    """
+    stream, done, begin = sys.stderr, threading.Event(), time.monotonic()
+
+    def tick() -> None:
+        wait = patience
+        while not done.wait(wait):
+            wait = 1.0
+            stream.write(f"\r{words}: {time.monotonic() - begin:.0f} s")
+            stream.flush()
+
+    ticking = threading.Thread(target=tick, daemon=True)
+    ticking.start()
+    try:
+        yield
+    finally:
+        done.set()
+        ticking.join()
+        seconds = time.monotonic() - begin
+        if seconds >= patience:
+            stream.write(f"\r{words}: took {seconds:.0f} s\n")
+            stream.flush()
 
 
-def needs_compiling(package: Path) -> bool:
-    """Return whether the kernels are probably not compiled yet, judged by numba's cache."""
-    return not any((package / "inference" / "kernels" / "__pycache__").glob("trees*.nbi"))
+def compile_first() -> None:
+    """Load the compiled code, which the first run must compile; a line says so, and how long it has taken."""
+    with clock_line("compiling, in the first run only"):
+        from pgmpy_latent.inference.tree_engine import kernel_for
+
+        kernel_for()
 
 
 # While it works -----------------------------------------------------------------------------------
@@ -134,8 +164,8 @@ class PlainLines:
 
     def write(self, text: str) -> int:
         """Pass text on, but only some of the updates of a progress bar."""
-        if "\r" not in text:
-            return self._stream.write(text)
+        if "\r" not in text or text.endswith("\n"):
+            return self._stream.write(text.replace("\r", ""))
         words = re.sub(r"\|[^|]*\|", ",", text.rsplit("\r", 1)[1]).strip()  # without the bar itself
         now = time.monotonic()
         if words and now - self._last >= self._seconds:

@@ -46,12 +46,15 @@ def _lengths_of_factors(plan: Plan) -> np.ndarray:
 
 
 @cache
-def _kernel(precision: Precision) -> Callable:
-    """Return the compiled code; the compiler loads at first use, and would not survive Ctrl-C halfway."""
+def kernel_for(precision: Precision = "double", numeric: bool = False) -> Callable:
+    """Return the compiled code for tables with numeric columns, or without.
+
+    The compiler loads at first use, works for a while in the first run, and would not survive Ctrl-C halfway.
+    """
     with uninterrupted(heed=True):
         from pgmpy_latent.inference.kernels.trees import compiled
 
-        return compiled(precision)
+        return compiled(precision, numeric)
 
 
 class TreeEngine(RowEngine):
@@ -89,6 +92,7 @@ class TreeEngine(RowEngine):
         self.layout = Layout(np.stack([rows, self.cards], axis=1), plan.emissions)
         self._set_weights(np.ones(plan.n_rows) if weights is None else np.asarray(weights, dtype=np.float64))
         self._ops = np.array([step.row for step in plan.steps], dtype=np.int64)
+        self._numeric = True if any(step.kind == NUMBERS for step in plan.steps) else None
         self._lengths = _lengths_of_factors(plan)
         self._place_sites()
         self._nothing_muted = np.zeros(len(self._ops), dtype=np.int8)
@@ -418,7 +422,7 @@ class TreeEngine(RowEngine):
             except IndexError:
                 scratch = self._workspace(precision)
         up, mass, exponents, scaled = scratch
-        kernel = _kernel(precision)
+        kernel = kernel_for(precision, self._numeric is not None)
         rows = (
             self.plan.low, self.plan.high, self.plan.firsts, self._lengths, self.site_card, self.site_step,
             self.site_base, self.plan.site_slots, self.site_prior, self.layout.offsets, self.plan.soft,
@@ -433,7 +437,7 @@ class TreeEngine(RowEngine):
                 kernel(
                     self._ops, span, *rows, weightings[which], tables[which], *which_ops, counts, logs,
                     pattern_logs[which] if keep_logs else pattern_logs, keep_logs, backward, up, mass, exponents,
-                    scaled, target, target_firsts,
+                    scaled, target, target_firsts, self._numeric,
                 )  # fmt: skip
 
             for at in range(starts):
@@ -444,6 +448,7 @@ class TreeEngine(RowEngine):
             kernel(
                 self._ops, self._whole, *rows, weightings, tables, *which_ops, counts, log_likelihoods, pattern_logs,
                 keep_logs, backward, up, mass, exponents, scaled, mass, self.plan.firsts,
+                self._numeric,
             )  # fmt: skip
         if workspace is None:
             self._spare_workspaces[precision].append(scratch)

@@ -150,7 +150,7 @@ def plot_cardinality(learner, hidden: Hashable | None = None, *, ax=None):
         lines.append(_curve(other, scores, "EM", "C1"))
         other.set_ylabel("score of EM", color="C1")
         other.spines["top"].set_visible(False)
-    ax.legend(handles=lines, loc="lower right", frameon=False)
+    ax.legend(handles=lines, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.spines["top"].set_visible(False)
     ax.set_title(f"{name}: {chosen} state{'s' * (chosen != 1)}")

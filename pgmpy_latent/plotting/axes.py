@@ -82,3 +82,10 @@ def lighten(ax) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="0.92", lw=0.8)
     ax.set_axisbelow(True)
+
+
+def legend_beside(ax, *args, **options) -> None:
+    """Draw a legend to the right of the data, where it covers none; inside, if other axes are beside these."""
+    if len(ax.figure.axes) == 1:
+        options |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    ax.legend(*args, frameon=False, **options)

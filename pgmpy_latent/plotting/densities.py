@@ -9,7 +9,7 @@ import numpy as np
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.model.emissions import emissions_of
 from pgmpy_latent.operators import marginals
-from pgmpy_latent.plotting.axes import as_label, lighten, new_axes, pyplot
+from pgmpy_latent.plotting.axes import as_label, legend_beside, lighten, new_axes, pyplot
 from pgmpy_latent.plotting.models import tree_of
 
 #: Points along a curve, and standard deviations beyond the outermost means that are shown.
@@ -68,5 +68,5 @@ def plot_densities(model, column: Hashable, *, ax=None):
     ax.set_ylabel("density" if emission.is_gaussian else "probability")
     ax.set_ylim(bottom=0)
     lighten(ax)
-    ax.legend(frameon=False)
+    legend_beside(ax)
     return ax

@@ -259,7 +259,7 @@ def plot_anomalies(model, X, *, sample_weight=None, ax=None, **survey: Unpack[Su
     ax.axvline(threshold, color=VERMILION, lw=1, ls="--", label=f"below it lie {UNUSUAL:.0%} of the rows drawn")
     ax.set_xlabel("log-likelihood of a row")
     ax.set_ylabel("share of rows")
-    ax.legend(loc="upper left", framealpha=1, edgecolor="white")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, frameon=False, fontsize=8)
     lighten(ax)
     ax.set_title(_anomaly_title(values < threshold, ~possible, weights), loc="left", fontsize=10)
     return ax

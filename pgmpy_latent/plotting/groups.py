@@ -7,7 +7,18 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent.plotting.axes import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION, as_label, lighten, new_axes
+from pgmpy_latent.plotting.axes import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    VERMILION,
+    as_label,
+    legend_beside,
+    lighten,
+    new_axes,
+)
 from pgmpy_latent.runtime.settings import kind_in_words
 
 #: Colours and marks of the classes, so that they can be told apart without colour vision.
@@ -61,7 +72,7 @@ def plot_groups(comparison, item: Hashable | None = None, *, category=None, rung
     ax.set_xlabel(as_label(comparison.group))
     ax.set_ylabel(label)
     lighten(ax)
-    ax.legend(frameon=False, fontsize=8)
+    legend_beside(ax, fontsize=8)
     ax.set_title(comparison.recommended if rung is None else rung, loc="left", fontsize=11)
     return ax
 

@@ -19,6 +19,7 @@ from pgmpy_latent.plotting.axes import (
     VERMILION,
     as_label,
     check_is_frame,
+    legend_beside,
     lighten,
     new_axes,
 )
@@ -79,7 +80,7 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
     ax.set_ylabel(_score_words(learners))
     ax.set_xlabel("seconds")
     ax.set_xlim(*_limits([time for learner in learners for time in of_search(learner.history_)["seconds"]]))
-    ax.legend(lines, [as_label(name) for name in names], loc="best", frameon=False)
+    legend_beside(ax, lines, [as_label(name) for name in names])
     lighten(ax)
     return ax
 
@@ -173,7 +174,7 @@ def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, 
     ax.set_xticks(sizes)
     ax.set_xlabel("number of classes")
     ax.set_ylabel("score (larger is better)")
-    ax.legend(frameon=False)
+    legend_beside(ax)
     lighten(ax)
     if recommended is not None:
         title = f"{recommended} class{' is' if recommended == 1 else 'es are'} recommended"

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from pgmpy_latent.plotting.axes import as_label, lighten, new_axes
+from pgmpy_latent.plotting.axes import as_label, legend_beside, lighten, new_axes
 from pgmpy_latent.plotting.progress import LINES
 from pgmpy_latent.relations.covariate_result import CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation
@@ -124,5 +124,5 @@ def _draw(ax, at: int, n_lines: int, values: list, lines, what: str, name: Hasha
 
 
 def _finish(ax, title: Hashable) -> None:
-    ax.legend(title=as_label(title), loc="best", frameon=False)
+    legend_beside(ax, title=as_label(title))
     lighten(ax)

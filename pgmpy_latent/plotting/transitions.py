@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.plotting.axes import as_label, new_axes, pyplot
+from pgmpy_latent.plotting.axes import as_label, legend_beside, new_axes, pyplot
 from pgmpy_latent.runtime.settings import kind_in_words
 
 #: Half the width of a bar, where times are one apart; and points along a band.
@@ -61,7 +61,7 @@ def plot_transitions(found, *, ax=None):
     ax.set_ylabel("share of people")
     ax.set_ylim(0, 1)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    legend_beside(ax)
     ax.set_title(f"{n_states} hidden state{'s' * (n_states != 1)} at {n_times} times", loc="left", fontsize=11)
     return ax
 

@@ -1,6 +1,7 @@
 """The command line: what it learns and prints, and what bad input gets."""
 
 import gzip
+import io
 import os
 import re
 import signal
@@ -8,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +19,7 @@ import pytest
 
 from pgmpy_latent import LatentTree, load, log_likelihood, sample, scores
 from pgmpy_latent.cli import main
-from pgmpy_latent.cli.text import WIDTH, needs_compiling
+from pgmpy_latent.cli.text import WIDTH, PlainLines, clock_line
 from pgmpy_latent.em.fit import Problem
 from pgmpy_latent.tables.files import read_table
 
@@ -433,15 +436,25 @@ def test_version_help_and_no_command():
     assert "the following arguments are required: COMMAND" in done.stderr
 
 
-def test_the_first_run_says_that_it_compiles(capsys, answers_csv, monkeypatch):
-    assert needs_compiling(Path())
-    cache = Path("inference", "kernels", "__pycache__")
-    cache.mkdir(parents=True)
-    Path(cache, "trees.run-1.py311.nbi").touch()
-    assert not needs_compiling(Path())
-    monkeypatch.setattr("pgmpy_latent.cli.text.needs_compiling", lambda package: True)
+def test_what_takes_a_while_has_a_line_that_moves(monkeypatch):
+    for stream, shown in ((io.StringIO(), r"(\rwork: \d s)+\rwork: took \d s\n"), (PlainLines(io.StringIO()), None)):
+        monkeypatch.setattr("sys.stderr", stream)
+        with clock_line("work", patience=0.02):
+            time.sleep(0.1)
+        if shown:
+            assert re.fullmatch(shown, stream.getvalue())
+        else:
+            assert re.fullmatch(r"(work: \d s\n)work: took \d s\n", stream.getvalue())
+        before = stream.getvalue()
+        with clock_line("quick", patience=5.0):
+            pass
+        assert stream.getvalue() == before
+
+
+def test_compiling_is_said(capsys, answers_csv, monkeypatch):
+    monkeypatch.setattr("pgmpy_latent.cli.text.clock_line", lambda words: nullcontext(print(words, file=sys.stderr)))
     _, _, err = run(capsys, answers_csv, "--classes", "1")
-    assert "the first run compiles, which takes a while; later runs do not" in err
+    assert "compiling, in the first run only" in err
 
 
 def test_bad_input_ends_with_two_and_no_traceback():

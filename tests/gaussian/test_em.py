@@ -141,8 +141,10 @@ def _slope(function, point, way, size=1e-4):
     return (function(point + size * way) - function(point - size * way)) / (2 * size)
 
 
-def _gradient(objective, point):
-    return np.array([_slope(lambda at: objective.step(at[None])[0][0], point, way) for way in np.eye(len(point))])
+def _gradient(objective, point, size=1e-4):
+    ways = size * np.eye(len(point))
+    values = objective.step(np.concatenate([point + ways, point - ways]))[0]  # all at once, which takes less time
+    return (values[: len(point)] - values[len(point) :]) / (2 * size)
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.1])

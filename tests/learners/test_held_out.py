@@ -42,6 +42,21 @@ def new_rows():
     return drawn(150, 1)
 
 
+def few_rows_of_all_types():
+    """Return text, numbers, truth values and a category that does not occur, in few rows."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 2, 60)
+    noisy = np.where(rng.random((60, 3)) < 0.2, 1 - first[:, None], first[:, None])
+    return pd.DataFrame(
+        {
+            "text": np.array(["no", "yes"], dtype=object)[first],
+            "number": noisy[:, 0] + 1,
+            "truth": noisy[:, 1].astype(bool),
+            "category": pd.Categorical.from_codes(noisy[:, 2], ["low", "high", "never"]),
+        }
+    )
+
+
 def searched(learner, data, penalty, start, continues):
     """Run one search to its end, without the driver; return its tree."""
     search = learner._search(data)
@@ -188,7 +203,7 @@ def test_rows_are_held_out_from_the_learner_of_the_start(monkeypatch, table):
 
 @pytest.mark.parametrize("learner", [EAST(**PLAIN_EAST), SplitMerge(**PLAIN_SPLITS)], ids=["EAST", "SplitMerge"])
 def test_the_contract_of_all_learners_holds(learner):
-    check_learner(learner.set_params(scoring_method=scores.HeldOut(n_folds=2)))
+    check_learner(learner.set_params(scoring_method=scores.HeldOut(n_folds=2)), few_rows_of_all_types())
 
 
 def test_history_has_a_row_for_every_share_that_predicts_better(table):

@@ -4,17 +4,17 @@ The messages of many patterns are a matrix, and what an edge does to them is a p
 two on the way down. States that are ruled out are not left out: to look for them takes longer than to multiply zeros.
 """
 
-from numba import njit
+from numba import float32
 
 from pgmpy_latent.inference.kernels.matrices import add_product
 from pgmpy_latent.inference.kernels.products import ABOVE, SITE, SLOT, TABLE, A, B, block_rows
-from pgmpy_latent.inference.kernels.vectors import add, divide, is_single, multiply
+from pgmpy_latent.inference.kernels.vectors import INNER, add, by_types, divide, inner, multiply
 
 #: How many times as many patterns are worked on at once in single precision.
 ROUNDED = 2
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _write_edge(op, edge, site_card, site_step, site_prior, table_offset, theta):
     """Write the factor [sender, receiver] of an EDGE; return the position of the sender's prior, or -1.
 
@@ -36,7 +36,7 @@ def _write_edge(op, edge, site_card, site_step, site_prior, table_offset, theta)
     return prior
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _turn(edge, rows, columns, step, turned, turned_step):
     """Write the factor of an EDGE the other way round: [receiver, sender]."""
     for column in range(columns):
@@ -46,7 +46,7 @@ def _turn(edge, rows, columns, step, turned, turned_step):
             turned[column * turned_step + row] = 0.0
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def send(
     op, first, last, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset, theta,
     scaled,
@@ -65,7 +65,7 @@ def send(
             power[here + pattern] = power[there + pattern]
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _return_mass(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, block):
     """Write the mass of the products at the sender; add products times outside messages to ``pairs``.
 
@@ -83,7 +83,7 @@ def _return_mass(up, mass, begin, sender_step, out, step, columns, n_patterns, t
         add_product(pairs, 0, step, up, here, 1, sender_step, block, 0, step, sender_step, n_rows, step, False)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _return_rounded_mass(
     up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
 ):
@@ -101,7 +101,32 @@ def _return_rounded_mass(
         add(pairs, 0, some_pairs, 0, sender_step * step)
 
 
-@njit(nogil=True, error_model="numpy")
+def _return_by_precision(
+    up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
+):
+    """Do one or the other, by the precision of the messages ``up``."""
+
+
+@by_types(_return_by_precision, jit_options=INNER)
+def _(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned):
+    if up.dtype == float32:
+
+        def rounded(
+            up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
+        ):
+            _return_rounded_mass(
+                up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
+            )
+
+        return rounded
+
+    def exact(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned):
+        _return_mass(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, block)
+
+    return exact
+
+
+@inner
 def bring_back(
     op, first, last, up, mass, edge, turned, pairs, some_pairs, block, returned, site_card, site_step, site_base,
     site_prior, table_offset, theta, counts,
@@ -116,12 +141,9 @@ def bring_back(
     begin = site_base[source] + (op[B] + first) * sender_step
     out = site_base[site] + (op[SLOT] + first) * step
     n_patterns = last - first
-    if is_single(up):
-        _return_rounded_mass(
-            up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
-        )
-    else:
-        _return_mass(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, block)
+    _return_by_precision(
+        up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
+    )
     table = table_offset[op[TABLE]]
     for row in range(rows):
         for column in range(columns):

@@ -8,10 +8,10 @@ What the numbers in a table mean is written in :class:`pgmpy_latent.model.emissi
 import math
 
 import numpy as np
-from numba import int64, njit
+from numba import int64, njit, types
 
 from pgmpy_latent.inference.kernels.products import COUNT, HALVES, SLOT, A, B
-from pgmpy_latent.inference.kernels.vectors import is_single
+from pgmpy_latent.inference.kernels.vectors import INNER, by_types, inner, is_single
 
 #: Columns of a header, and how many there are.
 TABLE, KIND_OF_COLUMN, LARGEST, FLOOR, HAS_MISSING, N_LEVELS, LEVELS = range(7)
@@ -40,19 +40,19 @@ LEAST_RATE, LEAST_DISPERSION, LARGEST_DISPERSION = 1e-9, 1e-8, 1e4
 STEPS, CLOSE = 100, 1e-12
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _width(kind):
     return 2 if kind == POISSON else 3
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _gaussian(table, largest, floor, theta):
     """Return mean and variance."""
     mean = largest * (4.0 * theta[table + 1] - 1.0)
     return mean, max(2.0 * largest * largest * theta[table + 2] - mean * mean, floor)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _count(kind, table, largest, theta):
     """Return the mean of a count, and its dispersion."""
     if kind == POISSON:
@@ -62,7 +62,7 @@ def _count(kind, table, largest, theta):
     return max(2.0 * largest * theta[table + 1], LEAST_RATE * largest), dispersion
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def log_rising(value, dispersion):
     """Return ``log(gamma(value + 1/a) / gamma(1/a)) + value log(a)``, exact for tiny dispersions ``a`` as well."""
     if value < 16.0 or (value < 1024.0 and value * dispersion < 1e-2):
@@ -74,7 +74,7 @@ def log_rising(value, dispersion):
     return math.lgamma(value + size) - math.lgamma(size) + value * math.log(dispersion)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _log_levels(op, soft, card, table_offset, theta):
     """Return the logarithms of the probabilities of the distinct values of columns that have tables of them."""
     sizes = 0
@@ -101,7 +101,7 @@ def _log_levels(op, soft, card, table_offset, theta):
     return logs
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _add_column(soft, header, data, n_rows, card, table, theta, by_level, first_level, logs):
     """Add the logarithms of a column's densities to those of the columns before it."""
     kind = int64(soft[header + KIND_OF_COLUMN])
@@ -136,7 +136,7 @@ def _add_column(soft, header, data, n_rows, card, table, theta, by_level, first_
                 logs[state, row] += constant + value * (slope + curve * value)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def fill_messages(op, up, power, base, slot_base, card, step, table_offset, soft, theta):
     """Fill the messages of numeric columns; return whether any carries an exponent."""
     n, n_members = op[COUNT], op[B]
@@ -178,7 +178,7 @@ def fill_messages(op, up, power, base, slot_base, card, step, table_offset, soft
     return any_scaled
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _exponentials(logs, shifts, n, powers, factors):
     """Replace logarithms by the exponentials of what they are after a shift, to 1e-15; none is below ``LEAST``.
 
@@ -216,7 +216,7 @@ def _exponentials(logs, shifts, n, powers, factors):
 # Expected features
 
 
-@njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@njit(**INNER, fastmath={"reassoc", "contract"})
 def _add_sums(soft, data, n, shares, card, sums):
     """Add, for every state, the mass of the values that are there, and its products with them and their squares."""
     for state in range(card):
@@ -233,7 +233,7 @@ def _add_sums(soft, data, n, shares, card, sums):
         sums[2, state] += second
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _all_sums(op, soft, data, n_members, mass, begin, card, step, totals):
     """Return the sums of all columns, and fill in the mass of every state."""
     n = op[COUNT]
@@ -294,7 +294,7 @@ def dispersion_of(values, counts, start):
     return here
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _slope(values, counts, total, mean, dispersion):
     """Return the derivative of the log-likelihood by the logarithm of the dispersion."""
     slope = 0.0
@@ -314,7 +314,7 @@ def _slope(values, counts, total, mean, dispersion):
     return slope + total * (math.log1p(product) * size - mean)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _digamma(x):
     """Return the derivative of the logarithm of the gamma function, for positive numbers."""
     total = 0.0
@@ -326,7 +326,7 @@ def _digamma(x):
     return total + math.log(x) - 0.5 / x - series
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _dispersions(soft, header, data, n, mass, begin, card, step, table, theta, sums):
     """Replace the sums of squares by dispersions times the mass, and sums of positions by those of values."""
     n_levels, levels = int64(soft[header + N_LEVELS]), int64(soft[header + LEVELS])
@@ -349,7 +349,7 @@ def _dispersions(soft, header, data, n, mass, begin, card, step, table, theta, s
         sums[2, state] = sums[0, state] * dispersion / (1.0 + dispersion)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def add_features(op, mass, base, card, step, table_offset, soft, theta, counts):
     """Add the expected features of numeric columns to the counts; missing cells have those of the tables.
 
@@ -383,3 +383,32 @@ def add_features(op, mass, base, card, step, table_offset, soft, theta, counts):
             counts[at + 1] += mean + gone * theta[at + 1]
             if width == 3:
                 counts[at + 2] += square + gone * theta[at + 2]
+
+
+# Where there are numeric columns
+
+
+def messages_if_any(numeric, op, up, power, base, slots, card, step, table_offset, soft, theta):
+    """Fill the messages of numeric columns; where ``numeric`` is None there are none, and nothing is compiled."""
+
+
+@by_types(messages_if_any, jit_options=INNER)
+def _(numeric, op, up, power, base, slots, card, step, table_offset, soft, theta):
+    if isinstance(numeric, types.NoneType):
+        return lambda numeric, op, up, power, base, slots, card, step, table_offset, soft, theta: False
+    return lambda numeric, op, up, power, base, slots, card, step, table_offset, soft, theta: fill_messages(
+        op, up, power, base, slots, card, step, table_offset, soft, theta
+    )
+
+
+def features_if_any(numeric, op, mass, base, card, step, table_offset, soft, theta, counts):
+    """Add the expected features of numeric columns, likewise."""
+
+
+@by_types(features_if_any, jit_options=INNER)
+def _(numeric, op, mass, base, card, step, table_offset, soft, theta, counts):
+    if isinstance(numeric, types.NoneType):
+        return lambda numeric, op, mass, base, card, step, table_offset, soft, theta, counts: None
+    return lambda numeric, op, mass, base, card, step, table_offset, soft, theta, counts: add_features(
+        op, mass, base, card, step, table_offset, soft, theta, counts
+    )

@@ -9,13 +9,16 @@ by a power of two, so that its largest entry is a half or more, and then rounded
 """
 
 import numpy as np
-from numba import int64, njit
+from numba import float32, int64
 
 from pgmpy_latent.inference.kernels.vectors import (
+    INNER,
     add,
     add_up,
     add_up_rows,
+    by_types,
     gather_multiply,
+    inner,
     is_single,
     largest_in_rows,
     multiply,
@@ -60,13 +63,13 @@ RULED_OUT = 2**40
 BLOCK = 2048
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def block_rows(step):
     """Return how many rows of ``step`` numbers are multiplied together."""
     return max(16, BLOCK // step)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _slot_of_factor(op, low, high, firsts, factor, pattern):
     """Return the slot of a factor that a pattern of a product takes."""
     at = factor * op[COUNT] + pattern
@@ -76,7 +79,7 @@ def _slot_of_factor(op, low, high, firsts, factor, pattern):
     return slot
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _scaled_product(op, up, base, card, step, low, high, firsts, pattern, out, at, powers):
     """Multiply the factors of one pattern with one exponent per state; return the common exponent."""
     for state in range(card):
@@ -108,7 +111,7 @@ def _scaled_product(op, up, base, card, step, low, high, firsts, pattern, out, a
     return least
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def clear(op, mass, base, step, firsts, lengths):
     """Set the mass of the factors of a product to zero, before it is summed: it is in the nearest cache then."""
     for factor in range(op[FIRSTS], op[FIRSTS] + op[A]):
@@ -116,7 +119,7 @@ def clear(op, mass, base, step, firsts, lengths):
         mass[begin : begin + lengths[factor] * step] = 0.0
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def scatter(op, mass, base, step, low, high, firsts, first, n_rows, source, begin):
     """Add the mass of some patterns to that of their factors."""
     here, there = op[B] + first, op[HIGH] + first
@@ -132,7 +135,7 @@ def scatter(op, mass, base, step, low, high, firsts, first, n_rows, source, begi
         there += op[COUNT]
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _add_exponents(op, exponents, slot_base, low, high, firsts, first, n_rows, row_powers):
     """Add the exponents that the factors of some patterns bring along.
 
@@ -150,7 +153,7 @@ def _add_exponents(op, exponents, slot_base, low, high, firsts, first, n_rows, r
         there += op[COUNT]
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _has_zero(op, up, base, step, low, high, firsts, pattern, state, last):
     """Tell whether one of the factors since the last rescaling rules a state out."""
     for factor in range(last - last % LONG, last + 1):
@@ -159,7 +162,7 @@ def _has_zero(op, up, base, step, low, high, firsts, pattern, state, last):
     return False
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _rescale_block(
     op, up, base, card, step, low, high, firsts, first, n_rows, last, out, begin, state_powers, row_powers
 ):
@@ -178,7 +181,7 @@ def _rescale_block(
                     row_powers[row] = -1
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _align_block(out, begin, card, step, n_rows, state_powers, row_powers):
     """Give all states of a row the same exponent."""
     for row in range(n_rows):
@@ -196,7 +199,7 @@ def _align_block(out, begin, card, step, n_rows, state_powers, row_powers):
                 out[begin + at + state] = 0.0
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _multiply_block(
     op, up, base, card, step, low, high, firsts, first, n_rows, out, begin, prior, state_powers, row_powers
 ):
@@ -236,7 +239,7 @@ def _multiply_block(
         _align_block(out, begin, card, step, n_rows, state_powers, row_powers)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _largest(out, at, card):
     largest = 0.0
     for state in range(card):
@@ -245,7 +248,7 @@ def _largest(out, at, card):
     return largest
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def product(
     op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers,
     row_powers, largest,
@@ -275,7 +278,7 @@ def product(
     return any_scaled
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def rounded_product(
     op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers,
     row_powers, block, factors,
@@ -309,7 +312,7 @@ def rounded_product(
 # The pivot: the last product, never stored
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _finish_block(
     op, up, exponents, base, slot_base, card, step, low, high, firsts, first, n_rows, weights, row_logs, keep_logs,
     scaled, block, likelihoods, powers, prior, row_powers,
@@ -340,7 +343,7 @@ def _finish_block(
     return total
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _weighted_logs(likelihoods, row_powers, weights, place, n_rows, unit):
     """Return the sum of the weighted logarithms of the likelihoods; ``unit`` is the logarithm of an exponent of one."""
     total = 0.0
@@ -359,7 +362,7 @@ def _weighted_logs(likelihoods, row_powers, weights, place, n_rows, unit):
     return total + np.log(together)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def pivot(
     op, begin, end, up, exponents, mass, mass_base, mass_firsts, base, slot_base, card, step, low, high, firsts,
     prior_at, theta, weights, row_logs, keep_logs, backward, scaled, block, likelihoods, powers, prior, state_powers,
@@ -390,3 +393,44 @@ def pivot(
                     counts[prior_at + state] += block[row * step + state]
         scatter(op, mass, mass_base, step, low, high, mass_firsts, first, n_rows, block, int64(0))
     return total
+
+
+# By the precision of the messages
+
+
+def product_by_precision(
+    op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers,
+    row_powers, block, factors,
+):  # fmt: skip
+    """Fill the slots of a PRODUCT from ``begin`` to ``end``; return whether any of them carries an exponent."""
+
+
+@by_types(product_by_precision, jit_options=INNER)
+def _(
+    op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers,
+    row_powers, block, factors,
+):  # fmt: skip
+    if up.dtype == float32:
+
+        def rounded(
+            op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones,
+            state_powers, row_powers, block, factors,
+        ):  # fmt: skip
+            rounded_product(
+                op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones,
+                state_powers, row_powers, block, factors,
+            )  # fmt: skip
+            return True
+
+        return rounded
+
+    def exact(
+        op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones,
+        state_powers, row_powers, block, factors,
+    ):  # fmt: skip
+        return product(
+            op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones,
+            state_powers, row_powers, factors,
+        )  # fmt: skip
+
+    return exact

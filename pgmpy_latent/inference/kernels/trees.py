@@ -11,11 +11,11 @@ from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
-from numba import boolean, float32, float64, int8, int32, int64, njit, uint16, void
+from numba import boolean, float32, float64, int8, int32, int64, njit, none, uint16, void
 from numba.core.types import Array
 
 from pgmpy_latent.inference.kernels.edges import ROUNDED, bring_back, send
-from pgmpy_latent.inference.kernels.numbers import add_features, fill_messages
+from pgmpy_latent.inference.kernels.numbers import features_if_any, messages_if_any
 from pgmpy_latent.inference.kernels.products import (
     BLOCK,
     COUNT,
@@ -34,11 +34,10 @@ from pgmpy_latent.inference.kernels.products import (
     A,
     clear,
     pivot,
-    product,
-    rounded_product,
+    product_by_precision,
     scatter,
 )
-from pgmpy_latent.inference.kernels.vectors import is_single
+from pgmpy_latent.inference.kernels.vectors import INNER, inner
 
 #: Which part of a plan to run.
 WHOLE, UP, DOWN = range(3)
@@ -52,7 +51,7 @@ def _in(dtype, ndim):
 # Evidence
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _leaf(op, up, base, card, step, table, theta):
     """Fill the messages of an observed leaf; a missing cell gives ones."""
     states = op[A]
@@ -69,7 +68,7 @@ def _leaf(op, up, base, card, step, table, theta):
                 up[at + state] = theta[table + slot * card + state]
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _leaf_counts(op, mass, base, card, step, table, theta, counts):
     states = op[A]
     begin = base + op[SLOT] * step
@@ -84,7 +83,7 @@ def _leaf_counts(op, mass, base, card, step, table, theta, counts):
                 counts[at] += mass[begin + slot * step + state] * theta[at]
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _evidence(op, up, base, card, step, soft):
     for slot in range(op[COUNT]):
         at = base + (op[SLOT] + slot) * step
@@ -99,7 +98,7 @@ def _evidence(op, up, base, card, step, soft):
                 up[at + state] = 1.0
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def _mute(op, up, base, card, step):
     """Overwrite the messages of a muted operation with ones."""
     for slot in range(op[SLOT], op[SLOT] + op[COUNT]):
@@ -110,7 +109,7 @@ def _mute(op, up, base, card, step):
 # All together
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def scratch(ops, site_step, up):
     """Return scratch arrays; those for the products of matrices have the precision of the messages."""
     widest, edge = 2, 4
@@ -128,10 +127,10 @@ def scratch(ops, site_step, up):
     )  # fmt: skip
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@njit(**INNER, inline="always")
 def upward(
     ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, weights, theta, muted, counts,
-    row_logs, keep_logs, backward, up, mass, mass_firsts, power, scaled, spare,
+    row_logs, keep_logs, backward, up, mass, mass_firsts, power, scaled, spare, numeric,
 ):  # fmt: skip
     """Fill the messages of the operations from ``begin`` to ``end`` and finish at pivots; return the log-likelihood.
 
@@ -149,17 +148,11 @@ def upward(
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf(op, up, base, card, step, table_offset[op[TABLE]], theta)
         elif kind == NUMBERS:
-            scaled[site] |= fill_messages(op, up, power, base, slots, card, step, table_offset, soft, theta)
-        elif kind == PRODUCT and is_single(up):
-            rounded_product(
+            scaled[site] |= messages_if_any(numeric, op, up, power, base, slots, card, step, table_offset, soft, theta)
+        elif kind == PRODUCT:
+            scaled[site] |= product_by_precision(
                 op, first, last, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones,
                 state_powers, row_powers, block, likelihoods,
-            )  # fmt: skip
-            scaled[site] = True
-        elif kind == PRODUCT:
-            scaled[site] |= product(
-                op, first, last, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones,
-                state_powers, row_powers, likelihoods,
             )  # fmt: skip
         elif kind == EDGE:
             send(
@@ -182,10 +175,10 @@ def upward(
     return total
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@njit(**INNER, inline="always")
 def downward(
     ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, theta, wanted, counts, up, mass,
-    target, target_firsts, spare,
+    target, target_firsts, spare, numeric,
 ):  # fmt: skip
     """Bring the mass from the pivots down to the tables, through the operations from ``end`` back to ``begin``.
 
@@ -204,7 +197,7 @@ def downward(
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf_counts(op, mass, base, card, step, table_offset[op[TABLE]], theta, counts)
         elif kind == NUMBERS:
-            add_features(op, mass, base, card, step, table_offset, soft, theta, counts)
+            features_if_any(numeric, op, mass, base, card, step, table_offset, soft, theta, counts)
         elif kind == PRODUCT:
             out = base + (op[SLOT] + first) * step
             target_base = int64(0) if part[1] >= 0 else base
@@ -221,7 +214,7 @@ def downward(
 def run(
     ops, span, low, high, firsts, lengths, site_card, site_step, site_base, site_slots, site_prior, table_offset,
     soft, weights, weightings, tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, up,
-    mass, exponents, scaled, target, target_firsts,
+    mass, exponents, scaled, target, target_firsts, numeric,
 ):  # fmt: skip
     """Run a plan, or a part of it, for every start.
 
@@ -271,6 +264,8 @@ def run(
         Otherwise ``mass``.
     target_firsts : int64
         Like ``firsts``.
+    numeric : bool or None
+        None: the plan has no numeric columns, and what they need is not compiled.
     """
     sites = (site_card, site_step, site_base, site_slots, site_prior)
     spare = scratch(ops, site_step, up)
@@ -286,12 +281,12 @@ def run(
             log_likelihoods[start] = upward(
                 ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft,
                 weights[weightings[start]], tables[start], muted, counts[start], logs, keep_logs, backward, up, target,
-                target_firsts, exponents, scaled, spare,
+                target_firsts, exponents, scaled, spare, numeric,
             )  # fmt: skip
         if backward and span[0] != UP:
             downward(
                 ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, tables[start], wanted,
-                counts[start], up, mass, target, target_firsts, spare,
+                counts[start], up, mass, target, target_firsts, spare, numeric,
             )  # fmt: skip
 
 
@@ -305,21 +300,25 @@ def _digest() -> str:
     return blake2b(b"".join(texts), digest_size=8).hexdigest()
 
 
-def signature(number):
-    """Return the types of the arguments of ``run``, given that of the numbers in messages."""
+def signature(number, numeric):
+    """Return the types of the arguments of ``run``, given that of the numbers in messages, and that of ``numeric``."""
     return void(
         _in(int64, 2), _in(int64, 1), _in(uint16, 1), _in(uint16, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
         _in(int64, 1), _in(int64, 1), _in(int64, 1),
         _in(int64, 1), _in(int64, 1), _in(float64, 1), _in(float64, 2), _in(int64, 1), _in(float64, 2), _in(int8, 1),
         _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, number[::1],
-        float64[::1], int32[::1], boolean[::1], float64[::1], _in(int64, 1),
+        float64[::1], int32[::1], boolean[::1], float64[::1], _in(int64, 1), numeric,
     )  # fmt: skip
 
 
 run.__qualname__ = f"run_{_digest()}"
 
 
-def compiled(precision):
-    """Return ``run`` for messages of a precision, "double" or "single"; the compiler keeps the result of each."""
+def compiled(precision, numeric):
+    """Return ``run`` for messages of a precision, "double" or "single", and for plans with numeric columns or without.
+
+    The compiler keeps the result of each. Most tables have no numeric columns, and need no more than two thirds of it.
+    """
     number = float32 if precision == "single" else float64
-    return njit(signature(number), nogil=True, error_model="numpy", cache=True)(run)
+    types = signature(number, boolean if numeric else none)
+    return njit(types, nogil=True, error_model="numpy", cache=True)(run)

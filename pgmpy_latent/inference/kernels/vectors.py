@@ -15,13 +15,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from typing import Any
 
 from llvmlite import ir
-from numba import extending, types
+from numba import extending, njit, types
 from numba.core import cgutils
 
 #: The decorator. Its own type counts the typing context, which callers do not pass, as an argument of theirs.
 intrinsic: Callable[[Callable], Callable] = extending.intrinsic
+
+#: How functions are compiled that only compiled code calls: without what Python would need to call them, which takes a
+#: tenth of the time of compiling.
+INNER: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: The decorator of such functions.
+inner = njit(**INNER)
+#: The decorator of functions that stand for another one, depending on the types of their arguments: what a type has no
+#: use for is not compiled.
+by_types = extending.overload
 
 #: Numbers that one vector instruction handles; messages over one or two states use a half.
 LANES = 4
