@@ -160,6 +160,25 @@ def _with_nodes(network: LatentNetwork, nodes: Sequence[int]) -> LatentNetwork:
     )
 
 
+def renamed(network: LatentNetwork, names: Mapping[Hashable, Hashable]) -> LatentNetwork:
+    """Return the same network with other names of some nodes.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["x", "y"], [[0, 1]] * 2, [(), (0,)], [False] * 2, [[[0.5, 0.5]], [[0.5, 0.5]] * 2])
+    >>> renamed(network, {"y": "z"}).edges
+    [('x', 'z')]
+    """
+    return LatentNetwork(
+        [names.get(name, name) for name in network.names],
+        network.state_names,
+        network.parents,
+        network.latent,
+        network.tables,
+        network.missing,
+    )
+
+
 def tables_in_order(
     model: LatentNetwork, names: Sequence[Hashable], parents: Sequence[Sequence[int]]
 ) -> list[np.ndarray]:

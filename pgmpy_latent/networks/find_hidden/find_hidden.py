@@ -20,6 +20,7 @@ from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import learned_for
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.agglomeration.sizing import SizingOptions
+from pgmpy_latent.networks.find_hidden.local_search import LocalOptions
 from pgmpy_latent.networks.find_hidden.memory import Candidate, FinalNetworks, FindHiddenMemory
 from pgmpy_latent.networks.find_hidden.proposals import Options, ProposalPolicy
 from pgmpy_latent.networks.fitter import SMOOTHING, FittedNetwork, Fitter, NetworkLearner, NetworkSource
@@ -35,8 +36,8 @@ from pgmpy_latent.tables.encode import CategoricalData
 HELD_OUT = 0.25
 #: Columns of ``candidates_`` and their types.
 CANDIDATES = {
-    "step": "int64", "hidden": object, "members": object, "n_states": "int64", "children": object, "score": "float64",
-    "gain": "float64", "kept": "bool",
+    "step": "int64", "hidden": object, "members": object, "n_states": "int64", "children": object,
+    "local_gain": "float64", "score": "float64", "gain": "float64", "kept": "bool",
 }  # fmt: skip
 
 
@@ -233,16 +234,29 @@ class FindHidden(NetworkLearner):
 
     def _options(self) -> Options:
         tuning = self._tuning
+        sizing = SizingOptions(prior=self._sizing_prior, max_initial=int(tuning.max_initial), fewest=2)
         return Options(
-            n_states=self.n_states,
             max_latents=np.inf if self.max_latents is None else int(self.max_latents),
             max_candidates=tuning.max_candidates,
             min_children=int(tuning.min_children),
+            shares=tuple(tuning.shares),
+            use_tree=tuning.use_tree,
+            n_resized=int(tuning.n_resized),
+            n_placed=int(tuning.n_placed),
             max_parents=int(self.max_parents),
-            n_starts=int(tuning.n_starts),
             min_gain=float(tuning.min_gain),
-            sizing=SizingOptions(prior=self._pseudo_count or 1.0, max_initial=int(tuning.max_initial), fewest=2),
+            local=LocalOptions(
+                n_states=self.n_states,
+                n_starts=int(tuning.n_starts),
+                max_parents=int(self.max_parents),
+                sizing=sizing if tuning.agglomerate else None,
+            ),
         )
+
+    @property
+    def _sizing_prior(self) -> float:
+        """Pseudo-count of every entry for agglomeration, whose score must be decomposable."""
+        return (self._pseudo_count if self.scoring_method == "bde" else 0.0) or 1.0
 
     def _first_network(self, fitter: Fitter) -> FittedNetwork:
         """Return the network that the search begins with, fitted."""

@@ -481,7 +481,7 @@ def test_ctrl_c_gives_the_best_so_far(monkeypatch, moment):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"scoring_method": "aic"}, ValueError, r"scoring_method is 'aic'; give 'bde' or 'bic'"),
+        ({"scoring_method": "aic"}, ValueError, r"scoring_method is 'aic'; give 'bde', 'bdeu' or 'bic'"),
         ({"scoring_method": "bde", "prior": 0}, ValueError, "prior is 0, with which 'bde' is not defined"),
         ({"n_states": 3}, ValueError, "n_states needs a start"),
         ({"start": star(), "n_states": {"J": 3}}, StateNameError, r"n_states names \['J'\]; .* are \['H'\]"),
