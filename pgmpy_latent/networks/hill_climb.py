@@ -34,6 +34,8 @@ class Climber:
         Whether a node may get these parents; asked of families that are not there yet.
     may_lose : callable
         Whether the edge from a node to another may be removed or turned round.
+    may_link : bool array, shape (n_nodes, n_nodes), optional
+        Which edges may be added, by parent and child; all by default.
     paths : sequence of sequences of int, optional
         For every node, further nodes from which a directed path leads to it that is no part of the graph; no cycle may
         arise with these either.
@@ -53,6 +55,7 @@ class Climber:
         tick: Callable[[], None] = lambda: None,
         may_have: Callable[[int, Parents], bool] = lambda node, parents: True,
         may_lose: Callable[[int, int], bool] = lambda parent, child: True,
+        may_link: np.ndarray | None = None,
         paths: Sequence[Sequence[int]] | None = None,
     ):
         self.score = score
@@ -61,6 +64,7 @@ class Climber:
         self.tick = tick
         self.may_have = may_have
         self.may_lose = may_lose
+        self.may_link = may_link
         self.paths = paths
         self._known: dict[tuple[int, Parents], float] = {}
 
@@ -96,6 +100,8 @@ class Climber:
         possible = ~below.T & room  # a node is below itself
         for child in self.free:
             possible[list(parents[child]), child] = False
+        if self.may_link is not None:
+            possible &= self.may_link
         for parent, child in np.argwhere(possible & np.isnan(added)).tolist():
             added[parent, child] = self._of_addition(parents, parent, child)
         return np.where(possible, added, -np.inf)
@@ -117,7 +123,9 @@ class Climber:
                 removal = self.family(child, _without(parents[child], parent)) - self.family(child, parents[child])
                 gains.append((removal, (parent, child, "remove")))
                 may_turn = parent in free and len(parents[parent]) < self.max_parents
-                if may_turn and not any(below[parent, other] for other in parents[child] if other != parent):
+                may_turn = may_turn and (self.may_link is None or bool(self.may_link[child, parent]))
+                others = (*_without(parents[child], parent), *(() if self.paths is None else self.paths[child]))
+                if may_turn and not any(below[parent, other] for other in others):
                     gains.append((removal + self._of_addition(parents, child, parent), (parent, child, "turn")))
         return gains
 

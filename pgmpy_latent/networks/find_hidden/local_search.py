@@ -102,7 +102,7 @@ class LocalSearch:
         best: ScoredNetwork | None = None
         for start in self._starts(hidden, members, key):
             with suppress(ComponentTooLargeError, BlanketTooLargeError):
-                refined = self._refined(start())
+                refined = self._refined(start(), self._may_link)
                 best = refined if best is None or refined.score > best.score else best
         if best is None:
             return None
@@ -153,11 +153,31 @@ class LocalSearch:
         sizing = Sizing(self.around.data, self.search, names, parents, [hidden], network, options)
         return self.fitter.from_tables(sizing.best_network())
 
-    def _refined(self, fit: FittedNetwork) -> ScoredNetwork:
+    def _refined(
+        self, fit: FittedNetwork, may_link: Callable[[Hashable, Hashable], bool] | None = None
+    ) -> ScoredNetwork:
         """Let structural EM change the parents of the nodes inside and of the new hidden variable."""
         outside = set(self.around.network.names) - set(self.around.inside)
         free = [name for name in fit.network.names if name not in outside]
-        return StructuralPolicy(self.fitter, self.options.max_parents, free, self.around.paths, ATOL).to_the_end(fit)
+        policy = StructuralPolicy(
+            self.fitter, self.options.max_parents, free, self.around.paths, may_link, ATOL
+        )
+        return policy.to_the_end(fit)
+
+    def _may_link(self, parent: Hashable, child: Hashable) -> bool:
+        """Tell whether an edge may be added: any to or from a new variable; others where families have both already."""
+        return frozenset((parent, child)) in self._near or not {parent, child} <= self._known_names
+
+    @cached_property
+    def _known_names(self) -> frozenset[Hashable]:
+        return frozenset(self.around.network.names)
+
+    @cached_property
+    def _near(self) -> set[frozenset[Hashable]]:
+        """Pairs of nodes that are in one family."""
+        network = self.around.network
+        families = [[network.names[member] for member in (*above, node)] for node, above in enumerate(network.parents)]
+        return {frozenset(pair) for family in families for pair in combinations(family, 2)}
 
 
 def other_sizes(network: LatentNetwork, hidden: Hashable, rng: np.random.Generator) -> Iterator[LatentNetwork]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import replace
+
+import numpy as np
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -33,6 +35,8 @@ class StructuralPolicy:
     paths : dict of name to names, optional
         Nodes from which a directed path leads to a node that is no part of the network; see
         :class:`~pgmpy_latent.networks.hill_climb.Climber`.
+    may_link : callable, optional
+        Whether an edge may be added, given the names of parent and child.
     atol : float, optional
         Gain that EM may leave; that of the search by default.
     """
@@ -43,12 +47,14 @@ class StructuralPolicy:
         max_parents: int,
         free: Collection | None = None,
         paths: Mapping[Hashable, Collection[Hashable]] | None = None,
+        may_link: Callable[[Hashable, Hashable], bool] | None = None,
         atol: float | None = None,
     ):
         self.fitter = fitter
         self.max_parents = max_parents
         self.free = free
         self.paths = paths
+        self.may_link = may_link
         self.em: dict[str, float] = {} if atol is None else {"atol": atol}
 
     def improved(self, current: ScoredNetwork) -> ScoredNetwork | None:
@@ -72,6 +78,7 @@ class StructuralPolicy:
             self.max_parents,
             self.fitter.search.tick,
             may_have,
+            may_link=self._links(network),
             paths=self._paths(network),
         )
         parents = climber.climb(network.parents)
@@ -87,6 +94,11 @@ class StructuralPolicy:
         while (better := self.improved(current)) is not None:
             current = better
         return current
+
+    def _links(self, network: LatentNetwork) -> np.ndarray | None:
+        if self.may_link is None:
+            return None
+        return np.array([[self.may_link(above, name) for name in network.names] for above in network.names])
 
     def _paths(self, network: LatentNetwork) -> list[list[int]] | None:
         if self.paths is None:
