@@ -32,7 +32,7 @@ from pgmpy_latent.networks.fitter import Fitter
 N_ROWS, N_TEST = 10_000, 10_000
 #: Score of edges, the default of FindHidden, and its pseudo-count.
 METHOD, PRIOR = "bde", 0.5
-#: Variables of Alarm that leave much behind, and those that leave next to nothing: their one child inherits the parents.
+#: Variables of Alarm that leave much behind, and those whose one child can inherit their parents.
 LARGE, SMALL = ("HR", "INTUBATION", "VENTLUNG", "VENTTUBE", "ARTCO2"), ("PVSAT", "CO", "CATECHOL")
 ALARM_SEEDS = range(3)
 #: Thresholds were settled on these; they are no test.
@@ -125,12 +125,12 @@ def page(run: runner.Runner) -> str:
     ]
     lines = ["## FindHidden against a column that was there", ""]
     lines += paragraph(
-        "A column is removed from 10,000 rows drawn from a network that comes with pgmpy. The yardstick (visible) is the",
-        "network learned with the column, which is then hidden, and refitted; both gains are over the network that a hill",
-        "climb learns without the column, in nats per row on 10,000 further rows. FindHidden also finds better edges among",
-        "columns on its way; its gain over the best network without hidden variables that it met is in brackets. Default",
-        "settings, one thread, seconds of processor. Numbers of starts and of proposals were settled on Alarm with seed 0;",
-        "the other rows are tests. Written by `python -m benchmarks.hidden_variables`. Versions:",
+        "A column is removed from 10,000 rows drawn from a network that comes with pgmpy. The yardstick (visible) is",
+        "the network learned with the column, which is then hidden, and refitted; both gains are over the network that a",
+        "hill climb learns without the column, in nats per row on 10,000 further rows. FindHidden also finds better",
+        "edges among columns on its way; its gain over the best network without hidden variables that it met is in",
+        "brackets. Default settings, one thread, seconds of processor. Numbers of starts and of proposals were settled",
+        "on Alarm with seed 0; the other rows are tests. Written by `python -m benchmarks.hidden_variables`. Versions:",
         f"{runner.versions()}.",
     )
     lines += summary(measured)

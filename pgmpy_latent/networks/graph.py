@@ -35,6 +35,11 @@ class Graph:
     latents: tuple[Hashable, ...]
     model: LatentNetwork | None = None
 
+    @property
+    def edges(self) -> list[tuple[Hashable, Hashable]]:
+        """Pairs (parent, child)."""
+        return [(above, name) for name, some in self.parents.items() for above in some]
+
 
 def graph_of(network, called: str = "network") -> Graph:
     """Return the graph of a pgmpy network or DAG, a LatentTree or LatentNetwork, or a fitted learner.

@@ -36,6 +36,8 @@ class Climber:
         Whether the edge from a node to another may be removed or turned round.
     may_link : bool array, shape (n_nodes, n_nodes), optional
         Which edges may be added, by parent and child; all by default.
+    times : array, shape (n_nodes,), optional
+        Place of every node in time, NaN where it is not known: no directed path may lead back in time.
     paths : sequence of sequences of int, optional
         For every node, further nodes from which a directed path leads to it that is no part of the graph; no cycle may
         arise with these either.
@@ -56,6 +58,7 @@ class Climber:
         may_have: Callable[[int, Parents], bool] = lambda node, parents: True,
         may_lose: Callable[[int, int], bool] = lambda parent, child: True,
         may_link: np.ndarray | None = None,
+        times: np.ndarray | None = None,
         paths: Sequence[Sequence[int]] | None = None,
     ):
         self.score = score
@@ -65,6 +68,7 @@ class Climber:
         self.may_have = may_have
         self.may_lose = may_lose
         self.may_link = may_link
+        self.times = times
         self.paths = paths
         self._known: dict[tuple[int, Parents], float] = {}
 
@@ -100,11 +104,20 @@ class Climber:
         possible = ~below.T & room  # a node is below itself
         for child in self.free:
             possible[list(parents[child]), child] = False
-        if self.may_link is not None:
-            possible &= self.may_link
+        for allowed in (self.may_link, self._in_time(below)):
+            if allowed is not None:
+                possible &= allowed
         for parent, child in np.argwhere(possible & np.isnan(added)).tolist():
             added[parent, child] = self._of_addition(parents, parent, child)
         return np.where(possible, added, -np.inf)
+
+    def _in_time(self, below: np.ndarray) -> np.ndarray | None:
+        """Return which edges, by parent and child, make no path that leads back in time."""
+        if self.times is None:
+            return None
+        latest_above = np.where(below, np.nan_to_num(self.times, nan=-np.inf)[:, None], -np.inf).max(axis=0)
+        first_below = np.where(below, np.nan_to_num(self.times, nan=np.inf), np.inf).min(axis=1)
+        return latest_above[:, None] <= first_below
 
     def _of_addition(self, parents: Sequence[Parents], parent: int, child: int) -> float:
         family = tuple(sorted((*parents[child], parent)))
@@ -114,7 +127,7 @@ class Climber:
 
     def _of_removals(self, parents: Sequence[Parents], below: np.ndarray) -> list[tuple[float, Change]]:
         """Return the gains of removing and turning edges."""
-        free = set(self.free)
+        free, in_time = set(self.free), self._in_time(below)
         gains: list[tuple[float, Change]] = []
         for child in self.free:
             for parent in parents[child]:
@@ -123,7 +136,9 @@ class Climber:
                 removal = self.family(child, _without(parents[child], parent)) - self.family(child, parents[child])
                 gains.append((removal, (parent, child, "remove")))
                 may_turn = parent in free and len(parents[parent]) < self.max_parents
-                may_turn = may_turn and (self.may_link is None or bool(self.may_link[child, parent]))
+                may_turn = may_turn and all(
+                    allowed is None or bool(allowed[child, parent]) for allowed in (self.may_link, in_time)
+                )
                 others = (*_without(parents[child], parent), *(() if self.paths is None else self.paths[child]))
                 if may_turn and not any(below[parent, other] for other in others):
                     gains.append((removal + self._of_addition(parents, child, parent), (parent, child, "turn")))

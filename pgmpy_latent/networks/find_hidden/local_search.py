@@ -18,8 +18,9 @@ from pgmpy_latent.networks.find_hidden.memory import LocalResult
 from pgmpy_latent.networks.find_hidden.surroundings import Surroundings
 from pgmpy_latent.networks.fitter import FittedNetwork, Fitter, ScoredNetwork
 from pgmpy_latent.networks.graph import Graph, nodes_in_order, parents_by_name
+from pgmpy_latent.networks.knowledge import EdgeKnowledge
 from pgmpy_latent.networks.states import distance, merge_states, split_state
-from pgmpy_latent.networks.structural.policy import StructuralPolicy
+from pgmpy_latent.networks.structural.policy import NOTHING_KNOWN, StructuralPolicy
 
 #: Where structural EM begins: whether edges among the members are kept, and the number of states.
 BEGIN = ((False, 3), (False, 4), (True, 2))
@@ -47,6 +48,8 @@ class LocalOptions:
         Random starts of EM for each of them.
     max_parents : int
         Most parents of a node.
+    knowledge : EdgeKnowledge
+        Which edges must be there, or must not.
     sizing : SizingOptions, optional
         How agglomeration finds a further number of states and the states to begin with; None does without.
     """
@@ -55,6 +58,7 @@ class LocalOptions:
     n_states: int | None = None
     n_starts: int = 4
     max_parents: int = 5
+    knowledge: EdgeKnowledge = NOTHING_KNOWN
     sizing: SizingOptions | None = None
 
 
@@ -138,7 +142,7 @@ class LocalSearch:
     ) -> FittedNetwork:
         """Run EM from random memberships."""
         network = self.around.network
-        graph = with_hidden_parent(network, hidden, members, keep)
+        graph = with_hidden_parent(network, hidden, members, keep, self.options.knowledge)
         names, parents = nodes_in_order(graph, self.around.data)
         cards = {name: int(network.cards[network.index(name)]) for name in network.latent_names} | {hidden: n_states}
         known = network if network.latent.any() else None
@@ -149,7 +153,9 @@ class LocalSearch:
     def _agglomerated(self, hidden: Hashable, members: Sequence[Hashable], options: SizingOptions) -> FittedNetwork:
         """Run EM from the states that agglomeration finds without the edges among the members."""
         network = self.around.network
-        names, parents = nodes_in_order(with_hidden_parent(network, hidden, members), self.around.data)
+        names, parents = nodes_in_order(
+            with_hidden_parent(network, hidden, members, False, self.options.knowledge), self.around.data
+        )
         sizing = Sizing(self.around.data, self.search, names, parents, [hidden], network, options)
         return self.fitter.from_tables(sizing.best_network())
 
@@ -160,7 +166,7 @@ class LocalSearch:
         outside = set(self.around.network.names) - set(self.around.inside)
         free = [name for name in fit.network.names if name not in outside]
         policy = StructuralPolicy(
-            self.fitter, self.options.max_parents, free, self.around.paths, may_link, ATOL
+            self.fitter, self.options.max_parents, free, self.around.paths, self.options.knowledge, may_link, ATOL
         )
         return policy.to_the_end(fit)
 
@@ -193,9 +199,15 @@ def other_sizes(network: LatentNetwork, hidden: Hashable, rng: np.random.Generat
 
 
 def with_hidden_parent(
-    network: LatentNetwork, hidden: Hashable, members: Sequence[Hashable], keep_edges: bool = False
+    network: LatentNetwork,
+    hidden: Hashable,
+    members: Sequence[Hashable],
+    keep_edges: bool = False,
+    knowledge: EdgeKnowledge = NOTHING_KNOWN,
 ) -> Graph:
     """Return the graph with a hidden parent of some nodes, in place of the edges among them or besides these.
+
+    Edges that must be there stay.
 
     Examples
     --------
@@ -208,5 +220,6 @@ def with_hidden_parent(
     dropped = set() if keep_edges else set(members)
     parents = {hidden: ()} | parents_by_name(network)
     for name in members:
-        parents[name] = (hidden, *(above for above in parents[name] if above not in dropped))
+        kept = (above for above in parents[name] if above not in dropped or not knowledge.may_lose(above, name))
+        parents[name] = (hidden, *kept)
     return Graph(parents, (hidden, *network.latent_names))

@@ -111,7 +111,7 @@ class ProposalPolicy:
         return self._propose(replace(state, memory=replace(memory, round=None)), memory.round or Round())
 
     def _change_edges(self, state: State, memory: FindHiddenMemory) -> Step:
-        policy = StructuralPolicy(self.fitter, self.options.max_parents)
+        policy = StructuralPolicy(self.fitter, self.options.max_parents, knowledge=self.options.local.knowledge)
         better = policy.improved(self.fitter.scored(FittedNetwork(state.tree, state.log_likelihood)))
         if better is None:
             return Step(replace(state, memory=replace(memory, phase="propose", base=state.tree)))
@@ -250,7 +250,11 @@ class ProposalPolicy:
 
     def _settled(self, fit: FittedNetwork) -> ScoredNetwork:
         """Let structural EM change any edge."""
-        return self.judged(StructuralPolicy(self.fitter, self.options.max_parents).to_the_end(fit).fit)
+        return self.judged(
+            StructuralPolicy(self.fitter, self.options.max_parents, knowledge=self.options.local.knowledge)
+            .to_the_end(fit)
+            .fit
+        )
 
     # Proposals ----------------------------------------------------------------------------------------------------
 

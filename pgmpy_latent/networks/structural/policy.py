@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import replace
 
 import numpy as np
-
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmpy_latent.exceptions import ComponentTooLargeError
@@ -14,11 +13,13 @@ from pgmpy_latent.learners.search import Step
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.fitter import FittedNetwork, Fitter, ScoredNetwork
 from pgmpy_latent.networks.hill_climb import Climber
+from pgmpy_latent.networks.knowledge import EdgeKnowledge
 from pgmpy_latent.runtime.checkpoint import State
 from pgmpy_latent.runtime.warn import warn
 
 #: Smallest rise of the score that counts as one.
 RISE = 1e-3
+NOTHING_KNOWN = EdgeKnowledge()
 
 
 class StructuralPolicy:
@@ -35,8 +36,10 @@ class StructuralPolicy:
     paths : dict of name to names, optional
         Nodes from which a directed path leads to a node that is no part of the network; see
         :class:`~pgmpy_latent.networks.hill_climb.Climber`.
+    knowledge : EdgeKnowledge
+        Which edges must be there, or must not.
     may_link : callable, optional
-        Whether an edge may be added, given the names of parent and child.
+        Whether an edge may be added besides, given the names of parent and child.
     atol : float, optional
         Gain that EM may leave; that of the search by default.
     """
@@ -47,6 +50,7 @@ class StructuralPolicy:
         max_parents: int,
         free: Collection | None = None,
         paths: Mapping[Hashable, Collection[Hashable]] | None = None,
+        knowledge: EdgeKnowledge = NOTHING_KNOWN,
         may_link: Callable[[Hashable, Hashable], bool] | None = None,
         atol: float | None = None,
     ):
@@ -54,6 +58,7 @@ class StructuralPolicy:
         self.max_parents = max_parents
         self.free = free
         self.paths = paths
+        self.knowledge = knowledge
         self.may_link = may_link
         self.em: dict[str, float] = {} if atol is None else {"atol": atol}
 
@@ -78,6 +83,8 @@ class StructuralPolicy:
             self.max_parents,
             self.fitter.search.tick,
             may_have,
+            lambda parent, child: self.knowledge.may_lose(network.names[parent], network.names[child]),
+            times=self.knowledge.places(network.names),
             may_link=self._links(network),
             paths=self._paths(network),
         )
@@ -96,9 +103,13 @@ class StructuralPolicy:
         return current
 
     def _links(self, network: LatentNetwork) -> np.ndarray | None:
-        if self.may_link is None:
+        if self.may_link is None and self.knowledge == NOTHING_KNOWN:
             return None
-        return np.array([[self.may_link(above, name) for name in network.names] for above in network.names])
+
+        def may_link(above: Hashable, name: Hashable) -> bool:
+            return self.knowledge.may_link(above, name) and (self.may_link is None or self.may_link(above, name))
+
+        return np.array([[may_link(above, name) for name in network.names] for above in network.names])
 
     def _paths(self, network: LatentNetwork) -> list[list[int]] | None:
         if self.paths is None:
