@@ -68,6 +68,7 @@ Preset = TypeVar("Preset", bound=Tuning)
 #: Numbers that are counts, and counts that may be left open.
 _count, _count_or_none = number(1, whole=True), number(1, whole=True, optional=True)
 _positive_or_none = number(0, optional=True)
+_shares = sequence_of(number(above=0, below=1), "a tuple of numbers between 0 and 1, such as (0.5,)", least=1)
 #: One in so many candidates survives; one in one would never end.
 _narrowing, _narrowing_or_none = number(above=1, example="2"), number(above=1, optional=True)
 
@@ -475,13 +476,23 @@ class FindHiddenTuning(SearchTuning):
     tol, search_tol, max_iter, search_iter, stop, accelerate
         As in :class:`SearchTuning`.
     min_children : int
-        Smallest semi-clique, at least 3.
+        Smallest set of columns for which a hidden variable is proposed, at least 3.
     max_candidates : int or None
-        Most proposals in a round, the largest semi-cliques first; None is all.
+        Most semi-cliques that are proposed in a round, the largest first; None is all.
+    shares : tuple of float
+        Share of a semi-clique to which each member must be linked; for each share, semi-cliques are proposed.
+    use_tree : bool
+        Whether the columns below each hidden variable of a latent tree (of :class:`~pgmpy_latent.HLTA`) are proposed.
+    agglomerate : bool
+        Whether agglomeration finds a further number of states to begin with for every proposal.
     max_initial : int
         Most distinct assignments of a Markov blanket that agglomeration begins with.
     n_starts : int
-        Random starts of EM, where there are no tables to begin with.
+        Random starts of EM for every number of states that a proposal begins with.
+    n_resized : int
+        Number of proposals, the best first, whose states are split and merged in their surroundings.
+    n_placed : int
+        Number of proposals, the best first, with which the whole network is fitted.
     min_gain : float
         By how much the score must rise for a hidden variable to be kept. The default, 3, asks that the network with
         it, or the held-out rows, are twenty times as likely.
@@ -491,8 +502,13 @@ class FindHiddenTuning(SearchTuning):
 
     min_children: int = setting(3, number(3, whole=True))
     max_candidates: int | None = setting(20, _count_or_none)
+    shares: tuple[float, ...] = setting((0.5,), _shares)
+    use_tree: bool = setting(True, flag)
+    agglomerate: bool = setting(False, flag)
     max_initial: int = setting(2_000, _count)
-    n_starts: int = setting(8, _count)
+    n_starts: int = setting(4, _count)
+    n_resized: int = setting(4, _count)
+    n_placed: int = setting(2, _count)
     min_gain: float = setting(3.0, number(0))
 
 
@@ -719,7 +735,15 @@ HARMELING_WILLIAMS_2011_BIN_A = _documented(
     """,
 )
 ELIDAN_FRIEDMAN_2001 = _documented(
-    FindHiddenTuning(max_candidates=None, max_initial=1_000_000, min_gain=0.0, n_starts=5, accelerate=False),
+    FindHiddenTuning(
+        max_candidates=None,
+        use_tree=False,
+        agglomerate=True,
+        max_initial=1_000_000,
+        min_gain=0.0,
+        n_starts=5,
+        accelerate=False,
+    ),
     """*FindHidden* with agglomeration: every semi-clique is proposed, and kept if the score rises at all.
 
     5 random starts of EM, as in the comparison of section 5. Departures: the paper does not say when EM ends, nor what

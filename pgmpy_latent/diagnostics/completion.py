@@ -66,7 +66,11 @@ class Completed:
 def complete(tree: AnyModel, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
     """Return a table as a model completes it: expected counts, log-likelihood, and the engine that computed them."""
     data = encode_for(tree, X, sample_weight=sample_weight, can_sum_out=False, **survey)
-    engine = engine_for(tree, data)
+    return completed(tree, data, engine_for(tree, data))
+
+
+def completed(tree: LatentTree | LatentNetwork, data: CategoricalData, engine: RowEngine) -> Completed:
+    """Return encoded rows as a model completes them, given an engine for the two."""
     tables = engine.layout.pack(tree.tables)
     total, counts = engine.expected_counts(tables)
     return Completed(tree, data, engine, tables, float(total), counts)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -261,9 +262,7 @@ class NetworkEngine(RowEngine):
         plan: Elimination | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sum the variables out; return log-likelihoods, and the shares of the entries of the last clique."""
-        with uninterrupted(heed=True):  # the compiler loads at first use, and would not survive Ctrl-C halfway
-            from pgmpy_latent.inference.kernels.cliques import eliminate
-
+        eliminate = _compiled()
         keep = plan is not None
         plan = component.elimination if plan is None else plan
         n_patterns = len(component.bases)
@@ -337,6 +336,14 @@ class NetworkEngine(RowEngine):
             drawn = (rng.random(len(open_rows))[:, None] * bounds[:, -1:] >= bounds).sum(axis=1)
             codes[open_rows, node] = np.minimum(drawn, self.cards[node] - 1)
         return codes
+
+
+@cache
+def _compiled() -> Callable[..., None]:
+    """Return the compiled elimination; the compiler loads at first use, and would not survive Ctrl-C halfway."""
+    with uninterrupted(heed=True):
+        from pgmpy_latent.inference.kernels.cliques import eliminate
+    return eliminate
 
 
 def _weighted(weights: np.ndarray, logs: np.ndarray) -> float:

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.patterns import distinct_combinations
+
+
+class SharedRows(NamedTuple):
+    """Rows in which the same nodes are open, and how the weight of each is shared among the states of these.
+
+    Attributes
+    ----------
+    rows : int array or None
+        The rows; None is all.
+    order : tuple of int
+        The open nodes.
+    mass : array, shape (n_rows, combined states)
+        Weight of every combination of their states; the last node runs fastest.
+    """
+
+    rows: np.ndarray | None
+    order: tuple[int, ...]
+    mass: np.ndarray
 
 
 class Completion:
@@ -42,37 +61,49 @@ class Completion:
         self._homes: dict[int, np.ndarray] = {}
         self._expected: dict[tuple[Hashable, ...], np.ndarray] = {}
         self._known = {} if known is None else known
+        self._shared: dict[tuple[int, ...], list[SharedRows]] = {}
 
     def counts(self, nodes: Sequence[int]) -> np.ndarray:
         """Return the expected number of rows with each combination of states; the last node runs fastest."""
         family = tuple(nodes)
-        complete = not self._has_gaps[list(family)].any()
+        complete = self.is_complete(family)
         key = tuple(self.engine.names[node] for node in family) if complete else family
         cache = self._known if complete else self._expected
         if key not in cache:
             cache[key] = self._counted(family)
         return cache[key]
 
+    def is_complete(self, nodes: Sequence[int]) -> bool:
+        """Tell whether all these nodes are observed in all rows."""
+        return not self._has_gaps[list(nodes)].any()
+
     def _counted(self, nodes: tuple[int, ...]) -> np.ndarray:
         cards = [int(card) for card in self.engine.cards[list(nodes)]]
         strides = dict(zip(nodes, (prod(cards[at + 1 :]) for at in range(len(nodes))), strict=True))
         counts = np.zeros(prod(cards))
-        for rows, open_nodes in self._kinds_of_rows([node for node in nodes if self._has_gaps[node]]):
-            base = np.zeros(len(rows), dtype=np.int64)
+        for share in self._shares_of_rows(tuple(sorted(node for node in nodes if self._has_gaps[node]))):
+            base = np.zeros(len(share.mass), dtype=np.int64)
             for node in nodes:
-                if node not in open_nodes:
-                    base += strides[node] * self.codes[node][rows].astype(np.int64)
-            weights = self.engine.weights[rows]
-            if not open_nodes:
-                counts += np.bincount(base, weights, minlength=len(counts))
-                continue
-            order, shares = self._shares(rows, open_nodes)
+                if node not in share.order:
+                    codes = self.codes[node] if share.rows is None else self.codes[node][share.rows]
+                    base += strides[node] * codes.astype(np.int64)
             places = np.zeros(1, dtype=np.int64)
-            for node in order:
+            for node in share.order:
                 places = (places[:, None] + strides[node] * np.arange(self.engine.cards[node])).ravel()
-            at, mass = base[:, None] + places, weights[:, None] * shares
-            counts += np.bincount(at.ravel(), mass.ravel(), minlength=len(counts))
+            at = base if len(places) == 1 else base[:, None] + places
+            counts += np.bincount(at.ravel(), share.mass.ravel(), minlength=len(counts))
         return counts
+
+    def _shares_of_rows(self, nodes: tuple[int, ...]) -> list[SharedRows]:
+        """Return the shares of the states of nodes with gaps, for each set of rows in which the same ones are open."""
+        if nodes not in self._shared:
+            weights = self.engine.weights
+            self._shared[nodes] = []
+            for rows, open_nodes in self._kinds_of_rows(nodes):
+                order, shares = self._shares(rows, open_nodes) if open_nodes else ([], np.ones((len(rows), 1)))
+                mass = weights[rows, None] * shares
+                self._shared[nodes].append(SharedRows(None if len(rows) == len(weights) else rows, tuple(order), mass))
+        return self._shared[nodes]
 
     def _kinds_of_rows(self, nodes: Sequence[int]) -> list[tuple[np.ndarray, tuple[int, ...]]]:
         """Return sets of rows in which the same of these nodes are open, in the same components."""

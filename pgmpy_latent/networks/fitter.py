@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import ClassVar, TypeAlias
 
 import networkx as nx
 import numpy as np
 
 from pgmpy_latent.em.estimators import state_shares
+from pgmpy_latent.em.fit import Fit
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.inference.queries import engine_for, network_engine
+from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.fitted import FittedDiscrete
 from pgmpy_latent.learners.memory import held_by_checkpoints
@@ -30,6 +33,8 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Share of a table row that is spread over its states where EM begins, so that no hidden state is ruled out.
 SMOOTHING = 1e-3
+#: Engines that a fitter keeps.
+ENGINES = 4
 
 
 @held_by_checkpoints("fitted network")
@@ -133,8 +138,8 @@ class Fitter:
     search : Search
         Runs EM.
     scoring_method : str
-        What networks are compared by. With ``"bde"``, what is hidden is scored by the Cheeseman-Stutz approximation,
-        with the pseudo-count of the search.
+        What networks are compared by. With ``"bde"`` and ``"bdeu"``, what is hidden is scored by the Cheeseman-Stutz
+        approximation, with the pseudo-counts that go with it.
     """
 
     def __init__(self, data: CategoricalData, search: Search, scoring_method: str = "bic"):
@@ -143,16 +148,35 @@ class Fitter:
         self.scoring_method = scoring_method
         self.family_score = family_score(scoring_method, search.settings.prior)
         self._known_counts: dict[tuple[Hashable, ...], np.ndarray] = {}
+        self._known_scores: dict[tuple[Hashable, ...], float] = {}
+        self._engines: dict[tuple, TreeEngine | NetworkEngine] = {}
 
     def states(self, names: Sequence[Hashable], cards: Mapping[Hashable, int]) -> list[tuple[Hashable, ...]]:
         """Return the states of all nodes: those of the table, or numbers."""
         columns = dict(zip(self.data.columns, self.data.state_names, strict=True))
         return [columns[name] if name in columns else tuple(range(cards[name])) for name in names]
 
+    # EM ---------------------------------------------------------------------------------------------------------------
+
+    def engine(
+        self, names: Sequence[Hashable], parents: Sequence[Sequence[int]], cards: np.ndarray | Sequence[int]
+    ) -> TreeEngine | NetworkEngine:
+        """Return the engine of a graph; the last few are kept."""
+        key = (tuple(names), tuple(map(tuple, parents)), tuple(map(int, cards)))
+        if key not in self._engines:
+            if len(self._engines) >= ENGINES:
+                del self._engines[next(iter(self._engines))]
+            self._engines[key] = network_engine(names, parents, np.asarray(cards), self.data)
+        return self._engines[key]
+
+    def _em(self, engine: TreeEngine | NetworkEngine, starts: np.ndarray, **options) -> Fit:
+        prior = SCORERS[self.scoring_method].pseudo_counts(self.search.settings.prior, engine.layout)
+        return self.search.fit(engine, starts, **{"prior": prior, **options})
+
     def from_tables(self, network: LatentNetwork, **options) -> FittedNetwork:
         """Run EM from the tables of the network."""
-        engine = engine_for(network, self.data)
-        fit = self.search.fit(engine, engine.layout.pack(network.tables), **options)
+        engine = self.engine(network.names, network.parents, network.cards)
+        fit = self._em(engine, engine.layout.pack(network.tables), **options)
         return FittedNetwork(network.with_tables(engine.layout.unpack(fit.tables)), fit.log_likelihood)
 
     def last_fit(self, network: LatentNetwork) -> FittedNetwork:
@@ -166,19 +190,33 @@ class Fitter:
         cards: Mapping[Hashable, int],
         n_starts: int,
         key: tuple[int, ...] = (),
+        known: LatentNetwork | None = None,
         **options,
     ) -> FittedNetwork:
-        """Run EM from random memberships; once, if every state is known in every row."""
+        """Run EM from random memberships; once, if every state is known in every row.
+
+        Hidden variables that a known network has begin in the states that it finds most likely.
+        """
         states, data = self.states(names, cards), self.data
         sizes = np.array([len(names_of_states) for names_of_states in states])
-        engine = network_engine(names, parents, sizes, data)
-        codes = data.codes_of(names)
+        engine = self.engine(names, parents, sizes)
+        codes = data.codes_of(names) if known is None else self._most_likely(names, known)
         seeds = [self.search.seed(*key, start) for start in range(n_starts if (codes < 0).any() else 1)]
         starts = [random_memberships(parents, sizes, codes, data.weights, data.row_keys, seed) for seed in seeds]
-        fit = self.search.fit(engine, np.stack(starts), n_jobs=self.search.n_jobs, **options)
+        fit = self._em(engine, np.stack(starts), **{"n_jobs": self.search.n_jobs, **options})
         latent = [name in cards for name in names]
         network = LatentNetwork(names, states, parents, latent, engine.layout.unpack(fit.tables))
         return FittedNetwork(network, fit.log_likelihood)
+
+    def _most_likely(self, names: Sequence[Hashable], known: LatentNetwork) -> np.ndarray:
+        """Return the codes of all nodes, with the most likely states of the hidden variables of a known network."""
+        codes = self.data.codes_of(names).astype(np.int64)
+        hidden = [name for name in known.latent_names if name in names]
+        engine = self.engine(known.names, known.parents, known.cards)
+        beliefs = engine.beliefs(engine.layout.pack(known.tables), [known.index(name) for name in hidden])
+        for name, belief in zip(hidden, beliefs, strict=True):
+            codes[:, list(names).index(name)] = np.nan_to_num(belief).argmax(axis=1)
+        return codes
 
     def first_fit(self, graph: Graph, cards: Mapping[Hashable, int], n_starts: int) -> FittedNetwork:
         """Fit the network that a search begins with, from its own tables if they have the right numbers of states."""
@@ -191,11 +229,31 @@ class Fitter:
             return self.from_tables(network, first=True)
         return self.from_scratch(names, parents, cards, n_starts, (0,), first=True)
 
+    # Completed tables and families ------------------------------------------------------------------------------------
+
     def completion(self, network: LatentNetwork) -> Completion:
         """Return the table as the network completes it."""
-        codes = self.data.codes_of(network.names)
-        engine = NetworkEngine(network.parents, network.cards, codes, self.data.weights, network.names)
+        engine = self.engine(network.names, network.parents, network.cards)
+        if not isinstance(engine, NetworkEngine):
+            codes = self.data.codes_of(network.names)
+            engine = NetworkEngine(network.parents, network.cards, codes, self.data.weights, network.names)
         return Completion(engine, engine.layout.pack(network.tables), self._known_counts)
+
+    def family(self, completion: Completion, node: int, parents: Sequence[int]) -> float:
+        """Return the score of a family in the completed table; kept if it is the same for all networks."""
+        family = (*parents, node)
+        names = tuple(completion.engine.names[member] for member in family)
+        if names in self._known_scores:
+            return self._known_scores[names]
+        counts = completion.counts(family).reshape(-1, int(completion.engine.cards[node]))
+        score = self.family_score(counts, self.data.total_weight)
+        if completion.is_complete(family):
+            self._known_scores[names] = score
+        return score
+
+    def fits_the_rows(self, sizes: np.ndarray | Sequence[int]) -> bool:
+        """Tell whether a probability table with axes of these sizes has no more entries than the table has rows."""
+        return prod(map(int, sizes)) <= self.data.total_weight
 
     def with_parents(
         self, network: LatentNetwork, parents: Sequence[Sequence[int]], completion: Completion
@@ -229,9 +287,18 @@ class Fitter:
             [self._table(completion, node, parents[node], network) for node in nodes],
         )
 
+    # Scores -----------------------------------------------------------------------------------------------------------
+
     def score(self, network: LatentNetwork, log_likelihood: float) -> float:
         """Return the score of a fitted network; larger is better."""
-        return network_score(network, self.data, log_likelihood, self.scoring_method, self.search.settings.prior)
+        return network_score(
+            network,
+            self.data,
+            log_likelihood,
+            self.scoring_method,
+            self.search.settings.prior,
+            lambda: self.engine(network.names, network.parents, network.cards),
+        )
 
     def scored(self, fit: FittedNetwork) -> ScoredNetwork:
         """Return a fitted network with its score."""

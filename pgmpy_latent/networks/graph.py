@@ -35,6 +35,11 @@ class Graph:
     latents: tuple[Hashable, ...]
     model: LatentNetwork | None = None
 
+    @property
+    def edges(self) -> list[tuple[Hashable, Hashable]]:
+        """Pairs (parent, child)."""
+        return [(above, name) for name, some in self.parents.items() for above in some]
+
 
 def graph_of(network, called: str = "network") -> Graph:
     """Return the graph of a pgmpy network or DAG, a LatentTree or LatentNetwork, or a fitted learner.
@@ -156,6 +161,25 @@ def _with_nodes(network: LatentNetwork, nodes: Sequence[int]) -> LatentNetwork:
         [[place[above] for above in network.parents[node]] for node in nodes],
         network.latent[list(nodes)],
         [network.tables[node] for node in nodes],
+        network.missing,
+    )
+
+
+def renamed(network: LatentNetwork, names: Mapping[Hashable, Hashable]) -> LatentNetwork:
+    """Return the same network with other names of some nodes.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["x", "y"], [[0, 1]] * 2, [(), (0,)], [False] * 2, [[[0.5, 0.5]], [[0.5, 0.5]] * 2])
+    >>> renamed(network, {"y": "z"}).edges
+    [('x', 'z')]
+    """
+    return LatentNetwork(
+        [names.get(name, name) for name in network.names],
+        network.state_names,
+        network.parents,
+        network.latent,
+        network.tables,
         network.missing,
     )
 

@@ -67,6 +67,10 @@ class Fingerprint:
         return differences
 
 
+#: What pgmpy's ``ExpertKnowledge`` says about edges.
+KNOWLEDGE = ("required_edges", "forbidden_edges", "search_space", "temporal_order")
+
+
 class Identified(Protocol):
     """Data with an identity."""
 
@@ -122,6 +126,8 @@ def _described(value) -> str:
         return f"{type(value).__name__} {hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
     if all(hasattr(value, name) for name in ("variables", "state_names", "values")):  # a table of pgmpy's
         return f"{type(value).__name__}({_described([value.variables, value.state_names, value.values.tolist()])})"
+    if all(hasattr(value, name) for name in KNOWLEDGE):  # of pgmpy's, about edges
+        return f"{type(value).__name__}({_described({name: getattr(value, name) for name in KNOWLEDGE})})"
     if hasattr(value, "get_params") and not isinstance(value, type):
         fitted = next((getattr(value, name) for name in ("tree_", "network_") if hasattr(value, name)), None)
         settings = {name: _described(setting) for name, setting in sorted(settings_in_force(value).items())}

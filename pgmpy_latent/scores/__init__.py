@@ -30,7 +30,7 @@ from pgmpy_latent.scores.information import (  # noqa: F401
     effective_bic,
     penalty_per_parameter,
 )
-from pgmpy_latent.scores.marginal_likelihood import cheeseman_stutz
+from pgmpy_latent.scores.marginal_likelihood import cheeseman_stutz, cheeseman_stutz_from_parts  # noqa: F401
 from pgmpy_latent.scores.scoring_methods import (  # noqa: F401
     HELD_OUT,
     PENALTIES,

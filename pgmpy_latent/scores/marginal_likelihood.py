@@ -67,18 +67,19 @@ def cheeseman_stutz(
     >>> round(float(np.exp(cheeseman_stutz(tree, pd.DataFrame({"x": ["a", "b"]})))), 4)
     0.1667
     """
+    if not (isinstance(prior, Real) and 0 < float(prior) < np.inf):
+        raise ValueError(f"prior is {prior!r}; give a number above zero, such as 1 for a uniform prior")
     return cheeseman_stutz_from_parts(complete(tree, X, sample_weight, **survey), prior)
 
 
-def cheeseman_stutz_from_parts(done: Completed, prior: float) -> float:
-    """Return :func:`cheeseman_stutz`, given the completed table."""
-    if not (isinstance(prior, Real) and 0 < float(prior) < np.inf):
-        raise ValueError(f"prior is {prior!r}; give a number above zero, such as 1 for a uniform prior")
+def cheeseman_stutz_from_parts(done: Completed, prior: float | np.ndarray) -> float:
+    """Return :func:`cheeseman_stutz`, given the completed table; the prior may differ from entry to entry."""
     layout = done.engine.layout
     if layout.numeric is not None:  # numbers have no Dirichlet prior
         return float("nan")
     row_totals = np.add.reduceat(done.counts, layout.row_starts)
-    row_priors = prior * layout.row_lengths
+    priors = np.broadcast_to(np.asarray(prior, dtype=np.float64), done.counts.shape)
+    row_priors = np.add.reduceat(priors, layout.row_starts)
     marginal = (gammaln(row_priors) - gammaln(row_priors + row_totals)).sum()
-    marginal += (gammaln(prior + done.counts) - gammaln(prior)).sum()
+    marginal += (gammaln(priors + done.counts) - gammaln(priors)).sum()
     return float(done.log_likelihood - done.completed_log_likelihood + marginal)

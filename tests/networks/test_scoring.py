@@ -28,7 +28,7 @@ def dear(monkeypatch):
         "the dear score",
         "a criterion of our own",
         lambda prior: lambda counts, total: scoring.bic_score(counts, total) - 100 * counts[:, 1:].size,
-        lambda network, data, total, prior: total - 100 * network.n_parameters,
+        lambda network, data, total, prior, engine: total - 100 * network.n_parameters,
         pseudo_count=0.25,
     )
     monkeypatch.setitem(scoring.SCORERS, "dear", own)
@@ -63,16 +63,16 @@ def test_a_new_score_brings_its_pseudo_count():
 
 @pytest.mark.usefixtures("dear")
 def test_messages_name_a_new_score():
-    with pytest.raises(ValueError, match="scoring_method is 'best'; give 'bde', 'bic' or 'dear'"):
+    with pytest.raises(ValueError, match="scoring_method is 'best'; give 'bde', 'bdeu', 'bic' or 'dear'"):
         StructuralEM(scoring_method="best").fit(survey())
     with pytest.raises(ValueError, match="scoring_method is 'best'; give 'bde', 'mdl' or 'dear'"):
         AgglomerativeCardinality(ABOVE_ALL, scoring_method="best").fit(survey())
 
 
 def test_unknown_scores_are_refused_and_not_replaced_by_another():
-    with pytest.raises(ValueError, match="scoring_method is 'mdl'; give 'bde' or 'bic'"):
+    with pytest.raises(ValueError, match="scoring_method is 'mdl'; give 'bde', 'bdeu' or 'bic'"):
         scoring.family_score("mdl", 1.0)
-    with pytest.raises(ValueError, match="scoring_method is 'mdl'; give 'bde' or 'bic'"):
+    with pytest.raises(ValueError, match="scoring_method is 'mdl'; give 'bde', 'bdeu' or 'bic'"):
         scoring.network_score(None, None, 0.0, "mdl", 1.0)
     with pytest.raises(ValueError, match="method is 'bic'; give 'bde' or 'mdl'"):
         merging.Scoring(None, "bic", 1.0)
@@ -89,8 +89,8 @@ def test_the_report_names_the_score_of_agglomeration(tmp_path):
 @pytest.mark.parametrize(
     ("learner", "names"),
     [
-        (StructuralEM, '{"bic", "bde"}'),
-        (FindHidden, '{"bde", "bic"}'),
+        (StructuralEM, '{"bic", "bde", "bdeu"}'),
+        (FindHidden, '{"bde", "bdeu", "bic"}'),
         (AgglomerativeCardinality, '{"bde", "mdl"}'),
     ],
 )

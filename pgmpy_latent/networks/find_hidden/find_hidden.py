@@ -20,10 +20,12 @@ from pgmpy_latent.learners.search import Outcome, Search
 from pgmpy_latent.learners.search_learner import learned_for
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.agglomeration.sizing import SizingOptions
+from pgmpy_latent.networks.find_hidden.local_search import LocalOptions
 from pgmpy_latent.networks.find_hidden.memory import Candidate, FinalNetworks, FindHiddenMemory
 from pgmpy_latent.networks.find_hidden.proposals import Options, ProposalPolicy
 from pgmpy_latent.networks.fitter import SMOOTHING, FittedNetwork, Fitter, NetworkLearner, NetworkSource
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
+from pgmpy_latent.networks.knowledge import knowledge_from
 from pgmpy_latent.networks.scoring import SCORERS
 from pgmpy_latent.runtime.checkpoint import check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
@@ -35,8 +37,8 @@ from pgmpy_latent.tables.encode import CategoricalData
 HELD_OUT = 0.25
 #: Columns of ``candidates_`` and their types.
 CANDIDATES = {
-    "step": "int64", "hidden": object, "members": object, "n_states": "int64", "children": object, "score": "float64",
-    "gain": "float64", "kept": "bool",
+    "step": "int64", "hidden": object, "members": object, "n_states": "int64", "children": object,
+    "local_gain": "float64", "score": "float64", "gain": "float64", "kept": "bool",
 }  # fmt: skip
 
 
@@ -64,14 +66,17 @@ class FindHidden(NetworkLearner):
         Number of states of every new hidden variable; found by agglomeration by default.
     scoring_method : {scorers}
         Score of families, for the hill climb and structural EM: the marginal likelihood with a pseudo-count for every
-        table entry, or the BIC.
+        table entry, or with an equivalent sample size, or the BIC.
     max_latents : int, optional
         Most hidden variables.
     max_parents : int
         Most parents of a node.
+    expert_knowledge : pgmpy.causal_discovery.ExpertKnowledge, optional
+        Edges that must be there or must not, and an order of the columns in time; as of
+        :class:`~pgmpy_latent.StructuralEM`.
     prior : float, optional
-        Dirichlet pseudo-count of every table entry. None is 0.5 with ``"bde"``, and maximum likelihood with ``"bic"``,
-        under which new rows may be impossible.
+        Dirichlet pseudo-count of every table entry; with ``"bdeu"`` the equivalent sample size. None is 0.5 with
+        ``"bde"``, 10 with ``"bdeu"``, and maximum likelihood with ``"bic"``, under which new rows may be impossible.
     {shared}
     tuning : FindHiddenTuning, optional
         What is proposed and kept, and when EM ends; ``presets.ELIDAN_FRIEDMAN_2001`` follows the paper. None stands for
@@ -131,9 +136,10 @@ class FindHidden(NetworkLearner):
         *,
         criterion: Literal["cheeseman_stutz", "held_out"] = "cheeseman_stutz",
         n_states: int | None = None,
-        scoring_method: Literal["bde", "bic"] = "bde",
+        scoring_method: Literal["bde", "bdeu", "bic"] = "bde",
         max_latents: int | None = None,
         max_parents: int = 5,
+        expert_knowledge: object = None,
         prior: float | None = None,
         tol: float | None = None,
         max_iter: int | None = None,
@@ -150,6 +156,7 @@ class FindHidden(NetworkLearner):
         self.scoring_method = scoring_method
         self.max_latents = max_latents
         self.max_parents = max_parents
+        self.expert_knowledge = expert_knowledge
         self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
@@ -169,6 +176,7 @@ class FindHidden(NetworkLearner):
                 "criterion='held_out' needs a prior, as rows may be impossible without one; give prior=0.5, or "
                 "scoring_method='bde'"
             )
+        knowledge_from(self.expert_knowledge)
         self._given_graph()  # raises if it is not a network
 
     @property
@@ -233,24 +241,41 @@ class FindHidden(NetworkLearner):
 
     def _options(self) -> Options:
         tuning = self._tuning
+        sizing = SizingOptions(prior=self._sizing_prior, max_initial=int(tuning.max_initial), fewest=2)
         return Options(
-            n_states=self.n_states,
             max_latents=np.inf if self.max_latents is None else int(self.max_latents),
             max_candidates=tuning.max_candidates,
             min_children=int(tuning.min_children),
+            shares=tuple(tuning.shares),
+            use_tree=tuning.use_tree,
+            n_resized=int(tuning.n_resized),
+            n_placed=int(tuning.n_placed),
             max_parents=int(self.max_parents),
-            n_starts=int(tuning.n_starts),
             min_gain=float(tuning.min_gain),
-            sizing=SizingOptions(prior=self._pseudo_count or 1.0, max_initial=int(tuning.max_initial), fewest=2),
+            local=LocalOptions(
+                n_states=self.n_states,
+                n_starts=int(tuning.n_starts),
+                max_parents=int(self.max_parents),
+                knowledge=knowledge_from(self.expert_knowledge),
+                sizing=sizing if tuning.agglomerate else None,
+            ),
         )
+
+    @property
+    def _sizing_prior(self) -> float:
+        """Pseudo-count of every entry for agglomeration, whose score must be decomposable."""
+        return (self._pseudo_count if self.scoring_method == "bde" else 0.0) or 1.0
 
     def _first_network(self, fitter: Fitter) -> FittedNetwork:
         """Return the network that the search begins with, fitted."""
-        data, n_starts = fitter.data, int(self._tuning.n_starts)
+        data, n_starts, knowledge = fitter.data, int(self._tuning.n_starts), knowledge_from(self.expert_knowledge)
         if self.base is None:
-            return fitter.first_fit(Graph({}, ()), {}, n_starts)
+            knowledge.check_names(data.columns)
+            return fitter.first_fit(Graph(knowledge.parents(), ()), {}, n_starts)
         graph = graph_of(self._learned_base(data, fitter.search) if self._base_learns else self.base, "base")
         check_columns(graph, data.columns, "base")
+        knowledge.check_names([*data.columns, *graph.latents])
+        knowledge.check_edges(graph.edges, "base")
         return fitter.first_fit(graph, latent_cards(graph, None), n_starts)
 
     def _learned_base(self, data: CategoricalData, search: Search):

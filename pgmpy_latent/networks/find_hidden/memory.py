@@ -23,13 +23,15 @@ class Candidate:
     hidden : hashable
         Name of the hidden variable.
     members : tuple of names
-        The semi-clique that it was proposed for.
+        The columns that it was proposed for.
     n_states : int
         Number of its states.
     children : tuple of names
         Its children after structural EM.
+    local_gain : float
+        What it gains in its surroundings, by the score of the search.
     score : float
-        Score of the network with it.
+        Score of the whole network with it; NaN if it was not among the best.
     gain : float
         That score less the score of the network without it.
     kept : bool
@@ -41,9 +43,39 @@ class Candidate:
     members: tuple[Hashable, ...]
     n_states: int
     children: tuple[Hashable, ...]
-    score: float
-    gain: float
+    local_gain: float
+    score: float = float("nan")
+    gain: float = float("nan")
     kept: bool = False
+
+
+@held_by_checkpoints("hidden variable in its surroundings")
+@dataclass(frozen=True)
+class LocalResult:
+    """The best network of some surroundings with a new hidden variable.
+
+    Attributes
+    ----------
+    hidden : hashable
+        Name of the hidden variable.
+    members : tuple of names
+        The columns that it was proposed for.
+    network : LatentNetwork
+        The surroundings with it.
+    gain : float
+        Score of the surroundings with it, less their score without it.
+    first_gain : float
+        The same, before its states were split and merged.
+    is_resized : bool
+        Whether they were.
+    """
+
+    hidden: Hashable
+    members: tuple[Hashable, ...]
+    network: LatentNetwork
+    gain: float
+    first_gain: float
+    is_resized: bool = False
 
 
 @held_by_checkpoints("round of FindHidden")
@@ -54,13 +86,22 @@ class Round:
     Attributes
     ----------
     n_tried : int
-        Number of proposals that were evaluated, or turned out too large to be.
+        Number of proposals that were tried in their surroundings.
+    results : tuple of LocalResult
+        Those of them that could be fitted.
+    n_placed : int
+        Number of results, the best first, with which the whole network was fitted.
     best : ScoredNetwork or None
-        The network with the best of them.
+        The best of these networks.
+    best_at : int
+        Its position among the results, the best first.
     """
 
     n_tried: int = 0
+    results: tuple[LocalResult, ...] = ()
+    n_placed: int = 0
     best: ScoredNetwork | None = None
+    best_at: int = 0
 
 
 @held_by_checkpoints("networks fitted to all rows")

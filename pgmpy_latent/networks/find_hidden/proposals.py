@@ -2,53 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from functools import cached_property
 
-import numpy as np
-
-from pgmpy_latent.exceptions import BlanketTooLargeError, ComponentTooLargeError, UnsplittableStateError
+from pgmpy_latent.exceptions import ComponentTooLargeError
 from pgmpy_latent.learners.memory import check_memory_is, check_value
 from pgmpy_latent.learners.resumed import check_again, check_model_again, check_over
 from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.learners.skeletons import fresh_latent_name
+from pgmpy_latent.model.labels import sort_key
 from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
-from pgmpy_latent.networks.find_hidden.memory import Candidate, FindHiddenMemory, Round
-from pgmpy_latent.networks.find_hidden.semi_cliques import semi_cliques, skeleton
+from pgmpy_latent.networks.find_hidden.local_search import LocalOptions, LocalSearch
+from pgmpy_latent.networks.find_hidden.memory import Candidate, FindHiddenMemory, LocalResult, Round
+from pgmpy_latent.networks.find_hidden.semi_cliques import skeleton
+from pgmpy_latent.networks.find_hidden.sources import dense_sets, groups_of_tree, latent_tree, without_repeats
+from pgmpy_latent.networks.find_hidden.surroundings import Surroundings, put_back, surroundings
 from pgmpy_latent.networks.fitter import FittedNetwork, Fitter, ScoredNetwork
-from pgmpy_latent.networks.graph import Graph, nodes_in_order, parents_by_name
-from pgmpy_latent.networks.states import distance, merge_states, split_state
+from pgmpy_latent.networks.graph import renamed
 from pgmpy_latent.networks.structural.policy import StructuralPolicy, changes_in_words, last_step
-from pgmpy_latent.runtime.checkpoint import State
+from pgmpy_latent.runtime.checkpoint import State, check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 
-#: Number of pairs of states, the most similar first, whose merging is tried.
-MERGES = 3
-#: Smallest rise of the score that counts as one.
-RISE = 0.1
 #: Most times that a hidden variable is removed again and further ones are proposed.
 MOST_REMOVALS = 5
 
 
 @dataclass(frozen=True)
 class Options:
-    """How hidden variables are found; see :class:`~pgmpy_latent.FindHidden`."""
+    """How hidden variables are found; see :class:`~pgmpy_latent.FindHidden` and its tuning."""
 
-    n_states: int | None = None
-    max_latents: float = np.inf
-    max_candidates: int | None = 20
+    max_latents: float = float("inf")
+    max_candidates: int | None = 30
     min_children: int = 3
+    shares: tuple[float, ...] = (0.5,)
+    use_tree: bool = True
+    n_resized: int = 5
+    n_placed: int = 3
     max_parents: int = 5
-    n_starts: int = 8
     min_gain: float = 3.0
-    sizing: SizingOptions = field(default_factory=SizingOptions)
+    local: LocalOptions = field(default_factory=LocalOptions)
 
 
 class ProposalPolicy:
-    """Proposes a hidden parent for every semi-clique of the network, and accepts the best one; then again.
+    """Proposes hidden variables in many places, tries each in its surroundings, and accepts the best; then again.
+
+    A round has three parts. Every proposal is tried in its surroundings. The states of the hidden variables that gain
+    most are split and merged there. Those that gain most then are put back, and structural EM may change any edge.
 
     Parameters
     ----------
@@ -65,6 +66,7 @@ class ProposalPolicy:
         self.search: Search = fitter.search
         self.judge = judge
         self.options = options
+        self._tried: dict[tuple, LocalResult | None] = {}
 
     def judged(self, fit: FittedNetwork) -> ScoredNetwork:
         """Return a fitted network with its score."""
@@ -81,12 +83,23 @@ class ProposalPolicy:
         data, memory = self.fitter.data, state.memory
         check_again(state, data, self.judge)
         check_value("n_removals", memory.n_removals, memory.n_removals <= MOST_REMOVALS)
-        check_value("base", memory.base, memory.base is not None or not memory.candidates)
+        check_value("base", memory.base, memory.base is not None or not (memory.candidates or memory.round))
         if memory.base is not None:
             check_model_again(memory.base, data.columns, data.state_names)
         check_over(state, memory.phase == "propose" and memory.round is None and memory.base is not None)
-        if memory.round is not None and memory.round.best is not None:
-            check_again(memory.round.best.as_state(state.step + 1), data, self.judge)
+        if memory.round is not None:
+            self._check_round(state, memory.round)
+
+    def _check_round(self, state: State, so_far: Round) -> None:
+        """Raise if the results of a round in a checkpoint are not as good as it says."""
+        check_value("n_tried", so_far.n_tried, len(so_far.results) <= so_far.n_tried <= len(self._proposals(state)))
+        check_value("n_placed", so_far.n_placed, so_far.n_placed <= len(so_far.results))
+        check_value("best_at", so_far.best_at, so_far.best is None or so_far.best_at < so_far.n_placed)
+        if so_far.best is not None:
+            check_again(so_far.best.as_state(state.step + 1), self.fitter.data, self.judge)
+        for result in so_far.results:
+            local = self._local(self._around(state.tree, result.members))
+            check_number_again("gain", result.gain, local.gain_of(result.network))
 
     def advance(self, state: State) -> Step:
         """Take the next step: change edges, as long as the base is learned, and then propose hidden variables."""
@@ -98,7 +111,7 @@ class ProposalPolicy:
         return self._propose(replace(state, memory=replace(memory, round=None)), memory.round or Round())
 
     def _change_edges(self, state: State, memory: FindHiddenMemory) -> Step:
-        policy = StructuralPolicy(self.fitter, self.options.max_parents)
+        policy = StructuralPolicy(self.fitter, self.options.max_parents, knowledge=self.options.local.knowledge)
         better = policy.improved(self.fitter.scored(FittedNetwork(state.tree, state.log_likelihood)))
         if better is None:
             return Step(replace(state, memory=replace(memory, phase="propose", base=state.tree)))
@@ -106,44 +119,110 @@ class ProposalPolicy:
         return Step(new, "change edges", changes_in_words(state.tree, better.network))
 
     def _propose(self, state: State, so_far: Round) -> Step:
-        """Try the next proposal; after the last one, accept the best if it is better than the network without it."""
-        best, proposals = so_far.best, self._proposals(state.tree)
+        """Take the next step of a round; after the last one, accept the best network if it is good enough."""
         try:
-            if so_far.n_tried < len(proposals):
-                return self._try(state, so_far, proposals[so_far.n_tried])
-            if best is not None:
-                best = self._resized(best, _new_hidden(best, state), state)
-                if best.score > state.score:
-                    best = self._settled(best)
+            next_round = self._next(state, so_far)
+            if next_round is not None:
+                return Step(replace(state, memory=replace(state.memory, round=next_round)))
         except STOP_SIGNALS as stop:
-            if best is None or best.score <= state.score + self.options.min_gain:
+            if so_far.best is None or so_far.best.score <= state.score + self.options.min_gain:
                 raise
             self.search.note_interrupt(stop)  # the best proposal so far is accepted
-        return self._finished(state) if best is None else self._decide(state, best)
+        return self._decide(state, so_far)
 
-    def _try(self, state: State, so_far: Round, members: Sequence[int]) -> Step:
-        """Evaluate a proposal, and remember it if it is the best of its round."""
-        memory, best = state.memory, so_far.best
-        with suppress(ComponentTooLargeError):  # it cannot be fitted, so that it is not a candidate
-            proposal, candidate = self._evaluated(state, members)
-            memory = replace(memory, candidates=(*memory.candidates, candidate))
-            if best is None or proposal.score > best.score:
-                best = proposal
-            self.search.show(f"{len(memory.candidates)} proposals", best.as_state(state.step + 1))
-        return Step(replace(state, memory=replace(memory, round=Round(so_far.n_tried + 1, best))))
+    def _next(self, state: State, so_far: Round) -> Round | None:
+        """Return the round after the next proposal was tried, resized or put back; None if there is nothing left."""
+        proposals = self._proposals(state)
+        if so_far.n_tried < len(proposals):
+            return self._with_tried(state, so_far, proposals)
+        ranked = sorted(so_far.results, key=lambda result: -result.first_gain)
+        waiting = [result for result in ranked[: self.options.n_resized] if not result.is_resized]
+        if waiting:
+            return self._with_resized(state, so_far, waiting[0])
+        if so_far.n_placed < min(self.options.n_placed, len(so_far.results)):
+            return self._with_placed(state, so_far)
+        return None
 
-    def _decide(self, state: State, best: ScoredNetwork) -> Step:
-        """Accept the best proposal of a round if the score rises by enough."""
-        name, memory = _new_hidden(best, state), state.memory
-        accepted = best.score > state.score + self.options.min_gain
-        same_name = [at for at, candidate in enumerate(memory.candidates) if candidate.hidden == name]
-        chosen = max(same_name, key=lambda at: memory.candidates[at].score)
-        candidates = list(memory.candidates)
-        candidates[chosen] = replace(_updated(candidates[chosen], best, state), kept=accepted)
-        memory = replace(memory, candidates=tuple(candidates))
-        if not accepted:
+    # The parts of a round -----------------------------------------------------------------------------------------
+
+    def _with_tried(self, state: State, so_far: Round, proposals: Sequence[tuple[Hashable, ...]]) -> Round:
+        """Try the next proposal in its surroundings."""
+        members = proposals[so_far.n_tried]
+        best = max((result.gain for result in so_far.results), default=None)
+        self._show(state, f"proposal {so_far.n_tried + 1} of {len(proposals)}", best)
+        around = self._around(state.tree, members)
+        key = (members, around.network.names, around.network.parents)
+        if key not in self._tried or around.network.latent.any():
+            hidden = fresh_latent_name(state.tree.names)
+            self._tried[key] = self._local(around).begun(hidden, members, self._key(members))
+        result = self._tried[key]
+        if result is None:
+            return replace(so_far, n_tried=so_far.n_tried + 1)
+        result = self._renamed(result, state)
+        return replace(so_far, n_tried=so_far.n_tried + 1, results=(*so_far.results, result))
+
+    def _with_resized(self, state: State, so_far: Round, result: LocalResult) -> Round:
+        """Split and merge the states of a hidden variable in its surroundings."""
+        self._show(state, f"states of {_place(result)}", max(other.gain for other in so_far.results))
+        around = self._around(state.tree, result.members)
+        key = (result.members, around.network.names, around.network.parents, "resized")
+        if key not in self._tried or around.network.latent.any():
+            self._tried[key] = self._local(around).resized(result, (*self._key(result.members), 1))
+        new = self._renamed(self._tried[key], state)
+        return replace(so_far, results=tuple(new if other is result else other for other in so_far.results))
+
+    def _with_placed(self, state: State, so_far: Round) -> Round:
+        """Put a hidden variable back into the whole network, and let structural EM change any edge."""
+        result = _ranked(so_far)[so_far.n_placed]
+        best = None if so_far.best is None else so_far.best.score - state.score
+        self._show(state, f"edges around {_place(result)}", best)
+        new = replace(so_far, n_placed=so_far.n_placed + 1)
+        with suppress(ComponentTooLargeError):
+            network = put_back(state.tree, self._around(state.tree, result.members), result.network)
+            scored = self._settled(self.fitter.from_tables(network))
+            if result.hidden in scored.network.names and (new.best is None or scored.score > new.best.score):
+                new = replace(new, best=scored, best_at=so_far.n_placed)
+        return new
+
+    def _renamed(self, result: LocalResult | None, state: State) -> LocalResult:
+        """Return a result under the name that the next hidden variable has."""
+        assert result is not None
+        hidden = fresh_latent_name(state.tree.names)
+        return replace(result, hidden=hidden, network=renamed(result.network, {result.hidden: hidden}))
+
+    def _around(self, network: LatentNetwork, members: Sequence[Hashable]) -> Surroundings:
+        """Return the surroundings of some columns and of the columns that are linked to them."""
+        nodes = {network.index(name) for name in members}
+        graph = skeleton(network.parents, range(network.n_nodes))
+        return surroundings(network, self.fitter.data, nodes | {other for node in nodes for other in graph[node]})
+
+    def _local(self, around: Surroundings) -> LocalSearch:
+        return LocalSearch(around, self.search.part(), self.fitter.scoring_method, self.options.local)
+
+    def _key(self, members: Sequence[Hashable]) -> tuple[int, ...]:
+        """Return the key of a proposal's seeds: the same in every round."""
+        place = {name: at for at, name in enumerate(sorted(self.fitter.data.columns, key=sort_key))}
+        return tuple(sorted(place[name] for name in members))
+
+    def _show(self, state: State, words: str, gain: float | None) -> None:
+        """Say what is tried, and the best gain so far."""
+        best = "" if gain is None else f", best gain {gain:,.1f}"
+        self.search.show(f"{words}{best}", state)
+
+    # Decisions ----------------------------------------------------------------------------------------------------
+
+    def _decide(self, state: State, so_far: Round) -> Step:
+        """Accept the best network of a round if the score rises by enough."""
+        best, memory = so_far.best, state.memory
+        accepted = best is not None and best.score > state.score + self.options.min_gain
+        records = [_record(result, state) for result in _ranked(so_far)]
+        if best is not None:
+            records[so_far.best_at] = _updated(records[so_far.best_at], best, state, accepted)
+        memory = replace(memory, candidates=(*memory.candidates, *records))
+        if best is None or not accepted:
             return self._finished(replace(state, memory=memory))
-        n_states, children = best.network.cards[best.network.index(name)], candidates[chosen].children
+        name, children = records[so_far.best_at].hidden, records[so_far.best_at].children
+        n_states = best.network.cards[best.network.index(name)]
         target = f"{name} ({n_states} states): {', '.join(map(str, children))}"
         return Step(best.as_state(state.step + 1, memory), "introduce hidden variable", target)
 
@@ -167,96 +246,41 @@ class ProposalPolicy:
 
         Better edges that are found on the way must not count as a merit of the hidden variable.
         """
-        return self.judged(self._refined(self.fitter.from_tables(self.fitter.without(network, hidden))))
+        return self._settled(self.fitter.from_tables(self.fitter.without(network, hidden)))
 
-    def _proposals(self, network: LatentNetwork) -> list[tuple[int, ...]]:
-        if len(network.latent_names) >= self.options.max_latents:
-            return []
-        observed = np.flatnonzero(~network.latent).tolist()
-        proposals = semi_cliques(skeleton(network.parents, observed), self.options.min_children)
-        return proposals[: self.options.max_candidates]
-
-    def _evaluated(self, state: State, members: Sequence[int]) -> tuple[ScoredNetwork, Candidate]:
-        """Return the network with a hidden parent of some nodes, and the record of the proposal."""
-        network: LatentNetwork = state.tree
-        names = tuple(network.names[node] for node in members)
-        hidden = fresh_latent_name(network.names)
-        graph = with_hidden_parent(network, hidden, names)
-        key = (state.step, len(state.memory.candidates))
-        fits = [self._refined(fit, free={hidden, *names}) for fit in self._sized(graph, network, hidden, key)]
-        best = max((self.judged(fit) for fit in fits), key=lambda scored: scored.score)
-        return best, _updated(Candidate(state.step, hidden, names, 0, (), 0.0, 0.0), best, state)
-
-    def _sized(
-        self, graph: Graph, network: LatentNetwork, hidden: Hashable, key: tuple[int, ...]
-    ) -> Iterator[FittedNetwork]:
-        """Fit the network with the number of states that was asked for; or with that found, and with two.
-
-        Two states begin at random: near other hidden variables, agglomeration may have found too few.
-        """
-        data = self.fitter.data
-        names, parents = nodes_in_order(graph, data)
-        known = {name: int(network.cards[network.index(name)]) for name in network.latent_names}
-        if self.options.n_states is not None:
-            cards = {**known, hidden: self.options.n_states}
-            yield self.fitter.from_scratch(names, parents, cards, self.options.n_starts, key)
-            return
-        sizing = Sizing(data, self.search, names, parents, [hidden], network, self.options.sizing)
-        try:
-            sized = sizing.best_network()
-        except BlanketTooLargeError:  # too many children and co-parents to tell apart
-            yield self._sized_from_scratch(names, parents, known, hidden, key)
-            return
-        yield self.fitter.from_tables(sized)
-        yield self.fitter.from_scratch(names, parents, {**known, hidden: 2}, self.options.n_starts, key)
-
-    def _sized_from_scratch(
-        self,
-        names: Sequence[Hashable],
-        parents: Sequence[Sequence[int]],
-        known: Mapping[Hashable, int],
-        hidden: Hashable,
-        key: tuple[int, ...],
-    ) -> FittedNetwork:
-        """Give a hidden variable more and more states, from random starts, for as long as the score rises."""
-
-        def scored_with(n_states: int) -> ScoredNetwork:
-            cards, n_starts = {**known, hidden: n_states}, self.options.n_starts
-            return self.fitter.scored(self.fitter.from_scratch(names, parents, cards, n_starts, (*key, n_states)))
-
-        best, n_states = scored_with(2), 3
-        while (larger := scored_with(n_states)).score > best.score:
-            best, n_states = larger, n_states + 1
-        return best.fit
-
-    def _settled(self, scored: ScoredNetwork) -> ScoredNetwork:
+    def _settled(self, fit: FittedNetwork) -> ScoredNetwork:
         """Let structural EM change any edge."""
-        new = self.judged(self._refined(scored.fit))
-        return new if new.score > scored.score else scored
+        return self.judged(
+            StructuralPolicy(self.fitter, self.options.max_parents, knowledge=self.options.local.knowledge)
+            .to_the_end(fit)
+            .fit
+        )
 
-    def _resized(self, scored: ScoredNetwork, hidden: Hashable, state: State) -> ScoredNetwork:
-        """Split and merge states of the hidden variable for as long as the network gets better."""
-        while self.options.n_states is None:
-            network, best = scored.network, scored
-            n_states = int(network.cards[network.index(hidden)])
-            n_candidates = len(state.memory.candidates)
-            rng = np.random.default_rng(self.search.seed(state.step + 1, n_candidates, n_states))
-            for resized in other_sizes(network, hidden, rng):
-                self.search.tick()
-                new = self.judged(self.fitter.from_tables(resized))
-                best = new if new.score > best.score + RISE else best
-            if best is scored:
-                break
-            scored = best
-        return scored
+    # Proposals ----------------------------------------------------------------------------------------------------
 
-    def _refined(self, fit: FittedNetwork, free: Collection[Hashable] | None = None) -> FittedNetwork:
-        """Let structural EM change the parents of some nodes, or of all."""
-        policy = StructuralPolicy(self.fitter, self.options.max_parents, free)
-        scored = self.fitter.scored(fit)
-        while (better := policy.improved(scored)) is not None:
-            scored = better
-        return scored.fit
+    def _proposals(self, state: State) -> list[tuple[Hashable, ...]]:
+        """Return sets of columns that may have a hidden parent; not those where it gained nothing the last time."""
+        options, network = self.options, state.tree
+        if len(network.latent_names) >= options.max_latents:
+            return []
+        dense = dense_sets(network, options.min_children, options.shares)
+        gains = {frozenset(candidate.members): candidate.local_gain for candidate in state.memory.candidates}
+        proposals = without_repeats([*dense[: options.max_candidates], *self._groups])
+        return [members for members in proposals if gains.get(frozenset(members), 1.0) > 0]
+
+    @cached_property
+    def _groups(self) -> list[tuple[Hashable, ...]]:
+        tree = latent_tree(self.fitter.data, self.search) if self.options.use_tree else None
+        return [] if tree is None else groups_of_tree(tree, self.options.min_children)
+
+
+def _ranked(so_far: Round) -> list[LocalResult]:
+    """Return the results of a round, the highest gain first."""
+    return sorted(so_far.results, key=lambda result: -result.gain)
+
+
+def _place(result: LocalResult) -> str:
+    return ", ".join(map(str, result.members))
 
 
 def _introduced(network: LatentNetwork, memory: FindHiddenMemory) -> list[Hashable]:
@@ -265,21 +289,30 @@ def _introduced(network: LatentNetwork, memory: FindHiddenMemory) -> list[Hashab
     return [name for name in network.latent_names if name not in base.names]
 
 
-def _new_hidden(proposal: ScoredNetwork, state: State) -> Hashable:
-    """Return the hidden variable that a proposal adds to the network of a state."""
-    return next(name for name in proposal.network.latent_names if name not in state.tree.latent_names)
+def _record(result: LocalResult, state: State) -> Candidate:
+    """Return the record of a proposal that was tried in its surroundings."""
+    network = result.network
+    n_states = int(network.cards[network.index(result.hidden)])
+    return Candidate(
+        state.step, result.hidden, result.members, n_states, _children(network, result.hidden), result.gain
+    )
 
 
-def _updated(candidate: Candidate, proposal: ScoredNetwork, state: State) -> Candidate:
-    """Return a candidate with the figures of the network that was fitted with it."""
+def _updated(candidate: Candidate, proposal: ScoredNetwork, state: State, kept: bool) -> Candidate:
+    """Return a candidate with the figures of the whole network that was fitted with it."""
     network = proposal.network
     return replace(
         candidate,
         n_states=int(network.cards[network.index(candidate.hidden)]),
-        children=tuple(child for parent, child in network.edges if parent == candidate.hidden),
+        children=_children(network, candidate.hidden),
         score=proposal.score,
         gain=proposal.score - state.score,
+        kept=kept,
     )
+
+
+def _children(network: LatentNetwork, hidden: Hashable) -> tuple[Hashable, ...]:
+    return tuple(child for parent, child in network.edges if parent == hidden)
 
 
 def _with_removed(memory: FindHiddenMemory, hidden: Hashable, network: LatentNetwork) -> FindHiddenMemory:
@@ -292,31 +325,3 @@ def _with_removed(memory: FindHiddenMemory, hidden: Hashable, network: LatentNet
             replace(candidate, kept=candidate.kept and candidate.hidden != hidden) for candidate in memory.candidates
         ),
     )
-
-
-def other_sizes(network: LatentNetwork, hidden: Hashable, rng: np.random.Generator) -> Iterator[LatentNetwork]:
-    """Return the network with a state of a hidden variable less, the most similar ones merged, and with one more."""
-    node = network.index(hidden)
-    n_states = int(network.cards[node])
-    if n_states > 2:
-        pairs = sorted(combinations(range(n_states), 2), key=lambda pair: distance(network, node, *pair))
-        yield from (merge_states(network, hidden, pair) for pair in pairs[:MERGES])
-    for state in range(n_states):
-        with suppress(UnsplittableStateError):
-            yield split_state(network, hidden, state, rng)
-
-
-def with_hidden_parent(network: LatentNetwork, hidden: Hashable, members: Sequence[Hashable]) -> Graph:
-    """Return the graph with a hidden parent of some nodes in place of the edges among them.
-
-    Examples
-    --------
-    >>> network = LatentNetwork(["x", "y"], [[0, 1]] * 2, [(), (0,)], [False] * 2, [[[0.5, 0.5]], [[0.5, 0.5]] * 2])
-    >>> with_hidden_parent(network, "H", ["x", "y"]).parents
-    {'H': (), 'x': ('H',), 'y': ('H',)}
-    """
-    inside = set(members)
-    parents = {hidden: ()} | parents_by_name(network)
-    for name in members:
-        parents[name] = (hidden, *(above for above in parents[name] if above not in inside))
-    return Graph(parents, (hidden, *network.latent_names))

@@ -16,8 +16,8 @@ def skeleton(parents: Sequence[Sequence[int]], nodes: Sequence[int]) -> nx.Graph
     return nx.Graph(graph.subgraph(nodes))
 
 
-def is_semi_clique(graph: nx.Graph, nodes: set[int]) -> bool:
-    """Tell whether every node is linked to at least half of the set.
+def is_semi_clique(graph: nx.Graph, nodes: set[int], share: float = 0.5) -> bool:
+    """Tell whether every node is linked to at least a share, by default half, of the set.
 
     Examples
     --------
@@ -26,10 +26,10 @@ def is_semi_clique(graph: nx.Graph, nodes: set[int]) -> bool:
     >>> is_semi_clique(nx.cycle_graph(5), {0, 1, 2, 3, 4})
     False
     """
-    return all(2 * len(nodes.intersection(graph[node])) >= len(nodes) for node in nodes)
+    return all(len(nodes.intersection(graph[node])) >= share * len(nodes) for node in nodes)
 
 
-def semi_cliques(graph: nx.Graph, smallest: int = 3) -> list[tuple[int, ...]]:
+def semi_cliques(graph: nx.Graph, smallest: int = 3, share: float = 0.5) -> list[tuple[int, ...]]:
     """Return semi-cliques that cannot be made larger by one more node, the largest first.
 
     Each triangle, and each cycle of four nodes, grows by the node with the most links to it for as long as there is
@@ -42,9 +42,10 @@ def semi_cliques(graph: nx.Graph, smallest: int = 3) -> list[tuple[int, ...]]:
     """
     cliques = set()
     for seed in _seeds(graph):
-        grown = _grown(graph, set(seed))
-        if len(grown) >= smallest:
-            cliques.add(tuple(sorted(grown)))
+        if is_semi_clique(graph, set(seed), share):
+            grown = _grown(graph, set(seed), share)
+            if len(grown) >= smallest:
+                cliques.add(tuple(sorted(grown)))
     return sorted(cliques, key=lambda nodes: (-len(nodes), nodes))
 
 
@@ -62,11 +63,11 @@ def _seeds(graph: nx.Graph) -> list[tuple[int, ...]]:
     return seeds
 
 
-def _grown(graph: nx.Graph, nodes: set[int]) -> set[int]:
+def _grown(graph: nx.Graph, nodes: set[int], share: float) -> set[int]:
     while True:
         around = sorted({other for node in nodes for other in graph[node]} - nodes)
         links = {other: len(nodes.intersection(graph[other])) for other in around}
-        possible = [other for other in around if is_semi_clique(graph, nodes | {other})]
+        possible = [other for other in around if is_semi_clique(graph, nodes | {other}, share)]
         if not possible:
             return nodes
         nodes = nodes | {max(possible, key=lambda other: (links[other], -other))}

@@ -12,6 +12,7 @@ from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.fitter import Fitter, NetworkLearner, NetworkSource
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
+from pgmpy_latent.networks.knowledge import knowledge_from
 from pgmpy_latent.networks.scoring import SCORERS
 from pgmpy_latent.networks.structural.policy import StructuralPolicy
 from pgmpy_latent.runtime.configured import choices, fill_docstring
@@ -35,12 +36,17 @@ class StructuralEM(NetworkLearner):
     n_states : dict or int, optional
         Hidden variable -> number of states; otherwise as the tables of ``start`` say, or 2.
     scoring_method : {scorers}
-        What is maximised: the BIC, or the marginal likelihood with a pseudo-count for every table entry; the latter by
-        the Cheeseman-Stutz approximation where something is hidden or missing.
+        What is maximised: the BIC, or the marginal likelihood with a pseudo-count for every table entry, or with an
+        equivalent sample size; the latter two by the Cheeseman-Stutz approximation where something is hidden or
+        missing.
     max_parents : int
         Most parents of a node.
+    expert_knowledge : pgmpy.causal_discovery.ExpertKnowledge, optional
+        Edges that must be there or must not, and an order of the columns in time; no path leads back in time, not even
+        through hidden variables.
     prior : float, optional
-        Dirichlet pseudo-count of every table entry. None is maximum likelihood with ``"bic"``, and 0.5 with ``"bde"``.
+        Dirichlet pseudo-count of every table entry; with ``"bdeu"`` the equivalent sample size, which the entries of a
+        table share. None is maximum likelihood with ``"bic"``, 0.5 with ``"bde"`` and 10 with ``"bdeu"``.
     {shared}
     tuning : StructuralEMTuning, optional
         When EM ends. None stands for ``presets.STRUCTURAL_EM``.
@@ -78,8 +84,9 @@ class StructuralEM(NetworkLearner):
         start: NetworkSource = None,
         *,
         n_states: dict | int | None = None,
-        scoring_method: Literal["bic", "bde"] = "bic",
+        scoring_method: Literal["bic", "bde", "bdeu"] = "bic",
         max_parents: int = 5,
+        expert_knowledge: object = None,
         prior: float | None = None,
         n_starts: int | None = None,
         tol: float | None = None,
@@ -95,6 +102,7 @@ class StructuralEM(NetworkLearner):
         self.n_states = n_states
         self.scoring_method = scoring_method
         self.max_parents = max_parents
+        self.expert_knowledge = expert_knowledge
         self.prior = prior
         self.n_starts = n_starts
         self.tol = tol
@@ -110,6 +118,7 @@ class StructuralEM(NetworkLearner):
     def _check_settings(self) -> None:
         super()._check_settings()
         self._check_scoring()
+        knowledge_from(self.expert_knowledge)
         graph = self._given_graph()
         if graph is not None:
             latent_cards(graph, self.n_states)
@@ -121,14 +130,20 @@ class StructuralEM(NetworkLearner):
 
     def _learn(self, data: CategoricalData) -> Outcome[LatentNetwork]:
         graph = self._given_graph()
+        knowledge = knowledge_from(self.expert_knowledge)
+        knowledge.check_names([*data.columns, *(() if graph is None else graph.latents)])
         if graph is None:
-            graph = Graph({}, ())
+            graph = Graph(knowledge.parents(), ())
         else:
             check_columns(graph, data.columns, "start")
+            knowledge.check_edges(graph.edges, "start")
         search = self._search(data)
         fitter = Fitter(data, search, self.scoring_method)
         cards = latent_cards(graph, self.n_states)
-        policy, n_starts = StructuralPolicy(fitter, int(self.max_parents)), int(self._tuning.n_starts)
+        policy, n_starts = (
+            StructuralPolicy(fitter, int(self.max_parents), knowledge=knowledge),
+            int(self._tuning.n_starts),
+        )
         outcome: Outcome[LatentNetwork] = search.run(
             lambda: fitter.scored(fitter.first_fit(graph, cards, n_starts)).as_state(0),
             policy.advance,

@@ -30,7 +30,7 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import ComponentTooLargeError, DataError
-from pgmpy_latent.networks.find_hidden.proposals import with_hidden_parent
+from pgmpy_latent.networks.find_hidden.local_search import with_hidden_parent
 from pgmpy_latent.networks.find_hidden.semi_cliques import is_semi_clique, semi_cliques, skeleton
 from pgmpy_latent.networks.fitter import Fitter
 from pgmpy_latent.testing import latent_networks
@@ -183,7 +183,8 @@ def test_the_base_is_the_network_without_hidden_variables(found):
 
 def test_proposals_are_listed(found):
     table = found.candidates_
-    assert table.columns.tolist() == ["step", "hidden", "members", "n_states", "children", "score", "gain", "kept"]
+    names = ["step", "hidden", "members", "n_states", "children", "local_gain", "score", "gain", "kept"]
+    assert table.columns.tolist() == names
     kept = table[table["kept"]]
     assert kept["hidden"].tolist() == ["H"]
     row = kept.iloc[0]
@@ -240,7 +241,7 @@ def test_without_hidden_variables_allowed_it_gives_the_base(found):
 def test_min_children_and_max_candidates_limit_what_is_proposed():
     assert learner(min_children=6).fit(survey()).candidates_.empty
     table = pd.concat([survey(400, seed=at, n_columns=3).add_prefix(f"g{at}") for at in range(3)], axis=1)
-    assert (learner(max_candidates=1).fit(table).candidates_.groupby("step").size() == 1).all()
+    assert (learner(max_candidates=1, use_tree=False).fit(table).candidates_.groupby("step").size() == 1).all()
     assert learner(max_latents=1).fit(table).candidates_.groupby("step").size().max() > 1
 
 
@@ -319,10 +320,11 @@ def test_hidden_variables_of_a_base_are_kept():
     assert found.n_states_["A"] == found.n_states_["B"] == 2
 
 
-def test_a_base_without_links_leaves_nothing_to_find():
+def test_in_a_base_without_links_a_latent_tree_says_where_to_look():
     base = DAG()
     base.add_nodes_from(survey().columns)
-    found = learner(base).fit(survey())
+    assert learner(base).fit(survey()).n_states_ == {"H": 3}
+    found = learner(base, use_tree=False).fit(survey())
     assert found.latents_ == []
     assert found.network_.edges == []
 
@@ -472,7 +474,7 @@ def test_a_semi_clique_with_too_many_assignments_is_sized_by_random_starts():
         ({"n_states": 1}, ValueError, "n_states is 1; give a whole number of at least 2, or None"),
         ({"min_children": 2}, ValueError, "min_children is 2; give a whole number of at least 3"),
         ({"max_latents": -1}, ValueError, "max_latents is -1"),
-        ({"scoring_method": "k2"}, ValueError, r"scoring_method is 'k2'; give 'bde' or 'bic'"),
+        ({"scoring_method": "k2"}, ValueError, r"scoring_method is 'k2'; give 'bde', 'bdeu' or 'bic'"),
         ({"prior": 0}, ValueError, "prior is 0, with which 'bde' is not defined"),
         ({"base": DAG([("a", "b")])}, DataError, r"base has nodes that are not columns of the data: \['a', 'b'\]"),
         ({"base": DAG([("x0", "x1")])}, DataError, r"base lacks the columns \['x2', 'x3', 'x4'\]"),

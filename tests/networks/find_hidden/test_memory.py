@@ -51,8 +51,13 @@ def test_an_interrupted_search_goes_on(path, table):
     assert again.candidates_.equals(whole.candidates_)
 
 
-def other_score(value):
-    value["of"]["best"]["of"]["score"] += 1.0
+def other_gain(value):
+    value["of"]["results"]["of"][0]["of"]["gain"] += 1.0
+    return value
+
+
+def one_placed(value):
+    value["of"]["n_placed"] = 2
     return value
 
 
@@ -66,7 +71,8 @@ def other_score(value):
         ("candidates", lambda candidates: [], r"its memory of 'candidates' is \[\]"),
         ("candidates", lambda candidates: {"!": "tuple", "of": [{"step": 0}]}, "its memory of 'candidates' is "),
         ("round", lambda round_: 1, "its memory of 'round' is 1"),
-        ("round", other_score, "its score is .*, and should be "),
+        ("round", other_gain, "its gain is .*, and should be "),
+        ("round", one_placed, "its memory of 'n_placed' is 2"),
         ("final", lambda final: [], r"its memory of 'final' is \[\]"),
     ],
 )

@@ -33,7 +33,7 @@ from pgmpy_latent import (
 from pgmpy_latent.exceptions import DataError, StateNameError
 from pgmpy_latent.model.network import as_network, topological_order
 from pgmpy_latent.networks.hill_climb import RISE, Climber
-from pgmpy_latent.networks.scoring import bde_score, bic_score
+from pgmpy_latent.networks.scoring import bde_score, bdeu_score, bic_score
 from tests.support.samples import HISTORY, latent_class, press_ctrl_c, two_classes_of_columns
 
 # Scores of families -----------------------------------------------------------------------------------------------
@@ -61,6 +61,30 @@ def test_the_marginal_likelihood_of_a_family_is_its_definition(counts, prior):
 def test_the_marginal_likelihood_of_two_states_is_a_ratio_of_beta_functions(counts, prior):
     expected = sum(betaln(prior + left, prior + right) - betaln(prior, prior) for left, right in counts)
     assert bde_score(counts, counts.sum(), prior) == pytest.approx(expected, rel=1e-12, abs=1e-9)
+
+
+@given(family_counts(), st.sampled_from([0.5, 1.0, 10.0]))
+def test_with_an_equivalent_sample_size_the_entries_share_the_prior(counts, size):
+    assert bdeu_score(counts, counts.sum(), size) == pytest.approx(
+        bde_score(counts, counts.sum(), size / counts.size), rel=1e-12, abs=1e-9
+    )
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 10.0]))
+def test_an_equivalent_sample_size_gives_equivalent_networks_the_same_score(seed, size):
+    """An edge whose ends have the same other parents may be turned; an edge into a common child may not."""
+    rng = np.random.default_rng(seed)
+    cards = rng.integers(2, 4, 4)
+    codes = rng.integers(0, cards, size=(50, 4))
+
+    def total(graph):
+        counts = [counted(codes, cards, node, above) for node, above in graph.items()]
+        return sum(bdeu_score(table, len(codes), size) for table in counts)
+
+    chain, turned = {0: (), 1: (0,), 2: (1,), 3: (0, 1)}, {1: (), 0: (1,), 2: (1,), 3: (0, 1)}
+    assert total(chain) == pytest.approx(total(turned), rel=1e-10)
+    collider = {0: (), 2: (), 1: (0, 2), 3: (0, 1)}
+    assert total(collider) != pytest.approx(total(chain), rel=1e-10)
 
 
 @given(family_counts())
@@ -182,6 +206,31 @@ def test_every_family_is_scored_once_and_the_clock_is_looked_at_for_each():
     Climber(score, range(4), 2, tick=lambda: ticks.append(None)).climb([()] * 4)
     assert len(asked) == len(set(asked)) == len(ticks)
     assert all(parents == tuple(sorted(parents)) for _, parents in asked)
+
+
+@given(tables(), st.data())
+def test_the_climb_keeps_to_what_it_may_change(table, data):
+    """Edges that may not be added, families that may not be had, edges that stay, and paths outside the graph."""
+    score, n_nodes = table
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    may_link, may_lose = rng.random((2, n_nodes, n_nodes)) < 0.7
+    start = [tuple(range(max(0, node - 1), node)) for node in range(n_nodes)]
+    paths = [(0,) if node == n_nodes - 1 else () for node in range(n_nodes)]
+    found = Climber(
+        score,
+        range(n_nodes),
+        3,
+        may_have=lambda node, parents: len(parents) < 3,
+        may_lose=lambda parent, child: bool(may_lose[parent, child]),
+        may_link=may_link,
+        paths=paths,
+    ).climb(start)
+    before = {(above, node) for node, some in enumerate(start) for above in some}
+    after = {(above, node) for node, some in enumerate(found) for above in some}
+    assert all(may_link[edge] for edge in after - before)
+    assert all(may_lose[edge] for edge in before - after)
+    assert all(len(above) < 3 for above in found)
+    assert nx.is_directed_acyclic_graph(nx.DiGraph([*after, (0, n_nodes - 1)]))
 
 
 # Nothing hidden ---------------------------------------------------------------------------------------------------
@@ -481,7 +530,7 @@ def test_ctrl_c_gives_the_best_so_far(monkeypatch, moment):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"scoring_method": "aic"}, ValueError, r"scoring_method is 'aic'; give 'bde' or 'bic'"),
+        ({"scoring_method": "aic"}, ValueError, r"scoring_method is 'aic'; give 'bde', 'bdeu' or 'bic'"),
         ({"scoring_method": "bde", "prior": 0}, ValueError, "prior is 0, with which 'bde' is not defined"),
         ({"n_states": 3}, ValueError, "n_states needs a start"),
         ({"start": star(), "n_states": {"J": 3}}, StateNameError, r"n_states names \['J'\]; .* are \['H'\]"),
@@ -501,3 +550,32 @@ def test_ctrl_c_gives_the_best_so_far(monkeypatch, moment):
 def test_settings_that_cannot_be_meant(options, error, message):
     with pytest.raises(error, match=message):
         learner(**options).fit(observed(50))
+
+
+def test_with_an_equivalent_sample_size_nothing_depends_on_directions_that_the_data_cannot_tell():
+    table = known(600)[["b", "c"]]
+    scored = [
+        StructuralEM(DAG([tuple(edge)]), scoring_method="bdeu", show_progress=False).fit(table) for edge in ("bc", "cb")
+    ]
+    assert [len(learner.network_.edges) for learner in scored] == [1, 1]
+    assert scored[0].score_ == pytest.approx(scored[1].score_, rel=1e-9)
+    network = scored[0].network_
+    codes = encode(table).codes_of(network.names)
+    weights = encode(table).weights
+    rows = codes.repeat(weights.astype(int), axis=0)
+    total = sum(
+        bdeu_score(counted(rows, network.cards, node, above), len(rows), 10.0)
+        for node, above in enumerate(network.parents)
+    )
+    assert scored[0].score_ == pytest.approx(total, rel=1e-9)
+
+
+def test_families_whose_tables_exceed_the_rows_are_not_proposed():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 6, size=(150, 4))
+    codes[:, 3] = codes[:, :3].sum(axis=1) % 6
+    found = StructuralEM(scoring_method="bde", prior=1e-6, show_progress=False).fit(
+        pd.DataFrame(codes, columns=list("wxyz"))
+    )
+    assert all(table.size <= 150 for table in found.network_.tables)
+    assert scores.n_parameters(found.network_) < 4 * 150
