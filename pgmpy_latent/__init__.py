@@ -59,6 +59,7 @@ _HOME = {
     "relate": "pgmpy_latent.relations.relate",
     "CovariateRelation": "pgmpy_latent.relations.covariate_result",
     "OutcomeRelation": "pgmpy_latent.relations.outcome_result",
+    "rename": "pgmpy_latent.learners.rename",
     "fitted": "pgmpy_latent.learners.given",
     "from_pgmpy": "pgmpy_latent.model.convert",
     "to_pgmpy": "pgmpy_latent.model.convert",

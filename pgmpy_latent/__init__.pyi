@@ -45,6 +45,7 @@ from pgmpy_latent.learners.forests.bin_a import BinA as BinA
 from pgmpy_latent.learners.forests.bin_g import BinG as BinG
 from pgmpy_latent.learners.given import fitted as fitted
 from pgmpy_latent.learners.hlta.hlta import HLTA as HLTA
+from pgmpy_latent.learners.rename import rename as rename
 from pgmpy_latent.model.convert import from_pgmpy as from_pgmpy
 from pgmpy_latent.model.convert import load as load
 from pgmpy_latent.model.convert import network_from_pgmpy as network_from_pgmpy

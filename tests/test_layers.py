@@ -48,7 +48,7 @@ LAYERS = {
     "presets": "",
     "learners": (
         "memory resumed search profiles skeletons memo fitted given splits sampled_search base sparse_learner "
-        "search_learner held_out "
+        "search_learner rename held_out "
         "local/directions local/neighbourhood local/tree_fitter local/node_states local/node_messages local/roots "
         "local/pairs local/simplify "
         "east/settings east/candidates east/completed_counts east/evaluation east/blocks east/block_fit "
