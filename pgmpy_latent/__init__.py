@@ -55,6 +55,7 @@ _HOME = {
     "synthesise": "pgmpy_latent.selection.synthetic",
     "SyntheticTable": "pgmpy_latent.selection.synthetic",
     "write_report": "pgmpy_latent.report.page",
+    "export_table": "pgmpy_latent.report.export_table",
     "explore": "pgmpy_latent.report.explorer",
     "relate": "pgmpy_latent.relations.relate",
     "CovariateRelation": "pgmpy_latent.relations.covariate_result",

@@ -63,6 +63,7 @@ from pgmpy_latent.relations.covariate_result import CovariateRelation as Covaria
 from pgmpy_latent.relations.outcome_result import OutcomeRelation as OutcomeRelation
 from pgmpy_latent.relations.relate import relate as relate
 from pgmpy_latent.report.explorer import explore as explore
+from pgmpy_latent.report.export_table import export_table as export_table
 from pgmpy_latent.report.page import write_report as write_report
 from pgmpy_latent.selection.compare import compare_classes as compare_classes
 from pgmpy_latent.selection.edge_search import DirectEffects as DirectEffects

@@ -83,8 +83,9 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html facts tree_section network_section topics_section what_if_section latents_section fit_section "
-        "groups_section relations_section search_section data_section checklist_section reproduce_section page explorer"
+        "notebook html export_table facts tree_section network_section topics_section what_if_section latents_section "
+        "fit_section groups_section relations_section search_section data_section checklist_section reproduce_section "
+        "page explorer"
     ),
     "plotting": (
         "axes models outline agglomeration classifier trees profiles densities groups progress fit relations "
