@@ -212,7 +212,7 @@
       panel.append(make("p", { class: "quiet" }, `${kind}${where}.`), probabilities(node, above));
       if (node.cut) panel.append(make("p", { class: "quiet" }, "The table is larger than shown."));
       if (above) panel.append(make("p", { class: "quiet" }, `Says ${node.link.toFixed(3)} nats about ${above.name}.`));
-      if (node.anchor) {
+      if (node.anchor && byId(node.anchor)) {
         const more = make("p");
         more.append(make("a", { href: `#${node.anchor}` }, "What it is about"));
         panel.append(more);
