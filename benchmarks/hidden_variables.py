@@ -126,8 +126,8 @@ def page(run: runner.Runner) -> str:
     lines = ["## FindHidden against a column that was there", ""]
     lines += paragraph(
         "A column is removed from 10,000 rows drawn from a network that comes with pgmpy. The yardstick (visible) is",
-        "the network learned with the column, which is then hidden, and refitted; both gains are over the network that a",
-        "hill climb learns without the column, in nats per row on 10,000 further rows. FindHidden also finds better",
+        "the network learned with the column, which is then hidden, and refitted; both gains are over the network that",
+        "a hill climb learns without the column, in nats per row on 10,000 further rows. FindHidden also finds better",
         "edges among columns on its way; its gain over the best network without hidden variables that it met is in",
         "brackets. Default settings, one thread, seconds of processor. Numbers of starts and of proposals were settled",
         "on Alarm with seed 0; the other rows are tests. Written by `python -m benchmarks.hidden_variables`. Versions:",

@@ -45,6 +45,7 @@ from pgmpy_latent.learners.forests.bin_a import BinA as BinA
 from pgmpy_latent.learners.forests.bin_g import BinG as BinG
 from pgmpy_latent.learners.given import fitted as fitted
 from pgmpy_latent.learners.hlta.hlta import HLTA as HLTA
+from pgmpy_latent.learners.rename import rename as rename
 from pgmpy_latent.model.convert import from_pgmpy as from_pgmpy
 from pgmpy_latent.model.convert import load as load
 from pgmpy_latent.model.convert import network_from_pgmpy as network_from_pgmpy
@@ -64,6 +65,7 @@ from pgmpy_latent.relations.covariate_result import CovariateRelation as Covaria
 from pgmpy_latent.relations.outcome_result import OutcomeRelation as OutcomeRelation
 from pgmpy_latent.relations.relate import relate as relate
 from pgmpy_latent.report.explorer import explore as explore
+from pgmpy_latent.report.export_table import export_table as export_table
 from pgmpy_latent.report.page import write_report as write_report
 from pgmpy_latent.selection.compare import compare_classes as compare_classes
 from pgmpy_latent.selection.edge_search import DirectEffects as DirectEffects

@@ -49,7 +49,7 @@ LAYERS = {
     "presets": "",
     "learners": (
         "memory resumed search profiles skeletons memo fitted given splits sampled_search base sparse_learner "
-        "search_learner held_out local/directions local/neighbourhood local/tree_fitter local/node_states "
+        "search_learner rename held_out local/directions local/neighbourhood local/tree_fitter local/node_states "
         "local/node_messages local/roots local/pairs local/simplify east/settings east/candidates "
         "east/completed_counts east/evaluation east/blocks east/block_fit east/move east/node_moves "
         "east/edge_moves east/state_moves east/moves east/block_evaluation east/column_places cardinality/policy "
@@ -81,10 +81,10 @@ LAYERS = {
     ),
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
-        "notebook html document profile_bars facts mixed_facts gaussian_facts tree_section network_section "
-        "topics_section what_if_section mixture_section latents_section numbers_section fit_section "
-        "effects_section groups_section relations_section search_section data_section checklist_section "
-        "reproduce_section gaussian_sections opening grouped_page gaussian_page page explorer"
+        "notebook html export_table document profile_bars facts mixed_facts gaussian_facts tree_section "
+        "network_section topics_section what_if_section mixture_section latents_section numbers_section "
+        "fit_section effects_section groups_section relations_section search_section data_section "
+        "checklist_section reproduce_section gaussian_sections opening grouped_page gaussian_page page explorer"
     ),
     "plotting": (
         "axes models outline agglomeration classifier trees loadings profiles densities groups progress fit "

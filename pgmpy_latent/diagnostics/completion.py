@@ -69,7 +69,7 @@ def complete(tree: AnyModel, X, sample_weight, **survey: Unpack[Survey]) -> Comp
     return completed(tree, data, engine_for(tree, data))
 
 
-def completed(tree: LatentTree | LatentNetwork, data: CategoricalData, engine: RowEngine) -> Completed:
+def completed(tree: AnyModel, data: CategoricalData, engine: RowEngine) -> Completed:
     """Return encoded rows as a model completes them, given an engine for the two."""
     tables = engine.layout.pack(tree.tables)
     total, counts = engine.expected_counts(tables)

@@ -29,5 +29,20 @@ def tree_of(model) -> LatentTree:
     >>> tree_of(hlc_model(7, random_state=0))
     LatentTree(10 nodes, 3 latent, 56 parameters)
     """
-    network = model_of(model)
+    network = any_of(model)
     return as_tree(network) if isinstance(network, LatentNetwork) else network
+
+
+def any_of(model) -> LatentTree | LatentNetwork:
+    """Return the model of a model or fitted learner: a tree if no node has several parents, and otherwise a network.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.datasets import hlc_model
+    >>> any_of(hlc_model(7, random_state=0))
+    LatentTree(10 nodes, 3 latent, 56 parameters)
+    """
+    network = model_of(model)
+    if isinstance(network, LatentNetwork) and all(len(above) <= 1 for above in network.parents):
+        return as_tree(network)
+    return network

@@ -7,13 +7,13 @@ from collections.abc import Hashable
 import numpy as np
 
 from pgmpy_latent.diagnostics.explain import counted
-from pgmpy_latent.learners.profiles import conditionals
+from pgmpy_latent.learners.profiles import shares_and_conditionals
 from pgmpy_latent.model.emissions import Emission, emissions_of
+from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.operators import marginals
 from pgmpy_latent.operators.bins import in_bins
 from pgmpy_latent.plotting.axes import as_label, axes_size, new_axes, pyplot, text_width
-from pgmpy_latent.plotting.models import tree_of
+from pgmpy_latent.plotting.models import any_of
 from pgmpy_latent.tables.dependence import DECIMALS, block_information
 
 #: Inches from column to column; minimum and maximum width of all bars of a row together.
@@ -65,12 +65,11 @@ def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12,
     >>> ax.get_title(loc="left")
     'H2: 3 classes, by the 3 of 7 columns that tell them apart best'
     """
-    tree = tree_of(model)
+    tree = any_of(model)
     if not isinstance(n_columns, (int, np.integer)) or n_columns < 1:
         raise ValueError(f"n_columns is {n_columns!r}; give a whole number that is at least 1")
     at = _hidden_node(tree, latent)
-    shares = marginals(tree)[at]
-    tables = conditionals(tree, at)
+    shares, tables = shares_and_conditionals(tree, at)
     columns, emissions = _best_columns(tree, at), emissions_of(tree)
     shown = columns[:n_columns]
     width = min(max(CLASS_WIDTH * len(shares), NARROWEST), WIDEST) if ax is None else axes_size(ax)[0]
@@ -96,7 +95,7 @@ def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12,
     return ax
 
 
-def _hidden_node(tree: LatentTree, latent: Hashable | None) -> int:
+def _hidden_node(tree: LatentTree | LatentNetwork, latent: Hashable | None) -> int:
     names = tree.latent_names
     if latent is None:
         if len(names) != 1:
@@ -108,16 +107,16 @@ def _hidden_node(tree: LatentTree, latent: Hashable | None) -> int:
     return tree.index(latent)
 
 
-def _class_labels(tree: LatentTree, at: int, shares: np.ndarray) -> list[str]:
+def _class_labels(tree: LatentTree | LatentNetwork, at: int, shares: np.ndarray) -> list[str]:
     """Return names and shares of the classes; numbers get a word before them."""
     words = [f"class {state}" if isinstance(state, (int, np.integer)) else state for state in tree.state_names[at]]
     return [f"{as_label(word, CATEGORY)}\n{share:.0%}" for word, share in zip(words, shares, strict=True)]
 
 
-def _best_columns(tree: LatentTree, at: int) -> list[int]:
+def _best_columns(tree: LatentTree | LatentNetwork, at: int) -> list[int]:
     """Return the observed nodes, the most informative about the classes first."""
-    columns, binned = np.flatnonzero(~tree.latent), in_bins(tree)
-    shares, tables = marginals(binned)[at], conditionals(binned, at)
+    columns, binned = np.flatnonzero(~tree.latent), in_bins(tree) if isinstance(tree, LatentTree) else tree
+    shares, tables = shares_and_conditionals(binned, at)
     information = [block_information(shares[:, None] * tables[node], [0], [0])[0, 0] for node in columns]
     return columns[np.argsort(-np.round(information, DECIMALS), kind="stable")].tolist()
 
@@ -158,7 +157,7 @@ def _draw_numbers(
             ax.text(start + bar / 2, row - BAR / 4, text, size=SHARE_SIZE, ha="center", va="center")
 
 
-def _draw_heading(ax, height: float, tree: LatentTree, column: int, colors: list, width: float) -> None:
+def _draw_heading(ax, height: float, tree: LatentTree | LatentNetwork, column: int, colors: list, width: float) -> None:
     """Write the name of a column above its bars, and its categories beside squares of their colours."""
     name, states = as_label(tree.names[column]), tree.state_names[column]
     ax.text(0, height, name, size=SIZE, weight="bold", va="center")
@@ -174,7 +173,7 @@ def _draw_heading(ax, height: float, tree: LatentTree, column: int, colors: list
         x = end + 0.18
 
 
-def _title(tree: LatentTree, at: int, n_shown: int, n_columns: int) -> str:
+def _title(tree: LatentTree | LatentNetwork, at: int, n_shown: int, n_columns: int) -> str:
     classes = f"{as_label(tree.names[at])}: {tree.cards[at]} class{'' if tree.cards[at] == 1 else 'es'}"
     if n_shown == n_columns:
         return classes

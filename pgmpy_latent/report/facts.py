@@ -27,6 +27,7 @@ from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.operators import marginals
 from pgmpy_latent.relations.covariate_result import CovariateRelation
 from pgmpy_latent.relations.outcome_result import OutcomeRelation
+from pgmpy_latent.report.html import label
 from pgmpy_latent.runtime.configured import settings_in_force
 from pgmpy_latent.selection.edge_search import DirectEffects
 from pgmpy_latent.selection.groups import GroupComparison
@@ -281,6 +282,11 @@ class Facts:
     def state(self) -> str:
         """The word for a state of a hidden variable."""
         return "Class" if self.is_latent_class else "State"
+
+    def states_in_words(self, node: int) -> list[str]:
+        """Return what the states of a hidden node are called: by their names or, if these are numbers, as "Class 0"."""
+        states = self.model.state_names[node]
+        return [f"{self.state} {state}" if isinstance(state, (int, np.integer)) else label(state) for state in states]
 
     @cached_property
     def column_shares(self) -> list[np.ndarray]:

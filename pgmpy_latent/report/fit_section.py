@@ -135,14 +135,14 @@ def _scale_of_counts(facts: Facts) -> str:
 
 def _assignment(facts: Facts, node: int) -> Html:
     """Return the classification table of one hidden variable, without impossible rows, which have their own note."""
-    states = facts.model.state_names[node]
-    assigned = counted(facts.beliefs[node], facts.data.weights, states)
+    states = facts.states_in_words(node)
+    assigned = counted(facts.beliefs[node], facts.data.weights, facts.model.state_names[node])
     counts = assigned.to_numpy()
     sizes = counts.sum(axis=1)
     sure = np.divide(np.diag(counts), sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
     rows = [
         [
-            f"{facts.state} {label(states[state])}",
+            states[state],
             *(decimal(value, 1) for value in counts[state]),
             decimal(sizes[state], 0),
             decimal(sure[state], 3),
@@ -151,7 +151,7 @@ def _assignment(facts: Facts, node: int) -> Html:
     ]
     expected = counts.sum(axis=0)
     rows.append(["Expected size", *(decimal(value, 1) for value in expected), decimal(sizes.sum(), 0), ""])
-    header = ["Assigned", *(f"{facts.state} {label(state)}" for state in states), "Rows", "Average posterior"]
+    header = ["Assigned", *states, "Rows", "Average posterior"]
     name = label(facts.model.names[node])
     caption = f"{name}: {percent(assigned.attrs['error'], 1)} of the rows are expected to be assigned wrongly"
     return table(header, rows, numbers=range(1, len(header)), caption=caption)

@@ -45,14 +45,15 @@ def _models(found: GroupComparison) -> Html:
             decimal(row.log_likelihood),
             count(row.n_parameters),
             decimal(row.bic),
+            decimal(row.minus_2_bic),
             decimal(row.lr),
             decimal(row.lr_df, 0),
             p_value(row.lr_p),
         ]
         for row in found.table.astype({"lr_df": "float64"}).itertuples()
     ]
-    header = ["model", "log-likelihood", "parameters", "BIC", "likelihood ratio", "df", "p"]
-    return table(header, rows, numbers=range(1, 7))
+    header = ["model", "log-likelihood", "parameters", "BIC", "−2 BIC", "likelihood ratio", "df", "p"]
+    return table(header, rows, numbers=range(1, 8))
 
 
 def _items(found: GroupComparison) -> Html:

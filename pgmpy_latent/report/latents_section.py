@@ -76,7 +76,7 @@ def _latent(facts: Facts, node: int) -> Html:
     model, data = facts.model, facts.data
     name, n_states = label(model.names[node]), int(model.cards[node])
     title = element("h3", name, " ", element("small", count(n_states, "state")))
-    shares, profiles = facts.shares[node], profiles_of(facts, node)
+    profiles = profiles_of(facts, node)
     position = {column: at for at, column in enumerate(data.columns)}
     listed = _listed(facts, node, profiles)
     columns = [position[column] for column, _, _ in listed]
@@ -92,14 +92,15 @@ def _latent(facts: Facts, node: int) -> Html:
     if coverage is not None and len(listed) < len(data.columns):
         words.append(f" The {len(listed)} columns below cover {percent(coverage)} of what all columns say.")
     parts.append(paragraph(*words))
-    parts.append(_classes(facts, shares, profiles, columns))
+    parts.append(_classes(facts, node, profiles, columns))
     figures = [
-        _profile(facts, at, profiles[at], information) for at, (_, information, _) in zip(columns, listed, strict=True)
+        _profile(facts, node, at, profiles[at], information)
+        for at, (_, information, _) in zip(columns, listed, strict=True)
     ]
     heading = f"Columns and their categories in each {facts.state.lower()}"
     drawn = element("div", *figures, class_="profiles")
     parts.append(folded(heading, drawn) if len(facts.explained) > MANY_LATENTS else safe(element("h4", heading), drawn))
-    parts.append(_numbers(facts, columns, profiles, shares))
+    parts.append(_numbers(facts, node, columns, profiles))
     return element("article", *parts, id=f"latent-{node}", class_="latent")
 
 
@@ -118,11 +119,12 @@ def _listed(facts: Facts, node: int, profiles: list[np.ndarray]) -> list[tuple]:
     return [(facts.data.columns[at], information[at], None) for at in best if information[at] > NOTHING]
 
 
-def _classes(facts: Facts, shares: np.ndarray, profiles: list[np.ndarray], columns: list[int]) -> Html:
+def _classes(facts: Facts, node: int, profiles: list[np.ndarray], columns: list[int]) -> Html:
     """Return the states with their shares and the categories that mark them."""
+    shares, names = facts.shares[node], facts.states_in_words(node)
     rows = [
         [
-            f"{facts.state} {state}",
+            names[state],
             bar(shares[state], percent(shares[state], 1)),
             _marks(facts, profiles, columns, state),
         ]
@@ -159,15 +161,16 @@ def _marks(facts: Facts, profiles: list[np.ndarray], columns: list[int], state: 
     return Html(" ".join(marks))
 
 
-def _profile(facts: Facts, at: int, given: np.ndarray, information: float) -> Html:
-    """Return how a column is distributed in each state, as stacked bars."""
-    lines = [(f"{facts.state} {state}", given[state]) for state in range(min(len(given), MOST_CLASSES))]
+def _profile(facts: Facts, node: int, at: int, given: np.ndarray, information: float) -> Html:
+    """Return how a column is distributed in each state of a hidden node, as stacked bars."""
+    lines = list(zip(facts.states_in_words(node), given, strict=True))[:MOST_CLASSES]
     note = f"{decimal(information, 3)} nats"
     return profile_bars(facts.data.columns[at], facts.data.state_names[at], lines, facts.column_shares[at], note)
 
 
-def _numbers(facts: Facts, columns: list[int], profiles: list[np.ndarray], shares: np.ndarray) -> Html:
+def _numbers(facts: Facts, node: int, columns: list[int], profiles: list[np.ndarray]) -> Html:
     """Return the same as numbers."""
+    shares = facts.shares[node]
     shown = min(len(shares), MOST_CLASSES)
     rows = [["share of the state", "", *(decimal(share, 3) for share in shares[:shown])]]
     for at in columns:
@@ -177,7 +180,7 @@ def _numbers(facts: Facts, columns: list[int], profiles: list[np.ndarray], share
             rows.append([label(facts.data.columns[at]) if category == 0 else "", label(states[category]), *cells])
         if len(states) > 3 * MOST_CATEGORIES:
             rows.append(["", f"… and {len(states) - 3 * MOST_CATEGORIES} more", *[""] * shown])
-    header = ["Column", "Category", *(f"{facts.state} {state}" for state in range(shown))]
+    header = ["Column", "Category", *facts.states_in_words(node)[:shown]]
     return folded("Conditional probabilities as numbers", table(header, rows, numbers=range(2, shown + 2)))
 
 

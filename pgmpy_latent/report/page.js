@@ -210,7 +210,7 @@
       panel.replaceChildren(make("h3", {}, node.name));
       if (node.facts) panel.append(make("p", { class: "quiet" }, node.hidden ? "Hidden variable." : "Column."), numbers(node));
       else tellStates(node, above);
-      if (node.anchor) {
+      if (node.anchor && byId(node.anchor)) {
         const more = make("p");
         more.append(make("a", { href: `#${node.anchor}` }, "What it is about"));
         panel.append(more);

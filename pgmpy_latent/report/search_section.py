@@ -81,14 +81,24 @@ def _classes_section(facts: Facts, learner: StructureLearner, choice: ChoiceOfCl
             decimal(candidate.log_likelihood),
             count(candidate.n_parameters),
             decimal(candidate.bic),
+            decimal(-2 * candidate.bic),
             f"{candidate.n_best} of {candidate.n_starts}",
             "yes" if candidate.converged else f"not after {count(candidate.n_iter, 'iteration')}",
             "chosen" if candidate is chosen else "",
         ]
         for candidate in facts.candidates
     ]
-    header = ["Classes", "Log-likelihood", "Parameters", "BIC", "Starts that reached the best", "Converged", "Choice"]
-    parts.append(table(header, rows, numbers=(0, 1, 2, 3, 4), caption="Numbers of classes (larger BIC is better)"))
+    header = [
+        "Classes",
+        "Log-likelihood",
+        "Parameters",
+        "BIC",
+        "−2 BIC",
+        "Starts that reached the best",
+        "Converged",
+        "Choice",
+    ]
+    parts.append(table(header, rows, numbers=range(6), caption="Numbers of classes (larger BIC is better)"))
     return section("search", "How the number of classes was chosen", *parts)
 
 

@@ -54,9 +54,9 @@ from pgmpy_latent.tables.survey import Survey, WeightKind
 MOST_PARAMETERS = 500
 #: Columns of the table behind those of the scores, and their types.
 FURTHER_COLUMNS = {
-    "relative_entropy": "float64", "smallest_share": "float64", "n_best": "int64", "n_starts": "int64",
-    "effective_dimension": "Int64", "identified": "boolean", "g2": "float64", "x2": "float64", "df": "Int64",
-    "g2_p": "float64", "x2_p": "float64", "blrt": "float64", "blrt_p": "float64", "edge": object,
+    "minus_2_bic": "float64", "relative_entropy": "float64", "smallest_share": "float64", "n_best": "int64",
+    "n_starts": "int64", "effective_dimension": "Int64", "identified": "boolean", "g2": "float64", "x2": "float64",
+    "df": "Int64", "g2_p": "float64", "x2_p": "float64", "blrt": "float64", "blrt_p": "float64", "edge": object,
     "edge_bic": "float64", "found_by": object, "seconds": "float64",
 }  # fmt: skip
 
@@ -186,7 +186,8 @@ def compare_classes(
         - ``best``: marks the recommended row, the one with the best BIC. ``table.attrs["recommended"]`` is its number
           of classes, and ``table.attrs["reason"]`` says why, and what speaks against it.
         - ``log_likelihood``, {scores}: larger is better (see
-          :mod:`pgmpy_latent.scores`); ``n_parameters``.
+          :mod:`pgmpy_latent.scores`); ``n_parameters``; ``minus_2_bic``: BIC as other programs print it, where
+          smaller is better.
         - ``relative_entropy``: 1 where every row belongs to one class; ``smallest_share``: of the smallest class.
         - ``n_best`` of ``n_starts`` random starts reached the best value. Few are a hint that it may not be the
           global maximum; none, that splits found a better one.
@@ -507,6 +508,7 @@ def _table(
         for size, fit in fits.items()
     ]
     table = pd.DataFrame(rows).set_index("n_classes")
+    table["minus_2_bic"] = -2 * table["bic"]
     table["blrt"] = 2 * table["log_likelihood"].diff()
     table["blrt_p"] = np.nan
     columns: dict[str, Any] = {"log_likelihood": "float64", "n_parameters": "int64"}

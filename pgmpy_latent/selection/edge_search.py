@@ -38,7 +38,7 @@ from pgmpy_latent.tables.survey import Survey, WeightKind
 #: Columns of the history, and their types.
 HISTORY = {
     "parent": object, "child": object, "log_likelihood": "float64", "n_parameters": "int64", "bic": "float64",
-    "statistic": "float64", "df": "Int64", "p_value": "float64", "seconds": "float64",
+    "minus_2_bic": "float64", "statistic": "float64", "df": "Int64", "p_value": "float64", "seconds": "float64",
 }  # fmt: skip
 
 
@@ -140,8 +140,9 @@ def add_direct_effects(
     -------
     DirectEffects
         Its ``network_`` (for pgmpy ``model_``) is the model with the edges, and its ``history_`` has a row per step:
-        ``parent``, ``child``, ``log_likelihood``, ``n_parameters``, ``bic``, the score test of the edge before it was
-        added (``statistic``, ``df``, ``p_value``), and ``seconds``.
+        ``parent``, ``child``, ``log_likelihood``, ``n_parameters``, ``bic``, ``minus_2_bic`` (BIC as
+        other programs print it), the score test of the edge before it was added (``statistic``, ``df``, ``p_value``),
+        and ``seconds``.
 
     See Also
     --------
@@ -287,10 +288,11 @@ class _Search:
 
     def _keep(self, network: LatentNetwork, value: float, fit: EdgeFit | None, test: ScoreTest | None) -> None:
         self.network = network
+        bic = bic_from_parts(value, network.n_parameters, self.data.total_weight)
         row = {
             "parent": None if fit is None else fit.parent, "child": None if fit is None else fit.child,
             "log_likelihood": value, "n_parameters": network.n_parameters,
-            "bic": bic_from_parts(value, network.n_parameters, self.data.total_weight),
+            "bic": bic, "minus_2_bic": -2 * bic,
             "statistic": np.nan if test is None else test.statistic, "df": None if test is None else test.df,
             "p_value": np.nan if test is None else test.p_value, "seconds": self.clock.elapsed,
         }  # fmt: skip

@@ -40,8 +40,8 @@ from pgmpy_latent.tables.survey import Survey, WeightKind, names_column
 
 #: Columns of the table of models, and their types.
 COLUMNS = {
-    "log_likelihood": "float64", "n_parameters": "int64", "bic": "float64", "aic": "float64", "lr": "float64",
-    "lr_df": "Int64", "lr_p": "float64", "n_best": "int64", "n_starts": "int64", "seconds": "float64",
+    "log_likelihood": "float64", "n_parameters": "int64", "bic": "float64", "minus_2_bic": "float64", "aic": "float64",
+    "lr": "float64", "lr_df": "Int64", "lr_p": "float64", "n_best": "int64", "n_starts": "int64", "seconds": "float64",
 }  # fmt: skip
 #: Columns of the table of items, and their types.
 ITEM_COLUMNS = {
@@ -241,7 +241,7 @@ def compare_groups(
 
         - ``best``: marks the recommended row, the one with the best BIC;
         - ``log_likelihood``: of the items given the group; ``n_parameters``: without the shares of the groups;
-          ``bic``, ``aic``: larger is better;
+          ``bic``, ``aic``: larger is better; ``minus_2_bic``: BIC as other programs print it;
         - ``lr``: twice the gain in log-likelihood over the row before; ``lr_df``: by how many parameters it differs;
           ``lr_p``: of the likelihood-ratio test, by the chi-squared distribution;
         - ``differs``: the items with edges from the group;
@@ -442,7 +442,9 @@ def _table(ladder: _Ladder, data: CategoricalData) -> pd.DataFrame:
         }  # fmt: skip
         rows.append(row)
         before = fit
-    table = pd.DataFrame(rows).set_index("rung").astype(COLUMNS)
+    table = pd.DataFrame(rows).set_index("rung")
+    table["minus_2_bic"] = -2 * table["bic"]
+    table = table[list(COLUMNS)].astype(COLUMNS)
     group = ladder.models.group
     with_edge = [[below for above, below in fit.network.edges if above == group] for fit in ladder.fits.values()]
     differs = [tuple(name for name in below if name != ladder.models.hidden) for below in with_edge]

@@ -132,6 +132,7 @@ def test_a_network_of_any_shape_has_profiles_summary_and_report(tmp_path, capsys
         model.summary()
         assert "H (2): a, b" in capsys.readouterr().out
         assert model.profiles().shape == (7, 4)
+        assert plotting.plot_profiles(form, "H").get_title(loc="left").startswith("H: 2 classes")
         model.report(tmp_path / "report.html")
         assert "held against 50 rows" in (tmp_path / "report.html").read_text(encoding="utf-8")
 

@@ -18,8 +18,8 @@ from tests.support.samples import latent_class
 QUIET = {"show_progress": False, "n_starts": 4}
 COLUMNS = [
     "best", "log_likelihood", "n_parameters", "bic", "aic", "caic", "adjusted_bic", "icl", "cheeseman_stutz",
-    "relative_entropy", "smallest_share", "n_best", "n_starts", "effective_dimension", "identified", "g2", "x2", "df",
-    "g2_p", "x2_p", "blrt", "blrt_p", "edge", "edge_bic", "found_by", "seconds",
+    "minus_2_bic", "relative_entropy", "smallest_share", "n_best", "n_starts", "effective_dimension", "identified",
+    "g2", "x2", "df", "g2_p", "x2_p", "blrt", "blrt_p", "edge", "edge_bic", "found_by", "seconds",
 ]  # fmt: skip
 
 
