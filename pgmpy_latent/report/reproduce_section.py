@@ -144,8 +144,9 @@ def _missing(facts: Facts | GaussianFacts) -> str:
 
 def _kinds(facts: Facts | GaussianFacts) -> str:
     """Return the kinds of the columns as an argument of ``fit``, if some are numbers under hidden classes."""
-    is_mixed = isinstance(facts, Facts) and facts.learner is not None and bool(facts.table.values)
-    return f", kinds={facts.learner.kinds_!r}" if is_mixed else ""
+    if not isinstance(facts, Facts) or facts.learner is None or not facts.table.values:
+        return ""
+    return f", kinds={facts.learner.kinds_!r}"
 
 
 def fingerprint(facts: Facts | GaussianFacts) -> str:
