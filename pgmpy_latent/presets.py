@@ -754,7 +754,8 @@ ELIDAN_FRIEDMAN_2001 = _documented(
     find them. No node gets more than 5 parents unless the learner's ``max_parents`` says otherwise; the paper names no
     bound. Besides the number of states that agglomeration finds, two states from random starts are tried, and states
     of the best proposals are split and merged. Proposals are compared by what they gain in a small network of the
-    columns around them, and the best two are put back; the paper fits the whole network with each. A hidden variable that is not needed any more is left out again.
+    columns around them, and the best two are put back; the paper fits the whole network with each. A hidden variable
+    that is not needed any more is left out again.
     """,
 )
 LANGSETH_NIELSEN_2005 = _documented(

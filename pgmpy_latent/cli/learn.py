@@ -182,7 +182,7 @@ def run(args: argparse.Namespace) -> int:
     data = encoded(table, args.weight_kind, args.allow_many_states, numeric)
     codes = missing_codes(args, data)
     say(describe_table(table, data, columns_with_codes(args)))
-    compile_first()
+    compile_first(numeric=bool(data.values))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         warnings.simplefilter("ignore", MissingCodeWarning)  # the description of the table says it

@@ -126,12 +126,15 @@ def clock_line(words: str, patience: float = PATIENCE) -> Iterator[None]:
             stream.flush()
 
 
-def compile_first() -> None:
-    """Load the compiled code, which the first run must compile; a line says so, and how long it has taken."""
+def compile_first(numeric: bool = False) -> None:
+    """Load the compiled code, which the first run must compile; a line says so, and how long it has taken.
+
+    Tables with numeric columns need other code than those of categories alone.
+    """
     with clock_line("compiling, in the first run only"):
         from pgmpy_latent.inference.tree_engine import kernel_for
 
-        kernel_for()
+        kernel_for(numeric=numeric)
 
 
 # While it works -----------------------------------------------------------------------------------
