@@ -140,10 +140,19 @@ def encoded(
         raise BadInputError(
             f"{in_words(unsuitable)}; leave {it} out with --drop {names}, bin {it}, or pass --allow-many-states "
             f"{names} if you mean {it}"
+            + ("; --kinds auto takes numbers as they are, without bins" if _fractions(data, unsuitable) else "")
         )
     doubtful = as_list(doubtful_columns(data, allowed))
     warn_of_many_states(data, allowed, remedy=f"pass --allow-many-states {doubtful}")
     return data
+
+
+def _fractions(data: CategoricalData, names: Collection[Hashable]) -> bool:
+    """Tell whether one of some columns holds numbers with fractions, also as text."""
+    from pgmpy_latent.tables.likely_codes import as_numbers
+
+    columns = (as_numbers(states) for name, states in zip(data.columns, data.state_names, strict=True) if name in names)
+    return any(one % 1 for numbers in columns for one in numbers or ())
 
 
 def _as_options(words: str) -> str:
