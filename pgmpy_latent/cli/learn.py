@@ -27,7 +27,7 @@ from pgmpy_latent.cli.files import (
     optional_output,
     table_of,
 )
-from pgmpy_latent.cli.kinds import kinds, with_numbers
+from pgmpy_latent.cli.kinds import add_kinds, with_numbers
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -119,11 +119,7 @@ def add_parser(commands) -> None:
     parser.add_argument("--method", choices=LEARNERS, default="classes", metavar="NAME", help="how to learn; see below")
     add_columns(parser)
     add_reading(parser)
-    parser.add_argument(
-        "--kinds", type=kinds, metavar="COLUMN=KIND,...", help="columns that are numbers, without bins: gaussian,"
-        " shared_gaussian, poisson, negative_binomial (or categorical); other columns, or with auto all, are read by"
-        " their cells (default: all columns are categories)",
-    )  # fmt: skip
+    add_kinds(parser)
     group = parser.add_argument_group("how it learns")
     size = group.add_mutually_exclusive_group()
     size.add_argument("--classes", type=number(int, 1), metavar="K", help="number of classes (default: by BIC)")

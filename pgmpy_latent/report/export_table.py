@@ -105,7 +105,10 @@ def export_table(
     if isinstance(frame, pd.Series):
         frame = frame.to_frame()
     if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"expected a DataFrame, got {kind_in_words(frame)}")
+        raise TypeError(
+            f"expected a DataFrame, got {kind_in_words(frame)}; give one of its tables, as compare_groups(...).table, "
+            "relate(...).coefficients or learner.profiles()"
+        )
     check_number("digits", digits, 0, whole=True)
     path = check_writable(path)
     ending = path.suffix.lower()

@@ -207,6 +207,7 @@ def test_measurements_are_refused_unless_they_are_meant(capsys, answers):
     assert (
         "column 'e' holds 100 different numbers in 200 rows, as measurements do; leave it out with --drop e" in message
     )
+    assert message.rstrip().endswith("if you mean it; --kinds auto takes numbers as they are, without bins")
     code, out, _ = run(capsys, "t.csv", "--classes", "2", "--starts", "1", "--allow-many-states", "e")
     assert code == 0
     assert "note: column 'e' has 100 different numbers; if it is a measurement, bin it" in out

@@ -124,6 +124,7 @@ def test_densities_are_drawn_with_their_shares(learner):
 
 def test_profiles_draw_means_and_deviations_of_numbers(learner):
     from pgmpy_latent.plotting import plot_profiles
+    from pgmpy_latent.plotting.profiles import MARGIN
 
     ax = plot_profiles(learner)
     texts = [text.get_text() for text in ax.texts]
@@ -147,7 +148,26 @@ def test_profiles_draw_means_and_deviations_of_numbers(learner):
         means, deviations = learner.emissions_.loc[name, "mean"].to_numpy(), learner.emissions_.loc[name, "sd"]
         scale = (means + deviations).max() - (means - deviations).min()
         bar = ax.get_xlim()[1] / (2 + 0.06)  # two classes with a little space between them
-        assert right - left - 1.06 * bar == pytest.approx((means[1] - means[0]) / scale * bar)
+        assert right - left - 1.06 * bar == pytest.approx((means[1] - means[0]) / scale * (1 - 2 * MARGIN) * bar)
+
+
+def test_lines_of_numbers_lie_within_the_track_of_their_class(learner):
+    from matplotlib.collections import LineCollection
+
+    from pgmpy_latent.plotting import plot_profiles
+
+    ax = plot_profiles(learner)
+    lines = {}
+    for found in ax.collections:
+        if isinstance(found, LineCollection):
+            for (left, y), (right, _) in found.get_segments():
+                lines.setdefault(round(y, 6), []).append((left, right))
+    assert len(lines) == len(KINDS)
+    for pieces in lines.values():
+        tracks, spreads = pieces[:2], pieces[2:]
+        assert len(tracks) == len(spreads) == 2
+        for (left, right), (low, high) in zip(tracks, spreads, strict=True):
+            assert left < low < high < right
 
 
 def test_notebooks_show_the_model(learner):

@@ -142,7 +142,7 @@ def test_hostile_names_stay_text(tmp_path):
 
 
 def test_mistakes(tmp_path, monkeypatch):
-    with pytest.raises(TypeError, match="expected a DataFrame, got a list"):
+    with pytest.raises(TypeError, match="expected a DataFrame, got a list; give one of its tables, as compare_groups"):
         export_table([1], tmp_path / "table.tex")
     with pytest.raises(ValueError, match=r"the name of a table ends in .tex, .html, .docx, .csv"):
         export_table(MIXED, tmp_path / "table.xlsx")
