@@ -121,6 +121,9 @@ def test_what_a_mixture_says_of_itself(learner, rows, tmp_path, capsys):
     assert set(fitted.kinds_.values()) == {"categorical"}
     with pytest.raises(AttributeError, match="networks_ has the weight and the network of every tree"):
         fitted.adjacency_matrix_  # noqa: B018
+    assert not hasattr(fitted, "model_")
+    with pytest.raises(AttributeError, match="no single network; networks_ has the weight and the network of every"):
+        fitted.model_  # noqa: B018
 
 
 def test_residuals_of_mixtures_are_those_of_their_joint_probabilities(learner, rows):
