@@ -154,7 +154,8 @@ def model_of(model) -> LatentTree | LatentNetwork:
     if isinstance(model, TreeMixture) or hasattr(model, "mixture_"):
         raise TypeError(
             f"expected one tree or network as the first argument, got {type(model).__name__}, which has several trees; "
-            "pass one of the trees of the mixture, as mixture_.trees[0]"
+            "pass one of the trees of the mixture, as mixture_.trees[0]; log_likelihood, posterior, impute, sample "
+            "and write_report take the whole mixture"
         )
     if isinstance(getattr(model, "tree_", model), GaussianTree):
         raise TypeError(
