@@ -24,8 +24,10 @@ def opening(facts: Facts | GaussianFacts, values: Mapping[str, float]) -> list[H
     """
     data = facts.data
     name = "pgmpy-latent" if facts.command else type(facts.learner).__name__
-    by = f" by {name}" if facts.learner is not None else ""
-    learned = f"Learned{by} from" if facts.own_data else f"Learned{by}; held against"
+    if facts.learner is None:
+        learned = "A given model, held against"
+    else:
+        learned = f"Learned by {name} from" if facts.own_data else f"Learned by {name}; held against"
     words = f"{learned} {count(data.n_rows, 'row')} and {count(len(data.columns), 'column')}."
     figures = [("Rows", count(data.n_rows)), ("Columns", count(len(data.columns)))]
     if data.weight_kind == "sampling":
