@@ -179,7 +179,7 @@ def describe_tree(learner, data: CategoricalData) -> list[str]:
     from pgmpy_latent.diagnostics import explain
 
     tree = learner.tree_
-    text = explain.summary_text(tree, log_likelihood=learner.log_likelihood_, bic=learner.bic_)
+    text = explain.summary_text(tree, **learner._fit())
     written = explain.writable(text, sys.stdout.encoding).splitlines()
     lines = [part for line in written for part in (wrapped(line, "    ") or [""])]
     return [*lines, "", *describe_states(tree, data)] if tree.latent_names else lines

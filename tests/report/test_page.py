@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -645,3 +646,19 @@ def test_the_start_is_not_a_step_of_the_search():
     assert learner.history_["operator"].tolist().count("start") == 1
     n = len(learner.history_) - 1
     assert f"SplitMerge accepted {n} step{'s' * (n != 1)} in" in page(gather(learner))
+
+
+def test_a_weighted_table_and_a_search_that_was_stopped(tmp_path, monkeypatch):
+    table = datasets.load_anes96()[["PID", "selfLR", "vote"]].head(200).assign(count=[1, 2] * 100)
+    learner = RandomStarts(n_states=2, random_state=0, show_progress=False).fit(table, sample_weight="count")
+    learner.report(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"Total weight</?[^<]*<[^>]*>300<", text)
+    assert "# the table: 3 columns and 'count', 200 rows" in unescape(text)
+    assert "learner.fit(X, sample_weight='count', weight_kind='frequency')" in unescape(text)
+    assert "weights = ..." not in text
+    assert "Without a stop, the same table" not in text
+    monkeypatch.setattr(learner, "stopped_", "time_limit")
+    assert "Without a stop, the same table, settings and versions give the same model" in page(gather(learner))
+    plain = learner.fit(table.drop(columns="count"))
+    assert "Total weight" not in page(gather(plain))
