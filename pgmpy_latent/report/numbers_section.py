@@ -39,4 +39,6 @@ def numbers_section(facts: Facts) -> Html | None:
         "columns."
     )
     header = ["Column", "Kind", "Given", "Mean", "Standard deviation", "Dispersion"]
-    return section("numbers", "Numbers", paragraph(words), table(header, rows, numbers=(3, 4, 5)))
+    if not any(row[-1] for row in rows):  # no column is a count with a dispersion
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    return section("numbers", "Numbers", paragraph(words), table(header, rows, numbers=range(3, len(header))))
