@@ -299,14 +299,15 @@ def test_the_command_line_reports_the_numbers_of_classes_it_has_tried(tmp_path, 
     table = [line for line in printed if line[-2:-1] == ["of"] and len(line) > 6]
     assert len(table) == 4
     rows = rows_of_section(tmp_path / "page.html", "search")
-    assert rows[0][:4] == ["Classes", "Log-likelihood", "Parameters", "BIC"]
+    assert rows[0][:5] == ["Classes", "Log-likelihood", "Parameters", "BIC", "−2 BIC"]
     assert len(rows) == 5
     for shown, said in zip(rows[1:], table, strict=True):
         chosen, said = said[0] == "*", [word for word in said if word != "*"]
         numbers = [cell.replace("−", "-").replace(",", "") for cell in shown[:4]]
         assert numbers == [said[0], said[1], said[2], said[3]]
-        assert shown[4] == " ".join(said[4:])
-        assert (shown[6] == "chosen") == chosen
+        assert float(shown[4].replace(",", "")) == pytest.approx(-2 * float(said[3]), abs=0.011)
+        assert shown[5] == " ".join(said[4:])
+        assert (shown[7] == "chosen") == chosen
     text = read(tmp_path / "page.html").text
     assert "Latent class models with 1 to 4 classes were fitted" in text
     assert "LatentClasses accepted" not in text
