@@ -195,7 +195,7 @@ def model_and_data(
     """
     tree = asked(model) if may_be_mixture else model_of(model)
     if not takes_numbers:
-        refuse_numbers(tree, "this")
+        refuse_numbers(tree, "this function")
     design = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}
     design = drawn_as_fitted(model, X, design)
     table, design = model._table_and_design(X, design) if hasattr(model, "_table") else (X, design)
@@ -217,7 +217,7 @@ def model_and_rows(model, X) -> tuple[AnyModel, CategoricalData]:
     [1.0, 2.0]
     """
     tree = asked(model)
-    refuse_numbers(tree, "this")
+    refuse_numbers(tree, "this function")
     table = model._table(X) if hasattr(model, "_table") else X
     with unseen_remedy(FIT_AGAIN):
         return tree, encode_for(tree, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)

@@ -180,11 +180,11 @@ def test_exports_say_what_is_left_out(learner):
 
 
 def test_what_is_about_categories_alone_says_so(learner):
-    for ask in (
-        lambda: residuals(learner, mixed_frame(20)),
-        lambda: scores.effective_dimension(learner.tree_),
-    ):
-        with pytest.raises(DataError, match="is about categories alone, and 'g' is a number"):
+    for what, ask in {
+        "this function": lambda: residuals(learner, mixed_frame(20)),
+        "the effective dimension": lambda: scores.effective_dimension(learner.tree_),
+    }.items():
+        with pytest.raises(DataError, match=f"^{what} is about categories alone, and 'g' is a number"):
             ask()
     with pytest.raises(DataError, match="tables of numbers do not follow new rows"):
         RandomStarts(n_states=2).fit(mixed_frame(50), kinds=KINDS).partial_fit(mixed_frame(20))

@@ -358,6 +358,15 @@ def test_the_residuals_of_the_report_begin_with_the_pair_that_the_advice_names(t
     assert pairs[:12] == list(zip(found["first"][:12], found["second"][:12], strict=True))
 
 
+@pytest.mark.parametrize(("copies", "words"), [(1, "The pair that stands out"), (2, "The 2 that stand out")])
+def test_all_pairs_that_stand_out_are_not_called_the_first(copies, words, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{at}": rng.choice(["a", "b"], 200) for at in range(copies)})
+    frame = pd.concat([frame, frame.add_prefix("again ")], axis=1)
+    RandomStarts(n_states=1, **QUIET).fit(frame).report(tmp_path / "report.html")
+    assert words in read(tmp_path / "report.html").text
+
+
 @pytest.mark.parametrize("columns", [["x"], ["x", "y"]])
 def test_small_tables(columns, tmp_path):
     frame = pd.DataFrame({"x": list("aabb"), "y": list("cdcd")})[columns]
