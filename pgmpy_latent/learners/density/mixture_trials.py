@@ -20,10 +20,10 @@ ROWS_PER_ENTRY = 12
 #: rows for each of them, unless it begins with more.
 MOST_ENTRIES, DISTINCT_PER_ENTRY = 2_048, 2
 #: Mixtures that are fitted at least, also where they take long; that are usual; and that are fitted at most.
-LEAST_TRIALS, TRIALS, MOST_TRIALS = 6, 10, 32
+LEAST_TRIALS, TRIALS, MOST_TRIALS = 6, 14, 32
 #: Numbers multiplied in all E-steps, after which fitting ends: with the usual mixtures, and with the least. About
 #: a billion are multiplied in a second.
-USUAL_WORK, MOST_WORK = 4_000 * 2**20, 160_000 * 2**20
+USUAL_WORK, MOST_WORK = 4_000 * 2**20, 240_000 * 2**20
 
 
 class Candidate(NamedTuple):
@@ -110,7 +110,7 @@ class MixtureTrial:
 def are_enough(n_trials: int, work: float) -> bool:
     """Tell whether so many mixtures are enough, after so much work.
 
-    There are ten, fewer if they take minutes, and more if they take little time. Work is counted rather than
+    There are fourteen, fewer if they take minutes, and more if they take little time. Work is counted rather than
     measured, so that the result does not depend on the machine.
 
     Parameters
@@ -122,7 +122,7 @@ def are_enough(n_trials: int, work: float) -> bool:
 
     Examples
     --------
-    >>> are_enough(10, 1e8), are_enough(10, 1e10), are_enough(6, 1e10), are_enough(6, 1e12), are_enough(32, 0)
+    >>> are_enough(14, 1e8), are_enough(14, 1e10), are_enough(6, 1e10), are_enough(6, 1e12), are_enough(32, 0)
     (False, True, False, True, True)
     """
     if n_trials < LEAST_TRIALS:
