@@ -10,6 +10,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgmpy_latent.cli.kinds import as_numbers
 from pgmpy_latent.cli.options import as_list
 from pgmpy_latent.cli.text import note
 from pgmpy_latent.runtime.files import check_readable, check_writable, write_whole
@@ -231,19 +232,8 @@ def _as_states(column: pd.Series, states: Sequence) -> pd.Series:
 
 def _as_numbers(column: pd.Series, meant_missing: Sequence) -> pd.Series:
     """Convert the cells of a column that is a number in the model; cells that mean "missing" become missing."""
-    import pandas as pd
-
     column = _as_states(column, meant_missing)
-    column = column.mask(column.isin(list(meant_missing)))
-    numbers = pd.to_numeric(column, errors="coerce")
-    odd = numbers.isna() & column.notna()
-    if odd.any():
-        row = int(odd.to_numpy().argmax())
-        raise BadInputError(
-            f"{column.name!r} is a number in the model, and {str(column.iloc[row])!r} in row {row + 1} of the table is "
-            f"none; pass --missing {column.name}=... if it means a missing cell"
-        )
-    return numbers
+    return as_numbers(column.mask(column.isin(list(meant_missing))), "a column of numbers in the model")
 
 
 # Writing ------------------------------------------------------------------------------------------

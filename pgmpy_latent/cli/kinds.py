@@ -71,10 +71,10 @@ def with_numbers(table: Table, stated: Stated | None) -> tuple[Table, dict[Hasha
     check_known(frame, list(map(str, said)), "--kinds")
     for name in frame:
         if said.get(name, "categorical") != "categorical":
-            frame[name] = _numbers(frame[name])
+            frame[name] = as_numbers(frame[name], "--kinds")
         elif name not in said:
             with suppress(BadInputError):
-                frame[name] = _numbers(frame[name])
+                frame[name] = as_numbers(frame[name], "--kinds")
     try:
         found = kinds_of_table(frame, stated)
     except DataError as error:
@@ -85,8 +85,8 @@ def with_numbers(table: Table, stated: Stated | None) -> tuple[Table, dict[Hasha
     return replace(table, frame=frame.assign(**kept)), numeric
 
 
-def _numbers(column: pd.Series) -> pd.Series:
-    """Return a column of text as numbers; raise if it holds anything else."""
+def as_numbers(column: pd.Series, why: str) -> pd.Series:
+    """Return a column of text as numbers; raise if it holds anything else, after saying why it is to be numbers."""
     import pandas as pd
 
     numbers = pd.to_numeric(column.astype(object), errors="coerce")
@@ -94,7 +94,7 @@ def _numbers(column: pd.Series) -> pd.Series:
     if odd.any():
         row = int(odd.to_numpy().argmax())
         raise BadInputError(
-            f"--kinds: {column.name!r} is {str(column.iloc[row])!r} in row {row + 1} of the table, which is no number; "
+            f"{why}: {column.name!r} is {str(column.iloc[row])!r} in row {row + 1} of the table, which is no number; "
             f"pass --missing {column.name}=... if it means a missing cell"
         )
     return numbers

@@ -67,7 +67,7 @@ def test_score_and_predict_read_the_numbers_of_a_model(file, capsys):
     frame.to_csv("new.csv", index=False)
     assert main(["score", "pgmpy-latent-model.json", "new.csv"]) != 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "'pressure' is a number in the model, and 'high' in row 7 of the table is none; pass --missing" in said
+    assert "a column of numbers in the model: 'pressure' is 'high' in row 7 of the table, which is no number" in said
     assert main(["score", "pgmpy-latent-model.json", "new.csv", "--missing", "pressure=high"]) == 0
 
 
