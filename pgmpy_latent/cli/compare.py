@@ -10,6 +10,7 @@ from pgmpy_latent.cli.columns import choose_columns
 from pgmpy_latent.cli.describe import aligned, describe_table
 from pgmpy_latent.cli.files import columns_with_codes, encoded, missing_codes, optional_output, table_of, write_rows
 from pgmpy_latent.cli.groups import check_group, compare_and_say
+from pgmpy_latent.cli.kinds import add_kinds, with_numbers
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -35,6 +36,7 @@ examples:
   pgmpy-latent compare answers.csv --drop id --classes 1-6
   pgmpy-latent compare answers.csv --weights w --bootstrap 100 --output all.csv
   pgmpy-latent compare answers.csv --group country --classes 3
+  pgmpy-latent compare patients.csv --kinds age=gaussian,visits=poisson
 
 Fits a latent class model for every number of classes. Larger BIC, AIC and ICL
 are better. Entropy is 1 if every row clearly belongs to one class. With --bootstrap,
@@ -76,6 +78,7 @@ def add_parser(commands) -> None:
     add_overwrite(parser)
     add_columns(parser)
     add_reading(parser)
+    add_kinds(parser)
     group = parser.add_argument_group("how it learns")
     group.add_argument("--starts", type=number(int, 1), metavar="N", default=16, help="random starts (default: 16)")
     group.add_argument(
@@ -99,7 +102,10 @@ def run(args: argparse.Namespace) -> int:
     check_known(table.frame, args.ordinal, "--ordinal")
     if args.group is not None:
         check_group(args, table)
-    data = encoded(table, args.weight_kind, args.allow_many_states)
+    table, numeric = with_numbers(table, args.kinds)
+    if numeric and args.bootstrap:
+        raise BadInputError("--bootstrap draws tables of categories alone; leave it out, or --kinds")
+    data = encoded(table, args.weight_kind, args.allow_many_states, numeric)
     _check_ordinal(data, args.ordinal)
     codes = missing_codes(args, data)
     say([*describe_table(table, data, columns_with_codes(args)), ""])
@@ -142,6 +148,11 @@ def _check_ordinal(data: CategoricalData, columns: list[str]) -> None:
     """Raise for columns of texts: a file does not say in which order they are."""
     states = dict(zip(data.columns, data.state_names, strict=True))
     for name in columns:
+        if name in data.values:
+            raise BadInputError(
+                f"--ordinal names column {name!r}, which --kinds says is a number; leave out either, or say "
+                f"{name}=categorical"
+            )
         if len(states[name]) > 2 and not all(isinstance(state, (int, float)) for state in states[name]):
             raise BadInputError(
                 f"--ordinal names column {name!r}, whose categories are texts, and a file does not say in which order "

@@ -179,7 +179,7 @@ def describe_tree(learner, data: CategoricalData) -> list[str]:
     from pgmpy_latent.diagnostics import explain
 
     tree = learner.tree_
-    text = explain.summary_text(tree, log_likelihood=learner.log_likelihood_, bic=learner.bic_)
+    text = explain.summary_text(tree, **learner._fit())
     written = explain.writable(text, sys.stdout.encoding).splitlines()
     lines = [part for line in written for part in (wrapped(line, "    ") or [""])]
     return [*lines, "", *describe_states(tree, data)] if tree.latent_names else lines
@@ -231,6 +231,7 @@ def marks(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable, list[str]]
     from pgmpy_latent.learners.profiles import conditionals
     from pgmpy_latent.model.emissions import emissions_of
     from pgmpy_latent.operators import marginals
+    from pgmpy_latent.report.html import significant
 
     lines = []
     emissions, given = emissions_of(tree), conditionals(tree, tree.index(hidden))
@@ -238,7 +239,7 @@ def marks(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable, list[str]]
         if tree.index(name) in emissions:
             found = emissions[tree.index(name)].parameters(given[tree.index(name)])
             pairs = zip(found.mean, np.sqrt(found.variance), strict=True)
-            lines.append((name, [f"{mean:.4g}\0sd {sd:.3g}" for mean, sd in pairs]))
+            lines.append((name, [f"{significant(mean, 4)}\0sd {significant(sd, 3)}" for mean, sd in pairs]))
             continue
         states, overall = tree.state_names[tree.index(name)], marginals(tree)[tree.index(name)]
         chosen = (contributions + 1e-9 * table).argmax(axis=1)

@@ -70,7 +70,9 @@ def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[Hasha
     for name, states in zip(data.columns, data.state_names, strict=True):
         texts = [text for text in (*(everywhere or ()), *by_column.get(name, ())) if text]
         kind = next((kind for kind in (int, float) if all(type(state) is kind for state in states)), str)
-        if texts:
+        if texts and name in data.values:
+            codes[name] = [_as_number(text) for text in texts]
+        elif texts:
             codes[name] = [_as_kind(text, kind) for text in texts]
     return codes
 
@@ -83,6 +85,13 @@ def _as_kind(text: str, kind: type) -> str | int | float:
     except ValueError:
         return text
     return value if str(value) == text else text  # "07" is a code, and not the number 7
+
+
+def _as_number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def demonstration() -> Table:
@@ -131,10 +140,19 @@ def encoded(
         raise BadInputError(
             f"{in_words(unsuitable)}; leave {it} out with --drop {names}, bin {it}, or pass --allow-many-states "
             f"{names} if you mean {it}"
+            + ("; --kinds auto takes numbers as they are, without bins" if _fractions(data, unsuitable) else "")
         )
     doubtful = as_list(doubtful_columns(data, allowed))
     warn_of_many_states(data, allowed, remedy=f"pass --allow-many-states {doubtful}")
     return data
+
+
+def _fractions(data: CategoricalData, names: Collection[Hashable]) -> bool:
+    """Tell whether one of some columns holds numbers with fractions, also as text."""
+    from pgmpy_latent.tables.likely_codes import as_numbers
+
+    columns = (as_numbers(states) for name, states in zip(data.columns, data.state_names, strict=True) if name in names)
+    return any(one % 1 for numbers in columns for one in numbers or ())
 
 
 def _as_options(words: str) -> str:
@@ -171,7 +189,9 @@ def read_model(path: str) -> LatentTree | LatentNetwork:
 
 
 def table_for(model: LatentTree | LatentNetwork, args: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the columns of a model, with text converted to its states, and the whole table."""
+    """Return the columns of a model, with text converted to its states or to numbers, and the whole table."""
+    from pgmpy_latent.model.emissions import emission_of_states
+
     states = {str(state) for name in model.observed_names for state in model.state_names[model.index(name)]}
     table = table_of(args, states)
     for words in table.notes:
@@ -184,7 +204,11 @@ def table_for(model: LatentTree | LatentNetwork, args: argparse.Namespace) -> tu
     codes = dict(model.missing)
     columns = {}
     for name in names:
-        columns[name] = _as_states(frame[str(name)], (*model.state_names[model.index(name)], *codes.get(name, ())))
+        levels, meant_missing = model.state_names[model.index(name)], codes.get(name, ())
+        if emission_of_states(levels) is None:
+            columns[name] = _as_states(frame[str(name)], (*levels, *meant_missing))
+        else:
+            columns[name] = _as_numbers(frame[str(name)], meant_missing)
     return _frame(columns), frame
 
 
@@ -203,6 +227,23 @@ def _as_states(column: pd.Series, states: Sequence) -> pd.Series:
     column = column.astype(object)
     alike = {cell: by_number.get(without_fraction(str(cell)), cell) for cell in column.dropna().unique()}
     return column.map({cell: by_text.get(str(cell), state) for cell, state in alike.items()})
+
+
+def _as_numbers(column: pd.Series, meant_missing: Sequence) -> pd.Series:
+    """Convert the cells of a column that is a number in the model; cells that mean "missing" become missing."""
+    import pandas as pd
+
+    column = _as_states(column, meant_missing)
+    column = column.mask(column.isin(list(meant_missing)))
+    numbers = pd.to_numeric(column, errors="coerce")
+    odd = numbers.isna() & column.notna()
+    if odd.any():
+        row = int(odd.to_numpy().argmax())
+        raise BadInputError(
+            f"{column.name!r} is a number in the model, and {str(column.iloc[row])!r} in row {row + 1} of the table is "
+            f"none; pass --missing {column.name}=... if it means a missing cell"
+        )
+    return numbers
 
 
 # Writing ------------------------------------------------------------------------------------------

@@ -34,13 +34,13 @@ def check_group(args: argparse.Namespace, table: Table) -> None:
 
     Examples
     --------
-    >>> check_group(argparse.Namespace(group="g", classes=[2, 3], bootstrap=0, prior=0, ordinal=[]), None)
+    >>> check_group(argparse.Namespace(group="g", classes=[2, 3], bootstrap=0, prior=0, ordinal=[], kinds=None), None)
     Traceback (most recent call last):
     pgmpy_latent.tables.files.BadInputError: --group compares groups for one number of classes; give it, as --classes 3
     """
     if len(args.classes) != 1:
         raise BadInputError("--group compares groups for one number of classes; give it, as --classes 3")
-    for option in ("bootstrap", "prior", "ordinal"):
+    for option in ("bootstrap", "prior", "ordinal", "kinds"):
         if getattr(args, option):
             raise BadInputError(f"--{option} has no meaning with --group; leave it out")
     check_known(table.frame, [args.group], "--group")

@@ -43,6 +43,15 @@ def kinds(text: str) -> Stated:
     return found
 
 
+def add_kinds(parser: argparse.ArgumentParser) -> None:
+    """Add the option to a parser."""
+    parser.add_argument(
+        "--kinds", type=kinds, metavar="COLUMN=KIND,...", help="columns that are numbers, without bins: gaussian,"
+        " shared_gaussian, poisson, negative_binomial (or categorical); other columns, or with auto all, are read by"
+        " their cells (default: all columns are categories)",
+    )  # fmt: skip
+
+
 def with_numbers(table: Table, stated: Stated | None) -> tuple[Table, dict[Hashable, NumericKind]]:
     """Return the table with its columns of numbers as numbers, and their kinds; without ``--kinds`` there are none.
 

@@ -27,7 +27,7 @@ from pgmpy_latent.cli.files import (
     optional_output,
     table_of,
 )
-from pgmpy_latent.cli.kinds import kinds, with_numbers
+from pgmpy_latent.cli.kinds import add_kinds, with_numbers
 from pgmpy_latent.cli.options import (
     add_columns,
     add_command,
@@ -119,11 +119,7 @@ def add_parser(commands) -> None:
     parser.add_argument("--method", choices=LEARNERS, default="classes", metavar="NAME", help="how to learn; see below")
     add_columns(parser)
     add_reading(parser)
-    parser.add_argument(
-        "--kinds", type=kinds, metavar="COLUMN=KIND,...", help="columns that are numbers, without bins: gaussian,"
-        " shared_gaussian, poisson, negative_binomial (or categorical); other columns, or with auto all, are read by"
-        " their cells (default: all columns are categories)",
-    )  # fmt: skip
+    add_kinds(parser)
     group = parser.add_argument_group("how it learns")
     size = group.add_mutually_exclusive_group()
     size.add_argument("--classes", type=number(int, 1), metavar="K", help="number of classes (default: by BIC)")
@@ -188,7 +184,7 @@ def run(args: argparse.Namespace) -> int:
         warnings.simplefilter("ignore", MissingCodeWarning)  # the description of the table says it
         learner.fit(data, missing=codes, allow_many_states=True)
     found = learner.network_ if args.method == "find-hidden" else learner.tree_
-    save(found, path)  # before anything else can go wrong
+    save(learner, path)  # before anything else can go wrong
     try:
         written = [f"Written: {path}", *_exported(found, path, args.bif)]
         describe = {"classes": describe_classes, "find-hidden": describe_network}.get(args.method, describe_tree)
@@ -298,6 +294,10 @@ def _snippet(model: LatentTree | LatentNetwork, path: Path) -> list[str]:
         known = [one for one in profiled if not model.is_numeric[model.index(one[0])]]
         for name, _, contributions in known[:1]:
             evidence = {name: model.state_names[model.index(name)][int(contributions[0].argmax())]}
+    else:
+        children = [node for node, above in enumerate(model.parents) if model.index(asked) in above]
+        columns = [node for node in children if not model.latent[node]]
+        evidence = {model.names[node]: model.state_names[node][0] for node in columns[:1]}
     query = f"query([{asked!r}], evidence={evidence!r})"
     lines = ["from pgmpy.inference import VariableElimination", f"from pgmpy_latent import {imported}"]
     return [*lines, f"print(VariableElimination({network}).{query})"]

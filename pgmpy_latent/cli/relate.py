@@ -24,7 +24,8 @@ examples:
 Covariates predict the class, by a multinomial logit; an outcome differs between
 classes. Three steps assign rows to classes and correct for wrong assignments.
 Rows without a covariate or an outcome are left out of every step. A column counts
-as numeric if all of its cells are numbers, unless --categorical names it.
+as numeric if all of its cells are numbers, unless --categorical names it. The model
+does not say how rows were drawn: give --weights, --strata and --cluster again.
 """
 #: Families of outcomes.
 FAMILIES = ("normal", "categorical", "count")

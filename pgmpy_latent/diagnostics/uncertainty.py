@@ -253,7 +253,7 @@ def _warn_of_boundary(boundary: np.ndarray) -> None:
         warn(
             f"{int(boundary.sum())} of {len(boundary)} probabilities are at the boundary, 0 or 1, where the curvature "
             "of the likelihood says nothing; their standard errors are NaN, and those of others take them as known. "
-            'method="bootstrap" does without this.',
+            'In standard_errors, method="bootstrap" does without this.',
         )
 
 

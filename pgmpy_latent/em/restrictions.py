@@ -165,8 +165,9 @@ def check_order(name: Hashable, states: tuple, known_order: Iterable[Hashable]) 
     if len(states) < 3 or name in set(known_order) or all(isinstance(state, Number) for state in states):
         return
     raise DataError(
-        f"ordinal names {name!r}, whose categories {list(states)} are texts in alphabetical order; give their order, "
-        f"as state_names={{{name!r}: [...]}}, or make the column an ordered Categorical"
+        f"ordinal names {name!r}, whose categories {list(states)} are texts in alphabetical order; make the "
+        "column an ordered Categorical, as pd.Categorical(column, [...], ordered=True), or give their order as "
+        f"state_names={{{name!r}: [...]}} where that is a keyword"
     )
 
 

@@ -57,7 +57,8 @@ class MultilevelClasses:
     >>> table = pd.DataFrame({"school": list("aabbcc"), "x": [0, 0, 1, 1, 0, 1], "y": [0, 1, 1, 1, 0, 1]})
     >>> found = multilevel_classes(table, "school", n_states=2, n_clusters=1, random_state=0)
     >>> found
-    MultilevelClasses(2 classes in 1 cluster, 6 rows in 3 groups, 5 parameters, log-likelihood -6.068)
+    MultilevelClasses(2 classes in 1 cluster, 6 rows in 3 groups, 2 items, 5 parameters, log-likelihood -6.068,
+    BIC by groups -8.815)
     """
 
     tree_: LatentTree
@@ -71,10 +72,12 @@ class MultilevelClasses:
 
     def __repr__(self) -> str:
         clusters, classes = self.tree_.tables[1].shape
+        items = len(self.tree_.observed_names)
         return (
             f"MultilevelClasses({classes} class{'es' * (classes != 1)} in {clusters} cluster{'s' * (clusters != 1)}, "
-            f"{len(self._index):,} rows in {len(self._long.units):,} groups, {self.n_parameters_} parameters, "
-            f"log-likelihood {self.log_likelihood_:.3f})"
+            f"{len(self._index):,} rows in {len(self._long.units):,} groups, {items} item{'s' * (items != 1)}, "
+            f"{self.n_parameters_} parameters, log-likelihood {self.log_likelihood_:.3f}, BIC by groups "
+            f"{self.bic_groups_:.3f})"
         )
 
     @property

@@ -59,7 +59,8 @@ class LatentTransition:
     >>> table = pd.DataFrame(rows, columns=["id", "time", "smokes"])
     >>> found = latent_transition(table, "id", "time", ["smokes"], n_states=2, random_state=0)
     >>> found
-    LatentTransition(2 states, 3 times, 4 people, equal transitions, 5 parameters, log-likelihood -5.135)
+    LatentTransition(2 states, 3 times, 4 people, equal transitions, 5 parameters, log-likelihood -5.135,
+    BIC -8.601)
     >>> found.paths().loc["p"].tolist()
     [0, 0, 1]
     """
@@ -80,7 +81,7 @@ class LatentTransition:
         kind = "transitions by time" if self.by_time else "equal transitions"
         return (
             f"LatentTransition({len(self.states)} states, {len(self.times_)} times, {len(self._long.units):,} people, "
-            f"{kind}, {self.n_parameters_} parameters, log-likelihood {self.log_likelihood_:.3f})"
+            f"{kind}, {self.n_parameters_} parameters, log-likelihood {self.log_likelihood_:.3f}, BIC {self.bic_:.3f})"
         )
 
     @property

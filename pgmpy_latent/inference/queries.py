@@ -154,7 +154,8 @@ def model_of(model) -> LatentTree | LatentNetwork:
     if isinstance(model, TreeMixture) or hasattr(model, "mixture_"):
         raise TypeError(
             f"expected one tree or network as the first argument, got {type(model).__name__}, which has several trees; "
-            "pass one of the trees of the mixture, as mixture_.trees[0]"
+            "pass one of the trees of the mixture, as mixture_.trees[0]; log_likelihood, posterior, impute, sample "
+            "and write_report take the whole mixture"
         )
     if isinstance(getattr(model, "tree_", model), GaussianTree):
         raise TypeError(
@@ -194,7 +195,7 @@ def model_and_data(
     """
     tree = asked(model) if may_be_mixture else model_of(model)
     if not takes_numbers:
-        refuse_numbers(tree, "this")
+        refuse_numbers(tree, "this function")
     design = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}
     design = drawn_as_fitted(model, X, design)
     table, design = model._table_and_design(X, design) if hasattr(model, "_table") else (X, design)
@@ -216,7 +217,7 @@ def model_and_rows(model, X) -> tuple[AnyModel, CategoricalData]:
     [1.0, 2.0]
     """
     tree = asked(model)
-    refuse_numbers(tree, "this")
+    refuse_numbers(tree, "this function")
     table = model._table(X) if hasattr(model, "_table") else X
     with unseen_remedy(FIT_AGAIN):
         return tree, encode_for(tree, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)

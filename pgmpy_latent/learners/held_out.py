@@ -395,7 +395,7 @@ def with_held_out_scores(outcome: Outcome[LatentTree], totals: Sequence[float]) 
     """
     last_entries: list[HistoryEntry] = []
     for entry in outcome.history:
-        if entry.operator in ("start", LOWER):
+        if not last_entries or entry.operator == LOWER:  # a later "start" is another first tree that took the lead
             last_entries.append(entry)
         first = last_entries[-1]
         last_entries[-1] = replace(entry, operator=first.operator, target=first.target)

@@ -215,11 +215,28 @@ def _check_network(network) -> None:
 # Nodes: the form between trees, networks and files ------------------------------------------------
 
 
-def nodes_of(model: LatentTree | LatentNetwork | DiscreteBayesianNetwork) -> list[Node]:
-    """Return the nodes of a model, in its order; tables of pgmpy networks are copied."""
+def nodes_of(model) -> list[Node]:
+    """Return the nodes of a model, in its order; tables of pgmpy networks are copied. A fitted learner has a model."""
+    model = _held(model)
+    if isinstance(model, (TreeMixture, GaussianTree)):
+        why = (
+            "which has several trees; pass one of them, as mixture_.trees[0], or save the mixture as .json"
+            if isinstance(model, TreeMixture)
+            else "whose columns are numbers; save it as .json"
+        )
+        raise TypeError(f"expected a tree or network of categories, got {type(model).__name__}, {why}")
     if not isinstance(model, (LatentTree, LatentNetwork, DiscreteBayesianNetwork)):
-        raise TypeError(f"expected a LatentTree or a pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
+        raise TypeError(
+            f"expected a LatentTree, LatentNetwork, pgmpy network or fitted learner, got {type(model).__name__}"
+        )
     return _nodes_of_network(model) if isinstance(model, DiscreteBayesianNetwork) else _nodes_of_tree(model)
+
+
+def _held(model):
+    """Return the model of a fitted learner or estimator; anything else as it is."""
+    for attribute in ("tree_", "network_", "mixture_"):
+        model = getattr(model, attribute, model)
+    return model
 
 
 def _nodes_of_tree(tree: LatentTree | LatentNetwork) -> list[Node]:
@@ -417,8 +434,7 @@ def save(model, path: str | os.PathLike) -> None:
     True
     """
     history = History.of(model)
-    for attribute in ("tree_", "network_", "mixture_"):
-        model = getattr(model, attribute, model)
+    model = _held(model)
     if isinstance(model, GaussianTree):
         text = gaussian_tree_text(model)
     elif isinstance(model, TreeMixture):

@@ -144,7 +144,7 @@ def names_path(path: str | os.PathLike) -> Path:
     return Path(path).with_name(name_beside(Path(path).name, NAMES))
 
 
-def write_model(model: AnyModel, path: str | os.PathLike) -> list[Path]:
+def write_model(model, path: str | os.PathLike) -> list[Path]:
     """Write a model to a file in the format of another program, which the ending of the path says.
 
     Probabilities are written to the last bit. Names and states that the format does not allow are respelled, and a file
@@ -153,7 +153,7 @@ def write_model(model: AnyModel, path: str | os.PathLike) -> list[Path]:
 
     Parameters
     ----------
-    model : LatentTree, LatentNetwork or pgmpy.models.DiscreteBayesianNetwork
+    model : LatentTree, LatentNetwork, pgmpy.models.DiscreteBayesianNetwork or fitted learner
     path : path-like
         Ends in .bif, .xmlbif or .xml, .net (Hugin), .uai, .xdsl (GeNIe), .dne (Netica), .r (code in R for bnlearn),
         .py (code in Python for pgmpy), or .json for our own format, which :func:`save` writes.
@@ -228,7 +228,7 @@ class ExportCheck:
         return "\n".join(lines or ["everything is kept"])
 
 
-def check_export(model: LatentTree | DiscreteBayesianNetwork, format: str) -> ExportCheck:
+def check_export(model, format: str) -> ExportCheck:
     """Return what a model would lose in a file of another format, and what would only be spelled differently.
 
     Probabilities are written to the last bit. Which nodes are hidden, and names and states that a format does not
@@ -237,7 +237,7 @@ def check_export(model: LatentTree | DiscreteBayesianNetwork, format: str) -> Ex
 
     Parameters
     ----------
-    model : LatentTree or pgmpy.models.DiscreteBayesianNetwork
+    model : LatentTree, LatentNetwork, pgmpy.models.DiscreteBayesianNetwork or fitted learner
     format : {"bif", "xmlbif", "net", "uai", "xdsl", "dne", "r", "py"}
         In any case. "r" is code that makes a network of bnlearn, "py" code that makes one of pgmpy.
 

@@ -95,7 +95,7 @@ class Completion:
         return counts
 
     def _shares_of_rows(self, nodes: tuple[int, ...]) -> list[SharedRows]:
-        """Return the shares of the states of nodes for each set of rows in which the same of them are open."""
+        """Return shares of states of nodes with missing cells, for each set of rows in which the same ones are open."""
         if nodes not in self._shared:
             weights = self.engine.weights
             self._shared[nodes] = []

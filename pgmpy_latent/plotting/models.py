@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pgmpy_latent.exceptions import NotATreeError
 from pgmpy_latent.inference.queries import model_of
 from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.network import LatentNetwork, as_tree
@@ -30,7 +31,14 @@ def tree_of(model) -> LatentTree:
     LatentTree(10 nodes, 3 latent, 56 parameters)
     """
     network = any_of(model)
-    return as_tree(network) if isinstance(network, LatentNetwork) else network
+    if isinstance(network, LatentNetwork):
+        node, above = next((node, above) for node, above in enumerate(network.parents) if len(above) > 1)
+        parents = " and ".join(repr(network.names[parent]) for parent in above)
+        raise NotATreeError(
+            f"node {network.names[node]!r} has parents {parents}; a forest allows at most one, and only forests are "
+            "drawn. summary() and report() list the edges of a network."
+        )
+    return network
 
 
 def any_of(model) -> LatentTree | LatentNetwork:

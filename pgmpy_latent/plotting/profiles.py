@@ -26,6 +26,8 @@ SPACE = 0.06
 SIZE, SHARE_SIZE = 9.0, 7.5
 #: Height of a bar, and how far its heading stands above, in rows.
 BAR, HEADING = 0.42, 0.38
+#: Space at either end of the scale of a number, as a share of a bar.
+MARGIN = 0.04
 #: Perceived brightness of red, green and blue.
 LUMINANCE = (0.299, 0.587, 0.114)
 #: Maximum length of a category in characters.
@@ -144,9 +146,10 @@ def _draw_numbers(
     found = emission.parameters(features)
     spread = np.sqrt(found.variance)
     low, high = (found.mean - spread).min(), (found.mean + spread).max()
-    unit = bar / (high - low)
-    places = starts + (found.mean - low) * unit
-    ax.errorbar(places, np.full(len(starts), row + BAR / 4), xerr=spread * unit, fmt="o", ms=4, lw=1.2, color="0.3")
+    unit = (1 - 2 * MARGIN) * bar / (high - low)
+    places, height = starts + MARGIN * bar + (found.mean - low) * unit, row + BAR / 4
+    ax.hlines(np.full(len(starts), height), starts, starts + bar, color="0.88", lw=4, zorder=1)  # one scale
+    ax.errorbar(places, np.full(len(starts), height), xerr=spread * unit, fmt="o", ms=4, lw=1.2, color="0.3")
     ax.text(0, row - HEADING, as_label(name), size=SIZE, weight="bold", va="center")
     heading = 1.2 * text_width(as_label(name), SIZE) + 0.2
     ax.text(heading, row - HEADING, "mean ± standard deviation", size=SHARE_SIZE, va="center", color="0.2")

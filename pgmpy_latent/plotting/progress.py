@@ -77,6 +77,7 @@ def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
         history = of_search(learner.history_)
         seconds, scores = history["seconds"], history["score"]
         lines += ax.plot(seconds, scores, color=color, marker=marker, ms=4, lw=1.2, drawstyle="steps-post")
+    ax.ticklabel_format(axis="y", style="plain", useOffset=False)
     ax.set_ylabel(_score_words(learners))
     ax.set_xlabel("seconds")
     ax.set_xlim(*_limits([time for learner in learners for time in of_search(learner.history_)["seconds"]]))

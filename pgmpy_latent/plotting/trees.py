@@ -144,7 +144,8 @@ def _lower_end(tree: LatentTree | GaussianTree, parent: Hashable, child: Hashabl
         if above in tree.names and below in tree.names and tree.parent[tree.index(below)] == tree.index(above):
             return tree.index(below)
     raise ValueError(
-        f"support has an edge between {parent!r} and {child!r}, but the tree has none; it belongs to another tree"
+        f"support has an edge between {parent!r} and {child!r}, but the tree has none; it belongs to another tree, "
+        "or to this one under other names"
     )
 
 

@@ -9,7 +9,7 @@ from pgmpy_latent.report.page import gather, page
 from pgmpy_latent.runtime.settings import check_number
 
 #: Sections of the page in the notebook.
-SECTIONS = ("tree", "network", "topics", "what-if")
+SECTIONS = ("tree", "trees", "network", "topics", "what-if")
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,10 @@ def export_table(
     if isinstance(frame, pd.Series):
         frame = frame.to_frame()
     if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"expected a DataFrame, got {kind_in_words(frame)}")
+        raise TypeError(
+            f"expected a DataFrame, got {kind_in_words(frame)}; give one of its tables, as compare_groups(...).table, "
+            "relate(...).coefficients or learner.profiles()"
+        )
     check_number("digits", digits, 0, whole=True)
     path = check_writable(path)
     ending = path.suffix.lower()
@@ -166,10 +169,11 @@ def laid_out(frame: pd.DataFrame, title: str = "", note: str = "", digits: int =
     [['0.123', '3'], ['–', '12']]
     """
     labels = _labels(frame)
-    columns = [_labels_in_words(values) for _, values in labels]
+    columns = _labels_in_words([values for _, values in labels])
+    parts = labels[0][1] if labels and len(set(labels[0][1])) < len(frame) else [None] * len(frame)
     numbers = [all(isinstance(value, (int, np.integer)) for value in values) for _, values in labels]
     for at, name in enumerate(frame.columns):
-        cells, is_number = _in_words(frame.iloc[:, at], name, digits)
+        cells, is_number = _in_words(frame.iloc[:, at], name, digits, parts)
         columns.append(cells)
         numbers.append(is_number)
     header, spans = [_heading(name) for name, _ in labels], []
@@ -195,16 +199,31 @@ def _heading(name: Hashable) -> str:
     return HEADINGS.get(name) or (label(words[:1].upper() + words[1:]) if name else "")
 
 
-def _labels_in_words(values: Sequence) -> list[str]:
-    """Return labels of rows as text; one that is the same as above it is left out."""
-    words = ["" if value is None or value == "" else label(value) for value in values]
-    if len(set(words)) == len(words):
-        return words
-    return [word if at == 0 or word != words[at - 1] else "" for at, word in enumerate(words)]
+def _labels_in_words(levels: Sequence[Sequence]) -> list[list[str]]:
+    """Return labels of rows as text; one that is the same as above it, as those to its left are, is left out.
+
+    Examples
+    --------
+    >>> _labels_in_words([["sex", "sex", "pain", "pain"], [0, 1, 1, 2]])
+    [['sex', '', 'pain', ''], ['0', '1', '1', '2']]
+    """
+    columns, same = [], None
+    for values in levels:
+        words = ["" if value is None or value == "" else label(value) for value in values]
+        alike = [at > 0 and word == words[at - 1] for at, word in enumerate(words)]
+        same = alike if same is None else [left and here for left, here in zip(same, alike, strict=True)]
+        columns.append(["" if repeated else word for word, repeated in zip(words, same, strict=True)])
+    return columns
 
 
-def _in_words(column: pd.Series, name: Hashable, digits: int) -> tuple[list[str], bool]:
-    """Return the cells of a column as text, and whether they are numbers."""
+def _places(values: Sequence, digits: int) -> int:
+    """Return how many decimals some numbers have: fewer if one of them is large."""
+    finite = [abs(float(value)) for value in values if not _is_absent(value) and np.isfinite(value)]
+    return max(digits - 2, 0) if finite and max(finite) >= LARGE else digits
+
+
+def _in_words(column: pd.Series, name: Hashable, digits: int, parts: Sequence) -> tuple[list[str], bool]:
+    """Return the cells of a column as text, and whether they are numbers; every part of it has decimals of its own."""
     values = column.tolist()
     known = [value for value in values if not _is_absent(value)]
     if known and all(isinstance(value, (bool, np.bool_)) for value in known):
@@ -212,10 +231,14 @@ def _in_words(column: pd.Series, name: Hashable, digits: int) -> tuple[list[str]
     if known and all(isinstance(value, (int, float, np.number)) for value in known):
         if str(name) == "p" or str(name).endswith(("_p", "p_value")):
             return [p_value(None if _is_absent(value) else float(value)) for value in values], True
-        finite = [abs(float(value)) for value in known if np.isfinite(value)]
-        whole = all(isinstance(value, (int, np.integer)) for value in known)
-        places = 0 if whole else max(digits - 2, 0) if finite and max(finite) >= LARGE else digits
-        return [decimal(None if _is_absent(value) else float(value), places) for value in values], True
+        places = dict.fromkeys(parts, 0)
+        if not all(isinstance(value, (int, np.integer)) for value in known):
+            in_parts: dict[Hashable, list] = {}
+            for part, value in zip(parts, values, strict=True):
+                in_parts.setdefault(part, []).append(value)
+            places = {part: _places(some, digits) for part, some in in_parts.items()}
+        numbers = [None if _is_absent(value) else float(value) for value in values]
+        return [decimal(number, places[part]) for number, part in zip(numbers, parts, strict=True)], True
     return ["–" if _is_absent(value) else "" if value == "" else _words(value) for value in values], False
 
 

@@ -196,6 +196,8 @@ def _residuals(facts: Facts) -> list[Html]:
     if rows:
         header = ["Pair", "X² / df", "X²", "df", "p", "p, adjusted"]
         title = f"The first {len(rows)} of {count(len(out))} that stand out" if len(out) else f"The first {len(rows)}"
+        if len(rows) == len(out):
+            title = "The pair that stands out" if len(out) == 1 else f"The {len(out)} that stand out"
         parts.append(table(header, rows, numbers=(2, 3, 4, 5), caption=title))
         note = (
             "Observed against fitted tables of two columns; up to about 1 per degree of freedom the model accounts for "

@@ -15,6 +15,10 @@ LONGEST_NAME = 200
 EMPTY = frozenset({"meta", "input", "line", "circle", "path"})
 
 
+#: Larger numbers are written with an exponent.
+LARGEST_IN_FULL = 1e15
+
+
 class Html(str):
     """Text that is HTML already. Only this module creates it from other text, which it escapes."""
 
@@ -166,6 +170,18 @@ def decimal(number: float | None, digits: int = 2) -> str:
     if text.startswith("-"):
         text = text[1:] if not text.strip("-0.,") else f"−{text[1:]}"
     return text
+
+
+def significant(number: float, digits: int) -> str:
+    """Return a number with some significant digits, and all those of its whole part.
+
+    Examples
+    --------
+    >>> significant(1.23456, 3), significant(1050.4, 3), significant(-0.5, 3), significant(2e-9, 3)
+    ('1.23', '1050', '-0.5', '2e-09')
+    """
+    text = f"{number:.{digits}g}"
+    return f"{number:.0f}" if "e+" in text and abs(number) < LARGEST_IN_FULL else text
 
 
 def percent(share: float, digits: int = 0) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pgmpy_latent.diagnostics.explain import ENOUGH, FEWEST
+from pgmpy_latent.learners.density.validated import FOR_PREDICTION, ValidatedLearner
 from pgmpy_latent.learners.profiles import conditionals
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import (
@@ -44,6 +45,8 @@ def latents_section(facts: Facts) -> Html | None:
         f"{'Numbers' if facts.is_mixture else 'States are numbered from the largest; numbers'} and names of hidden "
         "variables mean nothing by themselves."
     ]
+    if isinstance(facts.learner, ValidatedLearner) and not facts.is_mixture:
+        intro.append(f" {FOR_PREDICTION}")
     if n_explained < n_hidden:
         intro.append(
             f" Of {count(n_hidden)} hidden variables, the {n_explained} with the strongest links are shown; the tree "

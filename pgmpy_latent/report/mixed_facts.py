@@ -12,6 +12,7 @@ from pgmpy_latent.model.emissions import emissions_of
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.bins import shares_between
 from pgmpy_latent.report.facts import Facts
+from pgmpy_latent.report.html import significant
 from pgmpy_latent.tables.encode import CategoricalData
 from pgmpy_latent.tables.number_bins import bins_of_column
 
@@ -88,10 +89,12 @@ def _ranges(bounds: np.ndarray) -> tuple[str, ...]:
     --------
     >>> _ranges(np.array([1.25, 3.0]))
     ('up to 1.25', '1.25 to 3', 'above 3')
+    >>> _ranges(np.array([745.0, 1050.0]))
+    ('up to 745', '745 to 1050', 'above 1050')
     """
     if not len(bounds):
         return ("any value",)
-    digits = next((n for n in range(3, 17) if len({f"{bound:.{n}g}" for bound in bounds}) == len(bounds)), 17)
-    texts = [f"{bound:.{digits}g}" for bound in bounds]
+    written = ([significant(bound, digits) for bound in bounds] for digits in range(3, 18))
+    texts = next((texts for texts in written if len(set(texts)) == len(bounds)), list(map(repr, bounds.tolist())))
     between = [f"{low} to {high}" for low, high in pairwise(texts)]
     return (f"up to {texts[0]}", *between, f"above {texts[-1]}")

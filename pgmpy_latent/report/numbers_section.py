@@ -6,7 +6,7 @@ import numpy as np
 
 from pgmpy_latent.model.emissions import emissions_table
 from pgmpy_latent.report.facts import Facts
-from pgmpy_latent.report.html import Html, label, paragraph, section, table
+from pgmpy_latent.report.html import Html, label, paragraph, section, significant, table
 from pgmpy_latent.report.mixed_facts import N_BINS, MixedFacts
 
 #: What every kind is called.
@@ -28,9 +28,9 @@ def numbers_section(facts: Facts) -> Html | None:
     for row in emissions_table(facts.fitted_model).reset_index().itertuples():
         first = row.column != before
         given = "" if row.parent is None else f"{label(row.parent)} = {label(row.state)}"
-        dispersion = "" if np.isnan(row.dispersion) else f"{row.dispersion:.{DIGITS}g}"
+        dispersion = "" if np.isnan(row.dispersion) else significant(row.dispersion, DIGITS)
         described = [label(row.column), KINDS[row.kind]] if first else ["", ""]
-        rows.append([*described, given, f"{row.mean:.{DIGITS}g}", f"{row.sd:.{DIGITS}g}", dispersion])
+        rows.append([*described, given, significant(row.mean, DIGITS), significant(row.sd, DIGITS), dispersion])
         before = row.column
     words = (
         "These columns are numbers, fitted as densities, without bins. Elsewhere on this page they are shown in "
@@ -39,4 +39,6 @@ def numbers_section(facts: Facts) -> Html | None:
         "columns."
     )
     header = ["Column", "Kind", "Given", "Mean", "Standard deviation", "Dispersion"]
-    return section("numbers", "Numbers", paragraph(words), table(header, rows, numbers=(3, 4, 5)))
+    if not any(row[-1] for row in rows):  # no column is a count with a dispersion
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    return section("numbers", "Numbers", paragraph(words), table(header, rows, numbers=range(3, len(header))))

@@ -24,12 +24,16 @@ def opening(facts: Facts | GaussianFacts, values: Mapping[str, float]) -> list[H
     """
     data = facts.data
     name = "pgmpy-latent" if facts.command else type(facts.learner).__name__
-    by = f" by {name}" if facts.learner is not None else ""
-    learned = f"Learned{by} from" if facts.own_data else f"Learned{by}; held against"
+    if facts.learner is None:
+        learned = "A given model, held against"
+    else:
+        learned = f"Learned by {name} from" if facts.own_data else f"Learned by {name}; held against"
     words = f"{learned} {count(data.n_rows, 'row')} and {count(len(data.columns), 'column')}."
     figures = [("Rows", count(data.n_rows)), ("Columns", count(len(data.columns)))]
     if data.weight_kind == "sampling":
         figures.insert(1, ("Effective rows", decimal(data.total_weight, 1)))
+    elif data.total_weight != data.n_rows:
+        figures.insert(1, ("Total weight", f"{data.total_weight:,.10g}"))
     figures += [("Hidden variables", count(len(facts.hidden))), ("Parameters", count(int(values["n_parameters"])))]
     for name, value in (("Log-likelihood", values["log_likelihood"]), ("BIC", values["bic"])):
         figures.append((name, decimal(value, 1 if abs(value) < 1e5 else 0)))

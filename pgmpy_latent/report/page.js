@@ -95,11 +95,12 @@
 
     const ruler = document.createElement("canvas").getContext("2d");
     ruler.font = "600 14px system-ui, -apple-system, Segoe UI, Roboto, Arial, sans-serif";
-    const widthOf = (row) => Math.ceil(ruler.measureText(title(row)).width) + (size(row) ? 32 : 18);
+    const measured = (text) => Math.ceil(ruler.measureText(text).width);
+    const widthOf = (row) => measured(title(row)) + (size(row) ? 23 + measured(size(row)) : 18);
 
     const outside = (row) => {
       if (row.more || !nodes[row.node].children.length) return 0;
-      return open.has(row.node) ? 20 : 24 + Math.ceil(ruler.measureText(inside(row.node)).width);
+      return open.has(row.node) ? 20 : 24 + measured(inside(row.node));
     };
 
     function layOut() {

@@ -225,10 +225,10 @@ def _check_columns(argument: str, columns: Sequence[Hashable], known: Sequence[H
 
 def _check_classes(argument: str, number: int, n_states: Mapping[Hashable, int], call: str) -> None:
     if number not in n_states.values():
-        own = ", ".join(f"{name!r} has {size} states" for name, size in n_states.items()) or "there are none"
+        own = ", ".join(f"{name!r} has {size} states" for name, size in n_states.items()) or "nothing is hidden"
         raise DataError(
-            f"{argument} has the result of {call} for {number} class{'es' * (number != 1)}, but of the hidden "
-            f"variables of this model {own}; give the result for the same number"
+            f"{argument} has the result of {call} for {number} class{'es' * (number != 1)}, but in this model {own}; "
+            "give the result for the same number"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import platform
+from collections.abc import Hashable
 from datetime import date
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
@@ -73,6 +74,11 @@ def _promise(facts: Facts | GaussianFacts) -> str:
             "The same table, settings and versions give the model that fit found, whatever the number of threads; the "
             "same later rows, which this page does not describe, then give this one, in the same batches."
         )
+    if getattr(facts.learner, "stopped_", None) is not None:
+        return (
+            "The search was stopped, and how far it came depends on the speed of the machine. Without a stop, the same "
+            "table, settings and versions give the same model, whatever the number of threads."
+        )
     return "The same table, settings and versions give the same model, whatever the number of threads."
 
 
@@ -95,16 +101,23 @@ def code(facts: Facts | GaussianFacts) -> str:
             changed.append(f"{setting}={setting}")
             given.append(f"{setting} = ...  # {_short(value)}")
     kind = facts.data.weight_kind
-    weighted = "" if is_unweighted(facts) else ", sample_weight=weights" + (f", weight_kind={kind!r}" if kind else "")
+    columns = {role: repr(name) for role, name in _design(facts).items()}
+    weights = columns.get("sample_weight", "weights")
+    weighted = (
+        "" if is_unweighted(facts) else f", sample_weight={weights}" + (f", weight_kind={kind!r}" if kind else "")
+    )
     design = getattr(facts.data, "design", None)  # tables of numbers have none
     drawn = [] if design is None else ["strata"] * (design.n_strata > 1) + ["cluster"] * (design.cluster is not None)
-    weighted += "".join(f", {name}={name}" for name in drawn)
-    table_line = f"X = pd.read_csv(...)  # the table: {len(facts.data.columns)} columns, {facts.data.n_rows} rows"
+    weighted += "".join(f", {role}={columns.get(role, role)}" for role in drawn)
+    beside = f" and {', '.join(columns.values())}" if columns else ""
+    table_line = (
+        f"X = pd.read_csv(...)  # the table: {len(facts.data.columns)} columns{beside}, {facts.data.n_rows} rows"
+    )
     imports = [f"from {home} import {', '.join(names)}" for home, names in homes.items()]
     lines = ["import pandas as pd", *imports, "", table_line]
-    if "sample_weight" in weighted:
+    if "sample_weight=weights" in weighted:
         lines.append("weights = ...  # one number per row")
-    lines += [f"{name} = ...  # one label per row" for name in drawn]
+    lines += [f"{role} = ...  # one label per row" for role in drawn if role not in columns]
     lines += [
         *given,
         f"learner = {name}({', '.join(changed)})",
@@ -113,6 +126,12 @@ def code(facts: Facts | GaussianFacts) -> str:
         'learner.report("report.html")',
     ]
     return "\n".join(lines)
+
+
+def _design(facts: Facts | GaussianFacts) -> dict[str, Hashable]:
+    """Return the columns of the table that say how rows were drawn, by the keywords of ``fit``."""
+    given = getattr(facts.learner, "design_", {}) if facts.own_data else {}
+    return {role: name for role, name in given.items() if name is not None}
 
 
 def _updates(facts: Facts | GaussianFacts) -> list[str]:

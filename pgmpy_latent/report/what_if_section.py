@@ -23,6 +23,9 @@ MOST_ENTRIES, MOST_PROBABILITIES = 100_000, 400_000
 
 def what_if_section(facts: Facts) -> Html:
     """Return the section in which answers can be chosen."""
+    if facts.is_mixture:
+        why = "posteriors of a mixture follow from all of its trees together, and this page computes with one"
+        return section("what-if", "What if?", paragraph(f"Left out: {why}; ask posterior()."))
     _, widest = elimination_order(facts)
     n_entries = sum(table.size for table in facts.model.tables)
     if widest > MOST_ENTRIES or n_entries > MOST_PROBABILITIES:

@@ -153,8 +153,9 @@ def support(
 def _tree_of(learner) -> LatentTree:
     if not isinstance(learner, LatentTreeLearner):
         raise TypeError(
-            f"expected a fitted learner of latent trees as the first argument, as EAST or BinG, got "
-            f"{type(learner).__name__}; the tables drawn anew need somebody who learns from them"
+            f"expected a fitted learner of latent trees as the first argument, as EAST().fit(X) or BinG().fit(X), got "
+            f"{type(learner).__name__}, which cannot learn from the tables that are drawn; a model by itself, or one "
+            "that fitted() read from a file, does not know the settings of its search"
         )
     check_is_fitted(learner)
     return learner.tree_

@@ -357,11 +357,21 @@ def _typed(cells: list[str], markers: set[str]):
     import pandas as pd
 
     numbers = {level: whole_number(level) for level in set(cells) - markers}
+    gone = {whole_number(marker) for marker in markers} - {None}  # 99 also matches 99.0
     if not numbers or None in numbers.values():
+        if gone and all(map(_is_number, numbers)):
+            markers = markers | {level for level, number in numbers.items() if number in gone}
         return [None if cell in markers else cell for cell in cells]
-    gone = {whole_number(marker) for marker in markers}  # 99 also matches 99.0
     numbers = {level: number for level, number in numbers.items() if number not in gone}
     return pd.array([numbers.get(cell) for cell in cells], dtype="Int64")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 TABLE_FORMATS = (

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import LatentTree, load, log_likelihood, sample, scores
-from pgmpy_latent.cli import main
+from pgmpy_latent import LatentNetwork, LatentTree, fitted, load, log_likelihood, sample, scores
+from pgmpy_latent.cli import learn, main
 from pgmpy_latent.cli.text import WIDTH, PlainLines, clock_line
 from pgmpy_latent.em.fit import Problem
 from pgmpy_latent.tables.files import read_table
@@ -207,6 +207,7 @@ def test_measurements_are_refused_unless_they_are_meant(capsys, answers):
     assert (
         "column 'e' holds 100 different numbers in 200 rows, as measurements do; leave it out with --drop e" in message
     )
+    assert message.rstrip().endswith("if you mean it; --kinds auto takes numbers as they are, without bins")
     code, out, _ = run(capsys, "t.csv", "--classes", "2", "--starts", "1", "--allow-many-states", "e")
     assert code == 0
     assert "note: column 'e' has 100 different numbers; if it is a measurement, bin it" in out
@@ -370,10 +371,18 @@ def test_options_that_cannot_be_meant(capsys, answers_csv, options, message):
     assert message in refused(capsys, answers_csv, *options)
 
 
+def test_the_query_of_a_network_knows_a_column():
+    tables = [[[0.5, 0.5]], [[0.5, 0.5]], [[0.9, 0.1], [0.5, 0.5], [0.4, 0.6], [0.2, 0.8]]]
+    network = LatentNetwork(["H", "x", "y"], [[0, 1], ["a", "b"], ["c", "d"]], [(), (), (0, 1)], [1, 0, 0], tables)
+    assert "query(['H'], evidence={'y': 'c'})" in "\n".join(learn._snippet(network, Path("m.json")))
+
+
 def test_a_model_for_prediction(capsys, answers_csv):
     code, out, _ = run(capsys, answers_csv, "--method", "split-merge", "--score", "heldout", "--report", "m.html")
     assert code == 0
     assert "BIC" in out
+    score = fitted("pgmpy-latent-model.json").score_
+    assert f"score {score:,.2f} (what the search maximised)" in " ".join(out.split())
     assert "log-likelihood of held-out rows" in Path("m.html").read_text(encoding="utf-8")
 
 

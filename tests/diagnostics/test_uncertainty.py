@@ -161,7 +161,10 @@ def test_probabilities_at_the_boundary(data_folder):
     frame = pd.read_csv(data_folder / "polca_carcinoma.csv")
     weights = frame.pop("count")
     learner = RandomStarts(n_states=3).fit(frame, sample_weight=weights)
-    message = r'20 of 45 probabilities are at the boundary, 0 or 1, .* NaN.* method="bootstrap" does without this'
+    message = (
+        r"20 of 45 probabilities are at the boundary, 0 or 1, .* NaN.* "
+        r'In standard_errors, method="bootstrap" does without this'
+    )
     with pytest.warns(UserWarning, match=message):
         found = standard_errors(learner, frame, sample_weight=weights)
     extreme = (found["probability"] < 1e-4) | (found["probability"] > 1 - 1e-4)

@@ -241,6 +241,23 @@ def test_shares_on_the_way_that_are_no_better_have_no_row():
     assert path_table(stopped.memory, 10.0).empty
 
 
+def test_a_search_from_another_first_tree_that_takes_the_lead_is_no_further_share():
+    tree = two_classes_of_columns()
+    entries = [
+        HistoryEntry(0, "start", None, -9.0, -8.0, 1, 0.1),
+        HistoryEntry(1, "start", "forest of columns", -8.0, -7.0, 2, 0.2),
+        HistoryEntry(2, "lower penalty", 0.7, -7.5, -6.5, 3, 0.3),
+    ]
+    totals = [-9.0, -5.0, -7.0]
+    memory = PathMemory(1, tuple((total,) for total in totals), ((2,), (3,), (4,)))
+    outcome = with_held_out_scores(Outcome(tree, -7.5, -6.5, entries, memory=memory), totals)
+    assert [(one.operator, one.target, one.score, one.n_parameters) for one in outcome.history] == [
+        ("start", None, -9.0, 2),
+        ("lower penalty", 0.7, -5.0, 3),
+    ]
+    assert outcome.score == -5.0
+
+
 def interrupted(monkeypatch, at_call, signal=KeyboardInterrupt):
     """Let the search be interrupted at some step of its inner searches."""
     advance, calls = EastPolicy.advance, []

@@ -124,6 +124,7 @@ def test_densities_are_drawn_with_their_shares(learner):
 
 def test_profiles_draw_means_and_deviations_of_numbers(learner):
     from pgmpy_latent.plotting import plot_profiles
+    from pgmpy_latent.plotting.profiles import MARGIN
 
     ax = plot_profiles(learner)
     texts = [text.get_text() for text in ax.texts]
@@ -147,7 +148,26 @@ def test_profiles_draw_means_and_deviations_of_numbers(learner):
         means, deviations = learner.emissions_.loc[name, "mean"].to_numpy(), learner.emissions_.loc[name, "sd"]
         scale = (means + deviations).max() - (means - deviations).min()
         bar = ax.get_xlim()[1] / (2 + 0.06)  # two classes with a little space between them
-        assert right - left - 1.06 * bar == pytest.approx((means[1] - means[0]) / scale * bar)
+        assert right - left - 1.06 * bar == pytest.approx((means[1] - means[0]) / scale * (1 - 2 * MARGIN) * bar)
+
+
+def test_lines_of_numbers_lie_within_the_track_of_their_class(learner):
+    from matplotlib.collections import LineCollection
+
+    from pgmpy_latent.plotting import plot_profiles
+
+    ax = plot_profiles(learner)
+    lines = {}
+    for found in ax.collections:
+        if isinstance(found, LineCollection):
+            for (left, y), (right, _) in found.get_segments():
+                lines.setdefault(round(y, 6), []).append((left, right))
+    assert len(lines) == len(KINDS)
+    for pieces in lines.values():
+        tracks, spreads = pieces[:2], pieces[2:]
+        assert len(tracks) == len(spreads) == 2
+        for (left, right), (low, high) in zip(tracks, spreads, strict=True):
+            assert left < low < high < right
 
 
 def test_notebooks_show_the_model(learner):
@@ -160,11 +180,11 @@ def test_exports_say_what_is_left_out(learner):
 
 
 def test_what_is_about_categories_alone_says_so(learner):
-    for ask in (
-        lambda: residuals(learner, mixed_frame(20)),
-        lambda: scores.effective_dimension(learner.tree_),
-    ):
-        with pytest.raises(DataError, match="is about categories alone, and 'g' is a number"):
+    for what, ask in {
+        "this function": lambda: residuals(learner, mixed_frame(20)),
+        "the effective dimension": lambda: scores.effective_dimension(learner.tree_),
+    }.items():
+        with pytest.raises(DataError, match=f"^{what} is about categories alone, and 'g' is a number"):
             ask()
     with pytest.raises(DataError, match="tables of numbers do not follow new rows"):
         RandomStarts(n_states=2).fit(mixed_frame(50), kinds=KINDS).partial_fit(mixed_frame(20))

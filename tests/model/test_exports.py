@@ -18,6 +18,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.inference import VariableElimination
 from pgmpy.models import DiscreteBayesianNetwork
 
+from pgmpy_latent import Baseline, GaussianTree, TreeMixture, sample
 from pgmpy_latent.cli import main
 from pgmpy_latent.exceptions import FileFormatError, InvalidTreeError
 from pgmpy_latent.model import exports
@@ -316,6 +317,22 @@ def test_checking_and_writing_leave_the_network_alone(form, tmp_path):
     write_model(network, tmp_path / f"model.{form}")
     assert [cpd.variable for cpd in network.cpds] == ["h", "a", "b", "y"]
     assert_same_network(network, samples.diamond())
+
+
+def test_fitted_learners_are_written_as_their_models(tmp_path):
+    rows = sample(samples.small_tree(), 100, random_state=0)
+    learner = Baseline("chow_liu").fit(rows)
+    write_model(learner, tmp_path / "model.bif")
+    assert_same_tree(from_pgmpy(read_model(tmp_path / "model.bif")), learner.tree_)
+    assert str(check_export(learner, "bif")) == str(check_export(learner.tree_, "bif"))
+    mixture = TreeMixture([learner.tree_, learner.tree_], [0.5, 0.5])
+    numbers = GaussianTree(["x"], [-1], [False], [0.0], [0.0], [1.0])
+    for given_model, remedy in ((mixture, "has several trees; pass one of them"), (numbers, "save it as .json")):
+        with pytest.raises(TypeError, match=remedy):
+            write_model(given_model, tmp_path / "other.bif")
+    with pytest.raises(TypeError, match="pgmpy network or fitted learner, got str"):
+        check_export("model.json", "bif")
+    assert not (tmp_path / "other.bif").exists()
 
 
 def test_unknown_formats_are_refused(tmp_path):

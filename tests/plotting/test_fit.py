@@ -145,6 +145,12 @@ def test_scores_of_different_kinds_are_not_named(survey, learner):
     assert plotting.plot_history(other, labels=["$x$"]).get_legend().get_texts()[0].get_text() == r"\$x\$"
 
 
+def test_scores_of_a_history_are_written_in_full(learner):
+    ax = plotting.plot_history(learner)
+    ax.figure.canvas.draw()
+    assert ax.yaxis.get_major_formatter().get_offset() == ""
+
+
 def test_a_history_needs_learners(learner):
     with pytest.raises(ValueError, match="there is nothing to draw; give at least one fitted learner"):
         plotting.plot_history()

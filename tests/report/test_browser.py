@@ -8,6 +8,7 @@ from pgmpy_latent import (
     EAST,
     Baseline,
     GaussianTree,
+    LatentTree,
     RandomStarts,
     gaussian,
     latent_transition,
@@ -69,6 +70,16 @@ def test_it_is_drawn_and_asks_for_nothing(browser, report):
         assert right > left
         assert not any(x < right and left < u and y < bottom and top < v for x, y, u, v in boxes[at + 1 :])
     check_quiet(browser, report)
+
+
+def test_names_and_numbers_of_states_stand_apart(browser, tmp_path):
+    tables = [np.full((1, 120), 1 / 120), *(np.full((120, 2), 0.5) for _ in range(3))]
+    tree = LatentTree(["H1", *"xyz"], [range(120), *["ab"] * 3], [-1, 0, 0, 0], [True, *[False] * 3], tables)
+    write_report(tree, tmp_path / "report.html")
+    browser.open(tmp_path / "report.html")
+    name, number = browser.run("""[...document.querySelector('.item').querySelectorAll('text')].slice(0, 2)
+                                  .map((one) => one.getBoundingClientRect()).map((box) => [box.x, box.right])""")
+    assert name[1] + 2 < number[0]
 
 
 def test_folding_by_pointer(browser, report):

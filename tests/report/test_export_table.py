@@ -141,8 +141,17 @@ def test_hostile_names_stay_text(tmp_path):
     assert r"a \& b \&amp;" in text
 
 
+def test_labels_and_decimals_of_mixed_profiles():
+    rows = [("share", ""), ("sex", 0), ("sex", 1), ("pain", 1), ("pain", 2), ("cholesterol", "mean")]
+    index = pd.MultiIndex.from_tuples([*rows, ("cholesterol", "sd")], names=["variable", "category"])
+    frame = pd.DataFrame({0: [0.4567, 0.25, 0.75, 0.125, 0.875, 245.81, 47.52]}, index=index)
+    found = laid_out(frame).rows
+    assert [row[:2] for row in found[1:5]] == [["sex", "0"], ["", "1"], ["pain", "1"], ["", "2"]]
+    assert [row[2] for row in found] == ["0.457", "0.250", "0.750", "0.125", "0.875", "245.8", "47.5"]
+
+
 def test_mistakes(tmp_path, monkeypatch):
-    with pytest.raises(TypeError, match="expected a DataFrame, got a list"):
+    with pytest.raises(TypeError, match="expected a DataFrame, got a list; give one of its tables, as compare_groups"):
         export_table([1], tmp_path / "table.tex")
     with pytest.raises(ValueError, match=r"the name of a table ends in .tex, .html, .docx, .csv"):
         export_table(MIXED, tmp_path / "table.xlsx")

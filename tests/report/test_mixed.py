@@ -55,3 +55,7 @@ def test_the_page_has_a_table_of_parameters_and_the_call_that_reads_numbers_agai
         assert f"{row['mean']:.4g}" in text
     assert "kinds={" in text
     assert "poisson" in text
+    assert "Dispersion" not in text  # no column has one
+    frame = pd.DataFrame({"visits": np.random.default_rng(0).negative_binomial(2, 0.3, 80), "sex": ["f", "m"] * 40})
+    other = RandomStarts(n_states=2, n_starts=2, random_state=0, show_progress=False)
+    assert "Dispersion" in page(gather(other.fit(frame, kinds={"visits": "negative_binomial"})))

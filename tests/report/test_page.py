@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -357,6 +358,15 @@ def test_the_residuals_of_the_report_begin_with_the_pair_that_the_advice_names(t
     assert pairs[:12] == list(zip(found["first"][:12], found["second"][:12], strict=True))
 
 
+@pytest.mark.parametrize(("copies", "words"), [(1, "The pair that stands out"), (2, "The 2 that stand out")])
+def test_all_pairs_that_stand_out_are_not_called_the_first(copies, words, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{at}": rng.choice(["a", "b"], 200) for at in range(copies)})
+    frame = pd.concat([frame, frame.add_prefix("again ")], axis=1)
+    RandomStarts(n_states=1, **QUIET).fit(frame).report(tmp_path / "report.html")
+    assert words in read(tmp_path / "report.html").text
+
+
 @pytest.mark.parametrize("columns", [["x"], ["x", "y"]])
 def test_small_tables(columns, tmp_path):
     frame = pd.DataFrame({"x": list("aabb"), "y": list("cdcd")})[columns]
@@ -645,3 +655,19 @@ def test_the_start_is_not_a_step_of_the_search():
     assert learner.history_["operator"].tolist().count("start") == 1
     n = len(learner.history_) - 1
     assert f"SplitMerge accepted {n} step{'s' * (n != 1)} in" in page(gather(learner))
+
+
+def test_a_weighted_table_and_a_search_that_was_stopped(tmp_path, monkeypatch):
+    table = datasets.load_anes96()[["PID", "selfLR", "vote"]].head(200).assign(count=[1, 2] * 100)
+    learner = RandomStarts(n_states=2, random_state=0, show_progress=False).fit(table, sample_weight="count")
+    learner.report(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"Total weight</?[^<]*<[^>]*>300<", text)
+    assert "# the table: 3 columns and 'count', 200 rows" in unescape(text)
+    assert "learner.fit(X, sample_weight='count', weight_kind='frequency')" in unescape(text)
+    assert "weights = ..." not in text
+    assert "Without a stop, the same table" not in text
+    monkeypatch.setattr(learner, "stopped_", "time_limit")
+    assert "Without a stop, the same table, settings and versions give the same model" in page(gather(learner))
+    plain = learner.fit(table.drop(columns="count"))
+    assert "Total weight" not in page(gather(plain))

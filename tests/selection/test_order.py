@@ -52,7 +52,7 @@ def test_order_is_kept_where_it_holds_and_refused_where_it_does_not():
 
 def test_ordered_categoricals_are_found_and_texts_need_an_order():
     table = survey(n=200).astype(str)
-    with pytest.raises(DataError, match="ordered Categorical"):
+    with pytest.raises(DataError, match="make the column an ordered Categorical"):
         order_test(table, 2, ["q0"])
     with pytest.raises(DataError, match="three categories or more"):
         order_test(table, 2)

@@ -192,6 +192,11 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
         self.emissions_, self.kinds_ = emissions_table(model), dict.fromkeys(model.observed_names, "categorical")
 
     @property
+    def model_(self) -> NoReturn:
+        """Raise: every tree has a network of its own."""
+        raise AttributeError("a mixture has no single network; networks_ has the weight and the network of every tree")
+
+    @property
     def causal_graph_(self) -> NoReturn:
         """Raise: every tree has a graph of its own."""
         raise AttributeError("a mixture has no single graph; networks_ has the weight and the network of every tree")

@@ -179,7 +179,7 @@ class MixturePolicy:
 
     def _is_over(self, trials: Sequence[MixtureTrial]) -> bool:
         if self.n_trials is None:
-            return are_enough(len(trials), sum(trial.work for trial in trials))
+            return are_enough(len(trials), sum(trial.work for trial in trials), self.data.n_distinct)
         return len(trials) >= self.n_trials
 
     def finish(self, state: State) -> Step:

@@ -21,9 +21,11 @@ ROWS_PER_ENTRY = 12
 MOST_ENTRIES, DISTINCT_PER_ENTRY = 2_048, 2
 #: Mixtures that are fitted at least, also where they take long; that are usual; and that are fitted at most.
 LEAST_TRIALS, TRIALS, MOST_TRIALS = 6, 10, 32
+#: So many are usual from so many distinct rows on, where held-out rows tell more settings apart.
+TRIALS_OF_MANY, MANY_ROWS = 14, 4_000
 #: Numbers multiplied in all E-steps, after which fitting ends: with the usual mixtures, and with the least. About
 #: a billion are multiplied in a second.
-USUAL_WORK, MOST_WORK = 4_000 * 2**20, 160_000 * 2**20
+USUAL_WORK, MOST_WORK = 4_000 * 2**20, 240_000 * 2**20
 
 
 class Candidate(NamedTuple):
@@ -107,11 +109,11 @@ class MixtureTrial:
         return Candidate(self.n_groups, self.n_states, self.smoothing, self.own_edges, self.by_category)
 
 
-def are_enough(n_trials: int, work: float) -> bool:
+def are_enough(n_trials: int, work: float, n_distinct: int) -> bool:
     """Tell whether so many mixtures are enough, after so much work.
 
-    There are ten, fewer if they take minutes, and more if they take little time. Work is counted rather than
-    measured, so that the result does not depend on the machine.
+    There are ten, fourteen if rows are many; fewer if they take minutes, and more if they take little time. Work is
+    counted rather than measured, so that the result does not depend on the machine.
 
     Parameters
     ----------
@@ -119,15 +121,20 @@ def are_enough(n_trials: int, work: float) -> bool:
         Mixtures that were fitted.
     work : float
         Numbers that their EM multiplied.
+    n_distinct : int
+        Distinct rows of the table.
 
     Examples
     --------
-    >>> are_enough(10, 1e8), are_enough(10, 1e10), are_enough(6, 1e10), are_enough(6, 1e12), are_enough(32, 0)
-    (False, True, False, True, True)
+    >>> are_enough(10, 1e8, 900), are_enough(10, 1e10, 900), are_enough(10, 1e10, 9_000), are_enough(14, 1e10, 9_000)
+    (False, True, False, True)
+    >>> are_enough(6, 1e12, 900), are_enough(32, 0, 900)
+    (True, True)
     """
     if n_trials < LEAST_TRIALS:
         return False
-    return n_trials >= MOST_TRIALS or work >= (USUAL_WORK if n_trials >= TRIALS else MOST_WORK)
+    usual = TRIALS_OF_MANY if n_distinct >= MANY_ROWS else TRIALS
+    return n_trials >= MOST_TRIALS or work >= (USUAL_WORK if n_trials >= usual else MOST_WORK)
 
 
 def first_candidates(choices: Choices, smoothing: float, n_rows: float) -> tuple[Candidate, ...]:

@@ -237,9 +237,12 @@ def test_columns_without_any_link_need_no_hidden_variable():
     assert np.isfinite(fitted.score(table))
 
 
-def test_the_summary_says_what_hidden_variables_are_for(learner, rows, capsys):
-    clone(learner).fit(rows[0]).summary()
-    assert "there to predict rows; they are not meant to be interpreted" in capsys.readouterr().out
+def test_summary_and_report_say_what_hidden_variables_are_for(learner, rows, tmp_path, capsys):
+    fitted = clone(learner).fit(rows[0])
+    fitted.summary()
+    fitted.report(tmp_path / "report.html")
+    for text in (capsys.readouterr().out, (tmp_path / "report.html").read_text()):
+        assert "there to predict rows; they are not meant to be interpreted" in text
 
 
 def test_few_parameters_are_not_asked_for(recwarn):

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from pgmpy_latent import (
     HiddenChowLiuMixture,
     encode,
+    explore,
     load,
     log_likelihood,
     residuals,
@@ -113,11 +114,16 @@ def test_what_a_mixture_says_of_itself(learner, rows, tmp_path, capsys):
     page = (tmp_path / "report.html").read_text()
     assert f"Mixture of {n_trees} trees" in page
     assert "not meant to be interpreted" in page
+    for shown in (page, explore(fitted).page, explore(fitted.mixture_).page):
+        assert "Left out: posteriors of a mixture follow from all of its trees" in shown
     profiles = fitted.profiles()
     assert profiles.loc[("share", "")].to_numpy() == pytest.approx(fitted.mixture_.weights)
     assert set(fitted.kinds_.values()) == {"categorical"}
     with pytest.raises(AttributeError, match="networks_ has the weight and the network of every tree"):
         fitted.adjacency_matrix_  # noqa: B018
+    assert not hasattr(fitted, "model_")
+    with pytest.raises(AttributeError, match="no single network; networks_ has the weight and the network of every"):
+        fitted.model_  # noqa: B018
 
 
 def test_residuals_of_mixtures_are_those_of_their_joint_probabilities(learner, rows):

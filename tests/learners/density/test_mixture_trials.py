@@ -94,11 +94,12 @@ def test_the_value_of_settings_is_that_of_averages_of_many(seed, n):
     assert abs(np.mean(foretold) - average) < 0.1 * (average - single)
 
 
-@given(st.integers(0, 40), st.floats(0, 1e12), st.floats(0, 1e12))
-def test_more_trials_and_more_work_are_enough_if_less_were(n_trials, work, more):
-    assert are_enough(n_trials + 1, work + more) >= are_enough(n_trials, work)
-    assert are_enough(n_trials, work) <= (n_trials >= LEAST_TRIALS)
-    assert are_enough(n_trials, work) >= (n_trials >= MOST_TRIALS)
+@given(st.integers(0, 40), st.floats(0, 1e12), st.floats(0, 1e12), st.integers(1, 10_000))
+def test_more_trials_and_more_work_are_enough_if_less_were(n_trials, work, more, n_rows):
+    assert are_enough(n_trials + 1, work + more, n_rows) >= are_enough(n_trials, work, n_rows)
+    assert are_enough(n_trials, work, n_rows) <= (n_trials >= LEAST_TRIALS)
+    assert are_enough(n_trials, work, n_rows) >= (n_trials >= MOST_TRIALS)
+    assert are_enough(n_trials, work, n_rows) >= are_enough(n_trials, work, n_rows + 10_000)
 
 
 @given(st.integers(0, 1000))
