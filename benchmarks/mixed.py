@@ -200,7 +200,8 @@ def held_out(name: str, in_bins: bool) -> dict:
             medians = learn[numbers].median()
             for part in (learn, rest):
                 part[numbers] = (part[numbers] > medians).astype(int)
-        learner = EAST(random_state=0, prior=PRIOR, show_progress=False).fit(learn, kinds=kinds)
+        no_codes = {} if in_bins else dict.fromkeys(numbers, ())  # all of them are measured, also an age of 77
+        learner = EAST(random_state=0, prior=PRIOR, show_progress=False).fit(learn, kinds=kinds, missing=no_codes)
         value += float((learner.score_samples(rest) - learner.score_samples(rest.assign(**{"class": None}))).sum())
         hidden.append(len(learner.latents_))
     return {"value": value, "rows": len(table), "numbers": len(numbers), "hidden": hidden}
