@@ -423,7 +423,7 @@ def test_printouts_and_report_say_what_was_assumed(capsys, tmp_path):
     assert "in 24 clusters from 2 strata" in page
     assert "by the sandwich estimate" in page
     assert "how much clusters differ within 2 strata" in page
-    assert "strata=strata, cluster=cluster" in page
+    assert "strata=&#x27;region&#x27;, cluster=&#x27;village&#x27;" in page
     assert "weight_kind=&#x27;sampling&#x27;" in page or "weight_kind='sampling'" in page
     StructuralEM(random_state=0, show_progress=False).fit(answers(frame), sample_weight=np.arange(300) % 3).summary()
     assert "Frequency weights: 300 rows stand for" in capsys.readouterr().out
