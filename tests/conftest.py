@@ -1,6 +1,7 @@
 """Settings shared by all tests."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,13 @@ def data_folder():
     if not DATA.is_dir():
         pytest.skip(f"the papers' data sets are not at {DATA}")
     return DATA
+
+
+@pytest.fixture(autouse=True)
+def no_figures_of_others():
+    """Close the figures that other tests and examples in this process left open; pyplot warns of more than 20."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_collection_modifyitems(items):
