@@ -70,13 +70,15 @@ def groupings(counts: np.ndarray) -> dict[int, np.ndarray]:
     >>> groupings(np.array([[5.0, 1.0], [1.0, 5.0], [4.0, 1.0]]))[2].tolist()
     [0, 1, 0]
     """
-    rows, labels = counts.copy(), np.arange(len(counts))
+    rows, labels, loss = counts.copy(), np.arange(len(counts)), losses(counts)
     labels_by_size = {len(rows): labels}
     while len(rows) > 1:
-        loss = losses(rows)
         first, second = np.unravel_index(np.argmin(loss), loss.shape)
         rows[first] += rows[second]
         rows = np.delete(rows, second, axis=0)
+        loss = np.delete(np.delete(loss, second, axis=0), second, axis=1)
+        of_first = _losses_with(rows, int(first))  # all other pairs lose what they lost before
+        loss[:first, first], loss[first, first + 1 :] = of_first[:first], of_first[first + 1 :]
         labels = np.where(labels == second, first, labels)
         labels = labels - (labels > second)
         labels_by_size[len(rows)] = labels
@@ -97,6 +99,12 @@ def losses(counts: np.ndarray) -> np.ndarray:
     loss = content[:, None] + content[None] - _content(counts[:, None] + counts[None])
     loss[np.tril_indices(len(counts))] = np.inf
     return loss
+
+
+def _losses_with(counts: np.ndarray, row: int) -> np.ndarray:
+    """Return what :func:`losses` says of one row and each of the rows."""
+    content = _content(counts)
+    return content[row] + content - _content(counts[row] + counts)
 
 
 def _content(rows: np.ndarray) -> np.ndarray:
