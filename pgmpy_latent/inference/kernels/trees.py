@@ -38,7 +38,7 @@ from pgmpy_latent.inference.kernels.products import (
     rounded_product,
     scatter,
 )
-from pgmpy_latent.inference.kernels.vectors import INNER, inner
+from pgmpy_latent.inference.kernels.vectors import inlined, inner
 
 #: Which part of a plan to run.
 WHOLE, UP, DOWN = range(3)
@@ -128,7 +128,7 @@ def scratch(ops, site_step, up):
     )  # fmt: skip
 
 
-@njit(**INNER, inline="always")
+@inlined
 def upward(
     ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, weights, theta, muted, counts,
     row_logs, keep_logs, backward, up, mass, mass_firsts, power, scaled, spare, numeric, rounded,
@@ -184,7 +184,7 @@ def upward(
     return total
 
 
-@njit(**INNER, inline="always")
+@inlined
 def downward(
     ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, theta, wanted, counts, up, mass,
     target, target_firsts, spare, numeric, rounded,
