@@ -81,6 +81,10 @@ class DesignWarning(UserWarning):
     """A learner was fitted with weights, strata or clusters that this call lacks. Give them, as in ``fit``."""
 
 
+class UnusedTargetWarning(UserWarning):
+    """A learner was given whole numbers as ``y``, which it does not use. Give weights as ``sample_weight``."""
+
+
 class UnseenCategoryWarning(UserWarning):
     """Cells held categories that the model does not know and were treated as missing."""
 

@@ -29,7 +29,7 @@ LAYERS = {
     "testing": "assertions strategies",
     "tables": (
         "likely_codes whole_numbers missing text_layout program_files files large_tables columns missing_codes "
-        "unseen survey numbers encode number_bins suitable distinct_rows chunks row_sample dependence sparse "
+        "unseen survey target numbers encode number_bins suitable distinct_rows chunks row_sample dependence sparse "
         "neighbours folds"
     ),
     "inference": (

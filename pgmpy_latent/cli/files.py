@@ -189,6 +189,17 @@ def read_model(path: str) -> LatentTree | LatentNetwork:
     return as_tree(network) if all(len(above) <= 1 for above in network.parents) else network
 
 
+def design_in_file(path: str) -> dict[str, str]:
+    """Return the columns of weights, strata and clusters that a model was learned with, if its file says so."""
+    from pgmpy_latent.model.convert import load_with_history
+    from pgmpy_latent.model.exports import format_of
+
+    if format_of(path).name != "json":
+        return {}
+    design = load_with_history(path)[1].design or {}
+    return {what: str(name) for what, name in design.items() if name is not None}
+
+
 def table_for(model: LatentTree | LatentNetwork, args: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the columns of a model, with text converted to its states or to numbers, and the whole table."""
     from pgmpy_latent.model.emissions import emission_of_states

@@ -183,6 +183,8 @@ def run(args: argparse.Namespace) -> int:
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         warnings.simplefilter("ignore", MissingCodeWarning)  # the description of the table says it
         learner.fit(data, missing=codes, allow_many_states=True)
+    said = {"sample_weight": args.weights, "strata": args.strata, "cluster": args.cluster}
+    learner.design_ = {what: name for what, name in said.items() if name is not None}  # which the file remembers
     found = learner.network_ if args.method == "find-hidden" else learner.tree_
     save(learner, path)  # before anything else can go wrong
     try:

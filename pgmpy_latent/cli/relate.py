@@ -6,10 +6,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.columns import labels_of, weights_of
-from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
+from pgmpy_latent.cli.files import design_in_file, optional_output, read_model, table_for, write_rows
 from pgmpy_latent.cli.options import KINDS, add_command, add_limits, add_reading, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli.text import compile_first, say
+from pgmpy_latent.cli.text import compile_first, note, say
 from pgmpy_latent.tables.files import BadInputError, check_known, known_endings
 
 if TYPE_CHECKING:
@@ -24,9 +24,12 @@ examples:
 Covariates predict the class, by a multinomial logit; an outcome differs between
 classes. Three steps assign rows to classes and correct for wrong assignments.
 Rows without a covariate or an outcome are left out of every step. A column counts
-as numeric if all of its cells are numbers, unless --categorical names it. The model
-does not say how rows were drawn: give --weights, --strata and --cluster again.
+as numeric if all of its cells are numbers, unless --categorical names it. Weights,
+strata and clusters are the columns that the model was learned with, if the file has
+them; --weights, --strata and --cluster name others, and "none" does without.
 """
+#: What stands for no column of weights, strata or clusters, whatever the model was learned with.
+NOTHING = "none"
 #: Families of outcomes.
 FAMILIES = ("normal", "categorical", "count")
 
@@ -127,14 +130,30 @@ def _values(frame: pd.DataFrame, names: list[str], categorical: list[str]) -> pd
 
 def _design(frame: pd.DataFrame, args: argparse.Namespace) -> dict:
     """Return weights, strata and clusters of the rows."""
-    found = {}
+    found, learned_with = {}, design_in_file(args.model)
     for option, what, name in (
         ("--weights", "sample_weight", args.weights),
         ("--strata", "strata", args.strata),
         ("--cluster", "cluster", args.cluster),
     ):
-        if name is not None:
-            check_known(frame, [name], option)
-            column = weights_of(frame[name]) if what == "sample_weight" else labels_of(frame[name], option)
-            found[what] = column.to_numpy()
+        column = _as_learned(frame, option, learned_with.get(what)) if name is None else name
+        if column is None or (name == NOTHING and NOTHING not in frame.columns):
+            continue
+        check_known(frame, [column], option)
+        values = weights_of(frame[column]) if what == "sample_weight" else labels_of(frame[column], option)
+        found[what] = values.to_numpy()
     return found
+
+
+def _as_learned(frame: pd.DataFrame, option: str, name: str | None) -> str | None:
+    """Return the column that the model was learned with, if there was one and the table has it; say which."""
+    if name is None:
+        return None
+    if name in frame.columns:
+        note(f"{option} {name}, as the model was learned; {option} {NOTHING} does without")
+        return name
+    note(
+        f"the model was learned with {option} {name}, and the table has no such column: rows are read as if there were "
+        f"none; name another column with {option}, or say {option} {NOTHING}"
+    )
+    return None

@@ -47,6 +47,7 @@ from pgmpy_latent.scores.information import bic_from_parts
 from pgmpy_latent.scores.scoring_methods import Criterion
 from pgmpy_latent.tables.columns import without_columns
 from pgmpy_latent.tables.survey import Survey, WeightKind, names_column
+from pgmpy_latent.tables.target import refuse_weights_as_target
 
 #: Where columns may stand in a tree.
 Columns = Literal["anywhere", "leaves"]
@@ -117,7 +118,8 @@ class GaussianLearner(SearchSettings, ShownInNotebooks, TransformerMixin, BaseCa
         X : DataFrame or array, shape (n_rows, n_columns)
             Columns of numbers; missing cells (NaN) are fine.
         y : ignored
-            For scikit-learn.
+            For scikit-learn. Weights belong in ``sample_weight``: the name of a column or numbers with fractions raise
+            here, and whole numbers warn.
         sample_weight : array, shape (n_rows,), or column name, optional
             Weights of the rows.
         weight_kind : {"frequency", "sampling"}, optional
@@ -139,6 +141,7 @@ class GaussianLearner(SearchSettings, ShownInNotebooks, TransformerMixin, BaseCa
         >>> GaussianBaseline().fit(table).model_.edges()
         OutEdgeView([('x', 'y')])
         """
+        refuse_weights_as_target(y, sample_weight)
         self._check_settings()
         X = checked_array(X) if is_array(X) else X
         table = read_numbers(X, sample_weight, weight_kind=weight_kind, missing=missing)
@@ -235,7 +238,8 @@ class GaussianLearner(SearchSettings, ShownInNotebooks, TransformerMixin, BaseCa
         X : DataFrame or array, optional
             The rows.
         y : ignored
-            For scikit-learn.
+            For scikit-learn. Weights belong in ``sample_weight``: the name of a column or numbers with fractions raise
+            here, and whole numbers warn.
         true_graph : pgmpy.base.DAG, optional
             A graph to compare with, in place of ``X``.
         metric : str or pgmpy metric, optional
@@ -251,6 +255,7 @@ class GaussianLearner(SearchSettings, ShownInNotebooks, TransformerMixin, BaseCa
         -2.8
         """
         check_is_fitted(self)
+        refuse_weights_as_target(y, sample_weight)
         if (X is None) == (true_graph is None):
             raise ValueError("give either X, for the mean log-density, or true_graph, to compare the graphs")
         if true_graph is not None:

@@ -423,6 +423,7 @@ class TreeEngine(RowEngine):
                 scratch = self._workspace(precision)
         up, mass, exponents, scaled = scratch
         kernel = kernel_for(precision, self._numeric is not None)
+        needed = (self._numeric, True if precision == "single" else None)
         rows = (
             self.plan.low, self.plan.high, self.plan.firsts, self._lengths, self.site_card, self.site_step,
             self.site_base, self.plan.site_slots, self.site_prior, self.layout.offsets, self.plan.soft,
@@ -437,7 +438,7 @@ class TreeEngine(RowEngine):
                 kernel(
                     self._ops, span, *rows, weightings[which], tables[which], *which_ops, counts, logs,
                     pattern_logs[which] if keep_logs else pattern_logs, keep_logs, backward, up, mass, exponents,
-                    scaled, target, target_firsts, self._numeric,
+                    scaled, target, target_firsts, *needed,
                 )  # fmt: skip
 
             for at in range(starts):
@@ -447,8 +448,7 @@ class TreeEngine(RowEngine):
         else:
             kernel(
                 self._ops, self._whole, *rows, weightings, tables, *which_ops, counts, log_likelihoods, pattern_logs,
-                keep_logs, backward, up, mass, exponents, scaled, mass, self.plan.firsts,
-                self._numeric,
+                keep_logs, backward, up, mass, exponents, scaled, mass, self.plan.firsts, *needed,
             )  # fmt: skip
         if workspace is None:
             self._spare_workspaces[precision].append(scratch)

@@ -37,6 +37,7 @@ from pgmpy_latent.tables.numbers import Kind, Kinds, check_kinds, kinds_in_use, 
 from pgmpy_latent.tables.sparse import SparseRows
 from pgmpy_latent.tables.suitable import refuse_unsuitable, warn_of_codes, warn_of_many_states
 from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit, names_column
+from pgmpy_latent.tables.target import refuse_weights_as_target
 from pgmpy_latent.tables.unseen import FIT_AGAIN, Unseen, unseen_remedy
 
 #: Types of the columns of ``history_``, by those of the fields of an entry; all others are objects.
@@ -132,7 +133,8 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
             distinct rows do not fit into memory, learners of trees search on a sample of the rows, and fit the tree to
             all of them (not for iterators, which are gone once read): see ``docs/learners.md``.
         y : ignored
-            For scikit-learn.
+            For scikit-learn. Weights belong in ``sample_weight``: the name of a column or numbers with fractions raise
+            here, and whole numbers warn.
         sample_weight : array, shape (n_rows,), or column name, optional
             Weights of the rows, by position, or the name of the column that holds them; of a table in pieces, the name.
         weight_kind : {"frequency", "sampling"}, optional
@@ -166,6 +168,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         >>> RandomStarts(n_states=2).fit(frame, sample_weight=[1, 2, 3, 4]).tree_.table("H").round(4)
         array([[0.7, 0.3]])
         """
+        refuse_weights_as_target(y, sample_weight)
         self._check_settings()
         one_of("missing", "error")("unseen", unseen)
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
@@ -454,7 +457,8 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         X : DataFrame, array, CategoricalData, or a table in pieces
             New rows. Categories that the model does not know count as missing, or are refused, as :meth:`fit` was told.
         y : ignored
-            For scikit-learn.
+            For scikit-learn. Weights belong in ``sample_weight``: the name of a column or numbers with fractions raise
+            here, and whole numbers warn.
         sample_weight : array, shape (n_rows,), optional
             Weights of the rows, or the name of the column that holds them.
         decay : float
@@ -477,10 +481,11 @@ class LatentTreeLearner(FittedTree, StructureLearner):
         >>> learner.partial_fit(frame.head(2), decay=1.0).tree_.table("H")
         array([[0.75, 0.25]])
         """
+        refuse_weights_as_target(y, sample_weight)
         if not 0.5 < decay <= 1:
             raise ValueError(f"decay is {decay!r}; give a number above 0.5 and at most 1")
         if not hasattr(self, "tree_"):
-            return self.fit(X, y, sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster)
+            return self.fit(X, None, sample_weight, weight_kind=weight_kind, strata=strata, cluster=cluster)
         if emissions_of(self.tree_):
             raise DataError("tables of numbers do not follow new rows; fit all rows together")
         kind = self._kind_of_update(X, sample_weight, weight_kind)

@@ -19,6 +19,7 @@ from pgmpy_latent.inference.queries import Absent
 from pgmpy_latent.learners.profiles import profiles, profiles_with_errors
 from pgmpy_latent.tables.columns import without_columns
 from pgmpy_latent.tables.survey import Survey, WeightKind, check_kind, rows_in_words, set_apart
+from pgmpy_latent.tables.target import refuse_weights_as_target
 from pgmpy_latent.tables.unseen import FIT_AGAIN, Unseen, unseen_remedy
 
 #: A score that differs from BIC by less is BIC: figures are printed with two decimals.
@@ -135,7 +136,8 @@ class FittedModel(ShownInNotebooks, TransformerMixin):
         X : DataFrame, array or CategoricalData, optional
             The rows; missing cells are summed out.
         y : ignored
-            For scikit-learn.
+            For scikit-learn. Weights belong in ``sample_weight``: the name of a column or numbers with fractions raise
+            here, and whole numbers warn.
         true_graph : pgmpy.base.DAG, optional
             A graph to compare with, in place of ``X``.
         metric : str or pgmpy metric, optional
@@ -163,6 +165,7 @@ class FittedModel(ShownInNotebooks, TransformerMixin):
         (-0.6931, 0)
         """
         check_is_fitted(self)
+        refuse_weights_as_target(y, sample_weight)
         if (X is None) == (true_graph is None):
             raise ValueError("give either X, for the mean log-likelihood, or true_graph, to compare the graphs")
         check_kind(weight_kind)

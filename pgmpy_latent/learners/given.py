@@ -20,6 +20,7 @@ from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery, DiscreteBayesianNe
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.numbers import Kind, kinds_in_use
 from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
+from pgmpy_latent.tables.target import refuse_weights_as_target
 from pgmpy_latent.tables.unseen import Unseen
 
 
@@ -89,7 +90,8 @@ class GivenModel(FittedDiscrete, BaseCausalDiscovery):
         X : DataFrame, array or CategoricalData, optional
             The table. Without one, nothing happens.
         y : ignored
-            For scikit-learn.
+            For scikit-learn. Weights belong in ``sample_weight``: the name of a column or numbers with fractions raise
+            here, and whole numbers warn.
         sample_weight, weight_kind, strata, cluster
             As in the ``fit`` of learners.
         unseen : {"missing", "error"}
@@ -106,6 +108,7 @@ class GivenModel(FittedDiscrete, BaseCausalDiscovery):
         >>> round(fitted(tree).fit(pd.DataFrame({"x": ["a", "b"]})).log_likelihood_, 4)
         -1.674
         """
+        refuse_weights_as_target(y, sample_weight)
         if X is None:
             return self
         self._unseen = unseen

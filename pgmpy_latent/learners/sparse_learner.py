@@ -17,6 +17,7 @@ from pgmpy_latent.inference.queries import Absent, log_likelihood
 from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.tables.sparse import SparseRows, is_sparse, read_sparse
 from pgmpy_latent.tables.survey import Survey, WeightKind, check_kind, set_apart
+from pgmpy_latent.tables.target import refuse_weights_as_target
 
 
 class SparseLearner(LatentTreeLearner):
@@ -96,6 +97,7 @@ class SparseLearner(LatentTreeLearner):
         if not is_sparse(X) or metric is not None:
             options = {"true_graph": true_graph, "metric": metric, "sample_weight": sample_weight, "absent": absent}
             return super().score(X, y, **options, weight_kind=weight_kind, strata=strata, cluster=cluster)
+        refuse_weights_as_target(y, sample_weight)
         check_kind(weight_kind)
         # the mean does not depend on the scale
         rows = self._known(X, sample_weight, weight_kind="sampling", strata=strata, cluster=cluster)
@@ -121,7 +123,8 @@ class SparseLearner(LatentTreeLearner):
         X : DataFrame, array, CategoricalData, sparse matrix, or a table in pieces
             New rows.
         y : ignored
-            For scikit-learn.
+            For scikit-learn. Weights belong in ``sample_weight``: the name of a column or numbers with fractions raise
+            here, and whole numbers warn.
         sample_weight : array, shape (n_rows,), optional
             Weights of the rows, or the name of the column that holds them.
         decay : float
@@ -143,6 +146,7 @@ class SparseLearner(LatentTreeLearner):
         survey: Survey = {"weight_kind": weight_kind, "strata": strata, "cluster": cluster}
         if not is_sparse(X) or not hasattr(self, "tree_"):
             return super().partial_fit(X, y, sample_weight, decay=decay, **survey)
+        refuse_weights_as_target(y, sample_weight)
         if weight_kind is None and sample_weight is not None:
             survey["weight_kind"] = self.weight_kind_
         for block in self._known(X, sample_weight, **survey).blocks():

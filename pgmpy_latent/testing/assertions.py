@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from pgmpy_latent.exceptions import FewColumnsWarning, FewRowsWarning
+from pgmpy_latent.exceptions import FewColumnsWarning, FewRowsWarning, WeightError
 from pgmpy_latent.model.convert import from_pgmpy
 from pgmpy_latent.model.tree import LatentTree, check
 
@@ -35,7 +35,7 @@ def check_learner(learner, X: pd.DataFrame | None = None) -> None:
       ``adjacency_matrix_``, ``n_features_in_``, ``feature_names_in_``, ``log_likelihood_``, ``bic_``, ``history_``;
     - variables are the columns, in their order, and their states are the categories;
     - the same seed gives the same model, and a pickled copy gives the same answers;
-    - a row of weight 2 counts as two rows;
+    - a row of weight 2 counts as two rows, and weights in the place of ``y`` raise;
     - missing cells are accepted, and ``impute`` fills them and nothing else;
     - ``score``, ``predict``, ``predict_proba``, ``transform`` and ``sample`` work on what was learned.
 
@@ -235,6 +235,11 @@ def _check_weights(learner, frame: pd.DataFrame) -> None:
         for left, right in zip(trees[0].tables, trees[1].tables, strict=True)
     )
     _require(same, learner, "weights must count rows, but repeated rows give another tree")
+    try:
+        clone(learner).fit(frame, weights / 2)
+    except WeightError:
+        return
+    _require(False, learner, "fit(X, weights) must raise a WeightError: y is not used, and weights there would be lost")
 
 
 def _check_missing(learner, frame: pd.DataFrame) -> None:

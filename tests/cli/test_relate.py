@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import load, relate, sample, save
+from pgmpy_latent import fitted, load, relate, sample, save
 from tests.cli.test_commands import answers_tree, refused, run
 
 
@@ -41,6 +41,34 @@ def test_outcomes(capsys, table):
     written = pd.read_csv("m.csv")
     assert written["mean"].to_numpy() == pytest.approx(expected.means["mean"].to_numpy())
     assert written["standard_error"].to_numpy() == pytest.approx(expected.means["standard_error"].to_numpy())
+
+
+def test_weights_strata_and_clusters_are_those_of_learn(capsys, table):
+    drop = ["--drop", "age,sex"]
+    learn = ["learn", "rows.csv", *drop, "--weights", "w", "--cluster", "town", "--classes", "2", "--output", "learned"]
+    assert run(capsys, *learn)[0] == 0
+    assert fitted("learned.json").design_ == {"sample_weight": "w", "cluster": "town"}
+    argv = ["relate", "learned.json", "rows.csv", "--outcome", "age", "--output", "m.csv", "--overwrite"]
+    _, _, err = run(capsys, *argv)
+    assert "--weights w, as the model was learned; --weights none does without" in " ".join(err.split())
+    remembered = pd.read_csv("m.csv")
+    run(capsys, *argv, "--weights", "w", "--cluster", "town")
+    pd.testing.assert_frame_equal(pd.read_csv("m.csv"), remembered)
+    _, _, err = run(capsys, *argv, "--weights", "none", "--cluster", "none")
+    assert "as the model was learned" not in err
+    expected = relate(load("learned.json"), table, "age", "outcome")
+    assert pd.read_csv("m.csv")["mean"].to_numpy() == pytest.approx(expected.means["mean"].to_numpy())
+    assert not np.allclose(remembered["mean"], expected.means["mean"])
+
+
+def test_a_table_without_the_weights_of_learn_is_read_without_and_this_is_said(capsys, table):
+    learn = ["learn", "rows.csv", "--drop", "age,sex,town", "--weights", "w", "--classes", "2", "--output", "learned"]
+    assert run(capsys, *learn)[0] == 0
+    table.drop(columns="w").to_csv("without.csv", index=False)
+    code, _, err = run(capsys, "relate", "learned.json", "without.csv", "--outcome", "age")
+    assert code == 0
+    words = " ".join(err.split())
+    assert "learned with --weights w, and the table has no such column: rows are read as if there were none" in words
 
 
 def test_numbers_can_be_categories(capsys, table):

@@ -1,10 +1,12 @@
 """Usage errors name the command, and notes speak of what the command line has."""
 
+import gc
+
 import pandas as pd
 import pytest
 
 from pgmpy_latent import LatentTree, save
-from pgmpy_latent.cli import main
+from pgmpy_latent.cli import COLLECTION_THRESHOLD, main, rare_collections
 
 
 def test_an_unknown_option_is_an_error_of_its_command(capsys):
@@ -24,3 +26,11 @@ def test_the_note_about_an_unseen_category_does_not_speak_of_impute(capsys, tmp_
     err = " ".join(capsys.readouterr().err.split())
     assert "It is treated as missing." in err
     assert "impute" not in err
+
+
+def test_garbage_is_looked_for_as_before_when_a_command_has_ended(tmp_path):
+    before = gc.get_threshold()
+    main(["demo", str(tmp_path / "demo.csv")])
+    assert gc.get_threshold() == before
+    with rare_collections():
+        assert gc.get_threshold() == (COLLECTION_THRESHOLD, *before[1:])

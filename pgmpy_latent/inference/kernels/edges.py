@@ -4,11 +4,9 @@ The messages of many patterns are a matrix, and what an edge does to them is a p
 two on the way down. States that are ruled out are not left out: to look for them takes longer than to multiply zeros.
 """
 
-from numba import float32
-
 from pgmpy_latent.inference.kernels.matrices import add_product
 from pgmpy_latent.inference.kernels.products import ABOVE, SITE, SLOT, TABLE, A, B, block_rows
-from pgmpy_latent.inference.kernels.vectors import INNER, add, by_types, divide, inner, multiply
+from pgmpy_latent.inference.kernels.vectors import add, divide, inlined, inner, multiply
 
 #: How many times as many patterns are worked on at once in single precision.
 ROUNDED = 2
@@ -46,7 +44,7 @@ def _turn(edge, rows, columns, step, turned, turned_step):
             turned[column * turned_step + row] = 0.0
 
 
-@inner
+@inlined
 def send(
     op, first, last, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset, theta,
     scaled,
@@ -65,7 +63,7 @@ def send(
             power[here + pattern] = power[there + pattern]
 
 
-@inner
+@inlined
 def _return_mass(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, block):
     """Write the mass of the products at the sender; add products times outside messages to ``pairs``.
 
@@ -101,35 +99,10 @@ def _return_rounded_mass(
         add(pairs, 0, some_pairs, 0, sender_step * step)
 
 
-def _return_by_precision(
-    up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
-):
-    """Do one or the other, by the precision of the messages ``up``."""
-
-
-@by_types(_return_by_precision, jit_options=INNER)
-def _(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned):
-    if up.dtype == float32:
-
-        def rounded(
-            up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
-        ):
-            _return_rounded_mass(
-                up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
-            )
-
-        return rounded
-
-    def exact(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned):
-        _return_mass(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, block)
-
-    return exact
-
-
-@inner
+@inlined
 def bring_back(
     op, first, last, up, mass, edge, turned, pairs, some_pairs, block, returned, site_card, site_step, site_base,
-    site_prior, table_offset, theta, counts,
+    site_prior, table_offset, theta, counts, rounded,
 ):  # fmt: skip
     """Run an EDGE downwards, for some patterns: mass of messages becomes mass at the sender, and counts of pairs."""
     source, site = op[A], op[SITE]
@@ -141,9 +114,12 @@ def bring_back(
     begin = site_base[source] + (op[B] + first) * sender_step
     out = site_base[site] + (op[SLOT] + first) * step
     n_patterns = last - first
-    _return_by_precision(
-        up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
-    )
+    if rounded is None:
+        _return_mass(up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, block)
+    else:
+        _return_rounded_mass(
+            up, mass, begin, sender_step, out, step, columns, n_patterns, turned, pairs, some_pairs, block, returned
+        )
     table = table_offset[op[TABLE]]
     for row in range(rows):
         for column in range(columns):

@@ -8,10 +8,10 @@ What the numbers in a table mean is written in :class:`pgmpy_latent.model.emissi
 import math
 
 import numpy as np
-from numba import int64, njit, types
+from numba import int64, njit
 
 from pgmpy_latent.inference.kernels.products import COUNT, HALVES, SLOT, A, B
-from pgmpy_latent.inference.kernels.vectors import INNER, by_types, inner, is_single
+from pgmpy_latent.inference.kernels.vectors import INNER, inner, is_single
 
 #: Columns of a header, and how many there are.
 TABLE, KIND_OF_COLUMN, LARGEST, FLOOR, HAS_MISSING, N_LEVELS, LEVELS = range(7)
@@ -383,32 +383,3 @@ def add_features(op, mass, base, card, step, table_offset, soft, theta, counts):
             counts[at + 1] += mean + gone * theta[at + 1]
             if width == 3:
                 counts[at + 2] += square + gone * theta[at + 2]
-
-
-# Where there are numeric columns
-
-
-def messages_if_any(numeric, op, up, power, base, slots, card, step, table_offset, soft, theta):
-    """Fill the messages of numeric columns; where ``numeric`` is None there are none, and nothing is compiled."""
-
-
-@by_types(messages_if_any, jit_options=INNER)
-def _(numeric, op, up, power, base, slots, card, step, table_offset, soft, theta):
-    if isinstance(numeric, types.NoneType):
-        return lambda numeric, op, up, power, base, slots, card, step, table_offset, soft, theta: False
-    return lambda numeric, op, up, power, base, slots, card, step, table_offset, soft, theta: fill_messages(
-        op, up, power, base, slots, card, step, table_offset, soft, theta
-    )
-
-
-def features_if_any(numeric, op, mass, base, card, step, table_offset, soft, theta, counts):
-    """Add the expected features of numeric columns, likewise."""
-
-
-@by_types(features_if_any, jit_options=INNER)
-def _(numeric, op, mass, base, card, step, table_offset, soft, theta, counts):
-    if isinstance(numeric, types.NoneType):
-        return lambda numeric, op, mass, base, card, step, table_offset, soft, theta, counts: None
-    return lambda numeric, op, mass, base, card, step, table_offset, soft, theta, counts: add_features(
-        op, mass, base, card, step, table_offset, soft, theta, counts
-    )

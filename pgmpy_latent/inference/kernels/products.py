@@ -9,15 +9,14 @@ by a power of two, so that its largest entry is a half or more, and then rounded
 """
 
 import numpy as np
-from numba import float32, int64
+from numba import int64
 
 from pgmpy_latent.inference.kernels.vectors import (
-    INNER,
     add,
     add_up,
     add_up_rows,
-    by_types,
     gather_multiply,
+    inlined,
     inner,
     is_single,
     largest_in_rows,
@@ -248,7 +247,7 @@ def _largest(out, at, card):
     return largest
 
 
-@inner
+@inlined
 def product(
     op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers,
     row_powers, largest,
@@ -312,7 +311,7 @@ def rounded_product(
 # The pivot: the last product, never stored
 
 
-@inner
+@inlined
 def _finish_block(
     op, up, exponents, base, slot_base, card, step, low, high, firsts, first, n_rows, weights, row_logs, keep_logs,
     scaled, block, likelihoods, powers, prior, row_powers,
@@ -328,7 +327,8 @@ def _finish_block(
             likelihoods[row] = add_up(block, at, step)
             row_powers[row] = power
     if is_single(up):
-        row_powers[:n_rows] *= HALVES
+        for row in range(n_rows):
+            row_powers[row] *= HALVES
     if scaled:
         _add_exponents(op, exponents, slot_base, low, high, firsts, first, n_rows, row_powers)
     place = op[SLOT] + first
@@ -362,7 +362,7 @@ def _weighted_logs(likelihoods, row_powers, weights, place, n_rows, unit):
     return total + np.log(together)
 
 
-@inner
+@inlined
 def pivot(
     op, begin, end, up, exponents, mass, mass_base, mass_firsts, base, slot_base, card, step, low, high, firsts,
     prior_at, theta, weights, row_logs, keep_logs, backward, scaled, block, likelihoods, powers, prior, state_powers,
@@ -393,44 +393,3 @@ def pivot(
                     counts[prior_at + state] += block[row * step + state]
         scatter(op, mass, mass_base, step, low, high, mass_firsts, first, n_rows, block, int64(0))
     return total
-
-
-# By the precision of the messages
-
-
-def product_by_precision(
-    op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers,
-    row_powers, block, factors,
-):  # fmt: skip
-    """Fill the slots of a PRODUCT from ``begin`` to ``end``; return whether any of them carries an exponent."""
-
-
-@by_types(product_by_precision, jit_options=INNER)
-def _(
-    op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones, state_powers,
-    row_powers, block, factors,
-):  # fmt: skip
-    if up.dtype == float32:
-
-        def rounded(
-            op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones,
-            state_powers, row_powers, block, factors,
-        ):  # fmt: skip
-            rounded_product(
-                op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones,
-                state_powers, row_powers, block, factors,
-            )  # fmt: skip
-            return True
-
-        return rounded
-
-    def exact(
-        op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones,
-        state_powers, row_powers, block, factors,
-    ):  # fmt: skip
-        return product(
-            op, begin, end, up, exponents, base, slot_base, card, step, low, high, firsts, powers, scaled, ones,
-            state_powers, row_powers, factors,
-        )  # fmt: skip
-
-    return exact

@@ -15,7 +15,7 @@ from numba import boolean, float32, float64, int8, int32, int64, njit, none, uin
 from numba.core.types import Array
 
 from pgmpy_latent.inference.kernels.edges import ROUNDED, bring_back, send
-from pgmpy_latent.inference.kernels.numbers import features_if_any, messages_if_any
+from pgmpy_latent.inference.kernels.numbers import add_features, fill_messages
 from pgmpy_latent.inference.kernels.products import (
     BLOCK,
     COUNT,
@@ -34,10 +34,11 @@ from pgmpy_latent.inference.kernels.products import (
     A,
     clear,
     pivot,
-    product_by_precision,
+    product,
+    rounded_product,
     scatter,
 )
-from pgmpy_latent.inference.kernels.vectors import INNER, inner
+from pgmpy_latent.inference.kernels.vectors import inlined, inner
 
 #: Which part of a plan to run.
 WHOLE, UP, DOWN = range(3)
@@ -127,10 +128,10 @@ def scratch(ops, site_step, up):
     )  # fmt: skip
 
 
-@njit(**INNER, inline="always")
+@inlined
 def upward(
     ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, weights, theta, muted, counts,
-    row_logs, keep_logs, backward, up, mass, mass_firsts, power, scaled, spare, numeric,
+    row_logs, keep_logs, backward, up, mass, mass_firsts, power, scaled, spare, numeric, rounded,
 ):  # fmt: skip
     """Fill the messages of the operations from ``begin`` to ``end`` and finish at pivots; return the log-likelihood.
 
@@ -148,12 +149,20 @@ def upward(
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf(op, up, base, card, step, table_offset[op[TABLE]], theta)
         elif kind == NUMBERS:
-            scaled[site] |= messages_if_any(numeric, op, up, power, base, slots, card, step, table_offset, soft, theta)
+            if numeric is not None:
+                scaled[site] |= fill_messages(op, up, power, base, slots, card, step, table_offset, soft, theta)
         elif kind == PRODUCT:
-            scaled[site] |= product_by_precision(
-                op, first, last, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones,
-                state_powers, row_powers, block, likelihoods,
-            )  # fmt: skip
+            if rounded is None:
+                scaled[site] |= product(
+                    op, first, last, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones,
+                    state_powers, row_powers, likelihoods,
+                )  # fmt: skip
+            else:
+                rounded_product(
+                    op, first, last, up, power, base, slots, card, step, low, high, firsts, powers, scaled[site], ones,
+                    state_powers, row_powers, block, likelihoods,
+                )  # fmt: skip
+                scaled[site] = True
         elif kind == EDGE:
             send(
                 op, first, last, up, power, edge, site_card, site_step, site_base, site_slots, site_prior, table_offset,
@@ -175,10 +184,10 @@ def upward(
     return total
 
 
-@njit(**INNER, inline="always")
+@inlined
 def downward(
     ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, theta, wanted, counts, up, mass,
-    target, target_firsts, spare, numeric,
+    target, target_firsts, spare, numeric, rounded,
 ):  # fmt: skip
     """Bring the mass from the pivots down to the tables, through the operations from ``end`` back to ``begin``.
 
@@ -197,7 +206,8 @@ def downward(
         if kind == LEAF_BELOW or kind == LEAF_ABOVE:
             _leaf_counts(op, mass, base, card, step, table_offset[op[TABLE]], theta, counts)
         elif kind == NUMBERS:
-            features_if_any(numeric, op, mass, base, card, step, table_offset, soft, theta, counts)
+            if numeric is not None:
+                add_features(op, mass, base, card, step, table_offset, soft, theta, counts)
         elif kind == PRODUCT:
             out = base + (op[SLOT] + first) * step
             target_base = int64(0) if part[1] >= 0 else base
@@ -207,14 +217,14 @@ def downward(
         elif kind == EDGE:
             bring_back(
                 op, first, last, up, mass, edge, turned, pairs, some_pairs, block, returned, site_card, site_step,
-                site_base, site_prior, table_offset, theta, counts,
+                site_base, site_prior, table_offset, theta, counts, rounded,
             )  # fmt: skip
 
 
 def run(
     ops, span, low, high, firsts, lengths, site_card, site_step, site_base, site_slots, site_prior, table_offset,
     soft, weights, weightings, tables, wanted, muted, counts, log_likelihoods, row_logs, keep_logs, backward, up,
-    mass, exponents, scaled, target, target_firsts, numeric,
+    mass, exponents, scaled, target, target_firsts, numeric, rounded,
 ):  # fmt: skip
     """Run a plan, or a part of it, for every start.
 
@@ -266,6 +276,8 @@ def run(
         Like ``firsts``.
     numeric : bool or None
         None: the plan has no numeric columns, and what they need is not compiled.
+    rounded : bool or None
+        None: messages are of double precision, and what single precision needs is not compiled.
     """
     sites = (site_card, site_step, site_base, site_slots, site_prior)
     spare = scratch(ops, site_step, up)
@@ -281,12 +293,12 @@ def run(
             log_likelihoods[start] = upward(
                 ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft,
                 weights[weightings[start]], tables[start], muted, counts[start], logs, keep_logs, backward, up, target,
-                target_firsts, exponents, scaled, spare, numeric,
+                target_firsts, exponents, scaled, spare, numeric, rounded,
             )  # fmt: skip
         if backward and span[0] != UP:
             downward(
                 ops, begin, end, part, low, high, firsts, lengths, sites, table_offset, soft, tables[start], wanted,
-                counts[start], up, mass, target, target_firsts, spare, numeric,
+                counts[start], up, mass, target, target_firsts, spare, numeric, rounded,
             )  # fmt: skip
 
 
@@ -300,14 +312,14 @@ def _digest() -> str:
     return blake2b(b"".join(texts), digest_size=8).hexdigest()
 
 
-def signature(number, numeric):
-    """Return the types of the arguments of ``run``, given that of the numbers in messages, and that of ``numeric``."""
+def signature(number, numeric, rounded):
+    """Return the types of the arguments of ``run``, given that of the numbers in messages, and of the last two."""
     return void(
         _in(int64, 2), _in(int64, 1), _in(uint16, 1), _in(uint16, 1), _in(int64, 1), _in(int64, 1), _in(int64, 1),
         _in(int64, 1), _in(int64, 1), _in(int64, 1),
         _in(int64, 1), _in(int64, 1), _in(float64, 1), _in(float64, 2), _in(int64, 1), _in(float64, 2), _in(int8, 1),
         _in(int8, 1), float64[:, ::1], float64[::1], float64[:, ::1], boolean, boolean, number[::1],
-        float64[::1], int32[::1], boolean[::1], float64[::1], _in(int64, 1), numeric,
+        float64[::1], int32[::1], boolean[::1], float64[::1], _in(int64, 1), numeric, rounded,
     )  # fmt: skip
 
 
@@ -319,6 +331,6 @@ def compiled(precision, numeric):
 
     The compiler keeps the result of each. Most tables have no numeric columns, and need no more than two thirds of it.
     """
-    number = float32 if precision == "single" else float64
-    types = signature(number, boolean if numeric else none)
+    number, rounded = (float32, boolean) if precision == "single" else (float64, none)
+    types = signature(number, boolean if numeric else none, rounded)
     return njit(types, nogil=True, error_model="numpy", cache=True)(run)

@@ -29,9 +29,9 @@ intrinsic: Callable[[Callable], Callable] = extending.intrinsic
 INNER: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 #: The decorator of such functions.
 inner = njit(**INNER)
-#: The decorator of functions that stand for another one, depending on the types of their arguments: what a type has no
-#: use for is not compiled.
-by_types = extending.overload
+#: The decorator of those that stand in one place only: they become part of their caller before it is compiled. What one
+#: compiled function calls is otherwise compiled twice, once by itself and once more inside its caller.
+inlined = njit(**INNER, inline="always")
 
 #: Numbers that one vector instruction handles; messages over one or two states use a half.
 LANES = 4

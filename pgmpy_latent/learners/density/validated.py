@@ -43,7 +43,8 @@ class ValidatedLearner(StructureLearner):
         X : DataFrame, array or CategoricalData
             A row per observation; missing cells are fine. See :func:`pgmpy_latent.encode`.
         y : ignored
-            For scikit-learn.
+            For scikit-learn. Weights belong in ``sample_weight``: the name of a column or numbers with fractions raise
+            here, and whole numbers warn.
         sample_weight : array, shape (n_rows,), or column name, optional
             Weights of the rows, by position, or the name of the column that holds them.
         X_valid : DataFrame, array or CategoricalData, optional
