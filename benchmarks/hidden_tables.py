@@ -113,9 +113,9 @@ def page(run: runner.Runner) -> str:
     lines += paragraph(
         "Every table of the folder of data sets with up to 25 columns, numbers cut at the median. Two thirds of the",
         "rows, drawn at random ten times, are learned from; the others are tests. Log-likelihood of test rows in nats",
-        "per row, larger is better: the mean difference over the splits and its paired standard error; better and worse",
-        "are those by more than one. `none` is the network of a hill climb, without hidden variables; FindHidden also",
-        "finds better edges, and what it gains over the best network without hidden variables that it met is in",
+        "per row, larger is better: the mean difference over the splits and its paired standard error; better and",
+        "worse are those by more than one. `none` is the network of a hill climb, without hidden variables; FindHidden",
+        "also finds better edges, and what it gains over the best network without hidden variables that it met is in",
         f"brackets. All tables are fitted with a pseudo-count of {PSEUDO_COUNT}, the prior of FindHidden. Hidden",
         "variables: how many were kept, on average. Default settings, one thread, seconds of processor for a split.",
         "While the search was built, other splits of the same tables were looked at, but not these.",
