@@ -88,8 +88,8 @@ def page(run: runner.Runner) -> str:
     lines += paragraph(
         f"A hidden variable of {N_STATES} states has four children among eight columns, and a column is its parent;",
         f"{N_ROWS:,} rows, {len(DRAWS)} draws. A child shows its state in a share of the rows, the strength, and any",
-        "state in the others. It is found if a hidden variable is linked to at least three of the four and to no column",
-        "but these and its parent. Default settings; no setting was chosen on these draws. Written by",
+        "state in the others. It is found if a hidden variable is linked to at least three of the four and to no",
+        "column but these and its parent. Default settings; no setting was chosen on these draws. Written by",
         f"`python -m benchmarks.hidden_planted`. Versions: {runner.versions()}.",
     )
     lines += [row_of("strength", "found", "any hidden variable", "three states, of those found"), "|" + "---|" * 4]
@@ -108,9 +108,9 @@ def wide_part(run: runner.Runner) -> list[str]:
     """Return the part about seconds."""
     lines = paragraph(
         f"Networks in which nodes of 2 or 3 states have up to two parents, {HIDDEN_SHARE:.0%} of them hidden;",
-        f"{WIDE_ROWS:,} rows. Seconds of processor, for draws {', '.join(map(str, WIDE_DRAWS))}; the slope is the power",
-        "of the number of columns by which their mean grows, from the row before. Target: at most 2, and 100 columns",
-        f"within {MOST_SECONDS} s.",
+        f"{WIDE_ROWS:,} rows. Seconds of processor, for draws {', '.join(map(str, WIDE_DRAWS))}; the slope is the",
+        "power of the number of columns by which their mean grows, from the row before. Target: at most 2, and 100",
+        f"columns within {MOST_SECONDS} s.",
     )
     lines += [row_of("columns", "seconds", "slope", "proposals tried", "hidden variables kept"), "|" + "---|" * 5]
     before: tuple[int, float] | None = None

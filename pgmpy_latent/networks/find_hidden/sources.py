@@ -6,11 +6,10 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.east.east import EAST
 from pgmpy_latent.learners.hlta.hlta import HLTA
 from pgmpy_latent.learners.search import Search
-from pgmpy_latent.learners.search_learner import LEAST_SECONDS
+from pgmpy_latent.learners.search_learner import LEAST_SECONDS, SearchingLearner
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.networks.find_hidden.semi_cliques import semi_cliques, skeleton
@@ -79,9 +78,11 @@ def latent_trees(data: CategoricalData, search: Search) -> list[LatentTree]:
     """
     if len(data.columns) < FEWEST_COLUMNS:
         return []
-    options = {"random_state": search.entropy % 2**32, "show_progress": False}
-    learners: list[LatentTreeLearner] = [EAST(**options)] if is_small(data) else []
-    return [_learned(learner, data, search) for learner in (*learners, HLTA(**options))]
+    seed = search.entropy % 2**32
+    learners: list[SearchingLearner] = [HLTA(random_state=seed, show_progress=False)]
+    if is_small(data):
+        learners.insert(0, EAST(random_state=seed, show_progress=False))
+    return [_learned(learner, data, search) for learner in learners]
 
 
 def is_small(data: CategoricalData) -> bool:
@@ -96,7 +97,7 @@ def is_small(data: CategoricalData) -> bool:
     return len(data.columns) <= MOST_COLUMNS and data.codes.size <= MOST_CELLS
 
 
-def _learned(learner: LatentTreeLearner, data: CategoricalData, search: Search) -> LatentTree:
+def _learned(learner: SearchingLearner, data: CategoricalData, search: Search) -> LatentTree:
     left = search.clock.seconds_left
     learner.set_params(time_limit=max(left, LEAST_SECONDS) if np.isfinite(left) else None)
     learner._outer_clock = search.clock
