@@ -1,8 +1,8 @@
 """Hidden variables in any network: how many states they have, where they are missing, and how fast EM is.
 
-The Alarm network comes with pgmpy; the tables of "FindHidden" need the papers' data sets. One thread. ``--only`` takes
-any part of "case | method | seed 0" as it is printed, or several joined by "+": ``Alarm``, ``"10,000 rows"``,
-``Score``, ``Interacting``, ``FindHidden``, ``"FindHidden+HR"``, ``DiscreteEM``.
+The Alarm network comes with pgmpy; the tables of "FindHidden", whose figures the page of evidence shows, need the
+papers' data sets. One thread. ``--only`` takes any part of "case | method | seed 0" as it is printed, or several joined
+by "+": ``Alarm``, ``"10,000 rows"``, ``Score``, ``Interacting``, ``FindHidden``, ``"FindHidden+HR"``, ``DiscreteEM``.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -342,112 +341,6 @@ def interacting_section(run: runner.Runner) -> list[str]:
     ]
 
 
-# -- FindHidden --------------------------------------------------------------------------------------------------------
-
-WITH_HIDDEN = (networks.ONE_BINARY, networks.ONE, networks.SEVERAL_BINARY, networks.SEVERAL)
-
-
-def find_results(run: runner.Runner) -> dict[str, dict[str, dict]]:
-    """Return table -> method -> figures, for tables that are complete."""
-    found = {}
-    for table in (*networks.REMOVED, *networks.REAL):
-        results = {method: figures(run, networks.find_case(table), method) for method in networks.FIND}
-        if all(results.values()):
-            found[table] = results
-    return found
-
-
-def verdicts(found: dict[str, dict[str, dict]], methods: Sequence[str] = WITH_HIDDEN) -> list[str]:
-    """Say for every table and method whether hidden variables helped."""
-    gains = [results[method]["gain"] for results in found.values() for method in methods]
-    return ["better" if gain > 1e-9 else "worse" if gain < -1e-9 else "same" for gain in gains]
-
-
-def against_binary(found: dict[str, dict[str, dict]]) -> list[float]:
-    """Return by how much two states lose more than agglomeration does, for every table and number of variables."""
-    pairs = ((networks.ONE_BINARY, networks.ONE), (networks.SEVERAL_BINARY, networks.SEVERAL))
-    return [round(one[a]["log_loss"] - one[b]["log_loss"], 6) for one in found.values() for a, b in pairs]
-
-
-def against_none(what: str, words: list[str]) -> list[str]:
-    reached = f"{words.count('better')} better, {words.count('same')} the same, {words.count('worse')} worse"
-    return [
-        row_of(f"{what} against none", "never worse", reached, yes("worse" not in words)),
-        row_of(f"{what} against none", "better in most", reached, yes(2 * words.count("better") > len(words))),
-    ]
-
-
-def find_targets(run: runner.Runner) -> list[str]:
-    found = find_results(run)
-    if not found:
-        return []
-    lead = against_binary(found)
-    compared = f"{sum(x > 0 for x in lead)} better, {lead.count(0)} the same, {sum(x < 0 for x in lead)} worse"
-    return [
-        *against_none("FindHidden()", verdicts(found, [networks.SEVERAL])),
-        *against_none("all four settings of FindHidden", verdicts(found)),
-        row_of("FindHidden: agglomeration against two states", "never worse", compared, yes(min(lead) >= 0)),
-    ]
-
-
-def find_rows(found: dict[str, dict[str, dict]]) -> list[str]:
-    rows = []
-    for table, results in found.items():
-        first = results[networks.WITHOUT]
-        name = table if table in networks.REAL else f"Alarm without {table}"
-        size = f"{first['columns']}; {first['rows']:,}; {first['test_rows']:,}"
-        for method, result in results.items():
-            gain = "" if method == networks.WITHOUT else f"{result['gain']:+.4f} ± {result['gain_error']:.4f}"
-            seconds = f"{result['seconds']:.1f}{' (stopped)' if result['stopped'] else ''}"
-            cells = [listed(result["states"]) or "none", f"{result['parameters']:,}", f"{result['log_loss']:.4f}"]
-            rows.append(row_of(name, size, method, *cells, gain, seconds))
-            name = size = ""
-        if "true_log_loss" in first:
-            true = [first["true_states"], "", f"{first['true_log_loss']:.4f}"]
-            rows.append(row_of("", "", "true network", *true, "", ""))
-    return rows
-
-
-def find_section(run: runner.Runner) -> list[str]:
-    found = find_results(run)
-    if not found:
-        return []
-    words = verdicts(found)
-    unlike = [
-        f"{table}: {method} ({results[method]['gain']:+.4f})"
-        for table, results in found.items()
-        for method in WITH_HIDDEN
-        if results[method]["gain"] < -2 * results[method]["gain_error"] - 1e-9
-    ]
-    lead = against_binary(found)
-    return [
-        "### FindHidden",
-        "",
-        *paragraph(
-            "A network is learned from the columns, without hidden variables, with at most one, or with as many as are "
-            "kept; they have two states or as many as agglomeration says. Alarm with a variable removed: "
-            "the network has to find a place for it. The newsgroups: the 20 most frequent words; COIL: the 20 columns "
-            "of COIL-42 with the largest entropy; Hannover: all 8 columns. Log-loss of test rows in nats per row, "
-            "smaller is better; the gain is over the network without hidden variables, ± its standard error over test "
-            f"rows. A fit may take {networks.FIND_SECONDS} seconds. That a hidden variable must raise the score by 3, "
-            "to be kept, was settled after a run with these tables in which one that raised it by 0.7 was kept and "
-            "lost 0.004 nats per row."
-        ),
-        *table_of(
-            "| table | columns; rows; test rows | hidden variables | states | parameters | log-loss | gain | seconds |",
-            find_rows(found),
-        ),
-        *paragraph(
-            f"Of {len(words)} fits, {words.count('better')} are better than without hidden variables, "
-            f"{words.count('same')} are the same, as none is kept, and {words.count('worse')} are worse; "
-            f"{len(unlike)} by more than two standard errors{f' ({listed(unlike)})' if unlike else ''}. Agglomeration "
-            f"against two states, otherwise alike: {sum(x > 0 for x in lead)} better, {lead.count(0)} the same, "
-            f"{sum(x < 0 for x in lead)} worse; {max(0, max(lead)):.4f} is the most that it gains, and "
-            f"{max(0, -min(lead)):.4f} the most that it loses."
-        ),
-    ]
-
-
 # -- NetworkEM against pgmpy -------------------------------------------------------------------------------------------
 
 
@@ -489,21 +382,20 @@ def speed_section(run: runner.Runner) -> list[str]:
 def page(run: runner.Runner) -> str:
     """Return the section for the page of benchmarks."""
     versions = "; ".join(sorted({row["versions"] for row in run.rows}))
-    targets = [*alarm_targets(run), *find_targets(run), *speed_targets(run)]
+    targets = [*alarm_targets(run), *speed_targets(run)]
     lines = [
         "## Hidden variables in any network",
         "",
         *paragraph(
-            "AgglomerativeCardinality, FindHidden, StructuralEM and NetworkEM, with default settings unless said "
-            "otherwise; one thread. Elidan and Friedman, Learning the dimensionality of hidden variables; Elidan, "
-            "Lotner, Friedman and Koller, Discovering hidden variables: a structure-based approach.",
+            "AgglomerativeCardinality, StructuralEM and NetworkEM, with default settings unless said otherwise; one "
+            "thread. Elidan and Friedman, Learning the dimensionality of hidden variables. FindHidden has sections of "
+            "its own below.",
             f"Written by `python -m benchmarks.networks`. Versions: {versions}.",
         ),
         *table_of("| what | target | reached | |", targets),
         *alarm_section(run),
         *curve_section(run),
         *interacting_section(run),
-        *find_section(run),
         *speed_section(run),
     ]
     return "\n".join(lines)

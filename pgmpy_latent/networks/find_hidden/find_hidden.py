@@ -23,6 +23,7 @@ from pgmpy_latent.networks.agglomeration.sizing import SizingOptions
 from pgmpy_latent.networks.find_hidden.local_search import LocalOptions
 from pgmpy_latent.networks.find_hidden.memory import Candidate, FinalNetworks, FindHiddenMemory
 from pgmpy_latent.networks.find_hidden.proposals import Options, ProposalPolicy
+from pgmpy_latent.networks.find_hidden.tie_break import TieBreak
 from pgmpy_latent.networks.fitter import SMOOTHING, FittedNetwork, Fitter, NetworkLearner, NetworkSource
 from pgmpy_latent.networks.graph import Graph, check_columns, connected, graph_of, latent_cards
 from pgmpy_latent.networks.knowledge import knowledge_from
@@ -48,10 +49,11 @@ class FindHidden(NetworkLearner):
 
     A variable that is left out of a network leaves a trace: its children become linked among each other. So a network
     over the columns is learned first, densely linked sets of columns are found in it (semi-cliques: each member is
-    linked to at least half of the set), and for each of them a hidden parent is proposed in place of the edges among
-    them. Agglomeration says how many states it needs, structural EM refines the edges around it, and the best proposal
-    is kept if the network with it is better than the one without. Then again (Elidan, Lotner, Friedman and Koller;
-    Elidan and Friedman).
+    linked to at least half of the set, or to two fifths), and for each of them a hidden parent is proposed in place of
+    the edges among them. So it is for the columns around each hidden variable of latent trees. Structural EM refines
+    the edges around a proposal, its states are split and merged, and the best is kept if the network with it is better
+    than the one without. Then again (Elidan, Lotner, Friedman and Koller; Elidan and Friedman). In the end the network
+    is compared with the latent trees, and grows out of one of them if that is better.
 
     Parameters
     ----------
@@ -92,6 +94,9 @@ class FindHidden(NetworkLearner):
         A row per proposal: the round (``step``), the name of the hidden variable, the ``members`` of the semi-clique,
         ``n_states``, its ``children`` after structural EM, the ``score`` of the network with it, the
         ``gain``, and whether it was ``kept``.
+    latent_tree_score_ : float
+        Score of the best latent tree of :class:`~pgmpy_latent.EAST` and :class:`~pgmpy_latent.HLTA`, to compare
+        ``score_`` with; NaN if none was learned. ``summary()`` says so if the tree is better.
     model_, causal_graph_, latents_, n_states_, log_likelihood_, n_parameters_, bic_, score_, history_, stopped_
         As in :class:`~pgmpy_latent.StructuralEM`.
 
@@ -101,7 +106,10 @@ class FindHidden(NetworkLearner):
     members of the semi-clique may change; any node may become one of them. Around the best proposal all edges may
     change. Hidden variables are sized with a pseudo-count of 1 if ``scoring_method="bic"``. A hidden variable is kept
     if the score rises by at least 3 (``min_gain`` of the tuning), so that the network with it, or the held-out rows,
-    are twenty times as likely.
+    are twenty times as likely; or if it rises by less, and cross-validation agrees (``cross_validate``).
+
+    Missing cells are drawn from their posterior while a proposal is tried in its surroundings. The whole network, which
+    decides, is fitted to the table as it is.
 
     References
     ----------
@@ -129,6 +137,7 @@ class FindHidden(NetworkLearner):
     _default_tuning = presets.FIND_HIDDEN
     _tuning: presets.FindHiddenTuning
     candidates_: pd.DataFrame
+    latent_tree_score_: float
 
     def __init__(
         self,
@@ -194,7 +203,8 @@ class FindHidden(NetworkLearner):
         search = self._search(data)
         train, test = _divided(data, search) if self.criterion == "held_out" else (data, None)
         fitter = Fitter(train, search, self.scoring_method)
-        policy = ProposalPolicy(fitter, _judge(fitter, test), self._options())
+        tie_break = TieBreak(train, search) if test is None and self._tuning.cross_validate else None
+        policy = ProposalPolicy(fitter, _judge(fitter, test), self._options(), tie_break)
         outcome: Outcome[LatentNetwork] = search.run(
             lambda: policy.first(self._first_network(fitter), learn_edges=self.base is None),
             policy.advance,
@@ -208,6 +218,7 @@ class FindHidden(NetworkLearner):
             final = self._with_all_rows(final, data, search, outcome)
         self.base_ = self._presentable(connected(final.base), data)
         self.candidates_ = _frame_of_candidates(memory.candidates)
+        self.latent_tree_score_ = float("nan") if memory.tree_score is None else memory.tree_score
         return replace(
             outcome,
             tree=self._presentable(connected(final.network), data),
@@ -239,6 +250,9 @@ class FindHidden(NetworkLearner):
         base, final = (fitter.last_fit(_smoothed(network)) for network in (networks.base, networks.network))
         return FinalNetworks(base.network, final.network, final.log_likelihood)
 
+    def _words(self) -> str:
+        return _about_the_tree(self.score_, self.latent_tree_score_) + super()._words()
+
     def _options(self) -> Options:
         tuning = self._tuning
         sizing = SizingOptions(prior=self._sizing_prior, max_initial=int(tuning.max_initial), fewest=2)
@@ -252,6 +266,7 @@ class FindHidden(NetworkLearner):
             n_placed=int(tuning.n_placed),
             max_parents=int(self.max_parents),
             min_gain=float(tuning.min_gain),
+            begins_anew=self.base is None,
             local=LocalOptions(
                 n_states=self.n_states,
                 n_starts=int(tuning.n_starts),
@@ -299,6 +314,22 @@ def _check_final(networks: FinalNetworks, final: FinalNetworks, data: Categorica
 def _log_likelihood(network: LatentNetwork, data: CategoricalData) -> float:
     engine = engine_for(network, data)
     return float(engine.log_likelihood(engine.layout.pack(network.tables)))
+
+
+def _about_the_tree(score: float, tree_score: float) -> str:
+    """Return a paragraph that says that a latent tree is better, if it is.
+
+    Examples
+    --------
+    >>> _about_the_tree(-100.0, -120.0), _about_the_tree(-100.0, float("nan"))
+    ('', '')
+    >>> print(_about_the_tree(-120.0, -100.0).strip())
+    A latent tree describes the table better: its score is -100.0, that of the network -120.0. Learn one with EAST.
+    """
+    if not tree_score > score:
+        return ""
+    scores = f"its score is {tree_score:.1f}, that of the network {score:.1f}"
+    return f"\n\nA latent tree describes the table better: {scores}. Learn one with EAST."
 
 
 def _smoothed(network: LatentNetwork) -> LatentNetwork:

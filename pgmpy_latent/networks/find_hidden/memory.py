@@ -141,6 +141,10 @@ class FindHiddenMemory:
         All hidden variables that were proposed, in their order.
     round : Round or None
         The round of proposals that is under way.
+    tree_score : float or None
+        Score of the best latent tree, NaN if there is none; None before it is known.
+    is_tree : bool
+        Whether the network grew out of that tree.
     final : FinalNetworks or None
         Networks that were fitted to all rows after the search.
     """
@@ -150,4 +154,6 @@ class FindHiddenMemory:
     base: LatentNetwork | None = None
     candidates: tuple[Candidate, ...] = ()
     round: Round | None = None
+    tree_score: float | None = None
+    is_tree: bool = False
     final: FinalNetworks | None = None

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
+
 from pgmpy_latent.exceptions import ComponentTooLargeError
 from pgmpy_latent.learners.memory import check_memory_is, check_value
 from pgmpy_latent.learners.resumed import check_again, check_model_again, check_over
@@ -14,19 +16,33 @@ from pgmpy_latent.learners.search import Search, Step
 from pgmpy_latent.learners.skeletons import fresh_latent_name
 from pgmpy_latent.model.labels import sort_key
 from pgmpy_latent.model.network import LatentNetwork
+from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.networks.find_hidden.filled import filled
 from pgmpy_latent.networks.find_hidden.local_search import LocalOptions, LocalSearch
 from pgmpy_latent.networks.find_hidden.memory import Candidate, FindHiddenMemory, LocalResult, Round
 from pgmpy_latent.networks.find_hidden.semi_cliques import skeleton
-from pgmpy_latent.networks.find_hidden.sources import dense_sets, groups_of_tree, latent_tree, without_repeats
+from pgmpy_latent.networks.find_hidden.sources import (
+    dense_sets,
+    groups_of_tree,
+    is_small,
+    latent_trees,
+    without_repeats,
+)
 from pgmpy_latent.networks.find_hidden.surroundings import Surroundings, put_back, surroundings
+from pgmpy_latent.networks.find_hidden.tie_break import TieBreak
 from pgmpy_latent.networks.fitter import FittedNetwork, Fitter, ScoredNetwork
-from pgmpy_latent.networks.graph import renamed
-from pgmpy_latent.networks.structural.policy import StructuralPolicy, changes_in_words, last_step
+from pgmpy_latent.networks.graph import graph_of, latent_cards, renamed
+from pgmpy_latent.networks.structural.policy import NOTHING_KNOWN, RISE, StructuralPolicy, changes_in_words, last_step
 from pgmpy_latent.runtime.checkpoint import State, check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
+from pgmpy_latent.tables.encode import CategoricalData
 
 #: Most times that a hidden variable is removed again and further ones are proposed.
 MOST_REMOVALS = 5
+#: Number of columns of a proposal that progress names.
+NAMED = 4
+#: Key of the seed with which missing cells are drawn.
+DRAWS = (0, 2)
 
 
 @dataclass(frozen=True)
@@ -42,6 +58,7 @@ class Options:
     n_placed: int = 3
     max_parents: int = 5
     min_gain: float = 3.0
+    begins_anew: bool = True
     local: LocalOptions = field(default_factory=LocalOptions)
 
 
@@ -50,6 +67,7 @@ class ProposalPolicy:
 
     A round has three parts. Every proposal is tried in its surroundings. The states of the hidden variables that gain
     most are split and merged there. Those that gain most then are put back, and structural EM may change any edge.
+    After the last round, the network is compared with latent trees; hidden variables of a tree are accepted together.
 
     Parameters
     ----------
@@ -59,14 +77,24 @@ class ProposalPolicy:
         Returns the score by which networks are compared, given a network and its log-likelihood; larger is better.
     options : Options
         What is proposed and accepted.
+    tie_break : TieBreak, optional
+        Decides about a network whose score is higher by less than ``min_gain``; by default it is not accepted.
     """
 
-    def __init__(self, fitter: Fitter, judge: Callable[[LatentNetwork, float], float], options: Options):
+    def __init__(
+        self,
+        fitter: Fitter,
+        judge: Callable[[LatentNetwork, float], float],
+        options: Options,
+        tie_break: TieBreak | None = None,
+    ):
         self.fitter = fitter
+        self.tie_break = tie_break
         self.search: Search = fitter.search
         self.judge = judge
         self.options = options
         self._tried: dict[tuple, LocalResult | None] = {}
+        self._drawn: tuple[LatentNetwork, CategoricalData] | None = None
 
     def judged(self, fit: FittedNetwork) -> ScoredNetwork:
         """Return a fitted network with its score."""
@@ -86,6 +114,7 @@ class ProposalPolicy:
         check_value("base", memory.base, memory.base is not None or not (memory.candidates or memory.round))
         if memory.base is not None:
             check_model_again(memory.base, data.columns, data.state_names)
+        check_value("is_tree", memory.is_tree, memory.tree_score is not None or not memory.is_tree)
         check_over(state, memory.phase == "propose" and memory.round is None and memory.base is not None)
         if memory.round is not None:
             self._check_round(state, memory.round)
@@ -98,7 +127,7 @@ class ProposalPolicy:
         if so_far.best is not None:
             check_again(so_far.best.as_state(state.step + 1), self.fitter.data, self.judge)
         for result in so_far.results:
-            local = self._local(self._around(state.tree, result.members))
+            local = self._local(self._around(state, result.members))
             check_number_again("gain", result.gain, local.gain_of(result.network))
 
     def advance(self, state: State) -> Step:
@@ -149,8 +178,8 @@ class ProposalPolicy:
         """Try the next proposal in its surroundings."""
         members = proposals[so_far.n_tried]
         best = max((result.gain for result in so_far.results), default=None)
-        self._show(state, f"proposal {so_far.n_tried + 1} of {len(proposals)}", best)
-        around = self._around(state.tree, members)
+        self._show(state, f"proposal {so_far.n_tried + 1} of {len(proposals)}: {_in_words(members)}", best)
+        around = self._around(state, members)
         key = (members, around.network.names, around.network.parents)
         if key not in self._tried or around.network.latent.any():
             hidden = fresh_latent_name(state.tree.names)
@@ -163,8 +192,8 @@ class ProposalPolicy:
 
     def _with_resized(self, state: State, so_far: Round, result: LocalResult) -> Round:
         """Split and merge the states of a hidden variable in its surroundings."""
-        self._show(state, f"states of {_place(result)}", max(other.gain for other in so_far.results))
-        around = self._around(state.tree, result.members)
+        self._show(state, f"states above {_in_words(result.members)}", max(other.gain for other in so_far.results))
+        around = self._around(state, result.members)
         key = (result.members, around.network.names, around.network.parents, "resized")
         if key not in self._tried or around.network.latent.any():
             self._tried[key] = self._local(around).resized(result, (*self._key(result.members), 1))
@@ -175,10 +204,10 @@ class ProposalPolicy:
         """Put a hidden variable back into the whole network, and let structural EM change any edge."""
         result = _ranked(so_far)[so_far.n_placed]
         best = None if so_far.best is None else so_far.best.score - state.score
-        self._show(state, f"edges around {_place(result)}", best)
+        self._show(state, f"edges around {_in_words(result.members)}", best)
         new = replace(so_far, n_placed=so_far.n_placed + 1)
         with suppress(ComponentTooLargeError):
-            network = put_back(state.tree, self._around(state.tree, result.members), result.network)
+            network = put_back(state.tree, self._around(state, result.members), result.network)
             scored = self._settled(self.fitter.from_tables(network))
             if result.hidden in scored.network.names and (new.best is None or scored.score > new.best.score):
                 new = replace(new, best=scored, best_at=so_far.n_placed)
@@ -190,11 +219,23 @@ class ProposalPolicy:
         hidden = fresh_latent_name(state.tree.names)
         return replace(result, hidden=hidden, network=renamed(result.network, {result.hidden: hidden}))
 
-    def _around(self, network: LatentNetwork, members: Sequence[Hashable]) -> Surroundings:
+    def _around(self, state: State, members: Sequence[Hashable]) -> Surroundings:
         """Return the surroundings of some columns and of the columns that are linked to them."""
+        network: LatentNetwork = state.tree
         nodes = {network.index(name) for name in members}
         graph = skeleton(network.parents, range(network.n_nodes))
-        return surroundings(network, self.fitter.data, nodes | {other for node in nodes for other in graph[node]})
+        around = nodes | {other for node in nodes for other in graph[node]}
+        return surroundings(network, self._filled(state.memory), around)
+
+    def _filled(self, memory: FindHiddenMemory) -> CategoricalData:
+        """Return the table with its missing cells drawn by the network without new hidden variables."""
+        base, data = memory.base, self.fitter.data
+        if base is None or not data.has_missing.any():
+            return data
+        if self._drawn is None or self._drawn[0] is not base:
+            self._drawn = base, filled(base, data, np.random.default_rng(self.search.seed(*DRAWS)))
+            self._tried.clear()
+        return self._drawn[1]
 
     def _local(self, around: Surroundings) -> LocalSearch:
         return LocalSearch(around, self.search.part(), self.fitter.scoring_method, self.options.local)
@@ -211,10 +252,17 @@ class ProposalPolicy:
 
     # Decisions ----------------------------------------------------------------------------------------------------
 
+    def _is_better(self, new: ScoredNetwork, old: ScoredNetwork) -> bool:
+        """Tell whether a score is higher by enough, or higher at all if cross-validation agrees."""
+        rise = new.score - old.score
+        if rise > self.options.min_gain:
+            return True
+        return rise > RISE and self.tie_break is not None and self.tie_break.prefers(new.network, old.network)
+
     def _decide(self, state: State, so_far: Round) -> Step:
         """Accept the best network of a round if the score rises by enough."""
         best, memory = so_far.best, state.memory
-        accepted = best is not None and best.score > state.score + self.options.min_gain
+        accepted = best is not None and self._is_better(best, _scored(state))
         records = [_record(result, state) for result in _ranked(so_far)]
         if best is not None:
             records[so_far.best_at] = _updated(records[so_far.best_at], best, state, accepted)
@@ -227,15 +275,50 @@ class ProposalPolicy:
         return Step(best.as_state(state.step + 1, memory), "introduce hidden variable", target)
 
     def _finished(self, state: State) -> Step:
-        """Remove a hidden variable that is not needed any more, and propose again; or fit for the last time."""
+        """Compare with latent trees, remove a hidden variable that is not needed any more, or fit for the last time."""
         memory: FindHiddenMemory = state.memory
+        if memory.tree_score is None:
+            return self._against_tree(state, memory)
         if memory.n_removals < MOST_REMOVALS:
             for hidden in _introduced(state.tree, memory):
                 rival = self._without(state.tree, hidden)
-                if rival.score > state.score - self.options.min_gain:
+                if not self._is_better(_scored(state), rival):
                     memory = _with_removed(memory, hidden, rival.network)
                     return Step(rival.as_state(state.step + 1, memory), "remove hidden variable", hidden)
         return self.finish(state)
+
+    def _against_tree(self, state: State, memory: FindHiddenMemory) -> Step:
+        """Go on from the best latent tree, with edges changed, if that is better than the network."""
+        trees = [self._tree_as_network(tree) for tree in self._trees]
+        rival = max(trees, key=lambda tree: tree.score, default=None)
+        memory = replace(memory, tree_score=float("nan") if rival is None else rival.score)
+        if rival is not None and self._may_be_taken(rival, state):
+            grown = self._settled(rival.fit)
+            if self._is_better(grown, _scored(state)):
+                return self._with_tree(state, memory, grown)
+        return self._finished(replace(state, memory=memory))
+
+    def _with_tree(self, state: State, memory: FindHiddenMemory, grown: ScoredNetwork) -> Step:
+        n_hidden = len(grown.network.latent_names)
+        memory = replace(
+            memory,
+            is_tree=True,
+            base=memory.base if n_hidden else grown.network,
+            candidates=tuple(replace(candidate, kept=False) for candidate in memory.candidates),
+        )
+        words = f"{n_hidden} hidden variable{'s' * (n_hidden != 1)} left"
+        return Step(grown.as_state(state.step + 1, memory), "begin with latent tree", words)
+
+    def _tree_as_network(self, tree: LatentTree) -> ScoredNetwork:
+        graph = graph_of(tree, "tree")
+        return self.judged(self.fitter.first_fit(graph, latent_cards(graph, None), 1))
+
+    def _may_be_taken(self, tree: ScoredNetwork, state: State) -> bool:
+        """Tell whether a tree may become the network: if settings allow it, and if it is good or quickly changed."""
+        options, local = self.options, self.options.local
+        few = len(tree.network.latent_names) <= options.max_latents
+        allowed = options.begins_anew and few and local.n_states is None and local.knowledge == NOTHING_KNOWN
+        return allowed and (tree.score > state.score or is_small(self.fitter.data))
 
     def finish(self, state: State) -> Step:
         """Fit the current network to the end."""
@@ -261,7 +344,7 @@ class ProposalPolicy:
     def _proposals(self, state: State) -> list[tuple[Hashable, ...]]:
         """Return sets of columns that may have a hidden parent; not those where it gained nothing the last time."""
         options, network = self.options, state.tree
-        if len(network.latent_names) >= options.max_latents:
+        if state.memory.is_tree or len(network.latent_names) >= options.max_latents:
             return []
         dense = dense_sets(network, options.min_children, options.shares)
         gains = {frozenset(candidate.members): candidate.local_gain for candidate in state.memory.candidates}
@@ -270,8 +353,15 @@ class ProposalPolicy:
 
     @cached_property
     def _groups(self) -> list[tuple[Hashable, ...]]:
-        tree = latent_tree(self.fitter.data, self.search) if self.options.use_tree else None
-        return [] if tree is None else groups_of_tree(tree, self.options.min_children)
+        return [group for tree in self._trees for group in groups_of_tree(tree, self.options.min_children)]
+
+    @cached_property
+    def _trees(self) -> list[LatentTree]:
+        return latent_trees(self.fitter.data, self.search) if self.options.use_tree else []
+
+
+def _scored(state: State) -> ScoredNetwork:
+    return ScoredNetwork(state.tree, state.score, state.log_likelihood)
 
 
 def _ranked(so_far: Round) -> list[LocalResult]:
@@ -279,8 +369,10 @@ def _ranked(so_far: Round) -> list[LocalResult]:
     return sorted(so_far.results, key=lambda result: -result.gain)
 
 
-def _place(result: LocalResult) -> str:
-    return ", ".join(map(str, result.members))
+def _in_words(members: Sequence[Hashable]) -> str:
+    """Name the first of some columns, for the bar."""
+    more = f" and {len(members) - NAMED} more" if len(members) > NAMED else ""
+    return ", ".join(map(str, members[:NAMED])) + more
 
 
 def _introduced(network: LatentNetwork, memory: FindHiddenMemory) -> list[Hashable]:

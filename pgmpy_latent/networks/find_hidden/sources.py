@@ -1,4 +1,4 @@
-"""Where hidden variables are looked for: densely linked columns, and the groups of a latent tree."""
+"""Where hidden variables are looked for: densely linked columns, and the groups of latent trees."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
+from pgmpy_latent.learners.east.east import EAST
 from pgmpy_latent.learners.hlta.hlta import HLTA
 from pgmpy_latent.learners.search import Search
-from pgmpy_latent.learners.search_learner import LEAST_SECONDS
+from pgmpy_latent.learners.search_learner import LEAST_SECONDS, SearchingLearner
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.networks.find_hidden.semi_cliques import semi_cliques, skeleton
@@ -16,6 +17,8 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Fewest columns of a table for which there is a latent tree.
 FEWEST_COLUMNS = 3
+#: Most columns, and most cells in distinct rows, of a table for which EAST finds a tree as well.
+MOST_COLUMNS, MOST_CELLS = 25, 20_000
 
 
 def dense_sets(network: LatentNetwork, smallest: int, shares: Iterable[float]) -> list[tuple[Hashable, ...]]:
@@ -68,13 +71,35 @@ def groups_of_tree(tree: LatentTree, smallest: int) -> list[tuple[Hashable, ...]
     return list(dict.fromkeys(groups))
 
 
-def latent_tree(data: CategoricalData, search: Search) -> LatentTree | None:
-    """Return the latent tree that :class:`~pgmpy_latent.HLTA` finds; None for a table that is too small for one."""
+def latent_trees(data: CategoricalData, search: Search) -> list[LatentTree]:
+    """Return the latent trees that :class:`~pgmpy_latent.EAST` and :class:`~pgmpy_latent.HLTA` find.
+
+    EAST is left out for a table that would take it long; there is no tree of a table that is too small for one.
+    """
     if len(data.columns) < FEWEST_COLUMNS:
-        return None
+        return []
+    seed = search.entropy % 2**32
+    learners: list[SearchingLearner] = [HLTA(random_state=seed, show_progress=False)]
+    if is_small(data):
+        learners.insert(0, EAST(random_state=seed, show_progress=False))
+    return [_learned(learner, data, search) for learner in learners]
+
+
+def is_small(data: CategoricalData) -> bool:
+    """Tell whether a table is so small that EAST finds a tree in seconds.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import encode
+    >>> is_small(encode(np.array([[0, 1], [1, 0]]))), is_small(encode(np.array([range(26), range(26)])))
+    (True, False)
+    """
+    return len(data.columns) <= MOST_COLUMNS and data.codes.size <= MOST_CELLS
+
+
+def _learned(learner: SearchingLearner, data: CategoricalData, search: Search) -> LatentTree:
     left = search.clock.seconds_left
-    limit = max(left, LEAST_SECONDS) if np.isfinite(left) else None
-    learner = HLTA(random_state=search.entropy % 2**32, time_limit=limit, show_progress=False)
+    learner.set_params(time_limit=max(left, LEAST_SECONDS) if np.isfinite(left) else None)
     learner._outer_clock = search.clock
     learner._check_settings()
     outcome = learner._learn(data)

@@ -74,6 +74,8 @@ def one_placed(value):
         ("round", other_gain, "its gain is .*, and should be "),
         ("round", one_placed, "its memory of 'n_placed' is 2"),
         ("final", lambda final: [], r"its memory of 'final' is \[\]"),
+        ("is_tree", lambda is_tree: True, "its memory of 'is_tree' is True"),
+        ("tree_score", lambda score: "high", "its memory of 'tree_score' is 'high'"),
     ],
 )
 def test_a_memory_that_no_search_writes_is_refused(path, table, name, value, message):

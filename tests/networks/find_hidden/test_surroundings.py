@@ -10,11 +10,11 @@ from pgmpy_latent import LatentNetwork, encode, sample, scores
 from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.model.network import topological_order
 from pgmpy_latent.networks.find_hidden.local_search import LocalOptions, LocalSearch, other_sizes
-from pgmpy_latent.networks.find_hidden.sources import dense_sets, groups_of_tree, without_repeats
+from pgmpy_latent.networks.find_hidden.sources import dense_sets, groups_of_tree, latent_trees, without_repeats
 from pgmpy_latent.networks.find_hidden.surroundings import put_back, surroundings
 from pgmpy_latent.networks.fitter import Fitter
 from pgmpy_latent.networks.hill_climb import Climber
-from pgmpy_latent.testing import latent_trees
+from pgmpy_latent.testing import latent_trees as random_trees
 
 SEARCH = Search(Settings(prior=0.5), random_state=0)
 
@@ -143,7 +143,7 @@ def test_other_sizes_have_a_state_more_or_less(drawn):
 # Where hidden variables are looked for ------------------------------------------------------------------------------
 
 
-@given(latent_trees(), st.integers(1, 4))
+@given(random_trees(), st.integers(1, 4))
 def test_groups_of_a_tree_are_columns_below_a_hidden_variable_and_its_neighbours(tree, smallest):
     groups = groups_of_tree(tree, smallest)
     assert len(set(groups)) == len(groups)
@@ -166,3 +166,11 @@ def test_dense_sets_of_several_shares_come_one_after_the_other():
     loose, tight = dense_sets(network, 3, [0.5]), dense_sets(network, 3, [0.66])
     assert dense_sets(network, 3, [0.5, 0.66]) == [*loose, *(found for found in tight if found not in loose)]
     assert without_repeats([*loose, *loose]) == loose
+
+
+@pytest.mark.parametrize(("n_columns", "n_trees"), [(2, 0), (4, 2), (26, 1)])
+def test_small_tables_have_a_tree_of_east_as_well(n_columns, n_trees):
+    data = encode(np.random.default_rng(0).integers(2, size=(100, n_columns)))
+    trees = latent_trees(data, Search(Settings(), random_state=0))
+    assert len(trees) == n_trees
+    assert all(set(tree.observed_names) == set(data.columns) for tree in trees)
