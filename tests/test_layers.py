@@ -43,7 +43,7 @@ LAYERS = {
     ),
     "diagnostics": (
         "completion dimension resampling adjustment pairs pair_draws residuals assignments anomalies alikeness "
-        "goodness explain mixture_text information_matrix uncertainty score_test direct_effects"
+        "goodness link_strength explain mixture_text information_matrix uncertainty score_test direct_effects"
     ),
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
@@ -87,8 +87,8 @@ LAYERS = {
         "checklist_section reproduce_section gaussian_sections opening grouped_page gaussian_page page explorer"
     ),
     "plotting": (
-        "axes models outline agglomeration classifier trees loadings profiles densities groups progress fit "
-        "relations transitions levels"
+        "axes models outline layers agglomeration classifier trees networks loadings profiles densities groups "
+        "progress fit relations transitions levels"
     ),
     "cli": (
         "text options columns kinds files outputs classes understood describe learn ask groups compare relate "
