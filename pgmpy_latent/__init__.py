@@ -51,7 +51,7 @@ _HOME = {
     "classification_table": "pgmpy_latent.diagnostics.assignments",
     "average_posteriors": "pgmpy_latent.diagnostics.assignments",
     "unusual_rows": "pgmpy_latent.diagnostics.anomalies",
-    "support": "pgmpy_latent.selection.tree_support",
+    "support": "pgmpy_latent.selection.support",
     "synthesise": "pgmpy_latent.selection.synthetic",
     "SyntheticTable": "pgmpy_latent.selection.synthetic",
     "write_report": "pgmpy_latent.report.page",

@@ -73,9 +73,9 @@ from pgmpy_latent.selection.edge_search import add_direct_effects as add_direct_
 from pgmpy_latent.selection.groups import GroupComparison as GroupComparison
 from pgmpy_latent.selection.groups import compare_groups as compare_groups
 from pgmpy_latent.selection.order import order_test as order_test
+from pgmpy_latent.selection.support import support as support
 from pgmpy_latent.selection.synthetic import SyntheticTable as SyntheticTable
 from pgmpy_latent.selection.synthetic import synthesise as synthesise
-from pgmpy_latent.selection.tree_support import support as support
 from pgmpy_latent.tables.chunks import encode_chunks as encode_chunks
 from pgmpy_latent.tables.dependence import mutual_information as mutual_information
 from pgmpy_latent.tables.encode import CategoricalData as CategoricalData

@@ -43,14 +43,14 @@ LAYERS = {
     ),
     "diagnostics": (
         "completion dimension resampling adjustment pairs pair_draws residuals assignments anomalies alikeness "
-        "goodness explain mixture_text information_matrix uncertainty score_test direct_effects"
+        "goodness link_strength explain mixture_text information_matrix uncertainty score_test direct_effects"
     ),
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted given splits sampled_search base sparse_learner "
-        "search_learner rename held_out local/directions local/neighbourhood local/tree_fitter local/node_states "
-        "local/node_messages local/roots local/pairs local/simplify east/settings east/candidates "
+        "memory resumed search profiles skeletons memo fitted given splits common_edges sampled_search base "
+        "sparse_learner search_learner rename held_out local/directions local/neighbourhood local/tree_fitter "
+        "local/node_states local/node_messages local/roots local/pairs local/simplify east/settings east/candidates "
         "east/completed_counts east/evaluation east/blocks east/block_fit east/move east/node_moves "
         "east/edge_moves east/state_moves east/moves east/block_evaluation east/column_places cardinality/policy "
         "cardinality/split_merge cardinality/random_starts forests/forest_search forests/bin_g forests/bin_a "
@@ -66,7 +66,7 @@ LAYERS = {
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
-        "tree_support synthetic"
+        "tree_support network_support support synthetic"
     ),
     "relations": (
         "covariates rows run step_one evidence logit separation last_step one_step outcomes wald covariate_result "
@@ -88,8 +88,8 @@ LAYERS = {
         "checklist_section reproduce_section gaussian_sections opening grouped_page gaussian_page page explorer"
     ),
     "plotting": (
-        "axes models outline agglomeration classifier trees loadings profiles densities groups progress fit "
-        "relations transitions levels"
+        "axes models outline layers agglomeration classifier trees networks loadings profiles densities groups "
+        "progress fit relations transitions levels"
     ),
     "cli": (
         "text options columns kinds files outputs classes understood describe learn ask groups compare relate "

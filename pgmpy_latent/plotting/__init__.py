@@ -7,6 +7,7 @@ from pgmpy_latent.plotting.fit import plot_anomalies, plot_confusion, plot_resid
 from pgmpy_latent.plotting.groups import plot_groups
 from pgmpy_latent.plotting.levels import plot_clusters
 from pgmpy_latent.plotting.loadings import plot_loadings
+from pgmpy_latent.plotting.networks import plot_network
 from pgmpy_latent.plotting.profiles import plot_profiles
 from pgmpy_latent.plotting.progress import plot_comparison, plot_history
 from pgmpy_latent.plotting.relations import plot_class_sizes, plot_outcome
@@ -26,6 +27,7 @@ __all__ = [
     "plot_history",
     "plot_loadings",
     "plot_merges",
+    "plot_network",
     "plot_outcome",
     "plot_profiles",
     "plot_residuals",

@@ -35,8 +35,8 @@ def tree_of(model) -> LatentTree:
         node, above = next((node, above) for node, above in enumerate(network.parents) if len(above) > 1)
         parents = " and ".join(repr(network.names[parent]) for parent in above)
         raise NotATreeError(
-            f"node {network.names[node]!r} has parents {parents}; a forest allows at most one, and only forests are "
-            "drawn. summary() and report() list the edges of a network."
+            f"node {network.names[node]!r} has parents {parents}; a forest allows at most one, and this picture is of "
+            "forests. plotting.plot_network draws networks of any shape."
         )
     return network
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from pgmpy_latent import Baseline, BinG, LatentTree, RandomStarts, SplitMerge, StructuralEM, sample, support
+from pgmpy_latent import Baseline, BinG, LatentTree, RandomStarts, SplitMerge, sample, support
 from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.learners.base import LatentTreeLearner
 from pgmpy_latent.learners.search import Outcome
@@ -249,8 +249,7 @@ def test_questions_that_cannot_be_meant(drawn, fitted, options, kind, message):
 def test_who_can_be_asked(drawn, fitted):
     with pytest.raises(NotFittedError):
         support(BinG(), drawn, **QUIET)
-    for other in (fitted.tree_, StructuralEM()):
-        with pytest.raises(TypeError, match=r"expected a fitted learner of latent trees .* does not know the settings"):
-            support(other, drawn, **QUIET)
+    with pytest.raises(TypeError, match=r"expected a fitted learner of latent trees .* does not know the settings"):
+        support(fitted.tree_, drawn, **QUIET)
     with pytest.raises(DataError, match="x5"):
         support(fitted, drawn.drop(columns="x5"), **QUIET)
