@@ -1,4 +1,4 @@
-"""FindHidden on drawn networks: how strong a planted hidden variable must be to be found, and seconds by columns."""
+"""FindHidden on drawn networks: how strong a planted hidden variable must be, how many rows it takes, and seconds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from benchmarks import runner  # first: it sets the number of threads
 import numpy as np
 import pandas as pd
 
-from benchmarks.hidden_variables import warm_up
-from benchmarks.networks_page import figures, paragraph, row_of
-from pgmpy_latent import FindHidden, LatentNetwork, sample
+from benchmarks.hidden_variables import METHOD, PRIOR, network, warm_up
+from benchmarks.networks import drawn, with_hidden
+from benchmarks.networks_page import figures, paragraph, row_of, yes
+from pgmpy_latent import FindHidden, LatentNetwork, encode, sample
+from pgmpy_latent.learners.search import Search, Settings
+from pgmpy_latent.networks.fitter import Fitter
 
 #: Share of its rows in which a child shows the state of the hidden variable; otherwise it shows any state.
 STRENGTHS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -23,7 +26,9 @@ CHILDREN, OTHERS = ("x1", "x2", "x3", "x4"), ("c0", "c1", "c2", "c3")
 #: Columns, rows and draws for seconds; share of the variables that are hidden.
 WIDTHS, WIDE_ROWS, WIDE_DRAWS, HIDDEN_SHARE = (25, 50, 100), 5_000, range(2), 0.1
 MOST_SECONDS = 120
-PLANTED, WIDE = "planted, strength {}", "{} columns"
+#: Variable of Alarm that is removed from tables of several numbers of rows.
+REMOVED, ALARM_ROWS = "LVEDVOLUME", (1_000, 2_000, 5_000, 10_000)
+PLANTED, WIDE, BY_ROWS = "planted, strength {}", "{} columns", "Alarm without " + REMOVED + ", {} rows"
 
 
 def noisy_copy(share: float) -> np.ndarray:
@@ -82,6 +87,23 @@ def on_wide(n_columns: int, draw: int) -> dict:
     return {"seconds": time.process_time() - began, "hidden": len(found.latents_), "tried": len(found.candidates_)}
 
 
+def on_rows(n_rows: int) -> dict:
+    """Look for a variable that was removed from Alarm; score the true network on the same rows."""
+    true = network("Alarm")
+    frame = drawn(true, n_rows, 0).drop(columns=REMOVED)
+    found = FindHidden(random_state=0, show_progress=False).fit(frame)
+    model = found.model_
+    near = [{*model.predecessors(name), *model.successors(name)} for name in found.latents_]
+    own = {end for edge in true.edges if REMOVED in edge for end in edge} - {REMOVED}
+    fitter = Fitter(encode(frame), Search(Settings(prior=PRIOR), random_state=0), METHOD)
+    truth = fitter.scored(fitter.last_fit(with_hidden(true, (REMOVED,))))
+    return {
+        "found": any(len(some & own) >= len(own) - 1 for some in near),
+        "score": found.score_,
+        "true_score": truth.score,
+    }
+
+
 def page(run: runner.Runner) -> str:
     """Return the section of the page of benchmarks."""
     lines = ["## FindHidden on drawn networks", ""]
@@ -100,8 +122,22 @@ def page(run: runner.Runner) -> str:
         sized = sum(one["states"] == [N_STATES] for one in right)
         anything = sum(one["hidden"] > 0 for one in some)
         lines.append(row_of(strength, f"{len(right)} of {len(some)}", anything, f"{sized} of {len(right)}"))
-    lines += ["", *wide_part(run)]
+    lines += ["", *rows_part(run), "", *wide_part(run)]
     return "\n".join(lines)
+
+
+def rows_part(run: runner.Runner) -> list[str]:
+    """Return the part about a variable of Alarm in few and in many rows."""
+    lines = paragraph(
+        f"Alarm without {REMOVED}, which has two parents and two children, in tables of several numbers of rows (seed",
+        "0): the scores of what is found and of the true network with the variable hidden, whose edges all are right,",
+        "and whether a hidden variable is linked to at least three of the four.",
+    )
+    lines += [row_of("rows", "score", "of the true network", "found"), "|" + "---|" * 4]
+    for n_rows in ALARM_ROWS:
+        if (one := figures(run, BY_ROWS.format(n_rows), "FindHidden", 0)) is not None:
+            lines.append(row_of(f"{n_rows:,}", f"{one['score']:,.1f}", f"{one['true_score']:,.1f}", yes(one["found"])))
+    return lines
 
 
 def wide_part(run: runner.Runner) -> list[str]:
@@ -137,6 +173,7 @@ def main() -> None:
         warm_up()
         jobs = [(PLANTED.format(strength), draw, partial(on_planted, strength, draw))
                 for strength in STRENGTHS for draw in DRAWS]  # fmt: skip
+        jobs += [(BY_ROWS.format(n_rows), 0, partial(on_rows, n_rows)) for n_rows in ALARM_ROWS]
         jobs += [(WIDE.format(width), draw, partial(on_wide, width, draw)) for width in WIDTHS for draw in WIDE_DRAWS]
         for case, draw, work in jobs:
             if options.only in case:

@@ -30,12 +30,12 @@ def filled(network: LatentNetwork, data: CategoricalData, rng: np.random.Generat
     """
     if not data.has_missing.any():
         return data
-    missing = (data.codes < 0).any(axis=1)
-    n_draws = np.where(missing, np.clip(np.ceil(data.row_counts), 1, MOST_DRAWS), 1).astype(int)
-    rows = np.repeat(np.arange(data.n_distinct), n_draws)
-    weights = np.repeat(data.weights / n_draws, n_draws)
-    repeated = CategoricalData(data.columns, data.state_names, data.codes[rows], weights)
-    engine = engine_for(network, repeated)
-    drawn = engine.draw(engine.layout.pack(network.tables), rng)
-    codes = drawn[:, [network.index(name) for name in data.columns]]
+    incomplete = np.flatnonzero((data.codes < 0).any(axis=1))
+    n_draws = np.clip(np.ceil(data.row_counts[incomplete]), 1, MOST_DRAWS).astype(int)
+    rows = np.repeat(incomplete, n_draws)
+    weights = np.repeat(data.weights[incomplete] / n_draws, n_draws)
+    engine = engine_for(network, CategoricalData(data.columns, data.state_names, data.codes[rows], weights))
+    drawn = engine.draw(engine.layout.pack(network.tables), rng)[:, [network.index(name) for name in data.columns]]
+    codes = np.concatenate([np.delete(data.codes, incomplete, axis=0), drawn])
+    weights = np.concatenate([np.delete(data.weights, incomplete), weights])
     return CategoricalData(data.columns, data.state_names, codes, weights).select(data.columns)

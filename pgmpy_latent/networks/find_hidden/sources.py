@@ -19,6 +19,8 @@ from pgmpy_latent.tables.encode import CategoricalData
 FEWEST_COLUMNS = 3
 #: Most columns, and most cells in distinct rows, of a table for which EAST finds a tree as well.
 MOST_COLUMNS, MOST_CELLS = 25, 20_000
+#: Share of the time that is left which each of the trees may take.
+SHARE_OF_TIME = 0.25
 
 
 def dense_sets(network: LatentNetwork, smallest: int, shares: Iterable[float]) -> list[tuple[Hashable, ...]]:
@@ -99,7 +101,7 @@ def is_small(data: CategoricalData) -> bool:
 
 def _learned(learner: SearchingLearner, data: CategoricalData, search: Search) -> LatentTree:
     left = search.clock.seconds_left
-    learner.set_params(time_limit=max(left, LEAST_SECONDS) if np.isfinite(left) else None)
+    learner.set_params(time_limit=max(SHARE_OF_TIME * left, LEAST_SECONDS) if np.isfinite(left) else None)
     learner._outer_clock = search.clock
     learner._check_settings()
     outcome = learner._learn(data)

@@ -253,6 +253,7 @@ def test_held_out_rows_decide_and_all_are_learned_from():
     assert row_log_likelihoods(found.network_, new).sum() > row_log_likelihoods(found.base_, new).sum()
     assert found.log_likelihood_ == pytest.approx(log_likelihood(found.network_, table), rel=1e-10)
     assert 0.2 < found.score_ / found.log_likelihood_ < 0.3  # of about a quarter of the rows
+    assert 0.2 < found.latent_tree_score_ / found.log_likelihood_ < 0.3
     assert found.history_["score"].is_monotonic_increasing
 
 
@@ -261,6 +262,17 @@ def test_with_bic_the_score_is_the_bic():
     assert found.latents_
     assert found.score_ == pytest.approx(found.bic_, rel=1e-10)
     assert found.score_ > scores.bic(found.base_, survey())
+
+
+def test_with_bdeu_the_score_has_an_equivalent_sample_size():
+    table = survey()
+    found = learner(scoring_method="bdeu").fit(table)
+    assert found.n_states_ == {"H": 3}
+    assert neighbours(found.model_, "H") == set(table.columns)
+    assert found.score_ > base_score(found) + 10
+    alone = StructuralEM(scoring_method="bdeu", show_progress=False).fit(table)
+    assert set(found.base_.edges) == set(alone.network_.edges)
+    assert base_score(found) == pytest.approx(alone.score_, rel=1e-9)
 
 
 def test_missing_cells_are_summed_out():
