@@ -75,7 +75,8 @@ LAYERS = {
     "grouped_rows": "long_tables transitions levels",
     "networks": (
         "graph states counts scoring hill_climb knowledge fitter structural/policy structural/structural_em "
-        "agglomeration/merging agglomeration/round_robin agglomeration/sizing agglomeration/cardinality "
+        "agglomeration/merging agglomeration/reassignment agglomeration/round_robin agglomeration/sizing "
+        "agglomeration/cardinality "
         "find_hidden/semi_cliques find_hidden/memory find_hidden/sources find_hidden/surroundings "
         "find_hidden/filled find_hidden/tie_break find_hidden/local_search find_hidden/proposals "
         "find_hidden/find_hidden"

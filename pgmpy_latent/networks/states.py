@@ -5,13 +5,18 @@ For a hidden variable with parents as well as children, as the last chapter of K
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
+from itertools import combinations
 
 import numpy as np
 
 from pgmpy_latent.exceptions import UnsplittableStateError
 from pgmpy_latent.inference.network_engine import NetworkEngine
 from pgmpy_latent.model.network import LatentNetwork, by_state, child_lists, from_state_first
+
+#: Number of pairs of states, the most similar first, whose merging is tried.
+MERGES = 3
 
 
 def marginal(network: LatentNetwork, nodes: Sequence[int]) -> np.ndarray:
@@ -182,6 +187,36 @@ def distance(network: LatentNetwork, node: int, left: int, right: int) -> float:
     table_of_node = network.tables[node]
     apart.append(np.abs(table_of_node[:, left] - table_of_node[:, right]).mean() if network.parents[node] else 0.0)
     return float(sum(apart))
+
+
+def with_a_state_less(network: LatentNetwork, hidden: Hashable) -> Iterator[LatentNetwork]:
+    """Return the network with two states of a hidden variable merged, for each of the most similar pairs.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["H", "x"], [[0, 1]] * 2, [(), (0,)], [True, False],
+    ...                         [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> [other.table("x").tolist() for other in with_a_state_less(network, "H")]
+    [[[0.6, 0.4]]]
+    """
+    node = network.index(hidden)
+    pairs = sorted(combinations(range(int(network.cards[node])), 2), key=lambda pair: distance(network, node, *pair))
+    yield from (merge_states(network, hidden, pair) for pair in pairs[:MERGES])
+
+
+def with_a_state_more(network: LatentNetwork, hidden: Hashable, rng: np.random.Generator) -> Iterator[LatentNetwork]:
+    """Return the network with a state of a hidden variable split, for each state that can be.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["H", "x"], [[0, 1]] * 2, [(), (0,)], [True, False],
+    ...                         [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> [other.cards.tolist() for other in with_a_state_more(network, "H", np.random.default_rng(0))]
+    [[3, 2]]
+    """
+    for state in range(int(network.cards[network.index(hidden)])):
+        with suppress(UnsplittableStateError):
+            yield split_state(network, hidden, state, rng)
 
 
 def _direction(row: np.ndarray, rng: np.random.Generator, size: float) -> np.ndarray:

@@ -84,3 +84,25 @@ def agglomerate(problem, method, prior):
         scores.append(tried[kept, gone])
         labels = np.where(labels == gone, kept, labels)
     return merges, np.array(scores)
+
+
+def partitions(n):
+    """Return all ways to put n things into groups: for each, the number of the group of every thing."""
+    if n == 0:
+        return [()]
+    return [(*some, group) for some in partitions(n - 1) for group in range(max(some, default=-1) + 2)]
+
+
+def score_of_partition(problem, groups, method, prior):
+    """Return the score if assignments of the blanket in one group are one state."""
+    first, _ = first_states(problem)
+    return score_of_states(problem, np.asarray(groups)[first], max(groups) + 1, method, prior)
+
+
+def best_scores(problem, method, prior):
+    """Return {number of states: highest score of all partitions of the assignments of the blanket}."""
+    best = {}
+    for groups in partitions(len(first_states(problem)[1])):
+        score = score_of_partition(problem, groups, method, prior)
+        best[max(groups) + 1] = max(score, best.get(max(groups) + 1, -np.inf))
+    return best

@@ -32,9 +32,11 @@ class AgglomerativeCardinality(NetworkLearner):
 
     A hidden variable begins with a state for every distinct assignment of its Markov blanket, so that its state is
     known in every row. Then the two states are merged whose merging raises the score of the completed table most (or
-    lowers it least), until one is left; the number of states with the highest score counts (Elidan and Friedman).
-    Several hidden variables take turns, each given the states of the others, until nothing changes. EM then begins
-    where the merged states say, for the number of states found and for those next to it, and its score decides.
+    lowers it least), until one is left (Elidan and Friedman). As merges are greedy, assignments of the blanket then
+    move to states that suit them better, and states are merged or split anew, for as long as the same score rises; the
+    number of states with the highest score counts. Several hidden variables take turns, each given the states of the
+    others, until nothing changes. EM then begins with these states, and again with states of the fitted network merged
+    and split; its score decides.
 
     Parameters
     ----------
@@ -52,8 +54,10 @@ class AgglomerativeCardinality(NetworkLearner):
     decide : {"em", "agglomeration"}
         Whether EM may change the number of states by which the agglomeration scores highest. It is slower, and
         usually right where the two differ: hard assignments take randomness for structure.
-    n_jobs, random_state
-        Not used, as nothing is drawn; for uniformity.
+    n_jobs : int, optional
+        Not used; for uniformity.
+    random_state : int, RandomState instance or None
+        Draws the directions in which EM begins to split states.
     {shared}
     tuning : AgglomerativeCardinalityTuning, optional
         How many states there may be at first, and when EM ends. None stands for ``presets.AGGLOMERATIVE_CARDINALITY``.
@@ -63,10 +67,10 @@ class AgglomerativeCardinality(NetworkLearner):
     cardinality_ : dict
         Hidden variable -> number of states. One state means that the variable is not needed.
     agglomerated_ : dict
-        The same by the agglomeration alone.
+        The same by the agglomeration and the second look at its states, without EM.
     trace_ : DataFrame
         A row per hidden variable and number of states: the score of the last agglomeration, and what the merge that
-        led there gained.
+        led there gained, before the second look.
     em_scores_ : DataFrame
         EM's score for every number of states that was tried.
     network_, model_, causal_graph_, latents_, n_states_, log_likelihood_, n_parameters_, bic_, score_, history_, \

@@ -343,7 +343,7 @@ def agglomerate(scoring: Scoring, tick: Callable[[], None] = lambda: None) -> Tr
         gains[absorbed], gains[:, absorbed], best[absorbed] = -np.inf, -np.inf, -np.inf
         others = np.flatnonzero(alive)
         others = others[others != merged]
-        new = _gains_with(scoring, counts, merged, others)
+        new = gains_with(scoring, counts, merged, others)
         gains[merged, others] = gains[others, merged] = new
         lost = others[np.isin(best_at[others], (merged, absorbed))]
         best_at[lost] = gains[lost].argmax(axis=1)
@@ -376,13 +376,13 @@ def check_trace(trace: Trace, scoring: Scoring) -> None:
     for number, (merged, absorbed) in enumerate(trace.merges.tolist()):
         if not {merged, absorbed} <= left or not merged < absorbed:
             raise ValueError(f"its merge {number} is of states {merged} and {absorbed}, which are not there")
-        gain = float(_gains_with(scoring, counts, merged, np.array([absorbed]))[0] + by_number[number])
+        gain = float(gains_with(scoring, counts, merged, np.array([absorbed]))[0] + by_number[number])
         check_number_again(f"gain of merge {number}", float(trace.gains[number]), gain)
         counts[merged] += counts[absorbed]
         left.remove(absorbed)
 
 
-def _gains_with(scoring: Scoring, counts: np.ndarray, state: int, others: np.ndarray) -> np.ndarray:
+def gains_with(scoring: Scoring, counts: np.ndarray, state: int, others: np.ndarray) -> np.ndarray:
     """Return what merging a state with each of some others adds to the score; columns where one has none do not."""
     columns = np.flatnonzero(counts[state])
     mine, theirs = counts[state, columns], counts[np.ix_(others, columns)]

@@ -10,10 +10,8 @@ import numpy as np
 from pgmpy_latent.exceptions import BlanketTooLargeError
 from pgmpy_latent.model.network import blanket
 from pgmpy_latent.networks.agglomeration.merging import Scoring, Trace, agglomerate, blanket_states, statistics
+from pgmpy_latent.networks.agglomeration.reassignment import RISE, Partition, Reassignment, best_of
 from pgmpy_latent.tables.encode import CategoricalData
-
-#: Smallest rise of the score that counts as one.
-RISE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,23 @@ class Agglomeration:
         The state that it began with in every row: the number of the assignment of the Markov blanket there.
     assignments : int array, shape (n_first_states, size of the blanket)
         The assignment of the blanket of each of the first states.
+    levels : dict
+        Number of states -> the best that reassignments, merges and splits made of the merged states.
     """
 
     trace: Trace
     first_states: np.ndarray
     assignments: np.ndarray
+    levels: dict[int, Partition]
+
+    def states(self, n_states: int) -> np.ndarray:
+        """Return one of so many states for every row: those that were looked at again, or those that were merged.
+
+        Some do not occur if the blanket has fewer assignments.
+        """
+        level = self.levels.get(n_states)
+        labels = self.trace.labels(min(n_states, self.trace.n_first)) if level is None else level.states
+        return labels[self.first_states]
 
 
 @dataclass
@@ -137,15 +147,15 @@ def round_robin(
             )
         scoring = assignment.scoring(node, first, method, prior)
         trace = agglomerate(scoring, tick=tick) if agglomerated is None else agglomerated(scoring)
-        n_states = min(max(trace.best, fewest), trace.n_first)
-        states = trace.labels(n_states)[first]
+        levels = Reassignment(scoring, fewest, tick).levels(trace)
+        best = best_of(levels)
         old = assignment.scoring(node, assignment.codes[:, node], method, prior)
-        gain = float(trace.scores[trace.n_first - n_states]) - old.total(old.statistics.counts)
-        met_first = assignment.cards[node] < min(fewest, n_states)
+        gain = best.score - old.total(old.statistics.counts)
+        met_first = assignment.cards[node] < min(fewest, best.n_states)
         if gain > RISE or met_first:
-            assignment.assign(node, states, n_states)
+            assignment.assign(node, best.states[first], best.n_states)
             accepted(name, gain)
             around = [other for other in blanket(assignment.parents, node) if other in inside]
             waiting += [other for other in around if other not in waiting]
         if gain > RISE or met_first or name not in assignment.traces:
-            assignment.traces[name] = Agglomeration(trace, first, kinds)
+            assignment.traces[name] = Agglomeration(trace, first, kinds, levels)

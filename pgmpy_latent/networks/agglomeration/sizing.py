@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +20,7 @@ from pgmpy_latent.networks.agglomeration.merging import SCORERS, Scoring, Trace,
 from pgmpy_latent.networks.agglomeration.round_robin import Assignment, round_robin
 from pgmpy_latent.networks.fitter import FittedNetwork, ScoredNetwork
 from pgmpy_latent.networks.scoring import network_score
-from pgmpy_latent.networks.states import distance, merge_states
+from pgmpy_latent.networks.states import with_a_state_less, with_a_state_more
 from pgmpy_latent.runtime.checkpoint import HistoryEntry, check_number_again
 from pgmpy_latent.runtime.clock import STOP_SIGNALS
 from pgmpy_latent.runtime.lossless_json import plain
@@ -31,8 +30,12 @@ Result = TypeVar("Result", FittedNetwork, Trace)
 
 #: Pseudo-count of every entry where EM begins, if there is no prior, so that no state is ruled out.
 SMOOTHING = 0.1
-#: Further numbers of states are tried until so many in turn were no better.
-PATIENCE = 2
+#: Smallest rise of EM's score for which the number of states changes.
+WORTHWHILE = 0.1
+#: Iterations of EM with several hidden variables before states are merged.
+FIRST_ITERATIONS = 30
+#: Of several starts of EM with the same number of states, the best 1/NARROWING go on after 1, 3, 7, ... iterations.
+NARROWING = 2.0
 
 
 @dataclass(frozen=True)
@@ -197,19 +200,24 @@ class Sizing:
         return LatentNetwork(names, states, completed.parents, [name in self.hidden for name in names], tables)
 
     def with_states(self, name: Hashable, n_states: int) -> LatentNetwork:
-        """Return the network whose hidden variable has the states that agglomeration had merged down to this number."""
+        """Return the network whose hidden variable has as many of the states that agglomeration found."""
+        before = self.assignment.codes[:, (node := self.assignment.names.index(name))].copy(), self._n_states(name)
         self._assign(name, n_states)
-        return self.network()
+        network = self.network()
+        self.assignment.assign(node, *before)
+        return network
 
     # EM -------------------------------------------------------------------------------------------------------------
 
-    def _fitted(self, network: LatentNetwork, **options) -> FittedNetwork:
-        """Run EM from the tables of a network, unless the memo has the result."""
+    def _fitted(self, *starts: LatentNetwork, **options) -> FittedNetwork:
+        """Run EM from the tables of networks that differ in nothing else, unless the memo has the result."""
         options = {"prior": self.options.em_prior, **options}
+        network = starts[0]
 
         def fit_network() -> FittedNetwork:
             engine = engine_for(network, self.data)
-            fit = self.search.fit(engine, engine.layout.pack(network.tables), **options)
+            tables = np.stack([engine.layout.pack(start.tables) for start in starts])
+            fit = self.search.fit(engine, tables, narrowing=NARROWING, **options)
             return FittedNetwork(network.with_tables(engine.layout.unpack(fit.tables)), fit.log_likelihood)
 
         return self._recalled("fit", FittedNetwork, fit_network, lambda fit: self._check_fit(fit, network))
@@ -252,69 +260,84 @@ class Sizing:
         method = SCORERS[options.scoring_method].network
         return network_score(fit.network, self.data, fit.log_likelihood, method, options.prior)
 
-    def _scored(self, network: LatentNetwork) -> ScoredNetwork:
-        fit = self._fitted(network)
+    def _scored(self, *starts: LatentNetwork, **options) -> ScoredNetwork:
+        fit = self._fitted(*starts, **options)
         return ScoredNetwork(fit.network, self.score(fit), fit.log_likelihood)
 
     def _decide(self) -> ScoredNetwork:
-        """Let EM choose among numbers of states around those found, one variable after the other, until all stay.
-
-        The variable with the most states comes first: EM is slow while it has so many.
-        """
-        best = self._scored(self.network())
+        """Let EM choose among numbers of states around those found, one variable after the other, until all stay."""
+        if self.options.decide != "em":
+            return self._scored(self.network())
+        best = self._scored(self.network()) if len(self.wanted) == 1 else self._thinned()
         self._best = best.fit
-        waiting = sorted(self.wanted, key=lambda name: -self._n_states(name)) if self.options.decide == "em" else []
+        waiting = self._most_states_first()
         while waiting:
             name = waiting.pop(0)
             before = self._n_states(name)
             self.em_scores[name, before] = best.score
-            best = self._best_number(name, before, best)
+            best = self._resized(name, before, best)
             if self._n_states(name) != before:
-                self._note("decide", name, best.score, best.fit)
                 waiting = [other for other in self.wanted if other != name]
         return best
+
+    def _thinned(self) -> ScoredNetwork:
+        """Let EM take states away before it has converged with too many of several variables, which is slow."""
+        best = self._scored(self.network(), max_iter=FIRST_ITERATIONS)
+        self._best = best.fit
+        for name in self._most_states_first():
+            best = self._changed(name, -1, best, max_iter=FIRST_ITERATIONS)
+        return self._scored(best.network)
+
+    def _most_states_first(self) -> list[Hashable]:
+        return sorted(self.wanted, key=lambda name: -self._n_states(name))
 
     def _n_states(self, name: Hashable) -> int:
         return int(self.assignment.cards[self.assignment.names.index(name)])
 
     def _assign(self, name: Hashable, n_states: int) -> None:
         """Give a hidden variable the states that its agglomeration had when it was down to this number."""
-        last = self.assignment.traces[name]
-        states = last.trace.labels(n_states)[last.first_states]
+        states = self.assignment.traces[name].states(n_states)
         self.assignment.assign(self.assignment.names.index(name), states, n_states)
 
-    def _best_number(self, name: Hashable, before: int, best: ScoredNetwork) -> ScoredNetwork:
-        """Go up and down from a number of states for as long as EM's score rises, or nearly; return the best."""
-        chosen, n_most = before, self.assignment.traces[name].trace.n_first
-        for direction in (-1, 1):
-            n_states, waited, network = before + direction, 0, best.network
-            while self.options.fewest <= n_states <= n_most and waited < PATIENCE:
-                tried = self._tried(name, n_states, network)
-                self.em_scores[name, n_states] = tried.score
-                waited = 0 if tried.score > best.score else waited + 1
-                if tried.score > best.score:
-                    chosen, best, self._best = n_states, tried, tried.fit
-                n_states, network = n_states + direction, tried.network
-            if chosen < before:
-                break  # fewer are better: more would not be
-        self._assign(name, chosen)
+    def _resized(self, name: Hashable, before: int, best: ScoredNetwork) -> ScoredNetwork:
+        """Take states from a hidden variable, or else give it more, for as long as EM's score rises."""
+        best = self._changed(name, -1, best)
+        return self._changed(name, 1, best) if self._n_states(name) == before else best
+
+    def _changed(self, name: Hashable, direction: int, best: ScoredNetwork, **options) -> ScoredNetwork:
+        """Change a number of states by one in a direction for as long as EM's score rises."""
+        before = self._n_states(name)
+        tried = self._tried(name, direction, best.network, **options)
+        while tried is not None and tried.score > best.score + WORTHWHILE:
+            best, self._best = tried, tried.fit
+            self._assign(name, self._n_states(name) + direction)
+            tried = self._tried(name, direction, best.network, **options)
+        if self._n_states(name) != before:
+            self._note("decide", name, best.score, best.fit)
         return best
 
-    def _tried(self, name: Hashable, n_states: int, network: LatentNetwork) -> ScoredNetwork:
-        """Fit the network with another number of states.
+    def _tried(self, name: Hashable, direction: int, network: LatentNetwork, **options) -> ScoredNetwork | None:
+        """Fit the network with one state less or one more; None if that is not possible.
 
-        EM begins with the states of the agglomeration; and, if there is one state fewer than the network has, with its
-        two most similar states merged. With several hidden variables only the latter, as EM then has a short way to go.
+        EM begins with similar states of the network merged, or with states split; and with the states of the
+        agglomeration, if there are any.
         """
-        starts = []
-        node = network.index(name)
-        if network.cards[node] == n_states + 1:
-            pairs = combinations(range(n_states + 1), 2)
-            nearest = min(pairs, key=lambda pair: distance(network, node, *pair))
-            starts.append(merge_states(network, name, nearest))
-        if not starts or len(self.wanted) == 1:
-            starts.append(self.with_states(name, n_states))
-        return max([self._scored(start) for start in starts], key=lambda scored: scored.score)
+        n_states = self._n_states(name) + direction
+        if n_states < self.options.fewest:
+            return None
+        if direction < 0:
+            near = list(with_a_state_less(network, name))
+        else:
+            rng = np.random.default_rng(self.search.seed(network.index(name), n_states))
+            near = list(with_a_state_more(network, name, rng))
+        starts = [near] if near else []
+        if (len(self.wanted) == 1 or not near) and n_states <= self.assignment.traces[name].trace.n_first:
+            starts.append([self.with_states(name, n_states)])
+        if not starts:
+            return None
+        tried = max((self._scored(*some, **options) for some in starts), key=lambda scored: scored.score)
+        self.em_scores[name, n_states] = tried.score
+        return tried
 
     # Results --------------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from pgmpy_latent.exceptions import BlanketTooLargeError, ComponentTooLargeError, UnsplittableStateError
+from pgmpy_latent.exceptions import BlanketTooLargeError, ComponentTooLargeError
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
@@ -19,15 +19,13 @@ from pgmpy_latent.networks.find_hidden.surroundings import Surroundings
 from pgmpy_latent.networks.fitter import FittedNetwork, Fitter, ScoredNetwork
 from pgmpy_latent.networks.graph import Graph, nodes_in_order, parents_by_name
 from pgmpy_latent.networks.knowledge import EdgeKnowledge
-from pgmpy_latent.networks.states import distance, merge_states, split_state
+from pgmpy_latent.networks.states import with_a_state_less, with_a_state_more
 from pgmpy_latent.networks.structural.policy import NOTHING_KNOWN, StructuralPolicy
 
 #: Where structural EM begins: whether edges among the members are kept, and the number of states.
 BEGIN = ((False, 3), (False, 4), (True, 2))
 #: Smallest rise of the score for which states are split or merged.
 WORTHWHILE = 0.1
-#: Number of pairs of states, the most similar first, whose merging is tried.
-MERGES = 3
 #: Gain that EM leaves while surroundings are compared, in nats; its most iterations before edges change.
 ATOL, FIRST_ITERATIONS = 0.5, 50
 #: Of several starts of EM, the best 1/NARROWING go on after 1, 3, 7, ... iterations.
@@ -187,15 +185,10 @@ class LocalSearch:
 
 
 def other_sizes(network: LatentNetwork, hidden: Hashable, rng: np.random.Generator) -> Iterator[LatentNetwork]:
-    """Return the network with a state of a hidden variable less, the most similar ones merged, and with one more."""
-    node = network.index(hidden)
-    n_states = int(network.cards[node])
-    if n_states > 2:
-        pairs = sorted(combinations(range(n_states), 2), key=lambda pair: distance(network, node, *pair))
-        yield from (merge_states(network, hidden, pair) for pair in pairs[:MERGES])
-    for state in range(n_states):
-        with suppress(UnsplittableStateError):
-            yield split_state(network, hidden, state, rng)
+    """Return the network with a state of a hidden variable less, if two are left, and with one more."""
+    if int(network.cards[network.index(hidden)]) > 2:
+        yield from with_a_state_less(network, hidden)
+    yield from with_a_state_more(network, hidden, rng)
 
 
 def with_hidden_parent(
