@@ -66,7 +66,7 @@ LAYERS = {
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
-        "tree_support network_support support synthetic"
+        "tree_support network_support support comparison synthetic"
     ),
     "relations": (
         "covariates rows run step_one evidence logit separation last_step one_step outcomes wald covariate_result "

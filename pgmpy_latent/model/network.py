@@ -254,6 +254,21 @@ def reordered_tables(
     return result
 
 
+def table_in_order(network: LatentNetwork, node: int, parents: Sequence[int]) -> np.ndarray:
+    """Return a node's table with an axis for each parent, in the given order, and the last for the node.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["x", "y", "z"], [[0, 1]] * 3, [(), (), (0, 1)], [False] * 3,
+    ...                         [[[0.5, 0.5]], [[0.5, 0.5]], [[1.0, 0.0], [0.5, 0.5], [0.2, 0.8], [0.0, 1.0]]])
+    >>> table_in_order(network, 2, [1, 0])[0].tolist()
+    [[1.0, 0.0], [0.2, 0.8]]
+    """
+    order = network.parents[node]
+    table = network.tables[node].reshape(*network.cards[list(order)], -1)
+    return table.transpose([*(order.index(above) for above in parents), len(order)])
+
+
 def as_network(model: LatentTree | LatentNetwork) -> LatentNetwork:
     """Return a tree as a network; a network as it is.
 

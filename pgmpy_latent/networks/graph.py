@@ -11,7 +11,7 @@ import numpy as np
 from pgmpy_latent.exceptions import DataError, InvalidTreeError, StateNameError
 from pgmpy_latent.model.convert import network_from_pgmpy
 from pgmpy_latent.model.labels import sort_key
-from pgmpy_latent.model.network import LatentNetwork, as_network, topological_order
+from pgmpy_latent.model.network import LatentNetwork, as_network, table_in_order, topological_order
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.settings import kind_in_words
 from pgmpy_latent.tables.encode import CategoricalData
@@ -191,10 +191,8 @@ def tables_in_order(
     tables = []
     for name, above in zip(names, parents, strict=True):
         node = model.index(name)
-        order = model.parents[node]
-        axes = [order.index(model.index(names[parent])) for parent in above]
-        table = model.tables[node].reshape(*model.cards[list(order)], -1)
-        tables.append(table.transpose([*axes, len(order)]).reshape(model.tables[node].shape))
+        table = table_in_order(model, node, [model.index(names[parent]) for parent in above])
+        tables.append(table.reshape(model.tables[node].shape))
     return tables
 
 
