@@ -43,7 +43,8 @@ LAYERS = {
     ),
     "diagnostics": (
         "completion dimension resampling adjustment pairs pair_draws residuals assignments anomalies alikeness "
-        "goodness link_strength explain mixture_text information_matrix uncertainty score_test direct_effects"
+        "goodness link_strength conditionals network_information explain mixture_text information_matrix uncertainty "
+        "score_test direct_effects"
     ),
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",

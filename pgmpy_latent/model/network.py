@@ -254,6 +254,26 @@ def reordered_tables(
     return result
 
 
+def part_of(network: LatentNetwork, nodes: Sequence[int]) -> LatentNetwork:
+    """Return the network of some nodes, in this order; parents of these must be among them.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["x", "y"], [[0, 1]] * 2, [(), (0,)], [False] * 2, [[[0.5, 0.5]], [[0.5, 0.5]] * 2])
+    >>> part_of(network, [0]).names
+    ('x',)
+    """
+    place = {node: at for at, node in enumerate(nodes)}
+    return LatentNetwork(
+        [network.names[node] for node in nodes],
+        [network.state_names[node] for node in nodes],
+        [[place[above] for above in network.parents[node]] for node in nodes],
+        network.latent[list(nodes)],
+        [network.tables[node] for node in nodes],
+        network.missing,
+    )
+
+
 def table_in_order(network: LatentNetwork, node: int, parents: Sequence[int]) -> np.ndarray:
     """Return a node's table with an axis for each parent, in the given order, and the last for the node.
 

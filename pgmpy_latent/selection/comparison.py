@@ -11,12 +11,12 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from pgmpy_latent import scores
+from pgmpy_latent.diagnostics.conditionals import shares_and_conditionals
 from pgmpy_latent.diagnostics.explain import counted, shown
 from pgmpy_latent.diagnostics.link_strength import family_probabilities
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.queries import engine_for, model_and_data, model_of, refuse_numbers
 from pgmpy_latent.learners.common_edges import counterparts, matched_latents, shared_part
-from pgmpy_latent.learners.profiles import shares_and_conditionals
 from pgmpy_latent.model.network import LatentNetwork, as_network, child_lists, reordered_tables, table_in_order
 from pgmpy_latent.tables.columns import listing
 from pgmpy_latent.tables.encode import CategoricalData
