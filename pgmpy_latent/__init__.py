@@ -41,6 +41,8 @@ _HOME = {
     "latent_transition": "pgmpy_latent.grouped_rows.transitions",
     "LatentTransition": "pgmpy_latent.grouped_rows.transitions",
     "compare_classes": "pgmpy_latent.selection.compare",
+    "compare_networks": "pgmpy_latent.selection.comparison",
+    "NetworkComparison": "pgmpy_latent.selection.comparison",
     "compare_groups": "pgmpy_latent.selection.groups",
     "GroupComparison": "pgmpy_latent.selection.groups",
     "direct_effects": "pgmpy_latent.diagnostics.direct_effects",

@@ -68,6 +68,8 @@ from pgmpy_latent.report.explorer import explore as explore
 from pgmpy_latent.report.export_table import export_table as export_table
 from pgmpy_latent.report.page import write_report as write_report
 from pgmpy_latent.selection.compare import compare_classes as compare_classes
+from pgmpy_latent.selection.comparison import NetworkComparison as NetworkComparison
+from pgmpy_latent.selection.comparison import compare_networks as compare_networks
 from pgmpy_latent.selection.edge_search import DirectEffects as DirectEffects
 from pgmpy_latent.selection.edge_search import add_direct_effects as add_direct_effects
 from pgmpy_latent.selection.groups import GroupComparison as GroupComparison

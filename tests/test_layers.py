@@ -43,7 +43,8 @@ LAYERS = {
     ),
     "diagnostics": (
         "completion dimension resampling adjustment pairs pair_draws residuals assignments anomalies alikeness "
-        "goodness link_strength explain mixture_text information_matrix uncertainty score_test direct_effects"
+        "goodness link_strength conditionals network_information explain mixture_text information_matrix uncertainty "
+        "score_test direct_effects"
     ),
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
@@ -66,7 +67,7 @@ LAYERS = {
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
-        "tree_support network_support support synthetic"
+        "tree_support network_support support comparison synthetic"
     ),
     "relations": (
         "covariates rows run step_one evidence logit separation last_step one_step outcomes wald covariate_result "

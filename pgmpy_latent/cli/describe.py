@@ -228,7 +228,7 @@ def marks(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable, list[str]]
     """
     import numpy as np
 
-    from pgmpy_latent.learners.profiles import conditionals
+    from pgmpy_latent.diagnostics.conditionals import conditionals
     from pgmpy_latent.model.emissions import emissions_of
     from pgmpy_latent.operators import marginals
     from pgmpy_latent.report.html import significant
@@ -256,7 +256,7 @@ def profiled_columns(tree: LatentTree, hidden: Hashable) -> list[tuple[Hashable,
     """
     import numpy as np
 
-    from pgmpy_latent.learners.profiles import conditionals
+    from pgmpy_latent.diagnostics.conditionals import conditionals
     from pgmpy_latent.operators import marginals
     from pgmpy_latent.operators.bins import in_bins
 

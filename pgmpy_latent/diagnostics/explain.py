@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
-from scipy.special import rel_entr
 
+from pgmpy_latent.diagnostics.network_information import NOTHING, NetworkInformation, mean_information
+from pgmpy_latent.exceptions import ComponentTooLargeError
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.queries import check_is_tree
 from pgmpy_latent.inference.tree_engine import TreeEngine
@@ -27,8 +29,8 @@ N_ROWS = 5000
 FEWEST = 2
 #: How many columns a line of text lists at most, unless a number is given.
 MOST_IN_TEXT = 6
-#: Information below this, in nats, is none at all.
-NOTHING = 1e-12
+#: What stands above the columns that say most.
+INFORMATION = "Columns that say most about each hidden variable, in nats (and how much of all they cover):"
 #: Longest line of a text.
 WIDTH = 100
 #: How lines are drawn where the box-drawing characters cannot be shown.
@@ -39,7 +41,7 @@ ASCII = str.maketrans("├└│", "|`|")
 
 
 def informative_columns(
-    tree: LatentTree,
+    tree: LatentTree | LatentNetwork,
     n: int | None = None,
     *,
     latents: Iterable[Hashable] | None = None,
@@ -54,7 +56,7 @@ def informative_columns(
 
     Parameters
     ----------
-    tree : LatentTree
+    tree : LatentTree or LatentNetwork
         The model.
     n : int, optional
         How many columns to list for each hidden variable, if there are as many. By default as many as it takes to
@@ -71,7 +73,8 @@ def informative_columns(
     DataFrame
         Columns ``latent``, ``column``, ``mutual_information`` (in nats, exact) and ``coverage`` (estimated, except that
         all columns together cover 1; it never falls from one column of a hidden variable to its next). Hidden variables
-        come in node order. Columns of other components are independent of the hidden variable and left out.
+        come in node order. Columns of other components are independent of the hidden variable and left out; so are
+        columns of a network that say nothing by themselves, which may say something beside others.
 
     References
     ----------
@@ -136,57 +139,84 @@ class _DrawnRows:
         beliefs = _engine(tree, evidence, len(counts)).beliefs(tables, hidden)
         self.beliefs = dict(zip(hidden, beliefs, strict=True))
 
-    def information(self, beliefs: np.ndarray, prior: np.ndarray) -> float:
-        """Return how much the rows say about a node, given P(node | row) and P(node).
-
-        That is the mean of KL(P(node | row), P(node)). The difference of the entropies has the same mean, but differs
-        from row to row by far more where the rows say little.
-        """
-        return float(self.weights @ rel_entr(beliefs, prior).sum(axis=1))
-
 
 def _engine(tree: LatentTree, evidence: Mapping[int, Evidence], n_rows: int) -> TreeEngine:
     plan = compile_plan(tree.parent, evidence, row_constants=np.zeros(n_rows))  # which give the number of rows
     return TreeEngine(plan, tree.cards)
 
 
+class _TreeInformation:
+    """What the columns of a tree say about its hidden nodes; as :class:`NetworkInformation`."""
+
+    def __init__(self, tree: LatentTree, hidden: list[int], n_rows: int, random_state):
+        self.tree, self.rows = tree, _DrawnRows(tree, hidden, n_rows, random_state)
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.rows.weights
+
+    def belief(self, at: int) -> np.ndarray:
+        return self.rows.beliefs[at]
+
+    def each(self, at: int) -> tuple[np.ndarray, list[int], np.ndarray, int]:
+        parent, tables = rooted_at(self.tree.parent, self.tree.tables, at)
+        columns, information = _pairwise(self.tree, at, parent, tables)
+        return tables[at][0], columns, information, len(columns)
+
+    def beliefs_given_first(self, at: int, columns: Iterable[int]) -> Iterator[np.ndarray]:
+        parent, tables = rooted_at(self.tree.parent, self.tree.tables, at)
+        listener = _Listener(parent, tables, self.rows.codes)
+        for column in columns:
+            listener.hear(column)
+            yield listener.belief(at)
+
+
 def _all_listed(
-    tree: LatentTree, n: int | None, n_rows: int, random_state, latents: Iterable[Hashable] | None = None
+    model: LatentTree | LatentNetwork,
+    n: int | None,
+    n_rows: int,
+    random_state,
+    latents: Iterable[Hashable] | None = None,
 ) -> Iterator[tuple[Hashable, float, list[tuple[int, float, float]]]]:
     """Yield hidden variables, how much all columns say about it, and what :func:`_listed` lists for it."""
-    check_is_tree(tree)
-    tree = in_bins(tree)  # what numbers say, nearly
+    if not isinstance(model, LatentNetwork):
+        check_is_tree(model)
+        model = in_bins(model)  # what numbers say, nearly
     for name, number in (("n", 1 if n is None else n), ("n_rows", n_rows)):
         if not isinstance(number, (int, np.integer)) or number < 1:
             raise ValueError(f"{name} is {number!r}; give a whole number that is at least 1")
-    hidden = np.flatnonzero(tree.latent).tolist() if latents is None else sorted(map(tree.index, latents))
+    hidden = np.flatnonzero(model.latent).tolist() if latents is None else sorted(map(model.index, latents))
     for at in hidden:
-        if not tree.latent[at]:
-            raise ValueError(f"latents names {tree.names[at]!r}, which is a column; give hidden variables")
+        if not model.latent[at]:
+            raise ValueError(f"latents names {model.names[at]!r}, which is a column; give hidden variables")
     if not hidden:
         return
-    rows = _DrawnRows(tree, hidden, n_rows, random_state)
+    source: _TreeInformation | NetworkInformation
+    if isinstance(model, LatentNetwork):
+        source = NetworkInformation(model, hidden, n_rows, random_state)
+    else:
+        source = _TreeInformation(model, hidden, n_rows, random_state)
     for at in hidden:
-        yield tree.names[at], *_listed(tree, at, rows, n)
+        yield model.names[at], *_listed(source, at, n)
 
 
-def _listed(tree: LatentTree, at: int, rows: _DrawnRows, n: int | None) -> tuple[float, list[tuple[int, float, float]]]:
+def _listed(
+    source: _TreeInformation | NetworkInformation, at: int, n: int | None
+) -> tuple[float, list[tuple[int, float, float]]]:
     """Return how much all columns say about a hidden node, and the first columns with information and coverage."""
-    parent, tables = rooted_at(tree.parent, tree.tables, at)
-    columns, information = _pairwise(tree, at, parent, tables)
-    prior = tables[at][0]
-    of_all_columns = rows.information(rows.beliefs[at], prior)
-    listener = _Listener(parent, tables, rows.codes)
+    prior, columns, information, n_linked = source.each(at)
+    of_all_columns = mean_information(source.weights, source.belief(at), prior)
+    order = [columns[place] for place in np.argsort(-information.round(DECIMALS), kind="stable")[:n]]
+    known = dict(zip(columns, information.tolist(), strict=True))
     listed: list[tuple[int, float, float]] = []
     covered = 0.0
-    for place in np.argsort(-information.round(DECIMALS), kind="stable")[:n]:
-        listener.hear(columns[place])
-        if len(listed) + 1 == len(columns) or of_all_columns < NOTHING:
+    for column, belief in zip(order, source.beliefs_given_first(at, order), strict=True):
+        if len(listed) + 1 == n_linked or of_all_columns < NOTHING:
             covered = 1.0
         else:
-            share = rows.information(listener.belief(at), prior) / of_all_columns
+            share = mean_information(source.weights, belief, prior) / of_all_columns
             covered = min(max(covered, share), 1.0)  # coverage never falls, though an estimate of it may
-        listed.append((columns[place], float(information[place]), covered))
+        listed.append((column, known[column], covered))
         if n is None and len(listed) >= FEWEST and covered >= ENOUGH:
             break
     return of_all_columns, listed
@@ -336,19 +366,22 @@ def summary_text(
     check_is_tree(tree)
     parts = [_size_and_fit(tree, log_likelihood, bic, score), tree_text(tree)]
     if lines := _information_lines(tree, n):
-        header = "Columns that say most about each hidden variable, in nats (and how much of all they cover):"
-        parts.append("\n".join([header, *lines]))
+        parts.append("\n".join([INFORMATION, *lines]))
     return "\n\n".join(parts)
 
 
 def network_text(
     network: LatentNetwork,
+    n: int | None = None,
     *,
     log_likelihood: float | None = None,
     bic: float | None = None,
     score: float | None = None,
 ) -> str:
     """Return a network of any shape in words: its size, its hidden variables with their neighbours, and other edges.
+
+    The columns that say most about hidden variables follow, unless they cannot be computed, because too many nodes
+    depend on each other. The arguments are those of :func:`summary_text`.
 
     Examples
     --------
@@ -361,6 +394,9 @@ def network_text(
     <BLANKLINE>
     Edges among columns:
     x -> y
+    <BLANKLINE>
+    Columns that say most about each hidden variable, in nats (and how much of all they cover):
+    H: the columns say nothing about it
     """
     edges = network.edges
     lines = [f"{_size_and_fit(network, log_likelihood, bic, score)}, {counted(len(edges), 'edge')}"]
@@ -375,6 +411,9 @@ def network_text(
             others.setdefault(child, []).append(str(parent))
     if others:
         lines += ["", "Edges among columns:", *(f"{', '.join(above)} -> {child}" for child, above in others.items())]
+    with suppress(ComponentTooLargeError):
+        if told := _information_lines(network, n):
+            lines += ["", INFORMATION, *told]
     return "\n".join(lines)
 
 
@@ -417,16 +456,16 @@ def writable(text: str, encoding: str | None) -> str:
     return text
 
 
-def _information_lines(tree: LatentTree, n: int | None) -> list[str]:
+def _information_lines(model: LatentTree | LatentNetwork, n: int | None) -> list[str]:
     """Return a line for every hidden variable, or more if it does not fit."""
     lines: list[str] = []
-    for name, whole, listed in _all_listed(tree, n, N_ROWS, 0):
-        if whole < NOTHING:
+    for name, whole, listed in _all_listed(model, n, N_ROWS, 0):
+        if whole < NOTHING or not listed:
             lines.append(f"{shown(name)}: the columns say nothing about it")
             continue
         if n is None:
             listed = listed[:MOST_IN_TEXT]
-        items = [f"{shown(tree.names[column])} {information:.2f}" for column, information, _ in listed]
+        items = [f"{shown(model.names[column])} {information:.2f}" for column, information, _ in listed]
         items[-1] += f" ({listed[-1][2]:.0%})"
         lines += _wrapped(shown(name), items, "    ")
     return lines

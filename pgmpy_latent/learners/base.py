@@ -15,7 +15,7 @@ from pgmpy_latent import scores
 from pgmpy_latent.em.few_rows import warn_of_few_rows
 from pgmpy_latent.em.stepwise import Running, counts_of_model, running_counts, updated
 from pgmpy_latent.exceptions import DataError, DesignWarning, WeightError
-from pgmpy_latent.learners.fitted import FittedModel, FittedTree, checked_array, is_array
+from pgmpy_latent.learners.fitted import FittedDiscrete, FittedModel, checked_array, is_array
 from pgmpy_latent.learners.sampled_search import LargeTable
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.model.convert import to_pgmpy
@@ -352,7 +352,7 @@ class StructureLearner(Configured, FittedModel, BaseCausalDiscovery):
         return nx.to_pandas_adjacency(self.causal_graph_, weight=1, dtype="int")
 
 
-class LatentTreeLearner(FittedTree, StructureLearner):
+class LatentTreeLearner(FittedDiscrete, StructureLearner):
     """Base of the learners of latent trees: a pgmpy structure learner and a scikit-learn estimator.
 
     A subclass has an ``__init__`` that stores its keywords untouched, and implements ``_learn(data)``, which returns

@@ -17,6 +17,7 @@ from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference import queries
 from pgmpy_latent.inference.queries import Absent
 from pgmpy_latent.learners.profiles import profiles, profiles_with_errors
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.columns import without_columns
 from pgmpy_latent.tables.survey import Survey, WeightKind, check_kind, rows_in_words, set_apart
 from pgmpy_latent.tables.target import refuse_weights_as_target
@@ -460,29 +461,6 @@ class FittedDiscrete(FittedModel):
         known: dict[str, float | None] = {name: getattr(self, f"{name}_", None) for name in ("log_likelihood", "bic")}
         return known | {"score": score_beside_bic(self) if hasattr(self, "score_") else None}
 
-    def summary(self) -> None:
-        """Print how well the model fits, its hidden variables with their neighbours, and all other edges.
-
-        Numbers in brackets are numbers of states. If the search was stopped, a last line says so.
-
-        Examples
-        --------
-        >>> from pgmpy_latent import StructuralEM
-        >>> frame = pd.DataFrame({"x": [0, 0, 1, 1] * 25, "y": [0, 0, 1, 1] * 25, "z": [0, 1] * 50})
-        >>> StructuralEM().fit(frame).summary()  # doctest: +ELLIPSIS
-        log-likelihood -138.63, BIC -147.84 (other programs: 295.68), 4 parameters, 0 hidden variables, 3 columns, ...
-        <BLANKLINE>
-        Edges among columns:
-        x -> y
-        """
-        check_is_fitted(self)
-        text = explain.network_text(self._learned, **self._fit()) + self._words()
-        print(explain.writable(text, sys.stdout.encoding))
-
-
-class FittedTree(FittedDiscrete):
-    """Methods that only trees have."""
-
     def informative_columns(self, n: int | None = None) -> pd.DataFrame:
         """Return which columns say most about each hidden variable.
 
@@ -498,7 +476,7 @@ class FittedTree(FittedDiscrete):
             ``latent``; ``column``; their ``mutual_information`` under the model, in nats; and ``coverage``, how much
             of what all columns say about the hidden variable this one and those before it say together, from 0 to 1:
             an estimate from rows drawn from the model, always the same ones. Columns that are independent of the
-            hidden variable, because they are in other trees of the forest, are left out.
+            hidden variable, as those in other trees of a forest, are left out.
 
         Examples
         --------
@@ -510,13 +488,14 @@ class FittedTree(FittedDiscrete):
         1      H      y                0.61       1.0
         """
         check_is_fitted(self)
-        return explain.informative_columns(self.tree_, n)
+        return explain.informative_columns(self._learned, n)
 
     def summary(self, n: int | None = None) -> None:
-        """Print how well the model fits, its tree, and which columns say most about each hidden variable.
+        """Print how well the model fits, its tree or network, and which columns say most about each hidden variable.
 
-        In the tree, numbers in brackets are numbers of states, and columns are listed behind their parent;
-        :meth:`profiles` describes the states. If the search was stopped, a last line says so.
+        Numbers in brackets are numbers of states. In a tree, columns are listed behind their parent; of a network,
+        hidden variables with their neighbours, then the edges among columns. :meth:`profiles` describes the states. If
+        the search was stopped, a last line says so.
 
         Parameters
         ----------
@@ -539,7 +518,9 @@ class FittedTree(FittedDiscrete):
         Frequency weights: 4 rows stand for 10 (weight_kind="frequency").
         """
         check_is_fitted(self)
-        text = explain.summary_text(self.tree_, n, **self._fit()) + self._words()
+        model = self._learned
+        tell = explain.summary_text if isinstance(model, LatentTree) else explain.network_text
+        text = tell(model, n, **self._fit()) + self._words()
         print(explain.writable(text, sys.stdout.encoding))
 
 

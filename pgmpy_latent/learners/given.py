@@ -11,7 +11,7 @@ import pandas as pd
 
 from pgmpy_latent import scores
 from pgmpy_latent.inference.queries import encode_for, model_of
-from pgmpy_latent.learners.fitted import FittedDiscrete, FittedModel, FittedTree, checked_array, is_array
+from pgmpy_latent.learners.fitted import FittedDiscrete, FittedModel, checked_array, is_array
 from pgmpy_latent.model.convert import load_with_history, to_pgmpy
 from pgmpy_latent.model.emissions import emissions_table
 from pgmpy_latent.model.history import History
@@ -123,7 +123,7 @@ class GivenModel(FittedDiscrete, BaseCausalDiscovery):
         return self
 
 
-class GivenTree(FittedTree, GivenModel):
+class GivenTree(GivenModel):
     """A given tree with the methods of a learner; see :class:`GivenModel`."""
 
     _holder = "tree_"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.diagnostics.conditionals import shares_and_conditionals
 from pgmpy_latent.model.emissions import Emission, emissions_of
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
-from pgmpy_latent.operators import marginals
-from pgmpy_latent.tables.encode import CategoricalData
 
 
 def profiles(model: LatentTree | LatentNetwork) -> pd.DataFrame:
@@ -103,72 +100,10 @@ def profiles_with_errors(model: LatentTree | LatentNetwork, errors: pd.DataFrame
     return pd.DataFrame({**columns, "note": pd.Series([row[8] for row in rows], dtype=object)})
 
 
-def shares_and_conditionals(model: LatentTree | LatentNetwork, node: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return P(state) of a node, and P(other | node) for every other node, of a model of any shape.
-
-    Examples
-    --------
-    >>> network = LatentNetwork(["H", "x"], [[0, 1], ["a", "b"]], [(), (0,)], [True, False],
-    ...                         [[[0.7, 0.3]], [[0.9, 0.1], [0.2, 0.8]]])
-    >>> share, given = shares_and_conditionals(network, 0)
-    >>> share, given[1]
-    (array([0.7, 0.3]), array([[0.9, 0.1],
-           [0.2, 0.8]]))
-    """
-    if isinstance(model, LatentTree):
-        return marginals(model)[node], conditionals(model, node)
-    name = model.names[node]
-    seen = replace(model, latent=np.arange(model.n_nodes) == node)
-    every = np.arange(model.cards[node])
-    states = CategoricalData([name], [model.state_names[node]], every[:, None], np.ones(len(every)))
-    engine = engine_for(seen, states)
-    given = engine.beliefs(engine.layout.pack(model.tables), list(range(model.n_nodes)))
-    return np.exp(engine.row_log_likelihoods(engine.layout.pack(model.tables))), [np.array(table) for table in given]
-
-
 def _moments(emission: Emission, features: np.ndarray) -> np.ndarray:
     """Return mean and standard deviation, by the expected features given every state: also those of mixtures."""
     found = emission.parameters(features)
     return np.stack([found.mean, np.sqrt(found.variance)], axis=1)
-
-
-def conditionals(tree: LatentTree, node: int) -> list[np.ndarray]:
-    """Return P(other | node) for every other node: arrays of shape (states of node, states of other).
-
-    Along the path between two nodes each step multiplies by P(next | last): the table of the next node on the way down,
-    Bayes' rule on the way up. Nodes of other trees of the forest keep their marginal distribution. A state of
-    probability zero says what the tables below it say, and nothing about what is above it.
-
-    Examples
-    --------
-    >>> tree = LatentTree(["H", "x"], [[0, 1], ["a", "b"]], [-1, 0], [True, False],
-    ...                   [[[0.5, 0.5]], [[0.9, 0.1], [0.3, 0.7]]])
-    >>> conditionals(tree, 1)[0]
-    array([[0.75 , 0.25 ],
-           [0.125, 0.875]])
-    """
-    shares = marginals(tree)
-    given_node = [np.tile(share, (len(shares[node]), 1)) for share in shares]
-    given_node[node] = np.eye(len(shares[node]))
-    came_from, ahead = {node: -1}, [node]
-    for at in ahead:  # the list grows while it is walked
-        above = int(tree.parent[at])
-        for to in (*tree.child_lists[at], *([above] if above >= 0 else [])):
-            if to != came_from[at]:
-                step = _upwards(tree.tables[at], shares[above], shares[at]) if to == above else tree.tables[to]
-                given_node[to] = given_node[at] @ step
-                came_from[to] = at
-                ahead.append(to)
-    return given_node
-
-
-def _upwards(table: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return P(parent | child) by Bayes' rule: a row per state of the child."""
-    joint = (above[:, None] * table).T
-    possible = below > 0
-    joint[possible] /= joint[possible].sum(axis=1, keepdims=True)
-    joint[~possible] = above
-    return joint
 
 
 def _row_labels(tree: LatentTree | LatentNetwork, observed: np.ndarray) -> list[tuple[Hashable, Hashable]]:

@@ -254,6 +254,41 @@ def reordered_tables(
     return result
 
 
+def part_of(network: LatentNetwork, nodes: Sequence[int]) -> LatentNetwork:
+    """Return the network of some nodes, in this order; parents of these must be among them.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["x", "y"], [[0, 1]] * 2, [(), (0,)], [False] * 2, [[[0.5, 0.5]], [[0.5, 0.5]] * 2])
+    >>> part_of(network, [0]).names
+    ('x',)
+    """
+    place = {node: at for at, node in enumerate(nodes)}
+    return LatentNetwork(
+        [network.names[node] for node in nodes],
+        [network.state_names[node] for node in nodes],
+        [[place[above] for above in network.parents[node]] for node in nodes],
+        network.latent[list(nodes)],
+        [network.tables[node] for node in nodes],
+        network.missing,
+    )
+
+
+def table_in_order(network: LatentNetwork, node: int, parents: Sequence[int]) -> np.ndarray:
+    """Return a node's table with an axis for each parent, in the given order, and the last for the node.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["x", "y", "z"], [[0, 1]] * 3, [(), (), (0, 1)], [False] * 3,
+    ...                         [[[0.5, 0.5]], [[0.5, 0.5]], [[1.0, 0.0], [0.5, 0.5], [0.2, 0.8], [0.0, 1.0]]])
+    >>> table_in_order(network, 2, [1, 0])[0].tolist()
+    [[1.0, 0.0], [0.2, 0.8]]
+    """
+    order = network.parents[node]
+    table = network.tables[node].reshape(*network.cards[list(order)], -1)
+    return table.transpose([*(order.index(above) for above in parents), len(order)])
+
+
 def as_network(model: LatentTree | LatentNetwork) -> LatentNetwork:
     """Return a tree as a network; a network as it is.
 

@@ -11,7 +11,7 @@ import numpy as np
 from pgmpy_latent.exceptions import DataError, InvalidTreeError, StateNameError
 from pgmpy_latent.model.convert import network_from_pgmpy
 from pgmpy_latent.model.labels import sort_key
-from pgmpy_latent.model.network import LatentNetwork, as_network, topological_order
+from pgmpy_latent.model.network import LatentNetwork, as_network, part_of, table_in_order, topological_order
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.runtime.settings import kind_in_words
 from pgmpy_latent.tables.encode import CategoricalData
@@ -149,20 +149,7 @@ def rearranged(network: LatentNetwork, names: Sequence[Hashable]) -> LatentNetwo
     order = [network.index(name) for name in names]
     if sorted(order) != list(range(network.n_nodes)):
         raise InvalidTreeError("a new order must name every node once")
-    return _with_nodes(network, order)
-
-
-def _with_nodes(network: LatentNetwork, nodes: Sequence[int]) -> LatentNetwork:
-    """Return the network of some nodes, in this order; parents of these must be among them."""
-    place = {node: at for at, node in enumerate(nodes)}
-    return LatentNetwork(
-        [network.names[node] for node in nodes],
-        [network.state_names[node] for node in nodes],
-        [[place[above] for above in network.parents[node]] for node in nodes],
-        network.latent[list(nodes)],
-        [network.tables[node] for node in nodes],
-        network.missing,
-    )
+    return part_of(network, order)
 
 
 def renamed(network: LatentNetwork, names: Mapping[Hashable, Hashable]) -> LatentNetwork:
@@ -191,10 +178,8 @@ def tables_in_order(
     tables = []
     for name, above in zip(names, parents, strict=True):
         node = model.index(name)
-        order = model.parents[node]
-        axes = [order.index(model.index(names[parent])) for parent in above]
-        table = model.tables[node].reshape(*model.cards[list(order)], -1)
-        tables.append(table.transpose([*axes, len(order)]).reshape(model.tables[node].shape))
+        table = table_in_order(model, node, [model.index(names[parent]) for parent in above])
+        tables.append(table.reshape(model.tables[node].shape))
     return tables
 
 
@@ -208,6 +193,4 @@ def connected(network: LatentNetwork) -> LatentNetwork:
     ('x',)
     """
     linked = {node for above, node in network.edges} | {above for above, node in network.edges}
-    return _with_nodes(
-        network, [at for at, name in enumerate(network.names) if name in linked or not network.latent[at]]
-    )
+    return part_of(network, [at for at, name in enumerate(network.names) if name in linked or not network.latent[at]])

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from pgmpy_latent.diagnostics.conditionals import shares_and_conditionals
 from pgmpy_latent.diagnostics.explain import counted
-from pgmpy_latent.learners.profiles import shares_and_conditionals
 from pgmpy_latent.model.emissions import Emission, emissions_of
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree

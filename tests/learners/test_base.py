@@ -35,6 +35,7 @@ from pgmpy_latent import (
     presets,
     scores,
 )
+from pgmpy_latent.diagnostics.conditionals import conditionals
 from pgmpy_latent.em.fit import fit
 from pgmpy_latent.em.starts import random_memberships
 from pgmpy_latent.exceptions import (
@@ -48,7 +49,7 @@ from pgmpy_latent.inference import queries
 from pgmpy_latent.inference.plan import compile_plan
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.learners.base import LatentTreeLearner
-from pgmpy_latent.learners.profiles import conditionals, profiles
+from pgmpy_latent.learners.profiles import profiles
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.skeletons import fresh_latent_name
 from pgmpy_latent.model.tree import LatentTree

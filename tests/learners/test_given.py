@@ -37,9 +37,10 @@ from pgmpy_latent import (
     to_pgmpy,
     write_report,
 )
+from pgmpy_latent.diagnostics.conditionals import shares_and_conditionals
 from pgmpy_latent.exceptions import DesignWarning, FileFormatError
 from pgmpy_latent.learners.given import GivenModel, GivenTree
-from pgmpy_latent.learners.profiles import profiles, shares_and_conditionals
+from pgmpy_latent.learners.profiles import profiles
 from pgmpy_latent.model.network import as_network
 from pgmpy_latent.testing import latent_networks, latent_trees
 from tests.support import reference_networks
