@@ -48,7 +48,7 @@ LAYERS = {
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted given splits sampled_search base sparse_learner "
+        "memory resumed search profiles skeletons memo fitted fitted_mixture given splits sampled_search base sparse_learner "
         "search_learner rename held_out local/directions local/neighbourhood local/tree_fitter local/node_states "
         "local/node_messages local/roots local/pairs local/simplify east/settings east/candidates "
         "east/completed_counts east/evaluation east/blocks east/block_fit east/move east/node_moves "
@@ -61,8 +61,8 @@ LAYERS = {
     ),
     "gaussian": (
         "moments shape messages forest criteria objective fit columns queries estimator completion loadings "
-        "goodness uncertainty words first_forests binary_forests edits neighbourhoods moves policy learner "
-        "learners"
+        "goodness uncertainty words fitted given first_forests binary_forests edits neighbourhoods moves policy "
+        "learner learners"
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "
