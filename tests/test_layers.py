@@ -49,8 +49,8 @@ LAYERS = {
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted given splits common_edges sampled_search base "
-        "sparse_learner search_learner rename held_out local/directions local/neighbourhood local/tree_fitter "
+        "memory resumed search profiles skeletons memo fitted fitted_mixture given splits common_edges sampled_search "
+        "base sparse_learner search_learner rename held_out local/directions local/neighbourhood local/tree_fitter "
         "local/node_states local/node_messages local/roots local/pairs local/simplify east/settings east/candidates "
         "east/completed_counts east/evaluation east/blocks east/block_fit east/move east/node_moves "
         "east/edge_moves east/state_moves east/moves east/block_evaluation east/column_places cardinality/policy "
@@ -62,8 +62,8 @@ LAYERS = {
     ),
     "gaussian": (
         "moments shape messages forest criteria objective fit columns queries estimator completion loadings "
-        "goodness uncertainty words first_forests binary_forests edits neighbourhoods moves policy learner "
-        "learners"
+        "goodness uncertainty words fitted given first_forests binary_forests edits neighbourhoods moves policy "
+        "learner learners"
     ),
     "selection": (
         "class_choice class_draws added_edges compare order edge_search group_models group_choice groups "

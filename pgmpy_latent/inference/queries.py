@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Sequence
 from typing import Literal, TypeAlias, Unpack, overload
 
@@ -118,7 +119,8 @@ def asked(model) -> AnyModel:
     --------
     >>> asked("camps.json")
     Traceback (most recent call last):
-    TypeError: expected a LatentTree, LatentNetwork, pgmpy network or fitted learner as the first argument, got str
+    TypeError: expected a LatentTree, LatentNetwork, pgmpy network or fitted learner as the first argument, got str; \
+fitted(path) reads a model from a file
     """
     mixture = getattr(model, "mixture_", model)
     return mixture if isinstance(mixture, TreeMixture) else model_of(model)
@@ -163,9 +165,10 @@ def model_of(model) -> LatentTree | LatentNetwork:
             "columns are numbers; the functions of pgmpy_latent.gaussian answer questions about it, and "
             "plotting.plot_tree and plot_loadings draw it"
         )
+    hint = "; fitted(path) reads a model from a file" if isinstance(model, (str, os.PathLike)) else ""
     raise TypeError(
         "expected a LatentTree, LatentNetwork, pgmpy network or fitted learner as the first argument, got "
-        f"{type(model).__name__}"
+        f"{type(model).__name__}{hint}"
     )
 
 

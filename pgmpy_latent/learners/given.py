@@ -10,13 +10,21 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent import scores
-from pgmpy_latent.inference.queries import encode_for, model_of
-from pgmpy_latent.learners.fitted import FittedDiscrete, FittedModel, checked_array, is_array
+from pgmpy_latent.inference.queries import AnyModel, asked, encode_for
+from pgmpy_latent.learners.fitted import FittedDiscrete, ShownInNotebooks, checked_array, is_array
+from pgmpy_latent.learners.fitted_mixture import FittedMixture
 from pgmpy_latent.model.convert import load_with_history, to_pgmpy
 from pgmpy_latent.model.emissions import emissions_table
+from pgmpy_latent.model.gaussian_convert import from_linear_gaussian
+from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.history import History
+from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.model.pgmpy_api import BaseCausalDiscovery, DiscreteBayesianNetwork
+from pgmpy_latent.model.pgmpy_api import (
+    BaseCausalDiscovery,
+    DiscreteBayesianNetwork,
+    LinearGaussianBayesianNetwork,
+)
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.numbers import Kind, kinds_in_use
 from pgmpy_latent.tables.survey import Survey, WeightKind, design_of_fit
@@ -24,24 +32,9 @@ from pgmpy_latent.tables.target import refuse_weights_as_target
 from pgmpy_latent.tables.unseen import Unseen
 
 
-class GivenModel(FittedDiscrete, BaseCausalDiscovery):
-    """A given network with the methods of a learner; :func:`fitted` makes it.
+class Given:
+    """What given models have in common: they describe themselves, and can be held against a table."""
 
-    Attributes
-    ----------
-    network_ : LatentNetwork
-        The model; of a tree, ``tree_``.
-    model_, causal_graph_ : pgmpy.models.DiscreteBayesianNetwork
-        The same as a pgmpy network.
-    latents_, n_states_, n_parameters_, kinds_, emissions_, n_features_in_, feature_names_in_
-        As learners have them.
-    log_likelihood_, bic_, n_rows_, total_weight_, weight_kind_, history_, stopped_
-        As learners have them, if they are known: of the table that was given, from the estimator, or from the file.
-    written_by_, learner_ : str
-        Of a file, if it says so: the version that wrote it, and what had learned the model.
-    """
-
-    _holder = "network_"
     model_: DiscreteBayesianNetwork
     kinds_: dict[Hashable, Kind]
     log_likelihood_: float
@@ -55,12 +48,12 @@ class GivenModel(FittedDiscrete, BaseCausalDiscovery):
 
     def __init__(self, model) -> None:
         self.model = model
-        self._describe(model_of(model))
+        self._describe(asked(model))
 
-    def _describe(self, model: LatentTree | LatentNetwork) -> None:
+    def _describe(self, model: AnyModel) -> None:
         """Set the attributes that say what the model is."""
         setattr(self, self._holder, model)
-        self.model_ = self.causal_graph_ = to_pgmpy(model)
+        self._keep_network(model)
         self.emissions_ = emissions_table(model)
         kinds = kinds_in_use(model.state_names, model.names)
         self.kinds_ = {name: kinds[name] for name in model.observed_names}
@@ -71,6 +64,10 @@ class GivenModel(FittedDiscrete, BaseCausalDiscovery):
         self.n_features_in_ = len(self._columns)
         if all(isinstance(name, str) for name in self._columns):
             self.feature_names_in_ = np.array(self._columns, dtype=object)
+
+    def _keep_network(self, model: AnyModel) -> None:
+        """Set the attributes that hold the model as a network of pgmpy."""
+        self.model_ = self.causal_graph_ = to_pgmpy(model)
 
     def fit(
         self,
@@ -123,11 +120,42 @@ class GivenModel(FittedDiscrete, BaseCausalDiscovery):
         return self
 
 
+class GivenModel(Given, FittedDiscrete, BaseCausalDiscovery):
+    """A given network with the methods of a learner; :func:`fitted` makes it.
+
+    Attributes
+    ----------
+    network_ : LatentNetwork
+        The model; of a tree, ``tree_``.
+    model_, causal_graph_ : pgmpy.models.DiscreteBayesianNetwork
+        The same as a pgmpy network.
+    latents_, n_states_, n_parameters_, kinds_, emissions_, n_features_in_, feature_names_in_
+        As learners have them.
+    log_likelihood_, bic_, n_rows_, total_weight_, weight_kind_, history_, stopped_
+        As learners have them, if they are known: of the table that was given, from the estimator, or from the file.
+    written_by_, learner_ : str
+        Of a file, if it says so: the version that wrote it, and what had learned the model.
+    """
+
+    _holder = "network_"
+    network_: LatentNetwork
+
+
 class GivenTree(GivenModel):
     """A given tree with the methods of a learner; see :class:`GivenModel`."""
 
     _holder = "tree_"
     tree_: LatentTree
+
+
+class GivenMixture(Given, FittedMixture, BaseCausalDiscovery):
+    """A given mixture of trees with the methods of a learner; see :class:`GivenModel`.
+
+    In place of ``model_`` it has ``networks_``, the weight and the network of every tree.
+    """
+
+    def _keep_network(self, model: AnyModel) -> None:
+        self.networks_ = to_pgmpy(model)
 
 
 def fitted(model, X=None, *, sample_weight=None, **survey: Unpack[Survey]):
@@ -139,8 +167,9 @@ def fitted(model, X=None, *, sample_weight=None, **survey: Unpack[Survey]):
 
     Parameters
     ----------
-    model : LatentTree, LatentNetwork, pgmpy network, fitted TreeEM or NetworkEM, learner, or path
-        The model; a path is that of a file that :func:`pgmpy_latent.save` wrote. A fitted learner is returned as it is.
+    model : LatentTree, LatentNetwork, TreeMixture, GaussianTree, pgmpy network, fitted estimator, learner, or path
+        The model; a path is that of a file that :func:`pgmpy_latent.save` wrote. A fitted learner is returned as it is,
+        unless there is a table.
     X : DataFrame, array or CategoricalData, optional
         A table to hold the model against, for ``log_likelihood_``, ``bic_`` and the sections of reports about fit.
     sample_weight : array, shape (n_rows,), optional
@@ -150,7 +179,7 @@ def fitted(model, X=None, *, sample_weight=None, **survey: Unpack[Survey]):
 
     Returns
     -------
-    GivenModel, GivenTree or the learner
+    GivenTree, GivenModel, GivenMixture, GivenGaussian or the learner
         A tree, if no node has several parents.
 
     Examples
@@ -163,16 +192,32 @@ def fitted(model, X=None, *, sample_weight=None, **survey: Unpack[Survey]):
     history: History | None = None
     if isinstance(model, (str, os.PathLike)):
         model, history = load_with_history(model)
-    if isinstance(model, FittedModel) and not isinstance(model, GivenModel) and X is None:
-        model_of(model)  # raises if it is not fitted
+    gaussian = gaussian_tree_of(model)
+    if isinstance(model, ShownInNotebooks) and not isinstance(model, Given) and X is None:
+        if gaussian is None:
+            asked(model)  # raises if it is not fitted
         return model
-    network = model_of(model)
-    found = (GivenTree if isinstance(network, LatentTree) else GivenModel)(network)
-    _remember(found, History.of(model) if history is None else history)
+    history = History.of(model) if history is None else history
+    if gaussian is not None:
+        from pgmpy_latent.gaussian.given import GivenGaussian  # a later layer
+
+        return GivenGaussian(gaussian).remember(history).fit(X, sample_weight=sample_weight, **survey)
+    network = asked(model)
+    kinds = ((LatentTree, GivenTree), (TreeMixture, GivenMixture), (LatentNetwork, GivenModel))
+    found = next(kind for model_kind, kind in kinds if isinstance(network, model_kind))(network)
+    _remember(found, history)
     return found.fit(X, sample_weight=sample_weight, **survey)
 
 
-def _remember(given: GivenModel, history: History) -> None:
+def gaussian_tree_of(model) -> GaussianTree | None:
+    """Return the model if it is a Gaussian tree: ours, pgmpy's, or that of a learner or estimator; None if not."""
+    if isinstance(model, LinearGaussianBayesianNetwork):
+        return from_linear_gaussian(model)
+    tree = getattr(model, "tree_", model)
+    return tree if isinstance(tree, GaussianTree) else None
+
+
+def _remember(given: Given, history: History) -> None:
     """Set what is known about the table and the search that the model comes from."""
     for name, value in history.known().items():
         setattr(given, f"{name}_", value)

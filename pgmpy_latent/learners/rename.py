@@ -7,13 +7,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from pgmpy_latent.exceptions import InvalidTreeError
-from pgmpy_latent.inference.queries import model_of
+from pgmpy_latent.inference.queries import asked
 from pgmpy_latent.learners.base import StructureLearner
-from pgmpy_latent.learners.given import GivenModel, fitted
+from pgmpy_latent.learners.given import fitted, gaussian_tree_of
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.emissions import emissions_of
+from pgmpy_latent.model.gaussian_tree import GaussianTree
+from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.network import LatentNetwork
-from pgmpy_latent.model.tree import DiscreteModel, LatentTree
+from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.columns import listing
 
 Names = Mapping[Hashable, Hashable]
@@ -24,7 +26,7 @@ def rename(model, nodes: Names | None = None, states: Mapping[Hashable, Names | 
 
     Parameters
     ----------
-    model : LatentTree, LatentNetwork, pgmpy network, fitted learner, or fitted TreeEM or NetworkEM
+    model : LatentTree, LatentNetwork, TreeMixture, GaussianTree, pgmpy network, fitted learner or estimator
         It stays as it is. Of a learner only hidden variables have new names: its columns are those of its table.
     nodes : dict, optional
         Name -> new name. Others keep theirs.
@@ -54,30 +56,53 @@ def rename(model, nodes: Names | None = None, states: Mapping[Hashable, Names | 
     ('content', 'sad')
     """
     nodes, states = dict(nodes or {}), dict(states or {})
-    found = _renamed(model_of(model), nodes, states)
-    if isinstance(model, (LatentTree, LatentNetwork)):
+    gaussian = gaussian_tree_of(model)
+    if gaussian is not None and states:
+        raise InvalidTreeError("states are for nodes that have any, and all variables of a Gaussian tree are numbers")
+    old = asked(model) if gaussian is None else gaussian
+    found = _renamed(old, nodes, states)
+    if model is old:
         return found
     if hasattr(model, "get_cpds"):
         return to_pgmpy(found)
-    return _learner_with(model, found, nodes, states)
+    return _learner_with(model, old, found, nodes, states)
 
 
-def _renamed(model: LatentTree | LatentNetwork, nodes: dict, states: dict) -> LatentTree | LatentNetwork:
-    """Return a tree or network with other names."""
-    known = set(model.names)
+def _renamed(model, nodes: dict, states: dict):
+    """Return a tree, a network or a mixture of trees with other names."""
     for argument, wanted in (("nodes", nodes), ("states", states)):
-        if absent := [name for name in wanted if name not in known]:
-            raise InvalidTreeError(f"{argument} names {listing(absent)}, but the nodes are {listing(model.names)}")
+        _check_known(argument, wanted, _all_names(model))
+    if isinstance(model, TreeMixture):
+        trees = [_renamed(tree, _within(tree, nodes), _within(tree, states)) for tree in model.trees]
+        return TreeMixture(trees, model.weights)
     names = tuple(nodes.get(name, name) for name in model.names)
     if taken := [name for name in names if names.count(name) > 1]:
         raise InvalidTreeError(f"nodes would give the name {taken[0]!r} to several nodes; give each a name of its own")
+    missing = tuple((nodes.get(name, name), values) for name, values in model.missing)
+    if isinstance(model, GaussianTree):
+        return replace(model, names=names, missing=missing)
     numeric = {model.names[at] for at in emissions_of(model)}
     if of_numbers := [name for name in states if name in numeric]:
         raise InvalidTreeError(f"states names {listing(of_numbers)}, a column of numbers, which has no states")
     pairs = zip(model.names, model.state_names, strict=True)
     new_states = tuple(_new_states(name, old, states.get(name, {})) for name, old in pairs)
-    missing = tuple((nodes.get(name, name), values) for name, values in model.missing)
     return replace(model, names=names, state_names=new_states, missing=missing)
+
+
+def _all_names(model) -> list[Hashable]:
+    """Return the names of all nodes; those of a mixture are the nodes of its trees."""
+    trees = model.trees if isinstance(model, TreeMixture) else [model]
+    return list(dict.fromkeys(name for tree in trees for name in tree.names))
+
+
+def _within(tree: LatentTree, wanted: dict) -> dict:
+    """Return what is wanted of the nodes that a tree of a mixture has."""
+    return {name: new for name, new in wanted.items() if name in tree.names}
+
+
+def _check_known(argument: str, wanted: dict, known: Sequence[Hashable]) -> None:
+    if absent := [name for name in wanted if name not in known]:
+        raise InvalidTreeError(f"{argument} names {listing(absent)}, but the nodes are {listing(known)}")
 
 
 def _new_states(name: Hashable, old: tuple, wanted: Names | Sequence[Hashable]) -> tuple:
@@ -94,21 +119,19 @@ def _new_states(name: Hashable, old: tuple, wanted: Names | Sequence[Hashable]) 
     return new
 
 
-def _learner_with(learner, model: LatentTree | LatentNetwork, nodes: dict, states: dict):
-    """Return a learner that has the renamed model."""
-    old = model_of(learner)
-    if of_table := [name for name in (*nodes, *states) if not old.latent[old.index(name)]]:
+def _learner_with(learner, old, model, nodes: dict, states: dict):
+    """Return a learner that has the renamed model in place of the old one."""
+    if of_table := [name for name in (*nodes, *states) if name in old.observed_names]:
         raise InvalidTreeError(
             f"{listing(of_table)}: a learner has the columns of its table; rename hidden variables alone, rename the "
             f"table before fit, or rename the model, {type(learner).__name__}.{_holder(model)}"
         )
-    if isinstance(learner, GivenModel) or not isinstance(learner, StructureLearner):
-        given = fitted(learner) if not isinstance(learner, GivenModel) else learner
-        found = copy.copy(given)
-        found.model = model
+    found = copy.copy(fitted(learner))
+    if not isinstance(found, StructureLearner):
         found._describe(model)
+        if hasattr(found, "model"):  # a given one
+            found.model = model
         return found
-    found = copy.copy(learner)
     setattr(found, learner._holder, model)
     found._keep_network(model)
     found.latents_ = list(model.latent_names)
@@ -117,5 +140,6 @@ def _learner_with(learner, model: LatentTree | LatentNetwork, nodes: dict, state
     return found
 
 
-def _holder(model: DiscreteModel) -> str:
-    return "tree_" if isinstance(model, LatentTree) else "network_"
+def _holder(model) -> str:
+    holders = ((LatentNetwork, "network_"), (TreeMixture, "mixture_"))
+    return next((name for kind, name in holders if isinstance(model, kind)), "tree_")

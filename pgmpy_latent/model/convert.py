@@ -435,13 +435,11 @@ def save(model, path: str | os.PathLike) -> None:
     """
     history = History.of(model)
     model = _held(model)
+    about = history.document(pgmpy_latent.__version__) if history.known() else None
     if isinstance(model, GaussianTree):
-        text = gaussian_tree_text(model)
-    elif isinstance(model, TreeMixture):
-        text = model_text(model)
-    elif isinstance(model, (LatentTree, LatentNetwork)):
-        about = history.document(pgmpy_latent.__version__) if history.known() else None
-        text = to_text("tree" if isinstance(model, LatentTree) else "network", _nodes_of_tree(model), about=about)
+        text = gaussian_tree_text(model, about)
+    elif isinstance(model, (LatentTree, LatentNetwork, TreeMixture)):
+        text = model_text(model, about)
     else:
         nodes = _nodes_of_network(model)  # also says what is expected, should the model be neither
         text = to_text("network", nodes, model.name if isinstance(model.name, str) else "")
@@ -489,10 +487,12 @@ def load_with_history(
         text = Path(path).read_bytes().decode("utf-8-sig")
         mixture = mixture_from_text(text)
         if mixture is not None:
-            return TreeMixture([_build_tree(nodes) for nodes in mixture[0]], mixture[1]), History()
+            trees, weights, about = mixture
+            return TreeMixture([_build_tree(nodes) for nodes in trees], weights), History.from_document(about)
         gaussian = document_of(text)
         if gaussian is not None:
-            return gaussian_tree_from_document(gaussian), History()
+            about = gaussian.get("about", {})
+            return gaussian_tree_from_document(gaussian), History.from_document(about)
         kind, nodes, title, about = from_text(text)
         return _build_tree(nodes) if kind == "tree" else build_network(nodes, title), History.from_document(about)
     except UnicodeDecodeError as error:
@@ -501,11 +501,11 @@ def load_with_history(
         raise FileFormatError(f"{path}: {error}") from None
 
 
-def model_text(model: LatentTree | LatentNetwork | TreeMixture) -> str:
+def model_text(model: LatentTree | LatentNetwork | TreeMixture, about: dict | None = None) -> str:
     """Return the JSON text of a tree, a network or a mixture of trees, as :func:`save` writes it."""
     if isinstance(model, TreeMixture):
-        return mixture_text([_nodes_of_tree(tree) for tree in model.trees], model.weights.tolist())
-    return to_text("tree" if isinstance(model, LatentTree) else "network", _nodes_of_tree(model))
+        return mixture_text([_nodes_of_tree(tree) for tree in model.trees], model.weights.tolist(), about)
+    return to_text("tree" if isinstance(model, LatentTree) else "network", _nodes_of_tree(model), about=about)
 
 
 def model_from_document(document) -> LatentTree | LatentNetwork | TreeMixture:

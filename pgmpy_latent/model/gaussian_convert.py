@@ -117,8 +117,8 @@ def from_linear_gaussian(network: LinearGaussianBayesianNetwork) -> GaussianTree
 # JSON ---------------------------------------------------------------------------------------------
 
 
-def gaussian_tree_text(tree: GaussianTree) -> str:
-    """Return the text of a file; every bit of the numbers is kept.
+def gaussian_tree_text(tree: GaussianTree, about: dict | None = None) -> str:
+    """Return the text of a file; every bit of the numbers is kept. ``about`` says where the model comes from.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def gaussian_tree_text(tree: GaussianTree) -> str:
         }
         for node, name in enumerate(tree.names)
     ]
-    return gaussian_text(nodes)
+    return gaussian_text(nodes, about)
 
 
 def _missing_field(name: Hashable, values: Sequence[Hashable]) -> dict:

@@ -82,29 +82,31 @@ def table_problem(table: np.ndarray) -> str | None:
 # Writing ------------------------------------------------------------------------------------------
 
 
+def _head(kind: str, about: dict | None, **fields) -> dict:
+    """Return the first fields of a file; what is known about the model came with a later version."""
+    head = {"format": FORMAT, "version": VERSION if about else FIRST_VERSION, "kind": kind, **fields}
+    return {**head, "about": about} if about else head
+
+
 def to_text(kind: str, nodes: Sequence[Node], title: str = "", about: dict | None = None) -> str:
     """Return the file's text: a field per line, a row of a table per line."""
-    head: dict = {"format": FORMAT, "version": VERSION if about else FIRST_VERSION, "kind": kind}
-    if kind == "network":
-        head["title"] = title
-    if about:
-        head["about"] = about
+    head = _head(kind, about, **({"title": title} if kind == "network" else {}))
     lines = [f"  {_dump(key)}: {_dump(value)},\n" for key, value in head.items()]
     body = ",\n".join(_node_text(node, nodes) for node in nodes)
     return "{\n" + "".join(lines) + f'  "nodes": [\n{body}\n  ]\n}}\n'
 
 
-def mixture_text(trees: Sequence[Sequence[Node]], weights: Sequence[float]) -> str:
+def mixture_text(trees: Sequence[Sequence[Node]], weights: Sequence[float], about: dict | None = None) -> str:
     """Return the text of a mixture: ``weights``, and under ``trees`` the text that each tree would have by itself."""
-    head = {"format": FORMAT, "version": FIRST_VERSION, "kind": "mixture", "weights": list(weights)}
+    head = _head("mixture", about, weights=list(weights))
     lines = [f"  {_dump(key)}: {_dump(value)},\n" for key, value in head.items()]
     body = ",\n".join(to_text("tree", nodes).strip() for nodes in trees)
     return "{\n" + "".join(lines) + f'  "trees": [\n{body}\n  ]\n}}\n'
 
 
-def gaussian_text(nodes: Sequence[dict]) -> str:
+def gaussian_text(nodes: Sequence[dict], about: dict | None = None) -> str:
     """Return the text of a Gaussian tree: a node per line."""
-    head = {"format": FORMAT, "version": FIRST_VERSION, "kind": GAUSSIAN}
+    head = _head(GAUSSIAN, about)
     lines = [f"  {_dump(key)}: {_dump(value)},\n" for key, value in head.items()]
     body = ",\n".join(f"    {_dump(node)}" for node in nodes)
     return "{\n" + "".join(lines) + f'  "nodes": [\n{body}\n  ]\n}}\n'
@@ -173,10 +175,17 @@ def from_text(text: str) -> tuple[str, list[Node], str, dict]:
         raise FileFormatError("nested too deeply") from None
 
 
-def mixture_from_text(text: str) -> tuple[list[list[Node]], list[float]] | None:
-    """Return the nodes of every tree of a mixture, and their weights; None if the text is no mixture."""
+def _optional_fields(document: dict) -> set[str]:
+    """Return the fields that a file of this version may have besides those that it must have."""
+    return {"about"} if document["version"] > FIRST_VERSION else set()
+
+
+def mixture_from_text(text: str) -> tuple[list[list[Node]], list[float], dict] | None:
+    """Return the nodes of every tree of a mixture, their weights, and ``about``; None if the text is no mixture."""
     try:
-        return mixture_from_document(_parse(text))
+        document = _parse(text)
+        found = mixture_from_document(document)
+        return None if found is None else (*found, document.get("about", {}))
     except RecursionError:
         raise FileFormatError("nested too deeply") from None
 
@@ -186,7 +195,7 @@ def mixture_from_document(document) -> tuple[list[list[Node]], list[float]] | No
     if not isinstance(document, dict) or document.get("kind") != "mixture":
         return None
     _check_head(document)
-    _check_fields(document, {"format", "version", "kind", "weights", "trees"}, set(), "the file")
+    _check_fields(document, {"format", "version", "kind", "weights", "trees"}, _optional_fields(document), "the file")
     weights = _list(document["weights"], '"weights"')
     if not all(type(weight) in (int, float) for weight in weights):
         raise FileFormatError('"weights" are not numbers')
@@ -205,7 +214,7 @@ def document_of(text: str) -> dict | None:
     if not isinstance(document, dict) or document.get("kind") != GAUSSIAN:
         return None
     _check_head(document)
-    _check_fields(document, {"format", "version", "kind", "nodes"}, set(), "the file")
+    _check_fields(document, {"format", "version", "kind", "nodes"}, _optional_fields(document), "the file")
     return document
 
 
@@ -223,8 +232,7 @@ def from_document(document) -> tuple[str, list[Node], str]:
     if kind not in KINDS:
         raise FileFormatError(f'"kind" is {shorten(kind)}; it must be "tree" or "network"')
     extra = {"title"} if kind == "network" else set()
-    optional = {"about"} if document["version"] > FIRST_VERSION else set()
-    _check_fields(document, {"format", "version", "kind", "nodes"} | extra, optional, "the file")
+    _check_fields(document, {"format", "version", "kind", "nodes"} | extra, _optional_fields(document), "the file")
     title = document.get("title", "")
     if not isinstance(title, str) or not _is_unicode(title):
         raise FileFormatError(f'"title" is {shorten(title)}, not text')

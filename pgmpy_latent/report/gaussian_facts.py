@@ -102,6 +102,7 @@ def gaussian_facts(model, X=None, sample_weight=None, **survey) -> GaussianFacts
         return GaussianFacts(tree, data, learner, own_data=False)
     if sample_weight is not None or survey:
         raise ValueError("sample_weight belongs to X; give both, or neither for the table that was learned from")
-    if learner is None:
+    known: NumberTable | None = getattr(model, "_data", None)
+    if known is None:
         raise ValueError(f"this {type(model).__name__} has no table with it; give the one to report about as X")
-    return GaussianFacts(tree, learner._data, learner)
+    return GaussianFacts(tree, known, learner, own_data=learner is not None)

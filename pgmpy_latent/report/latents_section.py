@@ -6,7 +6,8 @@ import numpy as np
 
 from pgmpy_latent.diagnostics.conditionals import conditionals
 from pgmpy_latent.diagnostics.explain import ENOUGH, FEWEST
-from pgmpy_latent.learners.density.validated import FOR_PREDICTION, ValidatedLearner
+from pgmpy_latent.learners.density.validated import ValidatedLearner
+from pgmpy_latent.learners.fitted_mixture import FOR_PREDICTION
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import (
     Html,

@@ -6,16 +6,16 @@ from typing import Unpack
 
 import numpy as np
 
-from pgmpy_latent.diagnostics.dimension import effective_dimension, n_parameters
-from pgmpy_latent.inference.queries import encode_for, log_likelihood
+from pgmpy_latent.diagnostics.dimension import effective_dimension
+from pgmpy_latent.inference.queries import AnyModel, asked, encode_for, log_likelihood
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.survey import Survey
 
 
-def _likelihood_and_weight(tree: LatentTree, X, sample_weight, survey: Survey) -> tuple[float, float]:
+def _likelihood_and_weight(model: AnyModel, X, sample_weight, survey: Survey) -> tuple[float, float]:
     """Return LL and N, without the counts that only some scores need."""
-    data = encode_for(tree, X, sample_weight=sample_weight, **survey)
-    return log_likelihood(tree, data), data.total_weight
+    data = encode_for(model, X, sample_weight=sample_weight, **survey)
+    return log_likelihood(model, data), data.total_weight
 
 
 def penalty_per_parameter(total_weight: float) -> float:
@@ -57,12 +57,12 @@ def adjusted_bic_from_parts(total: float, d: int, n: float) -> float:
     return float(total - d / 2 * np.log((n + 2) / 24))
 
 
-def bic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
+def bic(tree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return the Bayesian information criterion, ``LL - d/2 ln N``; larger is better.
 
     Parameters
     ----------
-    tree : LatentTree
+    tree : LatentTree, LatentNetwork, TreeMixture, pgmpy network, fitted learner or estimator
         The model, with maximum likelihood tables.
     X : DataFrame, array or CategoricalData
         The table; missing cells are summed out.
@@ -87,11 +87,12 @@ def bic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) ->
     >>> round(bic(tree, pd.DataFrame({"x": ["a", "b", "b", "b"]})), 4)
     -2.9425
     """
-    total, n = _likelihood_and_weight(tree, X, sample_weight, survey)
-    return bic_from_parts(total, n_parameters(tree), n)
+    model = asked(tree)
+    total, n = _likelihood_and_weight(model, X, sample_weight, survey)
+    return bic_from_parts(total, model.n_parameters, n)
 
 
-def aic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
+def aic(tree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return Akaike's information criterion, ``LL - d``; larger is better.
 
     ``LL`` is the log-likelihood and ``d`` the number of free parameters. Arguments are those of :func:`bic`.
@@ -104,11 +105,12 @@ def aic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) ->
     >>> round(aic(tree, pd.DataFrame({"x": ["a", "b", "b", "b"]})), 4)
     -3.2493
     """
-    total, _ = _likelihood_and_weight(tree, X, sample_weight, survey)
-    return aic_from_parts(total, n_parameters(tree))
+    model = asked(tree)
+    total, _ = _likelihood_and_weight(model, X, sample_weight, survey)
+    return aic_from_parts(total, model.n_parameters)
 
 
-def caic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
+def caic(tree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return the consistent AIC, ``LL - d/2 (ln N + 1)``; larger is better.
 
     ``LL`` is the log-likelihood, ``d`` the number of free parameters and ``N`` the sum of the weights. Arguments are
@@ -126,11 +128,12 @@ def caic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -
     >>> round(caic(tree, pd.DataFrame({"x": ["a", "b", "b", "b"]})), 4)
     -3.4425
     """
-    total, n = _likelihood_and_weight(tree, X, sample_weight, survey)
-    return caic_from_parts(total, n_parameters(tree), n)
+    model = asked(tree)
+    total, n = _likelihood_and_weight(model, X, sample_weight, survey)
+    return caic_from_parts(total, model.n_parameters, n)
 
 
-def adjusted_bic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
+def adjusted_bic(tree, X, *, sample_weight=None, **survey: Unpack[Survey]) -> float:
     """Return the sample-size adjusted BIC, ``LL - d/2 ln((N + 2) / 24)``; larger is better.
 
     ``LL`` is the log-likelihood, ``d`` the number of free parameters and ``N`` the sum of the weights. Below 22 rows
@@ -150,8 +153,9 @@ def adjusted_bic(tree: LatentTree, X, *, sample_weight=None, **survey: Unpack[Su
     >>> round(adjusted_bic(tree, pd.DataFrame({"x": ["a", "b"] * 23})), 4)
     -38.848
     """
-    total, n = _likelihood_and_weight(tree, X, sample_weight, survey)
-    return adjusted_bic_from_parts(total, n_parameters(tree), n)
+    model = asked(tree)
+    total, n = _likelihood_and_weight(model, X, sample_weight, survey)
+    return adjusted_bic_from_parts(total, model.n_parameters, n)
 
 
 def effective_bic(tree: LatentTree, X, *, sample_weight=None, random_state=0, **survey: Unpack[Survey]) -> float:

@@ -309,9 +309,8 @@ def test_what_is_no_model(tmp_path):
         fitted(Baseline())
     with pytest.raises(FileNotFoundError):
         fitted(tmp_path / "nowhere.json")
-    mixture = HiddenChowLiuMixture(n_groups=1, n_states=1, n_trials=1, **QUIET).fit(TABLE.head(80))
-    with pytest.raises(TypeError, match=r"has several trees; .* write_report take the whole mixture"):
-        fitted(mixture)
+    with pytest.raises(TypeError, match=r"got str; fitted\(path\) reads a model from a file"):
+        write_report("model.json", tmp_path / "report.html")
 
 
 def test_learners_of_networks_have_profiles_too():

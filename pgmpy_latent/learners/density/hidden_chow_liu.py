@@ -15,7 +15,8 @@ from pgmpy_latent.inference.layout import Layout
 from pgmpy_latent.learners.column_forest import chow_liu_parents
 from pgmpy_latent.learners.density.policy import TrialsPolicy
 from pgmpy_latent.learners.density.trials import MOST_GROUPS, best_trial, numbers_of_states, table_of
-from pgmpy_latent.learners.density.validated import FOR_PREDICTION, ValidatedLearner
+from pgmpy_latent.learners.density.validated import ValidatedLearner
+from pgmpy_latent.learners.fitted_mixture import FOR_PREDICTION
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchingLearner
 from pgmpy_latent.model.tree import LatentTree

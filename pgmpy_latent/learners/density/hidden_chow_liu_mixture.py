@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from pgmpy_latent import presets, scores
-from pgmpy_latent.diagnostics.explain import writable
-from pgmpy_latent.diagnostics.mixture_text import mixture_text, size_text
-from pgmpy_latent.learners.base import DiscreteBayesianNetwork
 from pgmpy_latent.learners.density.mixture import one_tree
 from pgmpy_latent.learners.density.mixture_search import MixturePolicy
 from pgmpy_latent.learners.density.mixture_trials import Choices, first_candidates, table_of
 from pgmpy_latent.learners.density.trials import numbers_of_states
-from pgmpy_latent.learners.density.validated import FOR_PREDICTION, ValidatedLearner
-from pgmpy_latent.learners.fitted import remarks_on
-from pgmpy_latent.learners.profiles import profiles
+from pgmpy_latent.learners.density.validated import ValidatedLearner
+from pgmpy_latent.learners.fitted_mixture import FittedMixture
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.search_learner import SearchSettings
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.emissions import emissions_table
 from pgmpy_latent.model.mixture import TreeMixture
 from pgmpy_latent.model.tree import LatentTree, MissingCodes
-from pgmpy_latent.operators.classes import classes_of
 from pgmpy_latent.runtime.configured import ORDER_DOES_NOT_MATTER
 from pgmpy_latent.runtime.settings import Constraint, RandomState, flag, number
 from pgmpy_latent.tables.encode import CategoricalData
@@ -39,7 +33,7 @@ def _flag_or_none(name: str, value: object) -> None:
         flag(name, value)
 
 
-class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
+class HiddenChowLiuMixture(SearchSettings, FittedMixture, ValidatedLearner):
     """Learn a mixture of trees that makes new rows likely, in which every tree has edges of its own.
 
     Rows are divided into groups that are alike. Each group gives a tree of Chow and Liu over the columns, and hidden
@@ -114,14 +108,11 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
         "max_states": number(1, whole=True),
         "validation_share": number(above=0, below=1, optional=True),
     }
-    _holder = "mixture_"
     _default_tuning = presets.HIDDEN_CHOW_LIU
     _tuning: presets.HiddenChowLiuTuning
     _shared: ClassVar[Mapping[str, tuple[str, str]]] = {"random_state": ORDER_DOES_NOT_MATTER}
     _criteria: ClassVar[Mapping[str, scores.Criterion]] = {"bic": scores.HELD_OUT}
     _warns_of_few_rows = False
-    mixture_: TreeMixture
-    networks_: list[tuple[float, DiscreteBayesianNetwork]]
     held_out_: pd.DataFrame
 
     def __init__(
@@ -191,16 +182,6 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
         self.networks_ = to_pgmpy(model)
         self.emissions_, self.kinds_ = emissions_table(model), dict.fromkeys(model.observed_names, "categorical")
 
-    @property
-    def model_(self) -> NoReturn:
-        """Raise: every tree has a network of its own."""
-        raise AttributeError("a mixture has no single network; networks_ has the weight and the network of every tree")
-
-    @property
-    def causal_graph_(self) -> NoReturn:
-        """Raise: every tree has a graph of its own."""
-        raise AttributeError("a mixture has no single graph; networks_ has the weight and the network of every tree")
-
     def one_tree(self) -> LatentTree:
         """Return the mixture as one tree with the same distribution, if ``own_edges=False``.
 
@@ -229,50 +210,3 @@ class HiddenChowLiuMixture(SearchSettings, ValidatedLearner):
         """
         check_is_fitted(self)
         return one_tree(self.mixture_)
-
-    def profiles(self) -> pd.DataFrame:
-        """Return the weights of the trees, and the probabilities of the categories in each of them.
-
-        Returns
-        -------
-        DataFrame
-            As of learners of trees, for one hidden variable that says which tree a row comes from: columns are pairs
-            (latent, state). The first row, ``("share", "")``, holds the weights. The others are pairs (variable,
-            category), with P(variable = category | tree).
-
-        Examples
-        --------
-        >>> from pgmpy_latent import HiddenChowLiuMixture, datasets
-        >>> survey = datasets.load_anes96()[["vote", "PID", "selfLR"]]
-        >>> learner = HiddenChowLiuMixture(n_groups=2, n_states=2, n_trials=1, random_state=0, show_progress=False)
-        >>> float(learner.fit(survey).profiles().loc["vote"].sum().min().round(9))
-        1.0
-        """
-        check_is_fitted(self)
-        return profiles(classes_of(self.mixture_))
-
-    def summary(self, n: int | None = None) -> None:
-        """Print how well the mixture fits, how large it is, and its trees.
-
-        Parameters
-        ----------
-        n : int, optional
-            How many trees to list, the heaviest first; twenty by default.
-
-        Examples
-        --------
-        >>> from pgmpy_latent import HiddenChowLiuMixture, datasets
-        >>> survey = datasets.load_anes96()[["vote", "PID", "selfLR"]]
-        >>> learner = HiddenChowLiuMixture(n_groups=2, n_states=2, n_trials=1, random_state=0, show_progress=False)
-        >>> learner.fit(survey).summary()  # doctest: +ELLIPSIS
-        log-likelihood -3,..., held-out rows -1,..., 2 trees, 3 columns
-        <BLANKLINE>
-        tree ...
-        <BLANKLINE>
-        These hidden variables are there to predict rows; they are not meant to be interpreted.
-        """
-        check_is_fitted(self)
-        figures = f"log-likelihood {self.log_likelihood_:,.2f}, BIC {self.bic_:,.2f}"
-        held_out = f"held-out rows {self.score_:,.2f} (what the search maximised)"
-        parts = [f"{figures}, {held_out}, {size_text(self.mixture_)}", mixture_text(self.mixture_, n)]
-        print(writable("\n\n".join([*parts, *remarks_on(self), FOR_PREDICTION]), sys.stdout.encoding))

@@ -11,9 +11,6 @@ from pgmpy_latent.tables.folds import Fold
 from pgmpy_latent.tables.survey import WeightKind
 from pgmpy_latent.tables.unseen import Unseen
 
-#: Last line of a summary.
-FOR_PREDICTION = "These hidden variables are there to predict rows; they are not meant to be interpreted."
-
 
 class ValidatedLearner(StructureLearner):
     """Base of learners whose ``fit`` takes a table to validate with."""

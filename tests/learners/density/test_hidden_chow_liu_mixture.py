@@ -18,7 +18,7 @@ from pgmpy_latent import (
 )
 from pgmpy_latent.exceptions import InvalidTreeError
 from pgmpy_latent.learners.density import begin, mixture_search
-from pgmpy_latent.learners.density.validated import FOR_PREDICTION
+from pgmpy_latent.learners.fitted_mixture import FOR_PREDICTION
 from tests.support.samples import leafy_tree
 
 QUIET = {"random_state": 0, "show_progress": False}
