@@ -48,9 +48,9 @@ LAYERS = {
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
     "learners": (
-        "memory resumed search profiles skeletons memo fitted fitted_mixture given splits sampled_search base sparse_learner "
-        "search_learner rename held_out local/directions local/neighbourhood local/tree_fitter local/node_states "
-        "local/node_messages local/roots local/pairs local/simplify east/settings east/candidates "
+        "memory resumed search profiles skeletons memo fitted fitted_mixture given splits sampled_search base "
+        "sparse_learner search_learner rename held_out local/directions local/neighbourhood local/tree_fitter "
+        "local/node_states local/node_messages local/roots local/pairs local/simplify east/settings east/candidates "
         "east/completed_counts east/evaluation east/blocks east/block_fit east/move east/node_moves "
         "east/edge_moves east/state_moves east/moves east/block_evaluation east/column_places cardinality/policy "
         "cardinality/split_merge cardinality/random_starts forests/forest_search forests/bin_g forests/bin_a "
@@ -113,7 +113,8 @@ ALLOWED = {
     "pgmpy": {"model.pgmpy_api"},
     "pgmpy_latent.model.pgmpy_api": {
         "model.convert", "model.gaussian_convert", "model.exports", "em.estimators", "gaussian.estimator",
-        "gaussian.learner", "learners.base", "learners.given", "classification.gaussian_networks",
+        "gaussian.learner", "gaussian.fitted", "gaussian.given", "learners.base", "learners.given",
+        "learners.fitted_mixture", "classification.gaussian_networks",
     },
     "numba": {"inference.kernels"},
     "llvmlite": {"inference.kernels.vectors", "inference.kernels.matrices"},
@@ -129,7 +130,8 @@ UPWARD = {
     ("grouped_rows.levels", "report"),
     ("grouped_rows.transitions", "report"),
     ("model.gaussian_tree", "report.notebook"),
-    ("gaussian.learner", "report"),
+    ("gaussian.fitted", "report"),
+    ("learners.given", "gaussian.given"),
 }
 #: Module or folder -> what it must never import.
 FORBIDDEN = {
