@@ -116,7 +116,8 @@ ALLOWED = {
     "pgmpy": {"model.pgmpy_api"},
     "pgmpy_latent.model.pgmpy_api": {
         "model.convert", "model.gaussian_convert", "model.exports", "em.estimators", "gaussian.estimator",
-        "gaussian.learner", "learners.base", "learners.given", "classification.gaussian_networks",
+        "gaussian.learner", "gaussian.fitted", "gaussian.given", "learners.base", "learners.given",
+        "learners.fitted_mixture", "classification.gaussian_networks",
     },
     "numba": {"inference.kernels"},
     "llvmlite": {"inference.kernels.vectors", "inference.kernels.matrices"},
@@ -132,7 +133,8 @@ UPWARD = {
     ("grouped_rows.levels", "report"),
     ("grouped_rows.transitions", "report"),
     ("model.gaussian_tree", "report.notebook"),
-    ("gaussian.learner", "report"),
+    ("gaussian.fitted", "report"),
+    ("learners.given", "gaussian.given"),
 }
 #: Module or folder -> what it must never import.
 FORBIDDEN = {

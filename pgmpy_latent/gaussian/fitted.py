@@ -32,7 +32,6 @@ from pgmpy_latent.tables.columns import without_columns
 from pgmpy_latent.tables.survey import Survey, WeightKind
 from pgmpy_latent.tables.target import refuse_weights_as_target
 
-
 #: Methods that only models of categories have -> what Gaussian trees have in their place.
 INSTEAD = {
     "profiles": "hidden variables that are numbers have no classes: loadings() says how columns go with them",
@@ -144,7 +143,7 @@ class FittedGaussian(ShownInNotebooks, TransformerMixin):
         if (X is None) == (true_graph is None):
             raise ValueError("give either X, for the mean log-density, or true_graph, to compare the graphs")
         if true_graph is not None:
-            return super().score(X, true_graph, metric)  # type: ignore[misc]  # of pgmpy's base class
+            return super().score(X, true_graph, metric)
         values = self.score_samples(X)
         return float(np.average(values, weights=sample_weight))
 

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent import scores
+from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.inference.queries import AnyModel, asked, encode_for
-from pgmpy_latent.learners.fitted import FittedDiscrete, ShownInNotebooks, checked_array, is_array
+from pgmpy_latent.learners.fitted import FittedDiscrete, FittedModel, ShownInNotebooks, checked_array, is_array
 from pgmpy_latent.learners.fitted_mixture import FittedMixture
 from pgmpy_latent.model.convert import load_with_history, to_pgmpy
 from pgmpy_latent.model.emissions import emissions_table
@@ -32,10 +33,9 @@ from pgmpy_latent.tables.target import refuse_weights_as_target
 from pgmpy_latent.tables.unseen import Unseen
 
 
-class Given:
+class Given(FittedModel):
     """What given models have in common: they describe themselves, and can be held against a table."""
 
-    model_: DiscreteBayesianNetwork
     kinds_: dict[Hashable, Kind]
     log_likelihood_: float
     bic_: float
@@ -65,9 +65,9 @@ class Given:
         if all(isinstance(name, str) for name in self._columns):
             self.feature_names_in_ = np.array(self._columns, dtype=object)
 
-    def _keep_network(self, model: AnyModel) -> None:
+    def _keep_network(self, model) -> None:
         """Set the attributes that hold the model as a network of pgmpy."""
-        self.model_ = self.causal_graph_ = to_pgmpy(model)
+        raise NotImplementedError
 
     def fit(
         self,
@@ -139,6 +139,10 @@ class GivenModel(Given, FittedDiscrete, BaseCausalDiscovery):
 
     _holder = "network_"
     network_: LatentNetwork
+    model_: DiscreteBayesianNetwork
+
+    def _keep_network(self, model: LatentTree | LatentNetwork) -> None:
+        self.model_ = self.causal_graph_ = to_pgmpy(model)
 
 
 class GivenTree(GivenModel):
@@ -154,7 +158,7 @@ class GivenMixture(Given, FittedMixture, BaseCausalDiscovery):
     In place of ``model_`` it has ``networks_``, the weight and the network of every tree.
     """
 
-    def _keep_network(self, model: AnyModel) -> None:
+    def _keep_network(self, model: TreeMixture) -> None:
         self.networks_ = to_pgmpy(model)
 
 
@@ -201,7 +205,10 @@ def fitted(model, X=None, *, sample_weight=None, **survey: Unpack[Survey]):
     if gaussian is not None:
         from pgmpy_latent.gaussian.given import GivenGaussian  # a later layer
 
-        return GivenGaussian(gaussian).remember(history).fit(X, sample_weight=sample_weight, **survey)
+        if left := [what for what in ("strata", "cluster") if survey.get(what) is not None]:
+            raise DataError(f"nothing that is said of a Gaussian tree depends on {left[0]}; leave it out")
+        given = GivenGaussian(gaussian).remember(history)
+        return given.fit(X, sample_weight=sample_weight, weight_kind=survey.get("weight_kind"))
     network = asked(model)
     kinds = ((LatentTree, GivenTree), (TreeMixture, GivenMixture), (LatentNetwork, GivenModel))
     found = next(kind for model_kind, kind in kinds if isinstance(network, model_kind))(network)

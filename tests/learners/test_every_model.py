@@ -7,18 +7,17 @@ import pandas as pd
 import pytest
 
 from pgmpy_latent import (
-    Baseline,
     GaussianBinG,
     GaussianTreeEM,
     HiddenChowLiuMixture,
     NetworkEM,
+    RandomStarts,
     TreeEM,
     check_export,
     datasets,
     fitted,
     gaussian,
     impute,
-    load,
     log_likelihood,
     most_likely,
     plotting,
@@ -32,14 +31,16 @@ from pgmpy_latent import (
     smoothed,
     standard_errors,
     synthesise,
-    to_pgmpy,
     unusual_rows,
     write_model,
     write_report,
 )
 from pgmpy_latent.exceptions import PgmpyLatentError
 
-pytestmark = pytest.mark.filterwarnings("ignore::pgmpy_latent.exceptions.CodesAsNumbersWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pgmpy_latent.exceptions.CodesAsNumbersWarning"),
+    pytest.mark.filterwarnings("ignore:.*probabilities are at the boundary"),
+]
 
 TREES = ("file", "tree", "pgmpy", "TreeEM", "learner")
 MIXTURES = ("mixture file", "mixture", "mixture learner")
@@ -52,7 +53,7 @@ def forms(tmp_path_factory):
     """Return every form of a model, and a table for it."""
     folder = tmp_path_factory.mktemp("models")
     answers = datasets.load_anes96().iloc[:150, [0, 3, 5, 6]]
-    learner = Baseline("latent_class", n_states=2, random_state=0, show_progress=False).fit(answers)
+    learner = RandomStarts(n_states=2, n_starts=2, random_state=0, show_progress=False).fit(answers)
     mixture = HiddenChowLiuMixture(n_groups=2, n_states=2, n_trials=1, random_state=0, show_progress=False).fit(answers)
     rng = np.random.default_rng(0)
     numbers = pd.DataFrame(rng.normal(size=(120, 1)) + 0.7 * rng.normal(size=(120, 4)), columns=list("abcd"))
@@ -121,7 +122,11 @@ REMEDY = re.compile(
 
 def hidden(model):
     """Return the name of a hidden variable."""
-    trees = model.mixture_.trees if hasattr(model, "mixture_") else [model._learned if hasattr(model, "_learned") else model.tree_]
+    trees = (
+        model.mixture_.trees
+        if hasattr(model, "mixture_")
+        else [model._learned if hasattr(model, "_learned") else model.tree_]
+    )
     return next(tree.latent_names[0] for tree in trees if tree.latent_names)
 
 
@@ -136,3 +141,66 @@ def test_every_question_is_answered_or_refused_with_a_remedy(forms, form, questi
     else:
         with pytest.raises((TypeError, AttributeError, PgmpyLatentError), match=REMEDY):
             ask(model, table, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["mixture", "Gaussian"])
+def test_files_of_learners_keep_what_learned_them_and_files_of_models_do_not(forms, kind, tmp_path):
+    learner, table = forms[f"{kind} learner"]
+    from_file = fitted(forms[f"{kind} file"][0])
+    assert from_file.learner_ == type(learner).__name__
+    for name in ("log_likelihood_", "bic_", "score_", "n_rows_", "total_weight_", "weight_kind_", "stopped_"):
+        assert getattr(from_file, name, None) == getattr(learner, name)
+    pd.testing.assert_frame_equal(from_file.history_, learner.history_, check_dtype=False)
+    save(learner._learned if kind == "mixture" else learner.tree_, tmp_path / "model.json")
+    by_itself = fitted(tmp_path / "model.json")
+    assert not hasattr(by_itself, "learner_")
+    assert not hasattr(by_itself, "log_likelihood_")
+    held = by_itself.fit(table)
+    assert held.log_likelihood_ == pytest.approx(learner.log_likelihood_, rel=1e-12)
+    assert held.bic_ == pytest.approx(learner.bic_, rel=1e-12)
+
+
+@pytest.mark.parametrize("form", ["mixture file", "mixture", "Gaussian file", "Gaussian pgmpy", "GaussianTreeEM"])
+def test_given_models_have_reports_of_a_table(forms, form, tmp_path):
+    model, table = forms[form]
+    write_report(fitted(model, table), tmp_path / "report.html")
+    assert "Fit" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_renamed_mixture_and_a_renamed_gaussian_tree_are_the_same_distribution(forms):
+    mixture, answers = forms["mixture"]
+    column = answers.columns[0]
+    renamed = rename(
+        mixture, nodes={column: "first"}, states={column: [f"s{at}" for at in range(answers[column].nunique())]}
+    )
+    codes = {state: f"s{at}" for at, state in enumerate(mixture.state_names[mixture.index(column)])}
+    rows = answers.assign(first=answers[column].map(codes)).drop(columns=column)
+    np.testing.assert_array_equal(row_log_likelihoods(renamed, rows), row_log_likelihoods(mixture, answers))
+    tree, numbers = forms["Gaussian tree"]
+    renamed = rename(tree, nodes={"a": "first"})
+    found = gaussian.row_log_likelihoods(renamed, numbers.rename(columns={"a": "first"}))
+    np.testing.assert_array_equal(found, gaussian.row_log_likelihoods(tree, numbers))
+    learner, _ = forms["Gaussian learner"]
+    named = rename(learner, nodes={learner.latents_[0]: "size"})
+    assert named.predict(numbers).columns.tolist()[0] == "size"
+    assert learner.latents_[0] != "size"
+
+
+def test_what_cannot_be_renamed_is_named(forms):
+    tree, _ = forms["Gaussian tree"]
+    with pytest.raises(PgmpyLatentError, match="all variables of a Gaussian tree are numbers"):
+        rename(tree, states={"a": [1, 2]})
+    with pytest.raises(PgmpyLatentError, match="nodes names 'nowhere', but the nodes are"):
+        rename(forms["mixture"][0], nodes={"nowhere": "x"})
+    with pytest.raises(PgmpyLatentError, match="a learner has the columns of its table"):
+        rename(forms["Gaussian learner"][0], nodes={"a": "x"})
+
+
+def test_models_that_are_not_categories_name_what_they_have_instead(forms):
+    with pytest.raises(AttributeError, match=r"posterior\(X\) has means and deviations"):
+        forms["Gaussian learner"][0].predict_proba(None)
+    tree, numbers = forms["Gaussian tree"]
+    with pytest.raises(PgmpyLatentError, match="depends on cluster; leave it out"):
+        fitted(tree, numbers, cluster="a")
+    with pytest.raises(PgmpyLatentError, match="no standard errors of a mixture"):
+        forms["mixture learner"][0].profiles(errors=True)

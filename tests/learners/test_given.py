@@ -16,7 +16,6 @@ import pgmpy_latent
 from pgmpy_latent import (
     Baseline,
     FindHidden,
-    HiddenChowLiuMixture,
     LatentNetwork,
     LatentTree,
     NetworkEM,
