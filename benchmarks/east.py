@@ -114,8 +114,8 @@ PREDICTIVE = "EAST, rows held out"
 METHODS = {
     "EAST": (EAST, {}),
     PREDICTIVE: (EAST, {"scoring_method": "heldout"}),
-    RL: (EAST, {"tuning": presets.CHEN_2008.replace(n_starts=8)}),
-    DC: (EAST, {"tuning": presets.CHEN_2008_DC}),
+    RL: (EAST, {"tuning": presets.EAST.replace(evaluation="rl", n_starts=8, n_steps=40)}),
+    DC: (EAST, {"tuning": presets.EAST.replace(evaluation="dc")}),
     CHOW_LIU: (Baseline, {"model": "chow_liu"}),
     BIC_FOREST: (Baseline, {"model": "forest"}),
     LATENT_CLASS: (Baseline, {"model": "latent_class"}),

@@ -71,16 +71,18 @@ class Runner:
         RESULTS.mkdir(parents=True, exist_ok=True)
         self.path = RESULTS / f"{script}.csv"
         self.rows: list[dict] = []
+        self._index: tuple[list[dict], int, dict[tuple[str, str, str], dict]] = (self.rows, 0, {})
         if self.path.exists():
             with self.path.open(newline="") as file:
                 self.rows = [row for row in csv.DictReader(file) if not (again and only in row["case"])]
 
     def find(self, case: str, method: str, seed: int = 0) -> dict | None:
         """Return the row of a result that is there already."""
-        for row in self.rows:
-            if (row["case"], row["method"], row["seed"]) == (case, method, str(seed)):
-                return row
-        return None
+        rows, n_rows, index = self._index
+        if rows is not self.rows or n_rows != len(rows):
+            index = {(row["case"], row["method"], row["seed"]): row for row in self.rows}
+            self._index = (self.rows, len(self.rows), index)
+        return index.get((case, method, str(seed)))
 
     def forget(self, case: str, method: str, seed: int = 0) -> None:
         """Leave a result out of what is there already, so that it is measured anew."""

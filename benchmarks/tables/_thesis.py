@@ -7,17 +7,20 @@ states of the best model. It calls a score better than another if the means diff
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from scipy import stats
 
-from benchmarks.tables.cells import WORSE, Cell, compared
+from benchmarks.tables.cells import BASELINE, NOT_MEASURED, OWN, Cell, Finding, compared
 
 THESIS = "Karčiauskas"
 STANDARD, SPLIT_MERGE, FIXED, NO_ADJUST = "Standard3", "SplitMerge", "StandardFixed", "SplitMerge-NoAdjust"
+SPLITTING = "Splitting"
 COLUMNS = (STANDARD, SPLIT_MERGE, FIXED)
+#: The thesis' own methods; the others are what it compares with.
+OWN_COLUMNS = (SPLIT_MERGE, NO_ADJUST, SPLITTING)
 #: Baselines of ours, which the thesis does not have: column -> model of Baseline.
 BASELINES = {"Independence": "independence", "Chow-Liu": "chow_liu", "BIC forest": "forest"}
 #: Means that differ by no more are the same, in the thesis' words.
@@ -26,7 +29,7 @@ SAME = 1.0
 EQUAL_SCORES = (
     "Scores are equal if they differ by at most 1, which the thesis takes for the same score, or by the 95 % intervals "
     "of the means together; where ours is the lower one, its interval counts no more than the thesis', so that runs "
-    "that scatter are no excuse."
+    "that scatter are no excuse; of a single run of ours no interval is known, and the thesis' stands in."
 )
 #: Where the thesis' times are in hours; elsewhere they are in minutes.
 IN_HOURS = ("7.3", "7.4")
@@ -216,10 +219,10 @@ def figures(table: str) -> dict[str, dict[str, Figure]]:
     return found
 
 
-def half_width(values: Sequence[float]) -> float:
-    """Return half of the 95 % interval of a mean; 0 for a single run, of which nothing is known."""
+def half_width(values: Sequence[float], theirs: float = 0.0) -> float:
+    """Return half of the 95 % interval of a mean; of a single run nothing is known, and the thesis' stands in."""
     if len(values) < 2:
-        return 0.0
+        return theirs
     return float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
@@ -257,15 +260,22 @@ def spread(values: Sequence[float], theirs: float, n_stopped: int = 0) -> str:
     )
 
 
-def score_cell(
-    table: str, row: str, column: str, figure: Figure, values: Sequence[float], seconds=None, n_stopped: int = 0
-) -> Cell:
+def score_finding(
+    figure: Figure, values: Sequence[float], seconds: float | None = None, n_stopped: int = 0, why: str = ""
+) -> Finding:
     """Compare the mean of our runs with the thesis' mean; larger is better."""
+    if not len(values):
+        return NOT_MEASURED
     mean = float(np.mean(values))
-    error = allowed(figure.interval, half_width(values), mean - figure.mean)
-    times = {"seconds": seconds, "their_seconds": figure.seconds}
-    cell = compared(table, row, column, figure.mean, mean, error, **times)
-    return replace(cell, reason=spread(values, figure.mean, n_stopped)) if cell.verdict == WORSE else cell
+    error = allowed(figure.interval, half_width(values, figure.interval), mean - figure.mean)
+    words = "; ".join(part for part in (spread(values, figure.mean, n_stopped), why) if part)
+    return compared(figure.mean, mean, error, seconds=seconds, why_worse=words)
+
+
+def score_cell(table: str, row: str, column: str, figure: Figure, default: Finding, preset: Finding) -> Cell:
+    """Return the cell of one of the thesis' columns, whose name may have HLC before it."""
+    kind = OWN if column.removeprefix("HLC") in OWN_COLUMNS else BASELINE
+    return Cell(table, row, column, figure.mean, kind, default, preset=preset, same=SAME, their_seconds=figure.seconds)
 
 
 def gaps(row: dict[str, Figure], best: Figure | None = None) -> dict[str, Figure]:

@@ -7,6 +7,7 @@ compared with them. Everything was measured by ``benchmarks.networks``, whose me
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from benchmarks import runner  # first: it sets the number of threads
 
@@ -14,7 +15,20 @@ from benchmarks import runner  # first: it sets the number of threads
 import numpy as np
 
 from benchmarks import networks, networks_page
-from benchmarks.tables.cells import Cell, compared, missing, not_comparable
+from benchmarks.tables.cells import (
+    BASELINE,
+    COUNT,
+    NOT_MEASURED,
+    OWN,
+    WITHOUT_PRESET,
+    Cell,
+    Finding,
+    compared,
+    lost,
+    not_comparable,
+)
+from benchmarks.tables.results import Job, Results, method_of
+from pgmpy_latent import presets
 
 TITLE = "Elidan and Friedman, Figures 3 to 6"
 PAPER = "Elidan and Friedman, Figure"
@@ -35,15 +49,32 @@ def older_results() -> runner.Runner:
     return runner.Runner("networks")
 
 
-def measure(run: runner.Runner, quick: bool = False) -> None:
-    """Measure what benchmarks.networks has not measured, under the same names; quick: one variable, few rows."""
-    if quick:
-        run.compare(f"{QUICK}HR, 500 rows", {networks.AGGLOMERATION: quick_size}, repeats=1)
-        return
+#: FindHidden with the preset of the paper, whose hidden variables agglomeration gives their states, or that have two.
+PRESETS = {
+    method_of(name, True): {**networks.FIND[name], "tuning": presets.ELIDAN_FRIEDMAN_2001}
+    for name in (networks.SEVERAL, networks.SEVERAL_BINARY)
+}
+
+
+def stored(run: runner.Runner) -> Results:
+    """Return the results, with the older script's, from which processor time is guessed."""
+    return Results(run, "networks", roughly={"preset": 20.0})
+
+
+def jobs(run: runner.Runner) -> Iterator[Job]:
+    """Return what benchmarks.networks has not measured, under the same names, and FindHidden with the preset."""
     older = older_results()
     for case, method, seed, work in networks.jobs():
         if case != networks.SPEED_CASE and not older.find(case, method, seed):
-            run.compare(case, {method: work}, seed=seed, repeats=1)
+            yield case, method, seed, work
+    for table in networks.REMOVED:
+        for method, settings in PRESETS.items():
+            yield networks.find_case(table), method, 0, partial(networks.on_finding, table, settings, None)
+
+
+def quick_jobs(run: runner.Runner) -> Iterator[Job]:
+    """Return one variable, few rows."""
+    yield f"{QUICK}HR, 500 rows", networks.AGGLOMERATION, 0, quick_size
 
 
 def quick_size() -> dict:
@@ -61,30 +92,30 @@ def found_in(run: runner.Runner, older: runner.Runner, case: str, method: str, s
 
 
 def curve_cells(result: dict | None) -> Iterator[Cell]:
-    """Return whether each score is highest at the true number of states, which is 3 here as in the paper."""
+    """Return whether each score is highest at the true number of states, which is 3 here as in the paper.
+
+    Agglomeration has no settings: ours is the paper's procedure, and the learner's as it comes.
+    """
     table, column = f"{PAPER} 3", "states where the score is highest, less the true ones"
-    if result is None:
-        yield from (missing(table, label, column, 0.0) for label in networks_page.CURVES.values())
-        return
-    at = result["states"].index(result["true"])
-    seconds = {
-        "agglomeration": (result["agglomeration_seconds"], AGGLOMERATION_SECONDS),
-        "em": (result["em_seconds"][at], EM_SECONDS),
-        "random": (result["random_seconds"][at] / networks.CURVE_STARTS, EM_SECONDS),
-    }
     for name, label in networks_page.CURVES.items():
-        away = abs(networks_page.peaks(result)[name] - result["true"])
-        times = dict(zip(("seconds", "their_seconds"), seconds[name], strict=True))
-        yield compared(table, label, column, 0.0, float(away), 0.0, larger_is_better=False, **times)
-    apart = float(np.max(np.abs(np.subtract(result["em"], result["random"]))))
-    yield not_comparable(table, "the two kinds of EM", "largest difference of scores", None, NO_NUMBERS, apart)
+        own, found, theirs = name == "agglomeration", NOT_MEASURED, EM_SECONDS
+        if result is not None:
+            at, away = result["states"].index(result["true"]), networks_page.peaks(result)[name] - result["true"]
+            seconds = {"agglomeration": result["agglomeration_seconds"], "em": result["em_seconds"][at],
+                       "random": result["random_seconds"][at] / networks.CURVE_STARTS}[name]  # fmt: skip
+            found = compared(0.0, float(abs(away)), 0.0, larger_is_better=False, seconds=seconds)
+        details = {"preset": found if own else WITHOUT_PRESET, "larger_is_better": False, "same": 1.0}
+        details["their_seconds"] = AGGLOMERATION_SECONDS if own else theirs
+        yield Cell(table, label, column, 0.0, OWN if own else BASELINE, found, **details)
+    if result is not None:
+        apart = float(np.max(np.abs(np.subtract(result["em"], result["random"]))))
+        yield lost(table, "the two kinds of EM", "largest difference of scores", None, BASELINE, NO_NUMBERS, apart)
 
 
 # -- Figure 4 ----------------------------------------------------------------------------------------------------------
 
-#: The stage that is the paper's procedure.
-ALONE = "agglomeration alone"
-MORE_THAN_THE_PAPER = "EM decides among neighbouring numbers of states, which it does not in the paper"
+#: The paper's procedure, and the learner as it comes, in which EM decides among neighbouring numbers of states.
+STAGE_OF = {"preset": "agglomeration alone", "default": "with EM"}
 PART = "a part of the count within one state, neither better nor worse by itself"
 WHY_ALONE = (
     "agglomeration alone gives LVEDVOLUME and ERRCAUTER too many states and loses KINKEDTUBE in all our samples; EM, "
@@ -93,37 +124,30 @@ WHY_ALONE = (
 )
 
 
-def why_worse(kind: str) -> str:
-    return WHY_ALONE if kind == "exact" else "as for the exact ones"
+def count_finding(results: list[dict], kind: str, stage: str, theirs: float, more: bool) -> Finding:
+    """Compare a count of variables, the mean over samples, with the paper's; equal is within the spread of samples."""
+    if not results:
+        return NOT_MEASURED
+    found = [networks_page.counts(result, stage) for result in results]
+    key = {"exact": networks_page.EXACT, "collapsed to one": networks_page.COLLAPSED}.get(kind)
+    ours = [networks_page.near(one) if key is None else one[key] for one in found]
+    seconds = float(np.mean([np.sum(result["agglomeration_seconds"]) for result in results]))
+    why = WHY_ALONE if kind == "exact" else "as for the exact ones"
+    error = max(0.5, float(np.ptp(ours)))
+    return compared(theirs, float(np.mean(ours)), error, larger_is_better=more, seconds=seconds, why_worse=why)
 
 
 def count_cells(results: list[dict]) -> Iterator[Cell]:
     """Compare how many of the 24 variables of Alarm are sized right, for 10,000 rows."""
-    table = f"{PAPER} 4"
+    table, row = f"{PAPER} 4", "24 variables of Alarm"
     kinds = {"exact": (COUNTS[networks_page.EXACT], True), "within one state": (WITHIN_ONE, True),
              "collapsed to one": (COUNTS[networks_page.COLLAPSED], False)}  # fmt: skip
-    for stage in networks_page.STAGES:
-        found = [networks_page.counts(result, stage) for result in results]
-        ours = {
-            "exact": [one[networks_page.EXACT] for one in found],
-            "within one state": [networks_page.near(one) for one in found],
-            "collapsed to one": [one[networks_page.COLLAPSED] for one in found],
-        }
-        for kind, (theirs, more) in kinds.items():
-            if not found:
-                yield missing(table, stage, kind, theirs)
-                continue
-            mean, spread = float(np.mean(ours[kind])), float(np.ptp(ours[kind]))
-            if stage != ALONE:
-                yield not_comparable(table, stage, kind, theirs, MORE_THAN_THE_PAPER, mean)
-                continue
-            worse = (mean - theirs) * (1 if more else -1) < -spread
-            seconds = float(np.mean([np.sum(result["agglomeration_seconds"]) for result in results]))
-            why = {"larger_is_better": more, "reason": why_worse(kind) if worse else ""}
-            yield compared(table, stage, kind, theirs, mean, max(0.5, spread), seconds=seconds, **why)
-        for kind in (networks_page.MISSING, networks_page.SURPLUS):
-            mean = float(np.mean([one[kind] for one in found])) if found else None
-            yield not_comparable(table, stage, kind, COUNTS[kind], PART, mean)
+    for kind, (theirs, more) in kinds.items():
+        both = {name: count_finding(results, kind, stage, theirs, more) for name, stage in STAGE_OF.items()}
+        yield Cell(table, row, kind, theirs, OWN, **both, group=kind, same=1.0, larger_is_better=more)
+    for kind in (networks_page.MISSING, networks_page.SURPLUS):
+        found = [networks_page.counts(result, STAGE_OF["default"])[kind] for result in results]
+        yield lost(table, row, kind, COUNTS[kind], COUNT, PART, float(np.mean(found)) if found else None)
 
 
 # -- Figure 5 ----------------------------------------------------------------------------------------------------------
@@ -145,53 +169,66 @@ def interacting(run: runner.Runner, older: runner.Runner) -> dict[str, np.ndarra
 
 
 def interacting_cells(losses: dict[str, np.ndarray]) -> Iterator[Cell]:
+    """Compare how often agglomeration beats two states; the paper's procedure is the learner as it comes here."""
     table, column = f"{PAPER} 5", "share of draws with the smaller log-loss"
-    row = "agglomeration against two states"
-    if not losses:
-        yield missing(table, row, column, 1.0)
-        return
-    ours, binary = losses[networks.AGGLOMERATION], losses[networks.BINARY]
-    yield compared(table, row, column, 1.0, float((ours < binary).mean()), 0.0)
-    yield not_comparable(
-        table, "agglomeration against the true model", column, 1.0, BY_CHANCE, float((ours < 0).mean())
-    )
+    row, found = "agglomeration against two states", NOT_MEASURED
+    if losses:
+        ours, binary = losses[networks.AGGLOMERATION], losses[networks.BINARY]
+        found = compared(1.0, float((ours < binary).mean()), 0.0)
+        row_of_truth = "agglomeration against the true model"
+        yield lost(table, row_of_truth, column, 1.0, COUNT, BY_CHANCE, float((ours < 0).mean()))
+    yield Cell(table, row, column, 1.0, OWN, found)
 
 
 # -- Figure 6 ----------------------------------------------------------------------------------------------------------
 
 
-def find_results(run: runner.Runner, older: runner.Runner, tables: tuple[str, ...]) -> dict[str, dict[str, dict]]:
+def find_results(
+    run: runner.Runner, older: runner.Runner, tables: tuple[str, ...], methods: tuple[str, ...] = tuple(networks.FIND)
+) -> dict[str, dict[str, dict]]:
     """Return results of FindHidden: table -> method -> figures, where all methods are there."""
     found = {
-        table: {method: found_in(run, older, networks.find_case(table), method) for method in networks.FIND}
+        table: {method: found_in(run, older, networks.find_case(table), method) for method in methods}
         for table in tables
     }
     return {table: results for table, results in found.items() if all(results.values())}
 
 
-def find_cells(results: dict[str, dict[str, dict]]) -> Iterator[Cell]:
+HELPS, BEATS = "share with a gain, of those with a hidden variable", "share where agglomeration is no worse"
+
+
+def find_findings(alarm: dict[str, dict[str, dict]], to_the_letter: bool) -> dict[str, Finding]:
     """Compare what the text says: a hidden variable helps, and agglomeration is no worse than two states."""
-    table, several = f"{PAPER} 6", "Alarm without one of its variables"
-    helps, beats = "share with a gain, of those with a hidden variable", "share where agglomeration is no worse"
-    alarm = {name: found for name, found in results.items() if name in networks.REMOVED}
     if not alarm:
-        yield from (missing(table, several, column, 1.0) for column in (helps, beats))
-    else:
-        ours = [found[networks.SEVERAL] for found in alarm.values()]
-        gains = [found["gain"] > 0 for found in ours if found["states"]]
-        yield compared(table, several, helps, 1.0, float(np.mean(gains)), 0.0)
-        better = [
-            found[networks.SEVERAL]["gain"] >= found[networks.SEVERAL_BINARY]["gain"] - 1e-6 for found in alarm.values()
-        ]
-        yield compared(table, several, beats, 1.0, float(np.mean(better)), 0.0)
+        return dict.fromkeys((HELPS, BEATS), NOT_MEASURED)
+    several, binary = (method_of(name, to_the_letter) for name in (networks.SEVERAL, networks.SEVERAL_BINARY))
+    gains = [found[several]["gain"] > 0 for found in alarm.values() if found[several]["states"]]
+    better = [found[several]["gain"] >= found[binary]["gain"] - 1e-6 for found in alarm.values()]
+    helps = compared(1.0, float(np.mean(gains)), 0.0) if gains else not_comparable("nothing was found")
+    return {HELPS: helps, BEATS: compared(1.0, float(np.mean(better)), 0.0)}
+
+
+def find_cells(run: runner.Runner, older: runner.Runner) -> Iterator[Cell]:
+    """Return the cells of Figure 6, from what was measured by default and with the preset."""
+    table, several = f"{PAPER} 6", "Alarm without one of its variables"
+    removed = tuple(networks.REMOVED)
+    default = find_results(run, older, removed)
+    both = (
+        find_findings(default, to_the_letter=False),
+        find_findings(find_results(run, older, removed, tuple(PRESETS)), to_the_letter=True),
+    )
+    for column in (HELPS, BEATS):
+        yield Cell(table, several, column, 1.0, OWN, both[0][column], preset=both[1][column], group=column)
+    if default:
         reason = "the paper does not say which variables were taken out, nor for how many nothing was found"
-        share = 1 - len(gains) / len(ours)
-        yield not_comparable(table, several, "share of variables that are missed", None, reason, share)
-    yield not_comparable(table, "Stock", "log-loss", None, NOT_HERE)
-    yield not_comparable(table, "TB", "log-loss", None, NOT_HERE)
-    news = results.get(networks.NEWS)
+        ours = [found[networks.SEVERAL]["states"] for found in default.values()]
+        share = float(np.mean([not states for states in ours]))
+        yield lost(table, several, "share of variables that are missed", None, OWN, reason, share)
+    yield lost(table, "Stock", "log-loss", None, OWN, NOT_HERE)
+    yield lost(table, "TB", "log-loss", None, OWN, NOT_HERE)
+    news = find_results(run, older, (networks.NEWS,)).get(networks.NEWS)
     reason = "another choice of words, without the newsgroup; and the figure's numbers are lost; ours is the gain"
-    yield not_comparable(table, "News", "log-loss", None, reason, news and news[networks.SEVERAL]["gain"])
+    yield lost(table, "News", "log-loss", None, OWN, reason, news and news[networks.SEVERAL]["gain"])
 
 
 def cells(run: runner.Runner) -> list[Cell]:
@@ -203,7 +240,7 @@ def cells(run: runner.Runner) -> list[Cell]:
         *curve_cells(found_in(run, older, networks.CURVE_CASE, "all")),
         *count_cells([result for result in alarm if result]),
         *interacting_cells(interacting(run, older)),
-        *find_cells(find_results(run, older, (*networks.REMOVED, *networks.REAL))),
+        *find_cells(run, older),
     ]
 
 
@@ -270,8 +307,8 @@ def NOTES(run: runner.Runner) -> list[str]:  # noqa: N802 - the page asks for th
         f"Figure 4: {shape_of_alarm(run)}",
         picture("Variables of Alarm whose number of states was found", networks_page.BY_ROWS),
         "Counts are of 24 variables, with 10,000 rows, means over three samples, and seconds those of all 24; equal is "
-        "within the spread of the samples, at least half a variable. Agglomeration alone is the paper's procedure, "
-        "with EM the learner as it comes.",
+        "within the spread of the samples, at least half a variable. The preset is agglomeration alone, the paper's "
+        "procedure; in the learner as it comes, EM decides among neighbouring numbers of states.",
         "Figure 5: four hidden variables that interact, with the paper's numbers of states; the structure is made up, "
         "as the paper's is lost, and parameters are drawn ten times.",
         picture("Log-loss above the true model's", GAPS),

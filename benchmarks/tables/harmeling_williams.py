@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from itertools import product
 
@@ -15,9 +15,9 @@ from benchmarks import east, runner
 import numpy as np
 import pandas as pd
 
-from benchmarks.tables.cells import WORSE, Cell, compared, missing
-from benchmarks.tables.results import Job, Results, error_of_difference, seconds_of
-from pgmpy_latent import EAST, Baseline, datasets, log_likelihood
+from benchmarks.tables.cells import BASELINE, NOT_MEASURED, OWN, WITHOUT_PRESET, Cell, Finding, compared
+from benchmarks.tables.results import Job, Results, error_of_difference, method_of, seconds_of
+from pgmpy_latent import EAST, Baseline, BinA, BinG, datasets, log_likelihood, presets
 
 PAPER = "Harmeling and Williams"
 COLUMNS = ("IND", "CL", "LCM", "BIN-G", "BIN-A", "ZHANG")
@@ -39,8 +39,28 @@ FOREST_NOTE = (
 )
 
 
-def our_method(column: str) -> str:
-    return SEARCH if column == "ZHANG" else column
+#: The paper's own methods -> learner and the preset that follows the paper to the letter.
+PRESETS = {
+    "BIN-G": (BinG, presets.HARMELING_WILLIAMS_2011_BIN_G),
+    "BIN-A": (BinA, presets.HARMELING_WILLIAMS_2011_BIN_A),
+}
+
+
+def kind_of(column: str) -> str:
+    return OWN if column in PRESETS else BASELINE
+
+
+def our_method(column: str, to_the_letter: bool = False) -> str:
+    return method_of(SEARCH if column == "ZHANG" else column, to_the_letter)
+
+
+def preset_learner(method: str, seed: int, prior: float | None = None):
+    """Return the learner of a method with a preset, or None if the method has none."""
+    found = {method_of(column, True): pair for column, pair in PRESETS.items()}.get(method)
+    if found is None:
+        return None
+    kind, tuning = found
+    return kind(tuning=tuning, prior=prior, random_state=seed, show_progress=False)
 
 
 # -- Tables 2 and 3: ten folds -----------------------------------------------------------------------------------------
@@ -82,7 +102,8 @@ def fold_score(name: str, column: str) -> tuple[float, float]:
 
 def folded_results(run: runner.Runner) -> Results:
     """Return the results of Tables 2 and 3, which are those of the same fits."""
-    return Results(run, "tables_harmeling_williams_2", "tables_harmeling_williams_3", "binary_forests")
+    older = ("tables_harmeling_williams_2", "tables_harmeling_williams_3", "binary_forests")
+    return Results(run, *older, n_fits=forests.N_FOLDS)
 
 
 def on_folds(name: str, method: str, seed: int) -> dict:
@@ -93,7 +114,9 @@ def on_folds(name: str, method: str, seed: int) -> dict:
     scores, seconds = [], []
     for held_out in forests.folds(len(frame)):
         settings = {"prior": forests.PRIOR, "random_state": seed, "show_progress": False}
-        learner = EAST(**settings) if method == SEARCH else Baseline("latent_class", **settings)
+        learner = preset_learner(method, seed, forests.PRIOR)
+        if learner is None:
+            learner = EAST(**settings) if method == SEARCH else Baseline("latent_class", **settings)
         began = time.process_time()  # one thread: what it takes on a machine that does nothing else
         learner.fit(frame.drop(index=held_out))
         seconds.append(time.process_time() - began)
@@ -102,22 +125,29 @@ def on_folds(name: str, method: str, seed: int) -> dict:
 
 
 def folded_jobs() -> Iterator[Job]:
+    methods = [our_method(column) for column in (*COLUMNS, forests.BIC_FOREST)]
+    methods += [our_method(column, True) for column in PRESETS]
     for seed in forests.SEEDS:  # all cells get a first run before one gets a second
-        for name, column in product(forests.FOLDED, (*COLUMNS, forests.BIC_FOREST)):
-            method = our_method(column)
+        for name, method in product(forests.FOLDED, methods):
             yield forests.folded_case(name), method, seed, partial(on_folds, name, method, seed)
 
 
 def quick_jobs() -> Iterator[Job]:
     """Return the smallest coins, once."""
-    for method in ("IND", "CL", "BIN-G", "LCM"):
+    for method in ("IND", "CL", "BIN-G", "LCM", *(our_method(column, True) for column in PRESETS)):
         yield "quick: THREE-COINS", method, 0, partial(quick_fit, method)
+
+
+def fold_scores(results: Results, name: str, method: str) -> dict[int, float]:
+    """Return the mean over folds of the log-likelihood of held-out rows, for every draw of rows and folds."""
+    rows = {seed: results.row(forests.folded_case(name), method, seed) for seed in forests.SEEDS}
+    return {seed: float(np.mean(json.loads(row["figures"])["scores"])) for seed, row in rows.items() if row}
 
 
 def quick_fit(method: str) -> dict:
     frame = datasets.coins("three_coins", random_state=0)
-    found = forests.learner(method, 0, forests.PRIOR).fit(frame)
-    return {"bic": found.bic_}
+    learner = preset_learner(method, 0, forests.PRIOR) or forests.learner(method, 0, forests.PRIOR)
+    return {"bic": learner.fit(frame).bic_}
 
 
 # -- Tables 1 and 4: whole tables --------------------------------------------------------------------------------------
@@ -148,10 +178,11 @@ def whole_case(name: str) -> str:
 
 def on_whole(name: str, method: str, seed: int) -> dict:
     """Learn from a whole table, without a time limit."""
-    if method != "LCM" and name != forests.COIL86:
+    learner = preset_learner(method, seed)
+    if learner is None and method != "LCM" and name != forests.COIL86:
         return forests.on_whole(name, method, seed)
     frame, weights = (listed_table(), None) if name == forests.COIL86 else forests.whole_table(name)
-    learner = forests.learner(method, seed).set_params(time_limit=None)
+    learner = (learner or forests.learner(method, seed)).set_params(time_limit=None)
     began = time.process_time()  # one thread: what it takes on a machine that does nothing else
     found = learner.fit(frame, sample_weight=weights)
     seconds = time.process_time() - began
@@ -178,21 +209,33 @@ def whole_jobs(*names: str) -> Iterator[Job]:
         for name in names:
             for seed in whole_seeds(column):
                 yield whole_case(name), whole_method(column), seed, partial(on_whole, name, column, seed)
+    for seed in forests.SEEDS:
+        for name, column in product(names, PRESETS):
+            method = our_method(column, True)
+            yield whole_case(name), method, seed, partial(on_whole, name, method, seed)
+
+
+def whole_finding(results: Results, case: str, method: str, seeds: range, figure: str, theirs: float) -> Finding:
+    """Compare our figure of a whole table, the mean over seeds, with that of the paper's run."""
+    ours = results.values(case, method, figure, seeds)
+    if not ours:
+        return NOT_MEASURED
+    error = error_of_difference(ours, None, rounding=0.5)
+    seconds, why = seconds_of(results.values(case, method, "seconds", seeds)), why_worse(results, case, method, figure)
+    return compared(theirs, float(np.mean(ours)), error, seconds=seconds, why_worse=why)
 
 
 def whole_cells(table: str, results: Results, name: str, figure: str) -> Iterator[Cell]:
     """Return the cells of a whole table, but for ZHANG."""
+    case = whole_case(name)
     for column, (theirs, their_seconds) in forests.WHOLE[name][1].items():
-        case, method, seeds = whole_case(name), whole_method(column), whole_seeds(column)
-        ours = results.values(case, method, figure, seeds)
-        if not ours:
-            yield missing(table, name, column, theirs)
-            continue
-        error = error_of_difference(ours, None, rounding=0.5)
-        seconds = seconds_of(results.values(case, method, "seconds", seeds))
-        times = {"seconds": seconds, "their_seconds": their_seconds}
-        cell = compared(table, name, column, theirs, float(np.mean(ours)), error, **times)
-        yield replace(cell, reason=why_worse(results, case, method, figure)) if cell.verdict == WORSE else cell
+        seeds = whole_seeds(column)
+        default = whole_finding(results, case, whole_method(column), seeds, figure, theirs)
+        preset = WITHOUT_PRESET
+        if column in PRESETS:
+            preset = whole_finding(results, case, our_method(column, True), seeds, figure, theirs)
+        details = {"preset": preset, "same": 1.0, "their_seconds": their_seconds}
+        yield Cell(table, name, column, theirs, kind_of(column), default, **details)
 
 
 def whole_beside(results: Results, names: Sequence[str], figure: str) -> dict[str, dict[str, str]]:

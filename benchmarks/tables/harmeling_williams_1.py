@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks import binary_forests as forests
 from benchmarks.tables import harmeling_williams as shared
-from benchmarks.tables.cells import Cell, not_comparable
+from benchmarks.tables.cells import Cell, lost
 from benchmarks.tables.results import Results
 
 TITLE = f"{shared.PAPER}, Table 1"
@@ -22,19 +22,25 @@ NOTES = (
 )
 
 
-def results(run) -> Results:
-    return Results(run, "binary_forests")
+def stored(run) -> Results:
+    return Results(run, "binary_forests", "tables_harmeling_williams_4")
 
 
-def measure(run, quick: bool) -> None:
-    results(run).measure(shared.quick_jobs() if quick else shared.whole_jobs(forests.NEWS))
+def jobs(run):
+    return shared.whole_jobs(forests.NEWS)
+
+
+def quick_jobs(run):
+    return shared.quick_jobs()
 
 
 def beside(run) -> dict[str, dict[str, str]]:
     """Return our figures, with that of the forest over the columns."""
-    return shared.whole_beside(results(run), [forests.NEWS], "log_likelihood")
+    return shared.whole_beside(stored(run), [forests.NEWS], "log_likelihood")
 
 
 def cells(run) -> list[Cell]:
-    found = list(shared.whole_cells(TITLE, results(run), forests.NEWS, "log_likelihood"))
-    return found + [not_comparable(TITLE, "VOC", column, value, shared.VOC_REASON) for column, value in VOC.items()]
+    found = list(shared.whole_cells(TITLE, stored(run), forests.NEWS, "log_likelihood"))
+    return found + [
+        lost(TITLE, "VOC", column, value, shared.kind_of(column), shared.VOC_REASON) for column, value in VOC.items()
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from benchmarks import runner  # first: it sets the number of threads
 
@@ -10,7 +11,8 @@ from benchmarks import runner  # first: it sets the number of threads
 import numpy as np
 
 from benchmarks import merging
-from benchmarks.tables.cells import Cell, compared, missing, not_comparable
+from benchmarks.tables.cells import COUNT, NOT_MEASURED, Cell, compared, not_comparable
+from benchmarks.tables.results import Job
 
 TITLE = "Karčiauskas, Table 5.1"
 BACK, IDENTIFIABLE, FITS = "L by merging", "L' identifiable", "dim(L') at most the free cells"
@@ -82,13 +84,19 @@ def identifiable(n_components: int, cards: tuple[int, ...]) -> dict:
     return {"rank": max(ranks), "parameters": n_parameters(n_components, cards)}
 
 
-def measure(run: runner.Runner, quick: bool = False) -> None:
-    """Take the ranks, and merge components where benchmarks.merging has not done it."""
-    for n_components, cards, _ in structures()[:1] if quick else structures():
-        case = (QUICK if quick else "") + merging.case_of(n_components, cards)
-        run.compare(case, {IDENTIFIABLE: lambda m=n_components, c=cards: identifiable(m + 1, c)}, repeats=1)
-        if not quick and not merged(run, n_components, cards):
-            run.compare(case, {MERGED: lambda m=n_components, c=cards: merging.one_too_many((m, c))}, repeats=1)
+def jobs(run: runner.Runner) -> Iterator[Job]:
+    """Return the ranks, and the merging that benchmarks.merging has not done."""
+    for n_components, cards, _ in structures():
+        case = merging.case_of(n_components, cards)
+        yield case, IDENTIFIABLE, 0, lambda m=n_components, c=cards: identifiable(m + 1, c)
+        if not merged(run, n_components, cards):
+            yield case, MERGED, 0, lambda m=n_components, c=cards: merging.one_too_many((m, c))
+
+
+def quick_jobs(run: runner.Runner) -> Iterator[Job]:
+    """Return the rank of the first structure."""
+    n_components, cards, _ = structures()[0]
+    yield QUICK + merging.case_of(n_components, cards), IDENTIFIABLE, 0, lambda: identifiable(n_components + 1, cards)
 
 
 def merged(run: runner.Runner, n_components: int, cards: tuple[int, ...]) -> dict | None:
@@ -102,17 +110,19 @@ def merging_cell(run: runner.Runner, n_components: int, cards: tuple[int, ...], 
     """Compare how often L is got back with what the thesis says."""
     row, found = merging.case_of(n_components, cards), merged(run, n_components, cards)
     if found is None:
-        return missing(TITLE, row, BACK, float(possible))
+        return Cell(TITLE, row, BACK, float(possible), COUNT)
     n_back, n_perfect = found["back"], found["perfect"]
     share = n_back / n_perfect
     if share == possible:
-        return compared(TITLE, row, BACK, float(possible), share, 0.0, seconds=found["seconds"])
+        return Cell(
+            TITLE, row, BACK, float(possible), COUNT, compared(float(possible), share, 0.0, seconds=found["seconds"])
+        )
     n_away, n_models = found["models_away"], found["models"]
     reason = (
         f"the thesis' conjecture fails: {n_perfect - n_back} of {n_perfect} perfect L', for {n_away} of {n_models} "
         "models L, do not give L back"
     )
-    return not_comparable(TITLE, row, BACK, float(possible), reason, share)
+    return Cell(TITLE, row, BACK, float(possible), COUNT, not_comparable(reason, share))
 
 
 def property_cells(run: runner.Runner, name: str, number: slice, theirs: tuple[float, float]) -> list[Cell]:
@@ -120,12 +130,15 @@ def property_cells(run: runner.Runner, name: str, number: slice, theirs: tuple[f
     here = [(n_components + 1, cards) for n_components, cards, _ in structures()[number]]
     cases = [merging.case_of(n_components - 1, cards) for n_components, cards in here]
     fits = all(n_parameters(*one) <= np.prod(one[1]) - 1 for one in here)
-    found = [compared(TITLE, name, FITS, theirs[1], float(fits), 0.0)]
-    if not all(run.find(case, IDENTIFIABLE) for case in cases):
-        return [missing(TITLE, name, IDENTIFIABLE, theirs[0]), *found]
-    ranks = [[run.figure(case, IDENTIFIABLE, figure) for figure in ("rank", "parameters")] for case in cases]
-    full = float(all(rank == size for rank, size in ranks))
-    return [compared(TITLE, name, IDENTIFIABLE, theirs[0], full, 0.0), *found]
+    rank = NOT_MEASURED
+    if all(run.find(case, IDENTIFIABLE) for case in cases):
+        ranks = [[run.figure(case, IDENTIFIABLE, figure) for figure in ("rank", "parameters")] for case in cases]
+        full = float(all(rank == size for rank, size in ranks))
+        rank = compared(theirs[0], full, 0.0)
+    return [
+        Cell(TITLE, name, IDENTIFIABLE, theirs[0], COUNT, rank),
+        Cell(TITLE, name, FITS, theirs[1], COUNT, compared(theirs[1], float(fits), 0.0)),
+    ]
 
 
 def cells(run: runner.Runner) -> list[Cell]:

@@ -7,7 +7,7 @@ from benchmarks.tables import langseth_nielsen as shared  # first: it sets the n
 # isort: split
 import numpy as np
 
-from benchmarks.tables.cells import Cell, compared, missing, not_comparable
+from benchmarks.tables.cells import NOT_MEASURED, Cell, Finding, compared
 from benchmarks.tables.results import seconds_of
 
 TITLE = f"{shared.PAPER}, Table 3"
@@ -48,9 +48,10 @@ FIGURES = {
 
 NOTES = (
     "Accuracy in percent, larger is better: five folds, in the paper one draw of them, ours the mean over three (over "
-    "those that are measured, where fewer are). Equal is within two standard deviations: the paper's or, where it is "
-    "larger, that of our accuracy by the same formula; the paper's is 0 at 100 %.",
+    "those that are measured, where fewer are).",
+    shared.ERRORS,
     "NB and k-NN are scikit-learn's: they show how far the folds, and the data, agree with the paper's.",
+    shared.WRITTEN_HERE,
     "diabetes and pima are the same rows in different folds; breast is without its 16 incomplete rows, and with the "
     "number of the patient as an attribute, as the paper counts ten; glass2 is glass with float glass against other "
     "window glass, the usual rule, which the paper does not state.",
@@ -60,21 +61,31 @@ NOTES = (
 )
 
 
-def measure(run, quick: bool) -> None:
-    shared.results(run).measure(shared.quick_jobs() if quick else shared.jobs(COLUMNS))
+stored = shared.results
+
+
+def jobs(run):
+    return shared.jobs(COLUMNS)
+
+
+def quick_jobs(run):
+    return shared.quick_jobs()
+
+
+def finding(found, name: str, method: str, theirs: float) -> Finding:
+    ours = shared.accuracies(found, name, method)
+    if not ours:
+        return NOT_MEASURED
+    error = shared.allowed(shared.draw_deviation(found, name), len(ours))
+    seconds = seconds_of(shared.fit_seconds(found, name, method))
+    return compared(theirs, float(np.mean(ours)), error, seconds=seconds)
 
 
 def cell(found, name: str, column: str) -> Cell:
-    theirs, deviation = FIGURES[name][COLUMNS.index(column)]
-    if not shared.METHODS[column]:
-        return not_comparable(TITLE, name, column, theirs, shared.REASONS[column])
-    ours = shared.accuracies(found, name, column)
-    if not ours:
-        return missing(TITLE, name, column, theirs)
-    mean = float(np.mean(ours))
-    error = shared.error(deviation, shared.deviation(mean, shared.ROWS[name]))
-    seconds = seconds_of(shared.fit_seconds(found, name, column))
-    return compared(TITLE, name, column, theirs, mean, error, seconds=seconds)
+    theirs, _ = FIGURES[name][COLUMNS.index(column)]
+    default, preset = shared.both(column, lambda method: finding(found, name, method, theirs))
+    one_row = 100 / shared.ROWS[name]
+    return Cell(TITLE, name, column, theirs, shared.kind_of(column), default, preset=preset, same=one_row)
 
 
 def cells(run) -> list[Cell]:

@@ -6,6 +6,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 from benchmarks import runner  # first: it sets the number of threads
 
@@ -19,12 +20,44 @@ STANDARD_ERRORS = 2
 Job = tuple[str, str, int, Callable[[], dict]]
 
 
-class Results:
-    """Results of a table's own file and, where that has none, of files of older scripts, which are only read."""
+def method_of(column: str, to_the_letter: bool) -> str:
+    """Return the name of a method's results: with its default settings, or with the preset that follows the paper."""
+    return f"{column}, preset" if to_the_letter else column
 
-    def __init__(self, run: runner.Runner, *older: str):
+
+def to_its_end(column: str) -> str:
+    """Return the name of results that no clock has stopped, of a method that a clock stopped when first measured."""
+    return f"{column}, to its end"
+
+
+class Results:
+    """Results of a table's own file and, where that has none, of files of older scripts, which are only read.
+
+    Parameters
+    ----------
+    run : runner.Runner
+    *older : str
+        Names of the older scripts.
+    n_fits : int
+        How many fits a result is of, if its seconds are those of one.
+    roughly : dict, optional
+        How many times as long as by default a method takes with what stands after the comma in its name ("preset",
+        "to its end"), for as long as nothing of the kind is measured: a guess.
+    default : str, optional
+        The method whose seconds stand in where one has none by default.
+    """
+
+    def __init__(
+        self,
+        run: runner.Runner,
+        *older: str,
+        n_fits: int = 1,
+        roughly: dict[str, float] | None = None,
+        default: str | None = None,
+    ):
         self.run = run
         self.runs = [run, *(runner.Runner(script) for script in older)]
+        self.n_fits, self.roughly, self.default = n_fits, roughly or {}, default
 
     def row(self, case: str, method: str, seed: int = 0) -> dict | None:
         """Return the row of a result, or None."""
@@ -37,10 +70,50 @@ class Results:
             return [float(row["seconds"]) for row in rows]
         return [json.loads(row["figures"])[name] for row in rows]
 
-    def measure(self, jobs: Iterable[Job]) -> None:
-        """Run what is not there yet; every result is written down at once."""
+    @cached_property
+    def known_seconds(self) -> dict[tuple[str, str], float]:
+        """The mean seconds of results of a case and method."""
+        found: dict[tuple[str, str], list[float]] = {}
+        for run in self.runs:
+            for row in run.rows:
+                found.setdefault((row["case"], row["method"]), []).append(self.n_fits * float(row["seconds"]))
+        return {key: float(np.mean(seconds)) for key, seconds in found.items()}
+
+    def by_default(self, case: str, method: str) -> float | None:
+        """Return the mean seconds of what a variant of a method is named after, on a case."""
+        base = method.rpartition(", ")[0]
+        return self.known_seconds.get((case, base), self.known_seconds.get((case, self.default or base)))
+
+    def factor(self, method: str) -> float | None:
+        """Return how many times as long a variant of a method takes, over the cases of which both are known.
+
+        If this method has none, those of all methods with the variant; then what was said to be so roughly.
+        """
+        variant = method.rpartition(", ")[2]
+        pairs = [
+            (other, seconds, base)
+            for (case, other), seconds in self.known_seconds.items()
+            if other.endswith(f", {variant}") and (base := self.by_default(case, other))
+        ]
+        both = [(seconds, base) for other, seconds, base in pairs if other == method]
+        both = both or [(seconds, base) for _, seconds, base in pairs]
+        if not both:
+            return self.roughly.get(variant)
+        return sum(seconds for seconds, _ in both) / sum(base for _, base in both)
+
+    def expected_seconds(self, case: str, method: str) -> float | None:
+        """Return the processor time that a result will take, from others of its kind; None if there are none."""
+        if (case, method) in self.known_seconds:
+            return self.known_seconds[case, method]
+        base, factor = self.by_default(case, method), self.factor(method)
+        return None if base is None or factor is None else factor * base
+
+    def measure(self, jobs: Iterable[Job], again: bool = False) -> None:
+        """Run what is not there yet, or all of it again; every result is written down at once."""
         for case, method, seed, work in jobs:
-            if not self.row(case, method, seed):
+            if again:
+                self.run.forget(case, method, seed)
+            if again or not self.row(case, method, seed):
                 print(f"{case} | {method} | seed {seed} ...", flush=True)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)  # "stopped" says so

@@ -10,7 +10,8 @@ import pytest
 
 from benchmarks import runner
 from benchmarks.tables import _thesis
-from benchmarks.tables.cells import BETTER, EQUAL, NOT_COMPARABLE, VERDICTS, WORSE
+from benchmarks.tables.cells import BASELINE, COMPARED, EQUAL, NOT_COMPARABLE, NOT_MEASURED, OWN, VERDICTS, WORSE
+from benchmarks.tables.results import Results
 
 MODULES = ("kark_4", "kark_5", "kark_6_13", "kark_6_synthetic", "kark_7", "elidan_friedman")
 #: Cells that have a figure of the paper: table -> how many, and how many of them are not comparable.
@@ -34,19 +35,22 @@ def all_cells() -> dict:
 def test_every_cell_of_the_thesis_is_there(all_cells, table):
     cells = [cell for found in all_cells.values() for cell in found if cell.table == _thesis.title(table)]
     assert len({(cell.row, cell.column) for cell in cells}) == len(cells)
-    assert (len(cells), sum(cell.verdict == NOT_COMPARABLE for cell in cells)) == CELLS[table]
+    assert (len(cells), sum(cell.default.verdict == NOT_COMPARABLE for cell in cells)) == CELLS[table]
+    methods = {column.removeprefix("HLC") for column in {cell.column for cell in cells if cell.kind == OWN}}
+    assert methods <= {_thesis.SPLIT_MERGE, _thesis.NO_ADJUST, _thesis.SPLITTING}
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_cells_are_numbers_with_a_verdict(all_cells, name):
     for cell in all_cells[name]:
-        assert cell.verdict in VERDICTS
-        assert all(math.isfinite(value) for value in (cell.theirs, cell.ours, cell.error) if value is not None)
-        if cell.verdict in (BETTER, EQUAL, WORSE):
-            assert None not in (cell.theirs, cell.ours)
-            assert cell.error >= 0
-        if cell.verdict == NOT_COMPARABLE:
-            assert cell.reason
+        for one in cell.findings.values():
+            assert one.verdict in VERDICTS
+            assert all(math.isfinite(value) for value in (cell.theirs, one.ours, one.error) if value is not None)
+            if one.verdict in COMPARED:
+                assert None not in (cell.theirs, one.ours)
+                assert one.error >= 0
+            if one.verdict == NOT_COMPARABLE:
+                assert one.reason
 
 
 def test_the_figures_of_the_thesis_are_consistent():
@@ -74,11 +78,70 @@ def test_figures_are_those_of_the_older_script():
 
 def test_means_are_equal_within_one_or_their_intervals():
     figure = _thesis.Figure(-100.0, 3.0, 60.0)
-    assert _thesis.score_cell("T", "r", "c", figure, [-104.0], 2.0).verdict == WORSE
-    assert _thesis.score_cell("T", "r", "c", figure, [-103.0], 2.0).verdict == EQUAL
-    close = _thesis.score_cell("T", "r", "c", _thesis.Figure(-100.0, 0.0, 60.0), [-99.1], 2.0)
-    assert (close.verdict, close.speed_up) == (EQUAL, 30.0)
+    assert _thesis.score_finding(figure, [-104.0, -104.0]).verdict == WORSE
+    assert _thesis.score_finding(figure, [-103.0, -103.0]).verdict == EQUAL
+    assert _thesis.score_finding(figure, []) == NOT_MEASURED
+    close = _thesis.score_finding(_thesis.Figure(-100.0, 0.0, 60.0), [-99.1], 2.0)
+    cell = _thesis.score_cell("T", "r", "SplitMerge", figure, close, NOT_MEASURED)
+    assert (close.verdict, cell.speed_up, cell.kind) == (EQUAL, 30.0, OWN)
+    assert _thesis.score_cell("T", "r", "HLCStandard3", figure, close, NOT_MEASURED).kind == BASELINE
     assert _thesis.half_width([1.0, 2.0, 3.0]) == pytest.approx(2.4841, abs=1e-4)  # 4.3027 / √3
+
+
+def test_of_a_single_run_the_interval_is_the_thesis():
+    figure = _thesis.Figure(-100.0, 3.0, 60.0)
+    assert _thesis.half_width([-104.0], 3.0) == 3.0
+    assert _thesis.score_finding(figure, [-104.0]).error == pytest.approx(3 * math.sqrt(2))
+
+
+@pytest.fixture
+def one_sample(monkeypatch, tmp_path):
+    """Return a module, a runner and a sample with two runs of each column, by default and with presets."""
+    kark = module_of("kark_6_synthetic")
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run, one = runner.Runner("some"), kark.sample_of("6.1", "1e3")
+    figures = {
+        kark.TRUTH: (-10.0,), **dict.fromkeys(kark.BASELINES, (-90.0,)),
+        "SplitMerge": (-11.0, -13.0), "Standard3": (-12.0, -12.0), "StandardFixed": (-12.0, -12.0),
+        "SplitMerge, preset": (-30.0, -32.0), "Standard3, preset": (-40.0, -40.0), "StandardFixed, preset": (-33.0,),
+    }  # fmt: skip
+    for method, bics in figures.items():
+        for seed, bic in enumerate(bics):
+            run.note(one.case, method, seed, [1.0], {"bic": bic, "states": 2, "stopped": None})
+    return kark, run, one
+
+
+def test_gaps_by_default_are_to_the_best_model_known_and_to_the_letter_to_the_best_mean(one_sample):
+    kark, run, one = one_sample
+    figure = _thesis.Figure(0.0, 0.0)
+    assert kark.finding(run, one, "SplitMerge", False, figure).ours == -2.0
+    assert kark.finding(run, one, "SplitMerge", True, figure).ours == 0.0
+    assert kark.finding(run, one, "Standard3", True, figure).ours == -9.0
+
+
+def test_standard_fixed_takes_the_states_of_the_same_settings(one_sample):
+    kark, run, one = one_sample
+    run.note(one.case, "SplitMerge, preset", 2, [1.0], {"bic": -1.0, "states": 7, "stopped": None})
+    assert kark.learner_of(run, one, "StandardFixed", True, 0).n_states == 7
+    assert kark.learner_of(run, one, "StandardFixed", False, 0).n_states == 2
+
+
+def test_runs_that_no_clock_stops_take_the_place_of_others(monkeypatch, tmp_path):
+    kark = module_of("kark_6_13")
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    older, run = runner.Runner("split_merge"), runner.Runner("tables_kark_6_13")
+    figures = {"bic": -9.0, "states": [2], "stopped": "time_limit"}
+    older.note("Pen digits", "SplitMerge", 0, [30.0], figures)
+    older.note("Heart", "SplitMerge", 0, [1.0], {**figures, "stopped": None})
+
+    def is_missing(row):
+        return any(job[:3] == (row, "SplitMerge, to its end", 0) for job in kark.jobs(run))
+
+    assert is_missing("Pen")
+    assert not is_missing("Heart")
+    run.note("Pen", "SplitMerge, to its end", 0, [90.0], {**figures, "bic": -5.0, "stopped": None})
+    assert not is_missing("Pen")
+    assert [one["bic"] for one in kark.results(run, older, "SplitMerge", False, "Pen")] == [-5.0]
 
 
 def test_samples_are_drawn_as_asked():
@@ -106,6 +169,27 @@ def test_the_quick_size_runs(name, tmp_path, request):
         request.getfixturevalue("data_folder")
     run = runner.Runner(f"tables_{name}", again=True)
     run.path = tmp_path / "quick.csv"
-    module_of(name).measure(run, quick=True)
+    Results(run).measure(module_of(name).quick_jobs(run))
     assert run.rows
     assert all(row["case"].startswith("quick: ") for row in run.rows)
+
+
+def test_gaps_on_skeletons_are_to_the_best_of_each_draw():
+    kark = module_of("kark_7")
+    results = {
+        0: {"SplitMerge": {"bic": -5.0, "oracle": -4.0}, "Standard3": {"bic": -6.0}, "Chow-Liu": {"bic": -1.0},
+            "SplitMerge, preset": {"bic": -8.0}, "Standard3, preset": {"bic": -7.0},
+            "StandardFixed, preset": {"bic": -9.0}},
+        1: {"SplitMerge": {"bic": -3.0, "oracle": -4.0}, "Standard3": {"bic": -3.0}},
+    }  # fmt: skip
+    assert kark.our_gaps(results, "SplitMerge") == [-1.0, 0.0]
+    assert kark.our_gaps(results, "Standard3") == [-2.0, 0.0]
+    assert kark.our_gaps(results, "SplitMerge, preset") == [-1.0]  # of the draw that has all presets
+
+
+def test_agglomeration_alone_is_the_preset_and_with_em_the_default():
+    from benchmarks.tables import elidan_friedman as figures
+
+    result = {"true": [2, 3], "agglomerated": [2, 9], "found": [2, 3], "agglomeration_seconds": [1.0, 1.0]}
+    cell = next(figures.count_cells([result]))
+    assert (cell.column, cell.preset.ours, cell.default.ours) == ("exact", 1.0, 2.0)
