@@ -13,6 +13,7 @@ import pandas as pd
 
 from pgmpy_latent import scores
 from pgmpy_latent.diagnostics import explain
+from pgmpy_latent.diagnostics.link_strength import family_probabilities
 from pgmpy_latent.diagnostics.uncertainty import standard_errors
 from pgmpy_latent.inference.mixture_engine import MixtureEngine
 from pgmpy_latent.inference.network_engine import NetworkEngine
@@ -22,7 +23,7 @@ from pgmpy_latent.learners.base import StructureLearner
 from pgmpy_latent.learners.baselines import Baseline
 from pgmpy_latent.model.emissions import emissions_of
 from pgmpy_latent.model.mixture import TreeMixture
-from pgmpy_latent.model.network import LatentNetwork, as_tree
+from pgmpy_latent.model.network import LatentNetwork, as_network, as_tree
 from pgmpy_latent.model.tree import DiscreteModel, LatentTree
 from pgmpy_latent.operators import marginals
 from pgmpy_latent.relations.covariate_result import CovariateRelation
@@ -215,13 +216,28 @@ class Facts:
 
     @cached_property
     def shares(self) -> list[np.ndarray]:
-        """P(state) of every node of a tree; for other models the mean posterior of the hidden nodes."""
+        """P(state) of every node of a tree; for others with a table the mean posterior of the hidden nodes."""
         if self.is_tree:
             return list(marginals(self.tree))
+        if not self.has_table and self.marginals is not None:
+            return self.marginals
         shares = [np.empty(0)] * self.model.n_nodes
         for node, belief in self.beliefs.items():
             shares[node] = self.data.weights @ np.nan_to_num(belief) / self.data.total_weight
         return shares
+
+    @cached_property
+    def marginals(self) -> list[np.ndarray] | None:
+        """P(state) of every node of a network; None if too many nodes depend on each other, and for mixtures."""
+        if isinstance(self.model, TreeMixture):
+            return None
+        families = family_probabilities(as_network(self.model))
+        return None if families is None else [joint.reshape(-1, joint.shape[-1]).sum(axis=0) for joint in families]
+
+    @property
+    def tells_states(self) -> bool:
+        """Whether it is known what the states of hidden variables look like: from a table, or from the model."""
+        return self.has_table or self.is_tree or self.marginals is not None
 
     @cached_property
     def beliefs(self) -> dict[int, np.ndarray]:
@@ -292,10 +308,10 @@ class Facts:
     def column_shares(self) -> list[np.ndarray]:
         """The shares of the states of every column among its known cells; zeros if none is known.
 
-        Of a tree without a table they are the model's.
+        Without a table they are the model's.
         """
-        if not self.has_table and self.is_tree:
-            return [self.shares[self.tree.index(name)] for name in self.data.columns]
+        if not self.has_table and self.tells_states:
+            return [self.shares[self.model.index(name)] for name in self.data.columns]
         shares = []
         for codes, card in zip(self.data.codes.T, self.data.cards, strict=True):
             filled = codes >= 0

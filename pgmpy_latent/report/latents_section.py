@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.diagnostics.conditionals import conditionals
+from pgmpy_latent.diagnostics.conditionals import conditionals, shares_and_conditionals
 from pgmpy_latent.diagnostics.explain import ENOUGH, FEWEST
 from pgmpy_latent.learners.density.validated import ValidatedLearner
 from pgmpy_latent.learners.fitted_mixture import FOR_PREDICTION
@@ -38,7 +38,7 @@ NOTHING = 1e-6
 
 def latents_section(facts: Facts) -> Html | None:
     """Return the section about the hidden variables; None if there is none."""
-    if not facts.hidden or not (facts.has_table or facts.is_tree):
+    if not facts.hidden or not facts.tells_states:
         return None
     n_hidden, n_explained = len(facts.hidden), len(facts.explained)
     intro = [
@@ -61,12 +61,15 @@ def latents_section(facts: Facts) -> Html | None:
 def profiles_of(facts: Facts, node: int) -> list[np.ndarray]:
     """Return P(column | state) for every column of the table, in its order.
 
-    From the tables, where the model is a tree; in other networks from the rows, each of which counts for a state as
-    much as it probably belongs to it.
+    From the tables, where the model is a tree or there are no rows; in other networks from the rows, each of which
+    counts for a state as much as it probably belongs to it.
     """
     if facts.is_tree:
         tables = conditionals(facts.tree, node)
         return [tables[facts.tree.index(name)] for name in facts.data.columns]
+    if not facts.has_table:
+        _, tables = shares_and_conditionals(facts.network, node)
+        return [tables[facts.network.index(name)] for name in facts.data.columns]
     weights = np.nan_to_num(facts.beliefs[node]) * facts.data.weights[:, None]
     profiles = []
     for codes, card in zip(facts.data.codes.T, facts.data.cards, strict=True):

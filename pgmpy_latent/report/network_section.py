@@ -23,7 +23,7 @@ def network_section(facts: Facts) -> Html:
     words = (
         f"{count(len(network.edges), 'edge')} between {count(network.n_nodes, 'variable')}, of which "
         f"{count(len(hidden))} {'is' if len(hidden) == 1 else 'are'} hidden. This model is not a tree: nodes have "
-        "several parents, so that it is listed rather than drawn."
+        "several parents, so that it is listed rather than drawn; plotting.plot_network draws it."
     )
     parts = [paragraph(words)]
     if hidden:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.base import DAG
-from pgmpy.causal_discovery import ExpertKnowledge
+from pgmpy.causal_discovery import GES, PC, ExpertKnowledge
+from sklearn.base import clone
 
-from pgmpy_latent import FindHidden, StructuralEM
+from pgmpy_latent import FindHidden, StructuralEM, log_likelihood
 from pgmpy_latent.exceptions import DataError
 from pgmpy_latent.networks.hill_climb import Climber
 from pgmpy_latent.networks.knowledge import knowledge_from
@@ -44,6 +45,36 @@ def test_edges_are_as_they_are_known_to_be(kind, scoring_method):
         for late in place:
             if place[early] < place[late] and late in graph and early in graph:
                 assert not nx.has_path(graph, late, early)
+
+
+@pytest.mark.parametrize(("kind", "options"), [(StructuralEM, {}), (FindHidden, {"max_latents": 1, "n_states": 3})])
+def test_what_is_known_holds_where_cells_are_missing_and_a_network_is_given(kind, options):
+    table = survey(200)
+    table = table.mask(np.random.default_rng(1).random(table.shape) < 0.1)
+    base = DAG([("x0", "x1"), ("x1", "x4")])
+    base.add_nodes_from(table.columns)
+    found = kind(base, expert_knowledge=ExpertKnowledge(**KNOWN), **options, **QUIET).fit(table)
+    edges = set(found.network_.edges)
+    assert ("x0", "x1") in edges
+    assert not edges & {("x2", "x3"), ("x3", "x2")}
+    tier = {name: at for at, some in enumerate(KNOWN["temporal_order"]) for name in some}
+    assert all(tier[above] <= tier[below] for above, below in edges if {above, below} <= set(tier))
+    assert found.log_likelihood_ == pytest.approx(log_likelihood(found.network_, table), rel=1e-9)
+
+
+@pytest.mark.parametrize("base", [PC(show_progress=False), GES(return_type="dag")], ids=["PC", "GES"])
+def test_learners_of_pgmpy_say_where_to_begin(base):
+    table = survey(300, 4)
+    found = FindHidden(base, max_latents=1, n_states=3, **QUIET).fit(table)
+    assert found.latents_ == ["H"]
+    assert set(found.base_.observed_names) == set(table.columns)
+    gaps = table.astype(object).mask(np.random.default_rng(0).random(table.shape) < 0.1)
+    with pytest.raises(
+        DataError, match=r"does not learn from this table: .*NaN.*; fit it to rows without missing cells"
+    ):
+        FindHidden(base, **QUIET).fit(gaps)
+    fitted = clone(base).fit(table)
+    assert FindHidden(fitted, max_latents=0, **QUIET).fit(gaps).latents_ == []
 
 
 def test_a_search_space_names_the_only_edges_among_its_nodes():

@@ -299,7 +299,9 @@ class FindHidden(NetworkLearner):
         try:
             return clone(self.base).fit(_frame(data))
         except ValueError as error:
-            raise DataError(f"base, a {type(self.base).__name__}, does not learn from this table: {error}") from error
+            gaps = "; fit it to rows without missing cells, or leave base out" if (data.codes < 0).any() else ""
+            name = type(self.base).__name__
+            raise DataError(f"base, a {name}, does not learn from this table: {error}{gaps}") from error
 
 
 def _check_final(networks: FinalNetworks, final: FinalNetworks, data: CategoricalData) -> None:
