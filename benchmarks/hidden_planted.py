@@ -21,7 +21,7 @@ from pgmpy_latent.networks.fitter import Fitter
 
 #: Share of its rows in which a child shows the state of the hidden variable; otherwise it shows any state.
 STRENGTHS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6)
-DRAWS, N_ROWS, N_STATES = range(10), 1_000, 3
+DRAWS, N_ROWS, N_STATES = range(4), 1_000, 3
 CHILDREN, OTHERS = ("x1", "x2", "x3", "x4"), ("c0", "c1", "c2", "c3")
 #: Columns, rows and draws for seconds; share of the variables that are hidden.
 WIDTHS, WIDE_ROWS, WIDE_DRAWS, HIDDEN_SHARE = (25, 50, 100), 5_000, range(2), 0.1
