@@ -122,7 +122,8 @@ def page(run: runner.Runner) -> str:
         sized = sum(one["states"] == [N_STATES] for one in right)
         anything = sum(one["hidden"] > 0 for one in some)
         lines.append(row_of(strength, f"{len(right)} of {len(some)}", anything, f"{sized} of {len(right)}"))
-    lines += ["", *rows_part(run), "", *wide_part(run)]
+    for part in (rows_part(run), wide_part(run)):
+        lines += ["", *part] if part else []
     return "\n".join(lines)
 
 
@@ -134,10 +135,11 @@ def rows_part(run: runner.Runner) -> list[str]:
         "and whether a hidden variable is linked to at least three of the four.",
     )
     lines += [row_of("rows", "score", "of the true network", "found"), "|" + "---|" * 4]
-    for n_rows in ALARM_ROWS:
-        if (one := figures(run, BY_ROWS.format(n_rows), "FindHidden", 0)) is not None:
-            lines.append(row_of(f"{n_rows:,}", f"{one['score']:,.1f}", f"{one['true_score']:,.1f}", yes(one["found"])))
-    return lines
+    known = {n_rows: figures(run, BY_ROWS.format(n_rows), "FindHidden", 0) for n_rows in ALARM_ROWS}
+    found = {n_rows: one for n_rows, one in known.items() if one is not None}
+    for n_rows, one in found.items():
+        lines.append(row_of(f"{n_rows:,}", f"{one['score']:,.1f}", f"{one['true_score']:,.1f}", yes(one["found"])))
+    return lines if found else []
 
 
 def wide_part(run: runner.Runner) -> list[str]:
@@ -162,7 +164,7 @@ def wide_part(run: runner.Runner) -> list[str]:
         )
         lines.append(row_of(n_columns, seconds, slope, tried, kept))
         before = n_columns, mean
-    return lines
+    return lines if before else []
 
 
 def main() -> None:
