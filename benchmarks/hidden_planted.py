@@ -21,7 +21,7 @@ from pgmpy_latent.networks.fitter import Fitter
 
 #: Share of its rows in which a child shows the state of the hidden variable; otherwise it shows any state.
 STRENGTHS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6)
-DRAWS, N_ROWS, N_STATES = range(10), 1_000, 3
+DRAWS, N_ROWS, N_STATES = range(4), 1_000, 3
 CHILDREN, OTHERS = ("x1", "x2", "x3", "x4"), ("c0", "c1", "c2", "c3")
 #: Columns, rows and draws for seconds; share of the variables that are hidden.
 WIDTHS, WIDE_ROWS, WIDE_DRAWS, HIDDEN_SHARE = (25, 50, 100), 5_000, range(2), 0.1
@@ -122,7 +122,8 @@ def page(run: runner.Runner) -> str:
         sized = sum(one["states"] == [N_STATES] for one in right)
         anything = sum(one["hidden"] > 0 for one in some)
         lines.append(row_of(strength, f"{len(right)} of {len(some)}", anything, f"{sized} of {len(right)}"))
-    lines += ["", *rows_part(run), "", *wide_part(run)]
+    for part in (rows_part(run), wide_part(run)):
+        lines += ["", *part] if part else []
     return "\n".join(lines)
 
 
@@ -134,10 +135,11 @@ def rows_part(run: runner.Runner) -> list[str]:
         "and whether a hidden variable is linked to at least three of the four.",
     )
     lines += [row_of("rows", "score", "of the true network", "found"), "|" + "---|" * 4]
-    for n_rows in ALARM_ROWS:
-        if (one := figures(run, BY_ROWS.format(n_rows), "FindHidden", 0)) is not None:
-            lines.append(row_of(f"{n_rows:,}", f"{one['score']:,.1f}", f"{one['true_score']:,.1f}", yes(one["found"])))
-    return lines
+    known = {n_rows: figures(run, BY_ROWS.format(n_rows), "FindHidden", 0) for n_rows in ALARM_ROWS}
+    found = {n_rows: one for n_rows, one in known.items() if one is not None}
+    for n_rows, one in found.items():
+        lines.append(row_of(f"{n_rows:,}", f"{one['score']:,.1f}", f"{one['true_score']:,.1f}", yes(one["found"])))
+    return lines if found else []
 
 
 def wide_part(run: runner.Runner) -> list[str]:
@@ -162,7 +164,7 @@ def wide_part(run: runner.Runner) -> list[str]:
         )
         lines.append(row_of(n_columns, seconds, slope, tried, kept))
         before = n_columns, mean
-    return lines
+    return lines if before else []
 
 
 def main() -> None:

@@ -253,11 +253,16 @@ class ProposalPolicy:
     # Decisions ----------------------------------------------------------------------------------------------------
 
     def _is_better(self, new: ScoredNetwork, old: ScoredNetwork) -> bool:
-        """Tell whether a score is higher by enough, or higher at all if cross-validation agrees."""
+        """Tell whether a score is higher by enough, or higher at all if cross-validation agrees.
+
+        Cross-validation is asked about hidden variables only: other edges among the columns must gain enough.
+        """
         rise = new.score - old.score
         if rise > self.options.min_gain:
             return True
-        return rise > RISE and self.tie_break is not None and self.tie_break.prefers(new.network, old.network)
+        if rise <= RISE or self.tie_break is None or not new.network.latent.any():
+            return False
+        return self.tie_break.prefers(new.network, old.network)
 
     def _decide(self, state: State, so_far: Round) -> Step:
         """Accept the best network of a round if the score rises by enough."""

@@ -116,9 +116,10 @@ def test_cross_validation_decides_about_small_rises_only(table, rise, cross_vali
     tie_break = None if cross_validation is None else Prefers(cross_validation)
     fitter = Fitter(encode(table), Search(Settings(prior=0.5), random_state=0), "bde")
     policy = ProposalPolicy(fitter, fitter.score, Options(min_gain=3.0), tie_break)
-    network = LatentNetwork("a", [[0, 1]], [()], [False], [[[0.5, 0.5]]])
-    new, old = ScoredNetwork(network, rise - 100, -90), ScoredNetwork(network, -100, -90)
-    assert policy._is_better(new, old) == is_better
+    hidden, without = (LatentNetwork("a", [[0, 1]], [()], [latent], [[[0.5, 0.5]]]) for latent in (True, False))
+    old = ScoredNetwork(without, -100, -90)
+    assert policy._is_better(ScoredNetwork(hidden, rise - 100, -90), old) == is_better
+    assert policy._is_better(ScoredNetwork(without, rise - 100, -90), old) == (rise > 3)
     assert tie_break is None or tie_break.asked == asked
 
 
