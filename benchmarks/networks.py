@@ -43,10 +43,12 @@ from pgmpy_latent.exceptions import DegenerateStateWarning
 from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.network import blanket, child_lists
-from pgmpy_latent.networks.agglomeration.merging import Scoring, Trace, agglomerate, blanket_states, statistics
+from pgmpy_latent.networks.agglomeration.merging import Scoring, agglomerate, blanket_states, statistics
+from pgmpy_latent.networks.agglomeration.reassignment import Partition, Reassignment, best_of
 from pgmpy_latent.networks.agglomeration.round_robin import Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
 from pgmpy_latent.networks.graph import graph_of, nodes_in_order, tables_in_order
+from pgmpy_latent.networks.states import with_a_state_less, with_a_state_more
 
 AGGLOMERATION, RANDOM = "AgglomerativeCardinality", "EM from random starts"
 #: Pseudo-count of AgglomerativeCardinality, and of the EM that it is compared with.
@@ -197,12 +199,12 @@ def log_loss(network: LatentNetwork, test: pd.DataFrame) -> float:
 # -- one variable hidden -----------------------------------------------------------------------------------------------
 
 
-def agglomerated(assignment: Assignment, node: int) -> Trace:
-    """Agglomerate one variable, and nothing else."""
+def agglomerated(assignment: Assignment, node: int) -> Partition:
+    """Agglomerate one variable, with the second look at its states, and nothing else."""
     given = assignment
     first, _ = blanket_states(given.codes, given.cards, given.parents, node)
-    counts = statistics(given.codes, given.weights, given.cards, given.parents, node, first)
-    return agglomerate(Scoring(counts, "bde", PRIOR))
+    scoring = Scoring(statistics(given.codes, given.weights, given.cards, given.parents, node, first), "bde", PRIOR)
+    return best_of(Reassignment(scoring).levels(agglomerate(scoring)))
 
 
 def agglomeration_seconds(graph: DAG, frame: pd.DataFrame, name: str) -> float:
@@ -224,12 +226,16 @@ def on_alarm(n_rows: int, seed: int) -> dict:
     """Hide one variable after the other, and find its number of states."""
     network, frame = alarm(), alarm_rows(n_rows, seed)
     kept: dict[str, list] = {"variables": list(hideable()), "true": [], "agglomerated": [], "found": [], "initial": []}
-    kept |= {"score": [], "fit_seconds": [], "agglomeration_seconds": []}
+    kept |= {"score": [], "lower": [], "fit_seconds": [], "agglomeration_seconds": []}
     for name in hideable():
         graph, seen = graph_with_hidden(network, name), frame.drop(columns=name)
-        learner = AgglomerativeCardinality(graph, prior=PRIOR, show_progress=False)
+        learner = AgglomerativeCardinality(graph, prior=PRIOR, random_state=0, show_progress=False)
         found, seconds = timed(partial(learner.fit, seen))
-        kept["true"].append(int(network.cards[network.index(name)]))
+        true = int(network.cards[network.index(name)])
+        kept["true"].append(true)
+        exact = found.cardinality_[name] == true
+        lower = None if exact else found.score_ - score_from(with_hidden(network, (name,)), seen)
+        kept["lower"].append(lower)
         kept["agglomerated"].append(found.agglomerated_[name])
         kept["found"].append(found.cardinality_[name])
         kept["initial"].append(int(found.trace_["n_states"].max()))
@@ -239,7 +245,7 @@ def on_alarm(n_rows: int, seed: int) -> dict:
     return {"seconds": sum(kept["fit_seconds"]), **kept}
 
 
-def random_score(graph: DAG, frame: pd.DataFrame, n_states: int, n_starts: int) -> float:
+def random_score(graph: DAG, frame: pd.DataFrame, n_states: int | dict[str, int], n_starts: int) -> float:
     """Return the Cheeseman-Stutz score that EM from random starts reaches."""
     found = NetworkEM(latent_card=n_states, prior=PRIOR, n_init=n_starts, seed=0, show_progress=False)
     return scores.cheeseman_stutz(found.fit(graph, frame).network_, frame, prior=PRIOR)
@@ -265,7 +271,7 @@ def curve() -> dict:
     """Score every number of states of one variable: agglomeration, EM from there, EM from random starts."""
     graph = graph_with_hidden(alarm(), CURVE_VARIABLE)
     frame = alarm_rows(CURVE_ROWS, 0).drop(columns=CURVE_VARIABLE)
-    learner = AgglomerativeCardinality(graph, prior=PRIOR, show_progress=False).fit(frame)
+    learner = AgglomerativeCardinality(graph, prior=PRIOR, random_state=0, show_progress=False).fit(frame)
     trace = learner.trace_.set_index("n_states")["score"]
     kept = {"states": list(CURVE_STATES), "agglomeration": [float(trace[n]) for n in CURVE_STATES]}
     kept |= {"em": [], "em_seconds": [], "random": [], "random_seconds": []}
@@ -297,12 +303,42 @@ def score_from(start: LatentNetwork, frame: pd.DataFrame) -> float:
 # -- interacting hidden variables --------------------------------------------------------------------------------------
 
 
+def lower_scores(found: AgglomerativeCardinality, true: LatentNetwork, train: pd.DataFrame) -> list[float | None]:
+    """Return by how much the true number of each hidden variable scores lower than the one found; None where exact.
+
+    The others have the numbers that were found. EM begins with random tables, and with the true ones.
+    """
+    cards, lower = found.cardinality_, []
+    for name, number in HIDDEN.items():
+        wanted = cards | {name: number}
+        if wanted == cards:
+            lower.append(None)
+            continue
+        values = [
+            random_score(graph_with_hidden(true, *HIDDEN), train, wanted, DRAW_STARTS),
+            score_from(with_numbers(true, wanted), train),
+        ]
+        lower.append(round(found.score_ - max(values), 3))
+    return lower
+
+
+def with_numbers(network: LatentNetwork, cards: dict[str, int]) -> LatentNetwork:
+    """Return the network with other numbers of hidden states: the most similar are merged, or the first ones split."""
+    rng = np.random.default_rng(0)
+    for name, number in cards.items():
+        while (now := int(network.cards[network.index(name)])) != number:
+            others = with_a_state_less(network, name) if now > number else with_a_state_more(network, name, rng)
+            network = next(others)
+    return network
+
+
 def on_interacting(method: str, draw: int) -> dict:
     """Learn numbers of states, or take them as given; then refine the edges."""
     true, train, test = interacting(draw)
     graph = graph_with_hidden(true, *HIDDEN)
     if method == AGGLOMERATION:
-        learner = AgglomerativeCardinality(graph, prior=PRIOR, time_limit=DRAW_SECONDS, show_progress=False)
+        options = {"time_limit": DRAW_SECONDS, "random_state": draw, "show_progress": False}
+        learner = AgglomerativeCardinality(graph, prior=PRIOR, **options)
         found, seconds = timed(partial(learner.fit, train))
     else:
         cards = 2 if method == BINARY else HIDDEN
@@ -318,6 +354,7 @@ def on_interacting(method: str, draw: int) -> dict:
         "true_log_loss": log_loss(true, test),
         "states": [int(found.network_.cards[found.network_.index(name)]) for name in HIDDEN],
         "agglomerated": [found.agglomerated_[name] for name in HIDDEN] if method == AGGLOMERATION else None,
+        "lower": lower_scores(found, true, train) if method == AGGLOMERATION else None,
         "parameters": scores.n_parameters(found.network_),
         "refined_parameters": scores.n_parameters(refined.network_),
         "true_parameters": scores.n_parameters(true),

@@ -131,7 +131,7 @@ class Reassignment:
         return Partition(states, len(counts), self.scoring.total(counts))
 
     def _of_states(self, states: np.ndarray) -> np.ndarray:
-        """Return the counts of states, which are numbered without gaps."""
+        """Return the counts of states; every number up to the last is that of one."""
         return (states == np.arange(states.max() + 1)[:, None]).astype(np.float64) @ self._counts
 
     def _gains(self, states: np.ndarray, counts: np.ndarray, at: np.ndarray) -> np.ndarray:

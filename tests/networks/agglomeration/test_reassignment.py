@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from pgmpy_latent.networks.agglomeration.merging import agglomerate, blanket_states
 from pgmpy_latent.networks.agglomeration.reassignment import RISE, Partition, Reassignment, best_of
+from pgmpy_latent.networks.agglomeration.round_robin import Agglomeration
 from tests.networks.agglomeration.test_merging import methods, near, priors, problems, scoring_of
 from tests.support import reference_agglomeration as slow
 
@@ -102,3 +103,15 @@ def test_nothing_depends_on_weights_that_repeat_rows(problem, method, prior):
     one = looked_at((codes, whole, *rest), method, prior)[2]
     other = looked_at((np.repeat(codes, whole.astype(int), axis=0), np.ones(int(whole.sum())), *rest), method, prior)[2]
     assert {n: p.states.tolist() for n, p in one.items()} == {n: p.states.tolist() for n, p in other.items()}
+
+
+def test_every_number_of_states_can_be_asked_for_even_more_than_the_blanket_shows():
+    scoring = noisy_copies(6)
+    trace = agglomerate(scoring)
+    levels = Reassignment(scoring).levels(trace)
+    first = np.arange(trace.n_first)
+    agglomeration = Agglomeration(trace, first, np.zeros((trace.n_first, 0), dtype=int), levels)
+    for n_states in range(1, trace.n_first + 3):
+        expected = levels[n_states].states if n_states in levels else trace.labels(min(n_states, trace.n_first))
+        np.testing.assert_array_equal(agglomeration.states(n_states), expected)
+    assert len(set(agglomeration.states(trace.n_first + 2))) == trace.n_first
