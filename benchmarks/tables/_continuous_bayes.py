@@ -80,7 +80,7 @@ def log_density(rows: np.ndarray, given: np.ndarray, weights: np.ndarray) -> np.
     """Return log-densities of rows under independent Gaussians of the columns of weighted rows.
 
     >>> log_density(np.zeros((1, 1)), np.array([[-1.0], [1.0]]), np.ones(2)).round(4)
-    array([-1.4189])
+    array([-0.9189])
     """
     mean = np.average(given, axis=0, weights=weights)
     variance = np.average((given - mean) ** 2, axis=0, weights=weights) + TINY

@@ -97,8 +97,13 @@ def loss(cell: Cell, setting: str = "default") -> float:
 
 
 def weakest(cells: Iterable[Cell], setting: str = "default", n: int = N_WEAKEST) -> list[Cell]:
-    """Return the compared cells with the largest loss, in units of the stated error; the weakest first."""
-    found = [cell for cell in cells if cell.findings[setting].is_compared]
+    """Return the compared cells with the largest loss, in units of the stated error; the weakest first.
+
+    Of a figure that stands in several tables, the first is taken.
+    """
+    there = [cell for cell in cells if cell.findings[setting].is_compared]
+    figures = {(cell.row, cell.column, cell.theirs, cell.findings[setting].ours): cell for cell in reversed(there)}
+    found = list(reversed(figures.values()))
     return sorted(found, key=lambda cell: loss(cell, setting), reverse=True)[:n]
 
 
@@ -269,7 +274,7 @@ def summary(sections: Sequence[Section]) -> list[str]:
             "The limit is what typically separates two of the paper's methods on the same question, the median of",
             "the differences of all pairs, or what the paper calls the same, if that is larger; one rule for all",
             "tables. A cell on data that we do not have, or that were prepared in a way that is lost, is not",
-            "comparable, and says so.",
+            "comparable, and says so. A figure that a paper prints in several tables counts in each.",
         ),
         *prose(
             "Baselines of the papers, scikit-learn's classifiers, seconds on the papers' computers, and counts and",
