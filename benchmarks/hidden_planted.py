@@ -24,7 +24,7 @@ STRENGTHS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6)
 DRAWS, N_ROWS, N_STATES = range(4), 1_000, 3
 CHILDREN, OTHERS = ("x1", "x2", "x3", "x4"), ("c0", "c1", "c2", "c3")
 #: Columns, rows and draws for seconds; share of the variables that are hidden.
-WIDTHS, WIDE_ROWS, WIDE_DRAWS, HIDDEN_SHARE = (25, 50, 100), 5_000, range(2), 0.1
+WIDTHS, WIDE_ROWS, WIDE_DRAWS, HIDDEN_SHARE = (25, 50, 100), 5_000, range(1), 0.1
 MOST_SECONDS = 120
 #: Variable of Alarm that is removed from tables of several numbers of rows.
 REMOVED, ALARM_ROWS = "LVEDVOLUME", (1_000, 2_000, 5_000, 10_000)
@@ -146,7 +146,7 @@ def wide_part(run: runner.Runner) -> list[str]:
     """Return the part about seconds."""
     lines = paragraph(
         f"Networks in which nodes of 2 or 3 states have up to two parents, {HIDDEN_SHARE:.0%} of them hidden;",
-        f"{WIDE_ROWS:,} rows. Seconds of processor, for draws {', '.join(map(str, WIDE_DRAWS))}; the slope is the",
+        f"{WIDE_ROWS:,} rows. Seconds of processor, of draw {', '.join(map(str, WIDE_DRAWS))}; the slope is the",
         "power of the number of columns by which their mean grows, from the row before. Target: at most 2, and 100",
         f"columns within {MOST_SECONDS} s.",
     )

@@ -128,9 +128,9 @@ def page(run: runner.Runner) -> str:
         "also finds better edges, and what it gains over the best network without hidden variables that it met is in",
         f"brackets. All tables are fitted with a pseudo-count of {PSEUDO_COUNT}, the prior of FindHidden. Hidden",
         "variables: how many were kept, on average. Default settings, one thread, seconds of processor for a split.",
-        "While the search was built, other splits of these tables were looked at; but that edges among columns alone",
-        "must raise the score by 3 was decided when these had been seen. Where fewer than ten splits are listed, the",
-        "others have not been measured yet.",
+        "While the search was built, other splits of the same tables were looked at; but that edges among columns",
+        "alone must raise the score by 3 was decided when these had been seen. Where fewer than ten splits are listed,",
+        "the others have not been measured yet.",
         f"Left out for their time: {listed(SLOW)}. Written by `python -m benchmarks.hidden_tables`.",
         f"Versions: {runner.versions()}.",
     )
