@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from itertools import product
 from xml.sax.saxutils import escape, quoteattr
 
@@ -138,7 +139,12 @@ def dne(nodes: Sequence[TextNode]) -> str:
 
 
 def r_code(nodes: Sequence[TextNode]) -> str:
-    """Return code in R that makes the network ``fitted`` of bnlearn."""
+    """Return code in R that makes the network ``fitted`` of bnlearn.
+
+    bnlearn takes a table with one row for a vector, so that a node with a single state has no parents there: it depends
+    on nothing.
+    """
+    nodes = [replace(node, parents=(), table=np.ones((1, 1))) if len(node.states) == 1 else node for node in nodes]
     lines = ["library(bnlearn)", "", f"network <- empty.graph({_r_vector([node.name for node in nodes])})"]
     arcs = [name for node in nodes for parent in _parents(node, nodes) for name in (parent.name, node.name)]
     if arcs:

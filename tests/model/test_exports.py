@@ -27,6 +27,7 @@ from pgmpy_latent.model.exports import EXPORT_FORMATS, MODEL_FORMATS, check_expo
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.testing import latent_trees
 from tests.support import samples
+from tests.support.netica import read_netica
 from tests.support.samples import assert_same_network, assert_same_tree, awkward_trees
 
 AWKWARD = ["a,b", "<5", "a b", "é", "1", "a-b", "a.b", "true", "", "a|b", "a{b", "a}b", '"q"', "a;b", "a_b"]
@@ -227,15 +228,142 @@ def test_netica(tmp_path):
     assert "node" not in words
 
 
+def network_of(family):
+    """A pgmpy network of (states, parents, table with a row per combination of parents' states) by node."""
+    network = DiscreteBayesianNetwork([(above, name) for name, (_, parents, _) in family.items() for above in parents])
+    network.add_nodes_from(family)
+    sizes = {name: len(states) for name, (states, _, _) in family.items()}
+    network.cpds = [
+        TabularCPD(
+            name, sizes[name], np.transpose(table), list(parents), [sizes[above] for above in parents],
+            {member: list(family[member][0]) for member in (name, *parents)},
+        )
+        for name, (_, parents, table) in family.items()
+    ]  # fmt: skip
+    return network
+
+
+NETICAS_OWN = """// ~->[DNET-1]->~
+// File created by somebody using Netica 4.16
+bnet camps {
+AutoCompile = TRUE;
+visual V1 { defdispform = BELIEFBARS; drawingbounds = (1080, 720); };
+node camp {
+\tkind = NATURE;
+\tdiscrete = TRUE;
+\tchance = CHANCE;
+\tstates = (left, right);
+\tparents = ();
+\tprobs =
+\t\t// left         right
+\t\t  (0.25,        0.75);
+\ttitle = "Camp; of \\"all\\"";
+\tvisual V1 { center = (90, 60); height = 1; };
+\t};
+node vote {
+\tkind = NATURE;
+\tdiscrete = TRUE;
+\tstates = (no, some, yes);
+\tparents = (camp);
+\tprobs = /* flat, as old versions write */ (@imposs, 0.5, 0.5, 1.25e-1, 0.375, .5);
+\t};
+};
+"""
+
+
+def test_the_reader_of_netica_reads_what_netica_writes():
+    nodes = read_netica(NETICAS_OWN)
+    assert nodes["camp"].states == ("left", "right")
+    assert nodes["vote"].parents == ("camp",)
+    assert nodes["vote"].table.tolist() == [[0, 0.5, 0.5], [0.125, 0.375, 0.5]]
+    for good, bad, problem in [
+        ("[DNET-1]", "[DNET-2]", "the first line"),
+        ("kind = NATURE", "kind = UTILITY", "not a discrete node"),
+        ("parents = ()", "parents = (vote)", "stands before"),
+        ("left, right)", f"left, {'r' * 31})", "longer than 30"),
+        ("states = (no,", "states = (1no,", "could not convert|cannot reshape|required"),
+        ("chance = CHANCE;", "chance = CHANCE", "semicolon"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=problem):
+            read_netica(NETICAS_OWN.replace(good, bad))
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+@given(tree=awkward_trees(max_nodes=4, max_card=3))
+def test_netica_files_are_as_the_description_says(tree, tmp_path):
+    path = tmp_path / "model.dne"
+    write_model(tree, path)
+    nodes = read_netica(path.read_text(encoding="ascii"))
+    beside = json.loads(names_path(path).read_text(encoding="utf-8"))["nodes"] if names_path(path).exists() else None
+    assert len(nodes) == len(tree.names)
+    assert all(len(set(node.states)) == len(node.states) for node in nodes.values())
+    for node in nodes.values():
+        np.testing.assert_allclose(node.table.sum(axis=1), 1, rtol=0, atol=1e-12)
+    tables = sorted(np.asarray(table).ravel().tolist() for table in tree.tables)
+    assert sorted(node.table.ravel().tolist() for node in nodes.values()) == tables
+    assert beside is None or len(beside) == len(nodes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_netica_and_bnlearn_give_the_same_posteriors(seed, tmp_path):
+    network = several_parents(seed)
+    write_model(network, tmp_path / "model.dne")
+    write_model(network, tmp_path / "model.r")
+    for read, name in ((read_netica, "model.dne"), (read_bnlearn, "model.r")):
+        found = network_of(read((tmp_path / name).read_text()))
+        order = [node.name for node in nodes_of(network)]
+        again = DiscreteBayesianNetwork()
+        again.add_nodes_from(order)
+        again.add_edges_from(found.edges())
+        again.cpds = [found.get_cpds(node) for node in order]
+        for mine, theirs in zip(posteriors(again), posteriors(network), strict=True):
+            assert mine[:2] == theirs[:2]
+            np.testing.assert_allclose(mine[2], theirs[2], rtol=0, atol=1e-9)
+
+
+R_TABLE = re.compile(
+    r'^  "((?:\\.|[^"\\])*)" = array\(c\((.*)\), dim = c\((.*?)\), dimnames = list\((.*)\)\),?$', re.MULTILINE
+)
+
+
 def r_tables(code):
-    """The arrays of bnlearn's code, as R fills them: node -> (names of dimensions, array)."""
+    """The arrays of bnlearn's code, as R fills them: node -> (names of dimensions and their labels, array)."""
     tables = {}
-    pattern = r'^  "(\w+)" = array\(c\((.*)\), dim = c\((.*?)\), dimnames = list\((.*)\)\),?$'
-    for name, values, dims, names in re.findall(pattern, code, re.MULTILINE):
+    for name, values, dims, names in R_TABLE.findall(code):
         shape = [int(size) for size in dims.split(", ")]
         array = np.array([float(value) for value in values.split(", ")]).reshape(shape, order="F")
-        tables[name] = (re.findall(r'"(\w+)" = c\(', names), array)
+        labels = re.findall(r'"(\w+)" = c\((.*?)\)', names)
+        tables[name] = ({dim: re.findall(r'"(.*?)"', words) for dim, words in labels}, array)
     return tables
+
+
+def read_bnlearn(code):
+    """Nodes of bnlearn's code, checked as ``custom.fit`` checks what it is given: (states, parents, table) by node.
+
+    A table is an array whose first dimension is the node; the names of the others are those of its parents, in the
+    graph's arcs, and labels of a variable are the same wherever it occurs. A matrix with one row counts as a vector.
+    """
+    arcs = re.search(r"arcs\(network\) <- matrix\(c\((.*?)\), ncol = 2, byrow = TRUE", code)
+    words = re.findall(r'"(.*?)"', arcs.group(1)) if arcs else []
+    edges = set(zip(words[::2], words[1::2], strict=True))
+    tables, found = r_tables(code), {}
+    assert re.findall(r'"(.*?)"', re.search(r"empty.graph\(c\((.*?)\)\)", code).group(1)) == list(tables)
+    for name, (labels, array) in tables.items():
+        first, *parents = labels
+        assert first == name
+        assert {(above, name) for above in parents} == {edge for edge in edges if edge[1] == name}
+        assert list(array.shape) == [len(states) for states in labels.values()]
+        assert array.ndim != 2 or array.shape[0] > 1, "bnlearn takes a matrix of one row for a vector"
+        assert all(labels[above] == tables[above][0][above] for above in parents)
+        np.testing.assert_allclose(array.sum(axis=0), 1, rtol=0, atol=1e-12)
+        found[name] = (labels[name], parents, np.moveaxis(array, 0, -1).reshape(-1, array.shape[0]))
+    return found
+
+
+def test_a_node_with_one_state_has_no_parents_in_bnlearn(tmp_path):
+    tree = LatentTree(["x", "one"], [["u", "v"], ["only"]], [-1, 0], [False, False], [[[0.5, 0.5]], [[1.0], [1.0]]])
+    write_model(tree, tmp_path / "model.r")
+    assert read_bnlearn((tmp_path / "model.r").read_text())["one"][1] == []
 
 
 def test_bnlearn(tmp_path):
@@ -246,7 +374,7 @@ def test_bnlearn(tmp_path):
     tables = r_tables(path.read_text())
     for cpd in network.cpds:
         dims, array = tables[cpd.variable]
-        assert dims == cpd.variables
+        assert list(dims) == cpd.variables
         assert (array == cpd.values).all()
     code = path.read_text()
     assert 'arcs(network) <- matrix(c("a", "b", "c", "y", "b", "y", "a", "y", "y", "z"), ncol = 2, byrow = TRUE' in code
