@@ -130,8 +130,7 @@ def page(run: runner.Runner) -> str:
         "hill climb learns without the column, in nats per row on 10,000 further rows. FindHidden also finds better",
         "edges among columns on its way; its gain over the best network without hidden variables that it met is in",
         "brackets. Default settings, one thread, seconds of processor. Numbers of starts and of proposals were settled",
-        "on Alarm with seed 0; the other rows are tests. All was measured before FindHidden proposed less",
-        "dense sets of columns and cross-validated near ties. Written by `python -m benchmarks.hidden_variables`.",
+        "on Alarm with seed 0; the other rows are tests. Written by `python -m benchmarks.hidden_variables`.",
         f"Versions: {runner.versions()}.",
     )
     lines += summary(measured)
