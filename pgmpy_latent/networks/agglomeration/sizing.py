@@ -165,7 +165,7 @@ class Sizing:
         return float(engine.log_likelihood(engine.layout.pack(network.tables)))
 
     def best_network(self) -> LatentNetwork:
-        """Return the network with the best numbers of states, fitted for comparison only; an interrupt is raised."""
+        """Return the network with EM's numbers of states, fitted for comparison only; an interrupt is raised."""
         self.agglomerate()
         return self._decide().network
 
