@@ -43,12 +43,10 @@ from pgmpy_latent.exceptions import DegenerateStateWarning
 from pgmpy_latent.inference.queries import encode_for, engine_for
 from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.network import blanket, child_lists
-from pgmpy_latent.networks.agglomeration.merging import Scoring, agglomerate, blanket_states, statistics
-from pgmpy_latent.networks.agglomeration.reassignment import Partition, Reassignment, best_of
-from pgmpy_latent.networks.agglomeration.round_robin import Assignment
 from pgmpy_latent.networks.agglomeration.sizing import Sizing, SizingOptions
 from pgmpy_latent.networks.graph import graph_of, nodes_in_order, tables_in_order
 from pgmpy_latent.networks.states import with_a_state_less, with_a_state_more
+from pgmpy_latent.tables.encode import CategoricalData
 
 AGGLOMERATION, RANDOM = "AgglomerativeCardinality", "EM from random starts"
 #: Pseudo-count of AgglomerativeCardinality, and of the EM that it is compared with.
@@ -199,20 +197,20 @@ def log_loss(network: LatentNetwork, test: pd.DataFrame) -> float:
 # -- one variable hidden -----------------------------------------------------------------------------------------------
 
 
-def agglomerated(assignment: Assignment, node: int) -> Partition:
-    """Agglomerate one variable, with the second look at its states, and nothing else."""
-    given = assignment
-    first, _ = blanket_states(given.codes, given.cards, given.parents, node)
-    scoring = Scoring(statistics(given.codes, given.weights, given.cards, given.parents, node, first), "bde", PRIOR)
-    return best_of(Reassignment(scoring).levels(agglomerate(scoring)))
+def agglomerated(learner: AgglomerativeCardinality, graph: DAG, data: CategoricalData, name: str) -> Sizing:
+    """Agglomerate one variable, with the second look at its states and the choice among their numbers, without EM."""
+    sizing = Sizing(data, learner._search(data), *nodes_in_order(graph_of(graph), data), [name], None,
+                    SizingOptions(prior=PRIOR))  # fmt: skip
+    sizing.agglomerate()
+    sizing.choose()
+    return sizing
 
 
 def agglomeration_seconds(graph: DAG, frame: pd.DataFrame, name: str) -> float:
     """Return the seconds of the agglomeration alone, on encoded rows; the median of three."""
     data = encode(frame)
-    names, parents = nodes_in_order(graph_of(graph), data)
-    assignment = Assignment.of(names, parents, [name], data)
-    return median(timed(partial(agglomerated, assignment, names.index(name)))[1] for _ in range(3))
+    learner = AgglomerativeCardinality(graph, prior=PRIOR, show_progress=False)
+    return median(timed(partial(agglomerated, learner, graph, data, name))[1] for _ in range(3))
 
 
 def timed(work: Callable) -> tuple[object, float]:
@@ -278,9 +276,7 @@ def curve() -> dict:
     kept |= {"true": int(alarm().cards[alarm().index(CURVE_VARIABLE)])}
     kept["agglomeration_seconds"] = agglomeration_seconds(graph, frame, CURVE_VARIABLE)
     data = encode(frame)
-    sizing = Sizing(data, learner._search(data), *nodes_in_order(graph_of(graph), data), [CURVE_VARIABLE], None,
-                    SizingOptions(prior=PRIOR))  # fmt: skip
-    sizing.best_network()
+    sizing = agglomerated(learner, graph, data, CURVE_VARIABLE)
     for n_states in CURVE_STATES:
         start = sizing.with_states(CURVE_VARIABLE, n_states)
         for name, work in (
@@ -499,12 +495,16 @@ def jobs() -> Iterator[Job]:
             yield find_case(table), method, 0, partial(on_finding, table, settings)
 
 
-def measure(run: runner.Runner, only: str) -> None:
-    """Run everything that is not there yet."""
+def measure(run: runner.Runner, only: str, again: bool) -> None:
+    """Run everything that is not there yet, or anew."""
     parts = [part.strip() for part in only.split("+")]
     for case, method, seed, work in jobs():
         label = f"{case} | {method} | seed {seed}"
-        if all(part in label for part in parts) and not run.find(case, method, seed):
+        if not all(part in label for part in parts):
+            continue
+        if again:
+            run.forget(case, method, seed)
+        if not run.find(case, method, seed):
             print(f"{label} ...", flush=True)
             run.compare(case, {method: work}, seed=seed, repeats=1)
 
@@ -520,12 +520,12 @@ def main() -> None:
     from benchmarks.networks_page import page  # it takes the figures above for its tables
 
     options = runner.arguments(__doc__)
-    run = runner.Runner("networks", again=options.again, only=options.only)
+    run = runner.Runner("networks")
     warnings.simplefilter("ignore", ConvergenceWarning)  # what a time limit stopped is marked in the tables
     warnings.simplefilter("ignore", DegenerateStateWarning)  # random starts are asked for states that are not needed
     if not options.render:
         warm_up()
-        measure(run, options.only)
+        measure(run, options.only, options.again)
     runner.render("networks", page(run))
 
 

@@ -36,7 +36,8 @@ class AgglomerativeCardinality(NetworkLearner):
     move to states that suit them better, and states are merged or split anew, for as long as the same score rises; the
     number of states with the highest score counts. Several hidden variables take turns, each given the states of the
     others, until nothing changes. EM then begins with these states, and again with states of the fitted network merged
-    and split; its score decides.
+    and split; its score decides. Without EM, the likelihood has a say in the number of states, at tables that are
+    estimated from the completed table.
 
     Parameters
     ----------
@@ -52,12 +53,12 @@ class AgglomerativeCardinality(NetworkLearner):
     prior : float
         The pseudo-count of ``"bde"``; EM maximises the posterior with it. With ``"mdl"`` EM maximises the likelihood.
     decide : {"em", "agglomeration"}
-        Whether EM may change the number of states by which the agglomeration scores highest. It is slower, and
-        usually right where the two differ: hard assignments take randomness for structure.
+        Whether EM decides on the number of states, or agglomeration alone does. EM is slower, and usually right where
+        the two differ: hard assignments take randomness for structure.
     n_jobs : int, optional
         Not used; for uniformity.
     random_state : int, RandomState instance or None
-        Draws the directions in which EM begins to split states.
+        Draws the directions in which EM begins to split states: the same seed gives the same result.
     {shared}
     tuning : AgglomerativeCardinalityTuning, optional
         How many states there may be at first, and when EM ends. None stands for ``presets.AGGLOMERATIVE_CARDINALITY``.
@@ -67,16 +68,18 @@ class AgglomerativeCardinality(NetworkLearner):
     cardinality_ : dict
         Hidden variable -> number of states. One state means that the variable is not needed.
     agglomerated_ : dict
-        The same by the agglomeration and the second look at its states, without EM.
+        The same without EM: by the agglomeration, the second look at its states, and a choice among numbers of states
+        around the best one. See Notes.
     trace_ : DataFrame
         A row per hidden variable and number of states: the score of the last agglomeration, and what the merge that
-        led there gained, before the second look.
+        led there gained, before the second look and the choice. The highest score need not be at ``agglomerated_``.
     em_scores_ : DataFrame
         EM's score for every number of states that was tried.
     network_, model_, causal_graph_, latents_, n_states_, log_likelihood_, n_parameters_, bic_, score_, history_, \
 stopped_
         As in :class:`~pgmpy_latent.StructuralEM`; ``score_`` is EM's. In ``history_``, steps of agglomeration have what
-        the score of the completed table has gained so far, and later steps EM's score.
+        the score of the completed table has gained so far, a step ``"choose"`` the score of the number of states that
+        was chosen without EM, and later steps EM's score.
 
     Notes
     -----
@@ -84,6 +87,11 @@ stopped_
     states plus a function of their number, and the gain of a merge never changes: it is computed once. A prior of fixed
     total weight that is shared out among the first states, and adds up as they merge, is decomposable too; on the Alarm
     network it found fewer of the true numbers.
+
+    Without EM, numbers of states around the best one are compared by the score of the completed table, plus the
+    log-likelihood of the table, minus that of the completed table, both at tables estimated from the completed one.
+    This is the Cheeseman-Stutz approximation with known states in place of expected counts, or with ``"mdl"`` the BIC;
+    it takes one evaluation of the likelihood per number of states. EM does not begin with the number that it chooses.
 
     Cells that are missing in a Markov blanket count as a value of their own where the first states are made, and a row
     is left out of the counts of the families that it does not show in full, and of no others. EM sums them out.

@@ -17,6 +17,7 @@ from pgmpy_latent.learners.resumed import check_model_again
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.networks.agglomeration.merging import SCORERS, Scoring, Trace, agglomerate, check_trace
+from pgmpy_latent.networks.agglomeration.reassignment import RISE
 from pgmpy_latent.networks.agglomeration.round_robin import Assignment, round_robin
 from pgmpy_latent.networks.fitter import FittedNetwork, ScoredNetwork
 from pgmpy_latent.networks.scoring import network_score
@@ -128,7 +129,9 @@ class Sizing:
         """Return the fitted network; the best so far, if time is up."""
         try:
             with self.memo.going_on:
-                network = self.best_network()
+                self.agglomerate()
+                self.choose()
+                network = self._decide().network
                 self._best = self._fitted(network, **self.search.settings.last_fit)
         except STOP_SIGNALS as stop:
             self.search.note_interrupt(stop)
@@ -162,8 +165,8 @@ class Sizing:
         return float(engine.log_likelihood(engine.layout.pack(network.tables)))
 
     def best_network(self) -> LatentNetwork:
-        """Return the network with the best numbers of states, fitted for comparison only; an interrupt is raised."""
-        self._agglomerate()
+        """Return the network with EM's numbers of states, fitted for comparison only; an interrupt is raised."""
+        self.agglomerate()
         return self._decide().network
 
     def _note(self, operator: str, target: Hashable, score: float, fit: FittedNetwork) -> None:
@@ -173,7 +176,8 @@ class Sizing:
 
     # Agglomeration --------------------------------------------------------------------------------------------------
 
-    def _agglomerate(self) -> None:
+    def agglomerate(self) -> None:
+        """Merge states, and look at them again, by the score of the completed table."""
         score = 0.0
 
         def accepted(name: Hashable, gain: float) -> None:
@@ -188,11 +192,60 @@ class Sizing:
             options.max_initial, options.fewest, accepted, self.search.tick, self._agglomerated,
         )  # fmt: skip
 
+    def choose(self) -> None:
+        """Choose among numbers of states of the agglomeration by :meth:`hard_score`, one variable after the other.
+
+        If EM decides, it begins with the states that the agglomeration found all the same.
+        """
+        codes, cards = self.assignment.codes.copy(), self.assignment.cards.copy()
+        for name in self._most_states_first():
+            self._choose(name)
+        if self.options.decide == "em":
+            self.assignment.codes[:], self.assignment.cards[:] = codes, cards
+
+    def _choose(self, name: Hashable) -> None:
+        """Take states from a hidden variable, or else give it more, for as long as :meth:`hard_score` rises."""
+        begin, best = self._n_states(name), self.hard_score()
+        levels = self.assignment.traces[name].levels
+        for step in (-1, 1):
+            while (wanted := self._n_states(name) + step) in levels and (step < 0 or wanted > begin):
+                self.search.tick()
+                self._assign(name, wanted)
+                score = self.hard_score()
+                if score <= best + RISE:
+                    self._assign(name, wanted - step)
+                    break
+                best, self.agglomerated[name] = score, wanted
+        if self._n_states(name) != begin:
+            network = self.network()
+            self._note("choose", name, best, FittedNetwork(network, self._log_likelihood(network)))
+
+    def hard_score(self) -> float:
+        """Return the score of the network whose tables are estimated from the completed table.
+
+        It is that of the completed table, plus the log-likelihood of the table, minus that of the completed one: the
+        Cheeseman-Stutz approximation with states that are known instead of expected counts, or the BIC.
+        """
+        engine = self._completed_engine()
+        network = self._network_of(engine)
+        complete = float(engine.log_likelihood(engine.layout.pack(network.tables)))
+        method = SCORERS[self.options.scoring_method].network
+        score = network_score(network, self.data, complete, method, self.options.prior, lambda: engine)
+        return score + self._log_likelihood(network) - complete
+
     def network(self) -> LatentNetwork:
         """Return the network with probability tables estimated from the completed table."""
+        return self._network_of(self._completed_engine())
+
+    def _completed_engine(self) -> NetworkEngine:
+        """Return an engine that knows the state of every hidden variable."""
+        completed = self.assignment
+        return NetworkEngine(completed.parents, completed.cards, completed.codes, completed.weights, completed.names)
+
+    def _network_of(self, engine: NetworkEngine) -> LatentNetwork:
+        """Return the network with probability tables estimated from the families that an engine knows in full."""
         completed = self.assignment
         names, cards = completed.names, completed.cards
-        engine = NetworkEngine(completed.parents, cards, completed.codes, completed.weights, names)
         counts = engine.known_counts + (self.options.em_prior or SMOOTHING)
         tables = engine.layout.unpack(counts / engine.layout.row_sums(counts))
         columns = dict(zip(self.data.columns, self.data.state_names, strict=True))

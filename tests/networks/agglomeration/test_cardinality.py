@@ -229,13 +229,17 @@ def test_two_neighbours_get_their_numbers_of_states(method):
     assert learner.cardinality_ == {"g": 3, "h": 3}
 
 
-@pytest.mark.parametrize(("seed", "agglomerated"), [(11, 2), (7, 4)])
-def test_em_corrects_what_hard_assignments_get_wrong(seed, agglomerated):
-    frame = copies(n_rows=300, seed=seed, noise=0.45)
+@pytest.mark.parametrize(
+    ("noise", "seed", "agglomerated", "start"),
+    [(0.5, 11, 2, 2), (0.45, 16, 4, 3)],  # EM begins where the completed table scores highest
+)
+def test_em_corrects_what_hard_assignments_get_wrong(noise, seed, agglomerated, start):
+    frame = copies(n_rows=300, seed=seed, noise=noise)
     learner = fitted(star(), frame)
     assert learner.agglomerated_ == {"h": agglomerated}
     assert learner.cardinality_ == {"h": 3}
-    assert "decide" in learner.history_.operator.tolist()
+    assert ("choose" in learner.history_.operator.tolist()) == (agglomerated != start)
+    assert ("decide" in learner.history_.operator.tolist()) == (start != 3)
     alone = fitted(star(), frame, decide="agglomeration")
     assert alone.agglomerated_ == alone.cardinality_ == {"h": agglomerated}
     assert alone.em_scores_.empty
