@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +32,8 @@ from pgmpy_latent.scores import SCORES, drawn_scores
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (BLACK, "P"))
 #: Characters of a line of explanation.
 WRAP = 80
+#: Units below the best score down to which the axis of a comparison is linear; a difference of 10 is decisive.
+LINEAR = 10.0
 
 
 def plot_history(*learners, labels: Sequence[str] | None = None, ax=None):
@@ -127,9 +130,11 @@ def _class_names(learners: Sequence) -> list[str]:
 
 @fill_docstring(scores=word_list([f"``{name}``" for name in drawn_scores()], "and"))
 def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, *, ax=None):
-    """Draw the scores of models against their numbers of classes.
+    """Draw how far the scores of models are below their best, against the numbers of classes.
 
-    Every curve has its highest point filled, and the recommended number of classes is marked.
+    Scores differ by amounts that say nothing, as they charge differently for parameters; so every curve is measured
+    from its own best, which is filled. Close to it the axis is linear, and farther down logarithmic: a difference of a
+    few units can be read beside one of thousands. The recommended number of classes is marked.
 
     Parameters
     ----------
@@ -143,7 +148,7 @@ def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, 
     Returns
     -------
     matplotlib.axes.Axes
-        Larger is better.
+        Higher is better.
 
     Examples
     --------
@@ -166,15 +171,16 @@ def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, 
     if recommended is not None:
         ax.axvline(recommended, color="0.85", lw=8, zorder=0)
     sizes = table.index.to_numpy()
-    for at, name in enumerate(drawn):
+    tops = [table[name].idxmax() if table[name].notna().any() else None for name in drawn]
+    for at, (name, top) in enumerate(zip(drawn, tops, strict=True)):
         color, marker = LINES[at % len(LINES)]
-        ax.plot(sizes, table[name], color=color, marker=marker, mfc="white", lw=1.2, label=_title(name))
-        if table[name].notna().any():
-            best = table[name].idxmax()
-            ax.plot(best, table.loc[best, name], color=color, marker=marker, ms=8)
+        below = table[name] - table[name].max()
+        ax.plot(sizes, below, color=color, marker=marker, mfc="white", lw=1.2, label=_title(name))
+        if top is not None:
+            ax.plot(top, 0.0, color=color, marker=marker, ms=8 + 4 * tops[at + 1 :].count(top))  # others lie upon it
     ax.set_xticks(sizes)
     ax.set_xlabel("number of classes")
-    ax.set_ylabel("score (larger is better)")
+    _scale_of_differences(ax, float((table[drawn].max() - table[drawn].min()).max()))
     legend_beside(ax)
     lighten(ax)
     if recommended is not None:
@@ -183,6 +189,21 @@ def plot_comparison(table: pd.DataFrame, criteria: Sequence[str] | None = None, 
         lines = textwrap.wrap(as_label(reason, len(reason)), WRAP) if reason else []
         ax.set_title("\n".join([title, *lines]), loc="left", fontsize=10)
     return ax
+
+
+def _scale_of_differences(ax, largest: float) -> None:
+    """Make the vertical axis one of differences from the best, the largest of which is given."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    largest = max(largest, LINEAR) if largest > 0 else LINEAR  # NaN where there is no score
+    powers = 10.0 ** np.arange(1, np.ceil(np.log10(largest)) + 1)
+    ticks = [0.0, 5.0, *(step * power for power in powers for step in (1, 2, 5))]
+    ax.set_yscale("symlog", linthresh=LINEAR, linscale=1.0)
+    ax.yaxis.set_major_locator(FixedLocator([-value for value in ticks if value <= largest]))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"−{-value:,.0f}" if value else "best"))
+    ax.set_ylim(-1.25 * largest, 1.0)
+    ax.set_ylabel("score below its best")
 
 
 def _recommended(table: pd.DataFrame) -> int | None:

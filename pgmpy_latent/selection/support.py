@@ -51,9 +51,11 @@ def support(
     ``n_bootstrap`` tables are drawn from the rows of the given one (nonparametric bootstrap), and the learner learns
     from each of them.
 
-    An edge of a tree separates the columns on one side of it from those on the other; the support of
-    an edge between hidden variables is the share of the trees found in which some edge separates the columns in the
-    same way. This is what phylogenetics writes on the branches of a tree.
+    The support of an edge between two columns of a tree is the share of the trees found in which the two are linked.
+    Any other edge is known by the columns that it separates, those on one side of it from those on the other, as hidden
+    variables have no names of their own: its support is the share of the trees in which some edge separates the columns
+    in the same way and, if a column is at one end of it, ends at this column, too. Between hidden variables, this is
+    what phylogenetics writes on the branches of a tree.
 
     The support of an edge of a network is the share of the networks found in which its two variables are linked, and
     that of a hidden variable the share of those that have it as well, by whatever name: at least half of all its
@@ -89,17 +91,18 @@ def support(
     Returns
     -------
     DataFrame
-        Of a tree, a row for every edge of ``learner.tree_`` between two hidden variables: ``parent``, ``child``,
-        ``columns``, a tuple of the columns on the child's side, and ``support``, from 0 to 1. Of a network, a row for
-        every hidden variable (``kind`` is ``"hidden variable"``, ``parent`` its name, ``columns`` those next to it)
-        and for every edge (``kind`` is ``"edge"``): ``support``, and ``same_direction``, the share of the networks
-        with the edge in this direction. ``attrs["n_bootstrap"]`` is the number of models behind it.
+        Of a tree, a row for every edge of ``learner.tree_``, but for those that lead from a hidden variable to a column
+        at the end of the tree: ``parent``, ``child``, ``columns``, a tuple of the columns on the child's side, and
+        ``support``, from 0 to 1. Of a network, a row for every hidden variable (``kind`` is ``"hidden variable"``,
+        ``parent`` its name, ``columns`` those next to it) and for every edge (``kind`` is ``"edge"``): ``support``, and
+        ``same_direction``, the share of the networks with the edge in this direction. ``attrs["n_bootstrap"]`` is the
+        number of models behind it.
 
     Warns
     -----
     UserWarning
-        If the tree has no edge between two hidden variables, as a latent class model has none, or the network no edge
-        at all. The table is empty then, and nothing is drawn.
+        If the tree has no such edge, as a latent class model has none, or the network no edge at all. The table is
+        empty then, and nothing is drawn.
 
     Notes
     -----

@@ -166,13 +166,35 @@ def test_a_comparison_shows_every_criterion_and_its_best(survey):
     curves, tops = ax.lines[1::2], ax.lines[2::2]
     drawn = ["bic", "adjusted_bic", "caic", "aic", "icl"]
     for name, curve, top in zip(drawn, curves, tops, strict=True):
-        np.testing.assert_array_equal(curve.get_ydata(), table[name])
-        assert top.get_xdata() == [table[name].idxmax()]
+        np.testing.assert_array_equal(curve.get_ydata(), table[name] - table[name].max())
+        assert (top.get_xdata(), top.get_ydata()) == ([table[name].idxmax()], [0])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["BIC", "adjusted BIC", "CAIC", "AIC", "ICL"]
     assert len({to_hex(curve.get_color()) for curve in curves}) == len({curve.get_marker() for curve in curves}) == 5
     best = int(table.index[table["best"]][0])
     assert set(ax.lines[0].get_xdata()) == {best}
     assert ax.get_title(loc="left").splitlines()[0] == f"{best} classes are recommended"
+
+
+def test_a_score_far_below_the_others_does_not_squeeze_them():
+    """ICL falls by thousands, BIC differs by 3 and 30: both can be told apart in the picture, and have round ticks."""
+    sizes = pd.Index([1, 2, 3, 4], name="n_classes")
+    table = pd.DataFrame({"bic": [-930.0, -903.0, -900.0, -907.0], "icl": [-905.0, -990.0, -3e3, -9e3]}, index=sizes)
+    ax = plotting.plot_comparison(table)
+    ax.figure.canvas.draw()
+    height = ax.bbox.height
+    for curve in ax.lines[::2]:
+        pixels = np.sort(ax.transData.transform(curve.get_xydata())[:, 1])
+        assert np.diff(pixels).min() > 0.05 * height
+        assert (pixels >= ax.bbox.y0).all()
+        assert (pixels <= ax.bbox.y1).all()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == ["best", "−5", "−10", "−20", "−50", "−100", "−200", "−500", "−1,000", "−2,000", "−5,000"]
+
+
+def test_scores_with_the_same_best_number_are_all_seen():
+    both = pd.DataFrame({"bic": [-3.0, -2.0], "aic": [-3.0, -1.0]}, index=pd.Index([1, 2], name="n_classes"))
+    first, second = plotting.plot_comparison(both).lines[1::2]
+    assert first.get_markersize() > second.get_markersize()
 
 
 def comparison():

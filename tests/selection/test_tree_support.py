@@ -4,17 +4,22 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from pgmpy_latent import Baseline, BinG, LatentTree, RandomStarts, SplitMerge, sample, support
 from pgmpy_latent.exceptions import DataError, WeightError
 from pgmpy_latent.learners.base import LatentTreeLearner
+from pgmpy_latent.learners.common_edges import edges_found_again
 from pgmpy_latent.learners.search import Outcome
 from pgmpy_latent.learners.splits import splits
+from pgmpy_latent.model.network import as_network
 from pgmpy_latent.operators import root_walk
+from pgmpy_latent.selection.tree_support import TreeSupport
 from pgmpy_latent.testing import latent_trees
+from tests.learners.test_splits import COLUMNS, forest, forests
+from tests.support import reference
 from tests.support.samples import columns_below, leafy_tree, press_ctrl_c
 
 QUIET = {"show_progress": False}
@@ -104,11 +109,64 @@ def test_support_is_the_share_of_trees_with_the_same_split():
 def test_a_column_inside_belongs_to_the_side_it_stands_on():
     inside = hidden_tree({"p": "A", "B": "p", "q": "B", "r": "B", "C": "A", "s": "C", "t": "C"})
     table = support(Told(trees=(inside,), checkpoint="f").fit(ROWS), ROWS, n_bootstrap=2, **QUIET)
-    assert table[["parent", "child", "columns"]].to_numpy().tolist() == [["A", "C", ("s", "t")]]
+    assert sorted(table[["parent", "child", "columns"]].to_numpy().tolist()) == [
+        ["A", "C", ("s", "t")],
+        ["A", "p", ("p", "q", "r")],
+        ["p", "B", ("q", "r")],
+    ]
     walked = root_walk(inside, "C")
     table = support(Told(trees=(walked, inside), checkpoint="f").fit(ROWS), ROWS, n_bootstrap=4, **QUIET)
-    assert table["columns"].tolist() == [("p", "q", "r")]
-    assert table["support"].tolist() == [1.0]
+    assert table["support"].tolist() == [1.0] * 3
+    hanging = hidden_tree({"D": "A", "p": "D", "B": "D", "q": "B", "r": "B", "C": "A", "s": "C", "t": "C"})
+    seen = TreeSupport(inside).table([TreeSupport(inside).seen_in(hanging)])
+    assert seen["support"].tolist() == [0.0, 0.0, 1.0]  # the same columns are separated, but p is at no such edge
+
+
+def shares(table):
+    """Return the support of edges by their ends."""
+    ends = map(frozenset, zip(table["parent"], table["child"], strict=True))
+    return dict(zip(ends, table["support"], strict=True))
+
+
+@settings(max_examples=200)
+@given(forests(), st.lists(forests(), min_size=1, max_size=4))
+def test_every_edge_has_the_share_of_trees_with_it(tree, others):
+    counted = TreeSupport(tree)
+    found = shares(counted.table([counted.seen_in(other) for other in others]))
+    slow = [reference.edges_found_again(tree, other) for other in others]
+    assert found == {edge: np.mean([other[edge] for other in slow]) for edge in slow[0]}
+    assert (len(found) == 0) == bool(counted.why_nothing)
+
+
+@given(forests(), st.data())
+def test_a_tree_has_all_of_its_own_edges_wherever_its_root_is(tree, data):
+    walked = root_walk(tree, data.draw(st.sampled_from(tree.names)))
+    counted = TreeSupport(tree)
+    assert set(counted.table([counted.seen_in(walked)])["support"]) <= {1.0}
+    assert shares(TreeSupport(walked).table([])).keys() == shares(counted.table([])).keys()
+
+
+@st.composite
+def trees_of_columns(draw):
+    return forest(draw(st.permutations(COLUMNS)), [draw(st.integers(-1, at - 1)) for at in range(len(COLUMNS))])
+
+
+@given(trees_of_columns(), trees_of_columns())
+def test_trees_without_hidden_variables_are_counted_as_networks(tree, other):
+    network, theirs = as_network(tree), as_network(other)
+    found = edges_found_again(network, theirs)
+    counted = TreeSupport(tree)
+    linked = {frozenset(edge): abs(kind) for edge, kind in zip(network.edges, found, strict=True)}
+    assert shares(counted.table([counted.seen_in(other)])) == linked
+
+
+def test_edges_of_a_chow_liu_tree_are_counted(drawn):
+    learner = Baseline("chow_liu").fit(drawn)
+    table = support(learner, drawn, n_bootstrap=8, **QUIET)
+    assert len(table) == len(drawn.columns) - 1
+    pairs = [frozenset(pair) for pair in (("x0", "x1"), ("x2", "x3"), ("x4", "x5"))]
+    assert all(shares(table)[pair] == 1.0 for pair in pairs)  # what joins the pairs is less certain
+    assert 0 < table["support"].min() < 1
 
 
 def test_a_forest_must_have_the_same_tree():
@@ -137,13 +195,13 @@ APART = LatentTree(
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
-        (Baseline("chow_liu"), r"nothing in it is hidden\. Learn a latent tree, as with EAST or BinG"),
+        (Baseline("independence"), r"this model has none: its variables are independent of each other\."),
         (RandomStarts(n_states=2, **QUIET), r"a single hidden variable\. compare_classes\(X, n_bootstrap=100\) says"),
         (Told(trees=(APART,), checkpoint="f"), r"this model has none\. standard_errors\(learner, X\) says"),
     ],
-    ids=["nothing hidden", "latent class model", "forest"],
+    ids=["no edges", "latent class model", "forest"],
 )
-def test_no_edge_between_hidden_variables_no_rows(learner, words):
+def test_no_edge_to_support_no_rows(learner, words):
     learner.fit(ROWS)
     with pytest.warns(UserWarning, match=words):
         table = support(learner, ROWS, n_bootstrap=3, **QUIET)

@@ -684,6 +684,33 @@ def binomial_quantile(level, n, share):
     return n
 
 
+def edges_found_again(tree, other):
+    """Return for the edges of a forest, but those of hidden variables to ends, whether another has them, by cutting."""
+
+    def cut(forest):
+        columns, graph = set(forest.observed_names), nx.Graph()
+        graph.add_nodes_from(forest.names)
+        for node, above in enumerate(forest.parent):
+            if above >= 0:
+                graph.add_edge(forest.names[node], forest.names[above])
+        sides = {}
+        for edge in graph.edges:
+            rest = nx.restricted_view(graph, [], [edge])
+            sides[edge] = {frozenset(nx.node_connected_component(rest, node) & columns) for node in edge}
+        return graph, sides, columns
+
+    graph, sides, columns = cut(tree)
+    other_graph, other_sides, _ = cut(other)
+    found = {}
+    for edge, both in sides.items():
+        ends = columns & set(edge)
+        if len(ends) == 2:
+            found[frozenset(edge)] = other_graph.has_edge(*edge)
+        elif all(graph.degree[end] > 1 for end in ends):
+            found[frozenset(edge)] = any(both == theirs and ends <= {*there} for there, theirs in other_sides.items())
+    return found
+
+
 def agreement_of_edges(tree, other):
     """Return the share of the edges of two forests that agree, by taking each edge out."""
     all_columns = frozenset(tree.observed_names)
