@@ -20,6 +20,8 @@ SAME_HEIGHT = 1e-9
 MOST_POINTS, MOST_DOTS = 600, 80
 #: Size of the chart, and the margins for its numbers.
 WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT = 640, 240, 84, 34, 14, 16
+#: Room for a character of a number beside the picture, as large as it is on a phone, and around the number.
+DIGIT, GAP = 11, 12
 
 
 def search_section(facts: Facts | GaussianFacts) -> Html | None:
@@ -144,21 +146,23 @@ def chart(history: pd.DataFrame) -> Html:
     if len(scores) < 2:
         return Html("")
     across, along = _ticks(0.0, float(seconds.max())), _ticks(float(scores.min()), float(scores.max()))
+    heights = [_tick_text(tick, along) for tick in along]
+    margin = max(LEFT, GAP + DIGIT * max(map(len, heights)))
     last = max(float(seconds.max()), across[-1])
     low, high = min(float(scores.min()), along[0]), max(float(scores.max()), along[-1])
 
     def x(value: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (value / last if last > 0 else 0.0)
+        return margin + (WIDTH - margin - RIGHT) * (value / last if last > 0 else 0.0)
 
     def y(value: float) -> float:
         return HEIGHT - BELOW - (HEIGHT - BELOW - ABOVE) * ((value - low) / (high - low) if high > low else 0.5)
 
     parts = []
-    for tick in along:
+    for tick, words in zip(along, heights, strict=True):
         parts.append(
-            element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{y(tick):.1f}", y2=f"{y(tick):.1f}", class_="grid")
+            element("line", x1=margin, x2=WIDTH - RIGHT, y1=f"{y(tick):.1f}", y2=f"{y(tick):.1f}", class_="grid")
         )
-        parts.append(element("text", _tick_text(tick, along), x=LEFT - 8, y=f"{y(tick) + 4:.1f}", text_anchor="end"))
+        parts.append(element("text", words, x=margin - 8, y=f"{y(tick) + 4:.1f}", text_anchor="end"))
     for tick in across:
         words = _tick_text(tick, across)
         parts.append(element("text", words, x=f"{x(tick):.1f}", y=HEIGHT - BELOW + 16, text_anchor="middle"))

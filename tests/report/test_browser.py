@@ -15,7 +15,7 @@ from pgmpy_latent import (
     multilevel_classes,
     sample,
 )
-from pgmpy_latent.datasets import hlc_model
+from pgmpy_latent.datasets import hlc_model, load_anes96
 from pgmpy_latent.report import write_report
 from tests.report.test_page import HOSTILE, QUIET, large_tree
 from tests.support.browser import Browser, installed
@@ -44,6 +44,17 @@ def report(tmp_path_factory):
     learner = EAST(**QUIET).fit(sample(hlc_model(7, random_state=2), 2000, random_state=0))
     assert sorted(learner.tree_.children("H2")) == ["D1", "D2", "D3"]
     learner.report(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def survey_report(tmp_path_factory):
+    """Return the report of a survey: long names, many categories, a search that gained next to nothing."""
+    path = tmp_path_factory.mktemp("reports") / "survey.html"
+    names = {"PID": "identification_with_a_party", "selfLR": "Self-placement from left to right"}
+    table = load_anes96()[["vote", "PID", "selfLR"]].rename(columns=names).astype(object)
+    table.iloc[:40, 1] = None
+    RandomStarts(n_states=2, n_starts=4, **QUIET).fit(table).report(path)
     return path
 
 
@@ -174,6 +185,38 @@ def test_nothing_is_wider_than_the_window(browser, report, width):
     assert browser.run("document.documentElement.scrollWidth") <= width
     browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_what_is_written_is_not_cut(browser, survey_report, width):
+    browser.open(survey_report, width=width)
+    inside = """(element, box) => {
+        const range = document.createRange();
+        range.selectNodeContents(element);
+        const [text, around] = [range.getBoundingClientRect(), box.getBoundingClientRect()];
+        return text.top >= around.bottom || (text.left >= around.left - 0.5 && text.right <= around.right + 0.5);
+    }"""
+    cut = f"""(selector, around) => [...document.querySelectorAll(selector)].filter((one) => one.textContent)
+        .filter((one) => !({inside})(one, one.closest(around))).map((one) => one.textContent)"""
+    shown = "[...document.querySelectorAll('.stack i')].filter((one) => one.textContent).length"
+    assert browser.run(shown) > 20
+    assert browser.run(f"({cut})('.stack i', 'i')") == []
+    assert browser.run(f"({cut})('.classes td, .classes th', '.scroll')") == []
+    assert browser.run(f"({cut})('.columns td, .columns th', '.scroll')") == []
+    assert browser.run("document.querySelectorAll('.chart text').length") > 4
+    places = "(one, box) => [one.getBoundingClientRect(), box.getBoundingClientRect()]"
+    assert browser.run(f"""[...document.querySelectorAll('.chart text')].every((one) => {{
+        const [text, around] = ({places})(one, one.closest('svg'));
+        return text.left >= around.left && text.right <= around.right;
+    }})""")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_button_that_copies_is_not_over_the_code(browser, report, width):
+    browser.open(report, width=width)
+    bottom, top = browser.run("""[document.getElementById('copy').getBoundingClientRect().bottom,
+                                  document.getElementById('code').closest('pre').getBoundingClientRect().top]""")
+    assert bottom <= top
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
