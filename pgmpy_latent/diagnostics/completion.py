@@ -12,7 +12,7 @@ from scipy.special import entr, xlogy
 
 from pgmpy_latent.inference.plan import Evidence, compile_plan
 from pgmpy_latent.inference.protocol import RowEngine
-from pgmpy_latent.inference.queries import AnyModel, check_is_tree, encode_for, engine_for
+from pgmpy_latent.inference.queries import AnyModel, asked, check_is_tree, encode_for, engine_for
 from pgmpy_latent.inference.tree_engine import TreeEngine
 from pgmpy_latent.model.emissions import emissions_of
 from pgmpy_latent.model.tree import LatentTree
@@ -63,8 +63,9 @@ class Completed:
         return total
 
 
-def complete(tree: AnyModel, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
+def complete(model, X, sample_weight, **survey: Unpack[Survey]) -> Completed:
     """Return a table as a model completes it: expected counts, log-likelihood, and the engine that computed them."""
+    tree = asked(model)
     data = encode_for(tree, X, sample_weight=sample_weight, can_sum_out=False, **survey)
     return completed(tree, data, engine_for(tree, data))
 

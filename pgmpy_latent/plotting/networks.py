@@ -13,6 +13,7 @@ import pandas as pd
 from pgmpy_latent.diagnostics.explain import counted
 from pgmpy_latent.diagnostics.link_strength import link_strength
 from pgmpy_latent.inference.queries import model_of
+from pgmpy_latent.learners.common_edges import edges_found_again
 from pgmpy_latent.model.network import LatentNetwork, as_network, blanket
 from pgmpy_latent.plotting.axes import BLUE, VERMILION, as_label, axes_size, new_axes, text_width
 from pgmpy_latent.plotting.layers import Layers, layered
@@ -52,6 +53,7 @@ def plot_network(
         What to draw; up to about a hundred variables can be read.
     base : model, optional
         The network to compare with; by default ``base_`` of the learner, if it has one, as :class:`FindHidden` does.
+        Hidden variables are matched by their neighbours, not by name.
     support : DataFrame, optional
         As :func:`pgmpy_latent.support` returns it. The shares of bootstrap networks that link two variables are
         written on the edges, in percent, and those of hidden variables into their boxes.
@@ -119,12 +121,13 @@ class _Drawing:
         place = {node: at for at, node in enumerate(self.nodes)}
         strengths = link_strength(network)
         self.widest = max([value for above in (strengths or ()) for value in above], default=0.0)
+        again = {} if base is None else dict(zip(_pairs(network), edges_found_again(network, base), strict=True))
         self.edges = [
             _Edge(
                 place[above],
                 place[node],
                 strengths[node][at] / self.widest if strengths is not None and self.widest > 0 else 0.0,
-                base is not None and not _linked(base, network.names[above], network.names[node]),
+                again.get((above, node)) == 0,
                 numbers.get((above, node), ""),
             )
             for node in self.nodes
@@ -244,7 +247,7 @@ class _Drawing:
         if self.widest > 0 and self.edges:
             found.append(("width", f"mutual information of {self.widest:.2g} nats, given the other parents"))
         if self.base is not None:
-            n_gone = sum(not _linked(self.network, *edge) for edge in self.base.edges)
+            n_gone = edges_found_again(self.base, self.network).count(0)
             gone = (
                 f"; {counted(n_gone, 'edge')} of the base network {'is' if n_gone == 1 else 'are'} gone"
                 if n_gone
@@ -283,12 +286,17 @@ def _nodes_around(network: LatentNetwork, around: Sequence[Hashable] | None) -> 
     """Return the nodes to draw."""
     if around is None:
         return list(range(network.n_nodes))
-    if isinstance(around, str) or not isinstance(around, Sequence):
+    if isinstance(around, str) or not isinstance(around, Sequence) or not around:
         raise TypeError(f"around is {around!r}; give a list of variables, as around=['H']")
     if unknown := [name for name in around if name not in network.names]:
         raise ValueError(f"around names {unknown[0]!r}, which the network does not have; give some of its variables")
     chosen = [network.index(name) for name in around]
     return sorted({*chosen, *(other for node in chosen for other in blanket(network.parents, node))})
+
+
+def _pairs(network: LatentNetwork) -> list[tuple[int, int]]:
+    """Return the edges of a network as pairs of parent and child, in the order of ``network.edges``."""
+    return [(above, node) for node, some in enumerate(network.parents) for above in some]
 
 
 def _linked(network: LatentNetwork, one: Hashable, other: Hashable) -> bool:

@@ -161,7 +161,7 @@ def work_through(
     results : list
         Of the items that were finished, in their order.
     interrupted : bool
-        Whether Ctrl-C came before the last.
+        Whether Ctrl-C, or the time limit, came before the last; ``clock.stopped`` says which.
 
     Examples
     --------
@@ -174,8 +174,10 @@ def work_through(
         for at, result in as_completed(function, items, n_jobs, clock):
             results[at] = result
             report(result)
-    except STOP_SIGNALS:
+    except STOP_SIGNALS as stop:
         interrupted = True
+        if clock is not None:
+            clock.note_stop(stop)
     return [results[at] for at in sorted(results)], interrupted
 
 

@@ -371,5 +371,14 @@ def _scores(one: LatentNetwork, other: LatentNetwork, data: CategoricalData) -> 
     with np.errstate(invalid="ignore"):  # rows that both rule out
         apart = by_row[1] - by_row[0] - table.at[PER_ROW, "difference"]
     table["standard_error"] = np.nan
-    table.at[PER_ROW, "standard_error"] = np.sqrt(data.weights @ apart**2) / data.total_weight
+    table.at[PER_ROW, "standard_error"] = _standard_error_of_mean(apart, data)
     return table
+
+
+def _standard_error_of_mean(values: np.ndarray, data: CategoricalData) -> float:
+    """Return the standard error of the mean of a value of all rows, which is zero; by clusters and strata, if any."""
+    design = data.design
+    variance = data.weights @ values**2
+    if design is not None and np.isfinite(values).all():
+        variance = design.scatter(values[:, None])[0, 0]
+    return float(np.sqrt(variance) / data.total_weight)

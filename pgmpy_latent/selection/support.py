@@ -157,10 +157,11 @@ def support(
         clock = Clock(time_limit)
         work = partial(_seen_in_draw, clone(learner), counted, data, entropy, clock)
         draws, interrupted = parallel.work_through(work, range(n_bootstrap), n_jobs, lambda _: bar.update(), clock)
-    if interrupted and not draws and not clock.is_up:
+    is_late = clock.stopped == "time_limit"
+    if interrupted and not draws and not is_late:
         raise KeyboardInterrupt
     if interrupted:
-        why = "The time limit" if clock.is_up else "Ctrl-C"
+        why = "The time limit" if is_late else "Ctrl-C"
         words = f"the support rests on {len(draws)} of {n_bootstrap} {counted.what}" if draws else "nothing is known"
         warn(f"{why} stopped the bootstrap; {words}", ConvergenceWarning)
     return _with_number(counted.table(draws), len(draws))

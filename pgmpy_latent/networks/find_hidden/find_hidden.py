@@ -326,12 +326,12 @@ def _about_the_tree(score: float, tree_score: float) -> str:
     >>> _about_the_tree(-100.0, -120.0), _about_the_tree(-100.0, float("nan"))
     ('', '')
     >>> print(_about_the_tree(-120.0, -100.0).strip())
-    A latent tree describes the table better: its score is -100.0, that of the network -120.0. Learn one with EAST.
+    A latent tree describes the table better: its score is -100.0, that of the network -120.0. Compare with EAST.
     """
     if not tree_score > score:
         return ""
     scores = f"its score is {tree_score:.1f}, that of the network {score:.1f}"
-    return f"\n\nA latent tree describes the table better: {scores}. Learn one with EAST."
+    return f"\n\nA latent tree describes the table better: {scores}. Compare with EAST."
 
 
 def _smoothed(network: LatentNetwork) -> LatentNetwork:
@@ -350,14 +350,18 @@ def _frame_of_candidates(candidates: Sequence[Candidate]) -> pd.DataFrame:
 
 
 def _frame(data: CategoricalData) -> pd.DataFrame:
-    """Return encoded data as a table, each row repeated by its weight, which must be a whole number."""
+    """Return encoded data as a table of numbered categories, each row repeated by its weight, a whole number.
+
+    Other libraries read categories that are numbers or truth values in ways of their own; edges do not depend on names.
+    """
     if (data.weights % 1).any():
         raise DataError(
             "base is a learner that takes no weights, and the weights are not whole numbers; fit it yourself"
         )
     rows = np.repeat(np.arange(data.n_distinct), data.weights.astype(int))
     columns = [
-        pd.Categorical.from_codes(data.codes[rows, at], list(states)) for at, states in enumerate(data.state_names)
+        pd.Categorical.from_codes(data.codes[rows, at], [f"category {code}" for code in range(len(states))])
+        for at, states in enumerate(data.state_names)
     ]
     return pd.DataFrame(dict(zip(data.columns, columns, strict=True)))
 

@@ -141,6 +141,9 @@ class FindHiddenMemory:
         All hidden variables that were proposed, in their order.
     round : Round or None
         The round of proposals that is under way.
+    groups : tuple of tuple or None
+        Columns around the hidden variables of latent trees, as soon as these are known: a search that is resumed may
+        have other trees, if there was little time for them.
     tree_score : float or None
         Score of the best latent tree, NaN if there is none; None before it is known.
     is_tree : bool
@@ -154,6 +157,7 @@ class FindHiddenMemory:
     base: LatentNetwork | None = None
     candidates: tuple[Candidate, ...] = ()
     round: Round | None = None
+    groups: tuple[tuple[Hashable, ...], ...] | None = None
     tree_score: float | None = None
     is_tree: bool = False
     final: FinalNetworks | None = None

@@ -110,7 +110,7 @@ class ProposalPolicy:
         check_memory_is(state, FindHiddenMemory, "FindHidden")
         data, memory = self.fitter.data, state.memory
         check_again(state, data, self.judge)
-        check_value("n_removals", memory.n_removals, memory.n_removals <= MOST_REMOVALS)
+        check_value("n_removals", memory.n_removals, memory.is_tree or memory.n_removals <= MOST_REMOVALS)
         check_value("base", memory.base, memory.base is not None or not (memory.candidates or memory.round))
         if memory.base is not None:
             check_model_again(memory.base, data.columns, data.state_names)
@@ -137,6 +137,8 @@ class ProposalPolicy:
             return self._change_edges(state, memory)
         if memory.base is None:
             memory = replace(memory, base=state.tree)
+        if memory.groups is None:
+            memory = replace(memory, groups=self._groups)
         return self._propose(replace(state, memory=replace(memory, round=None)), memory.round or Round())
 
     def _change_edges(self, state: State, memory: FindHiddenMemory) -> Step:
@@ -284,7 +286,7 @@ class ProposalPolicy:
         memory: FindHiddenMemory = state.memory
         if memory.tree_score is None:
             return self._against_tree(state, memory)
-        if memory.n_removals < MOST_REMOVALS:
+        if memory.is_tree or memory.n_removals < MOST_REMOVALS:  # of a tree's, none comes back
             for hidden in _introduced(state.tree, memory):
                 rival = self._without(state.tree, hidden)
                 if not self._is_better(_scored(state), rival):
@@ -353,12 +355,13 @@ class ProposalPolicy:
             return []
         dense = dense_sets(network, options.min_children, options.shares)
         gains = {frozenset(candidate.members): candidate.local_gain for candidate in state.memory.candidates}
-        proposals = without_repeats([*dense[: options.max_candidates], *self._groups])
+        groups = self._groups if state.memory.groups is None else state.memory.groups
+        proposals = without_repeats([*dense[: options.max_candidates], *groups])
         return [members for members in proposals if gains.get(frozenset(members), 1.0) > 0]
 
     @cached_property
-    def _groups(self) -> list[tuple[Hashable, ...]]:
-        return [group for tree in self._trees for group in groups_of_tree(tree, self.options.min_children)]
+    def _groups(self) -> tuple[tuple[Hashable, ...], ...]:
+        return tuple(group for tree in self._trees for group in groups_of_tree(tree, self.options.min_children))
 
     @cached_property
     def _trees(self) -> list[LatentTree]:
