@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.columns import labels_of, weights_of
-from pgmpy_latent.cli.describe import aligned
-from pgmpy_latent.cli.files import optional_output, table_of, write_rows
+from pgmpy_latent.cli.describe import aligned, suspects
+from pgmpy_latent.cli.files import columns_with_codes, optional_output, table_of, write_rows
 from pgmpy_latent.cli.options import add_design, add_limits, add_prior, add_reading, add_seed_and_jobs, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import note, say
@@ -54,6 +54,8 @@ def checked_outputs(args: argparse.Namespace, option: str) -> dict[str, Path | N
 
 def read_rows(args: argparse.Namespace, units: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
     """Return the whole table and the columns of the items; every option must name a column, and none two of them."""
+    from pgmpy_latent.tables.encode import encode
+
     table = table_of(args)
     for words in table.notes:
         note(words)
@@ -69,6 +71,8 @@ def read_rows(args: argparse.Namespace, units: Mapping[str, str]) -> tuple[pd.Da
             raise BadInputError(f"column {name!r} is among --items and also {option}; take it out of one of them")
     if not items:
         raise BadInputError("no column is left for the items; the table has none but those that other options name")
+    for words in suspects(encode(frame, columns=items), columns_with_codes(args)):
+        note(words)
     return frame, items
 
 
@@ -81,6 +85,7 @@ def settings_of(frame: pd.DataFrame, args: argparse.Namespace) -> dict:
     }
     return {
         **{name: column if column is None else column.to_numpy() for name, column in given.items()},
+        "missing": {},  # what looks like a code was said when the table was read
         "weight_kind": args.weight_kind,
         "prior": args.prior or None,
         "n_starts": args.starts,

@@ -123,3 +123,14 @@ def test_what_cannot_be_fitted_is_refused(capsys, argv, message):
 def test_a_table_without_items_is_refused(capsys):
     pd.read_csv("panel.csv")[["person", "wave"]].to_csv("panel.csv", index=False)
     assert "no column is left for the items" in refused(capsys, *MOVES[:6], "--states", "2")
+
+
+def test_codes_are_said_as_options(capsys, panel):
+    codes = panel["health"].map({"good": 1, "poor": 2}).where(panel.index % 9 > 0, 99)
+    panel.assign(health=codes).to_csv("panel.csv", index=False)
+    _, _, err = run(capsys, *MOVES, *FEW)
+    assert "99 in column 'health'; if they do, pass --missing health=99" in " ".join(err.split())
+    assert "missing={" not in err
+    code, out, err = run(capsys, *MOVES, *FEW, "--missing", "health=99")
+    assert (code, err) == (0, "")
+    assert " 99 " not in out
