@@ -95,7 +95,7 @@ LAYERS = {
     ),
     "cli": (
         "text options columns kinds files outputs classes understood describe learn ask groups compare relate "
-        "convert demo"
+        "direct_effects long_tables transitions levels convert demo"
     ),
 }
 

@@ -1,4 +1,4 @@
-"""The command line, ``pgmpy-latent``: learn, score, predict, sample, compare, relate, convert and demo."""
+"""The command line, ``pgmpy-latent``: learn, score, predict, sample, compare, relate and others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from pgmpy_latent import __version__
-from pgmpy_latent.cli import ask, compare, convert, demo, learn, relate
+from pgmpy_latent.cli import ask, compare, convert, demo, direct_effects, learn, levels, relate, transitions
 from pgmpy_latent.cli.text import progress_and_notes
 from pgmpy_latent.exceptions import PgmpyLatentError
 
@@ -52,6 +52,9 @@ def _parser() -> tuple[argparse.ArgumentParser, argparse._SubParsersAction]:
     ask.add_parsers(commands)
     compare.add_parser(commands)
     relate.add_parser(commands)
+    direct_effects.add_parser(commands)
+    transitions.add_parser(commands)
+    levels.add_parser(commands)
     convert.add_parser(commands)
     demo.add_parser(commands)
     return parser, commands

@@ -76,7 +76,7 @@ def table_notes(table: Table, data: CategoricalData, settled: Collection[Hashabl
         are, them = ("it is a measurement", "it") if len(wide) == 1 else ("they are measurements", "them")
         which = _which(wide, counts, MANY_CATEGORIES, "categories")
         notes.append(f"{which}; if {are}, bin {them}, or leave {them} out with --drop {as_list(wide)}")
-    return notes + _suspects(data, settled)
+    return notes + suspects(data, settled)
 
 
 def _which(names: Sequence[Hashable], states: Mapping[Hashable, Sequence], least: int, what: str) -> str:
@@ -90,16 +90,23 @@ def _note(words: str) -> list[str]:
     return wrapped(f"note: {words}", "  ")
 
 
-def _suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]:
-    """Return one note on all values that look like codes for missing answers."""
+def suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]:
+    """Return one note on all values that look like codes for missing answers.
+
+    Examples
+    --------
+    >>> from pgmpy_latent.tables.encode import CategoricalData
+    >>> print(*suspects(CategoricalData(["age"], [[1, 2, 99]], [[0], [1], [2]], [1.0, 1.0, 1.0]), []))
+    categories that may mean missing: 99 in column 'age'; if they do, pass --missing age=99
+    """
     from pgmpy_latent.tables.suitable import suspected_codes
 
-    suspects = list(suspected_codes(data, settled).items())
-    if not suspects:
+    found = list(suspected_codes(data, settled).items())
+    if not found:
         return []
-    values = ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in suspects[:SUSPECTED])
-    more = f" and more in {counted(len(suspects) - SUSPECTED, 'other column')}" if len(suspects) > SUSPECTED else ""
-    say = " ".join(f"--missing {name}={','.join(map(str, codes))}" for name, codes in suspects[:SUSPECTED])
+    values = ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in found[:SUSPECTED])
+    more = f" and more in {counted(len(found) - SUSPECTED, 'other column')}" if len(found) > SUSPECTED else ""
+    say = " ".join(f"--missing {name}={','.join(map(str, codes))}" for name, codes in found[:SUSPECTED])
     return [f"categories that may mean missing: {values}{more}; if they do, pass {say}"]
 
 

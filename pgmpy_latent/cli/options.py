@@ -155,7 +155,7 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     add_survey(group)
 
 
-def add_survey(group) -> None:
+def add_design(group) -> None:
     """Add the options that say how rows were drawn."""
     group.add_argument("--weights", metavar="COLUMN", help="column of row weights")
     group.add_argument(
@@ -165,6 +165,11 @@ def add_survey(group) -> None:
     )
     group.add_argument("--strata", metavar="COLUMN", help="column of strata, which were drawn from separately")
     group.add_argument("--cluster", metavar="COLUMN", help="column of clusters (primary sampling units)")
+
+
+def add_survey(group) -> None:
+    """Add the options that say how rows were drawn, and which columns are categories all the same."""
+    add_design(group)
     group.add_argument(
         "--allow-many-states",
         type=listed,

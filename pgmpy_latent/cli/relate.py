@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.columns import labels_of, weights_of
 from pgmpy_latent.cli.files import design_in_file, optional_output, read_model, table_for, write_rows
-from pgmpy_latent.cli.options import KINDS, add_command, add_limits, add_reading, listed, number
+from pgmpy_latent.cli.options import add_command, add_design, add_limits, add_reading, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import compile_first, note, say
 from pgmpy_latent.tables.files import BadInputError, check_known, known_endings
@@ -66,11 +66,7 @@ def add_parser(commands) -> None:
     add_limits(parser)
     parser.add_argument("--output", metavar="FILE.csv", help="write coefficients or means there")
     add_overwrite(parser)
-    group = parser.add_argument_group("how rows were drawn")
-    group.add_argument("--weights", metavar="COLUMN", help="column of row weights")
-    group.add_argument("--weight-kind", choices=KINDS, help="what the weights are")
-    group.add_argument("--strata", metavar="COLUMN", help="column of strata, which were drawn from separately")
-    group.add_argument("--cluster", metavar="COLUMN", help="column of clusters (primary sampling units)")
+    add_design(parser.add_argument_group("how rows were drawn"))
     add_reading(parser)
 
 
@@ -105,7 +101,7 @@ def run(args: argparse.Namespace) -> None:
             weight_kind=args.weight_kind,
             time_limit=args.time_limit,
             checkpoint=args.checkpoint,
-            **_design(frame, args),
+            **design_of(frame, args),
         )
     except ValueError as error:
         raise BadInputError(str(error)) from None
@@ -128,7 +124,7 @@ def _values(frame: pd.DataFrame, names: list[str], categorical: list[str]) -> pd
     return pd.DataFrame(columns)
 
 
-def _design(frame: pd.DataFrame, args: argparse.Namespace) -> dict:
+def design_of(frame: pd.DataFrame, args: argparse.Namespace) -> dict:
     """Return weights, strata and clusters of the rows."""
     found, learned_with = {}, design_in_file(args.model)
     for option, what, name in (

@@ -30,7 +30,10 @@ from pgmpy_latent.cli.options import jobs, listed, number, positive, sizes
 from pgmpy_latent.cli.text import PlainLines, note, progress_and_notes
 from pgmpy_latent.datasets import load_anes96
 
-COMMANDS = ("learn", "score", "predict", "sample", "compare", "relate", "convert", "demo")
+COMMANDS = (
+    "learn", "score", "predict", "sample", "compare", "relate", "direct-effects", "transitions", "levels", "convert",
+    "demo",
+)  # fmt: skip
 
 
 def answers_tree():
@@ -683,7 +686,8 @@ def test_demonstration_and_what_it_proposes(capsys, monkeypatch):
     assert "944 rows, 9 columns" in out
     assert pd.read_csv("demo.csv").shape == load_anes96().shape
     proposed = re.findall(r"^  pgmpy-latent (.*)$", out, flags=re.MULTILINE)
-    assert {line.split()[0] for line in proposed} == {*COMMANDS} - {"demo", "relate"}  # the model has all columns
+    others = {"demo", "relate", "direct-effects", "transitions", "levels"}  # which the table does not suit
+    assert {line.split()[0] for line in proposed} == {*COMMANDS} - others
     for line in proposed:
         code, _, err = run(capsys, *line.split())
         assert code == 0, err
@@ -716,7 +720,7 @@ def test_help_has_examples_that_fit(capsys, command, monkeypatch):
 def test_overview_names_all_commands_and_exit_codes(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = run(capsys, "--help")
-    assert re.findall(r"^    ([a-z]+) {2,}", out, flags=re.MULTILINE) == list(COMMANDS)
+    assert re.findall(r"^    ([a-z-]+)(?: {2,}|$)", out, flags=re.MULTILINE) == list(COMMANDS)
     assert "exit codes: 0 fine, 1 failed at work, 2 bad usage or input, 130 Ctrl-C" in out
     assert max(map(len, out.splitlines())) <= 80
 

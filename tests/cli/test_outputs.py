@@ -9,6 +9,7 @@ import pytest
 
 from pgmpy_latent import load, sample, save
 from pgmpy_latent.cli import main
+from tests.cli.test_commands import COMMANDS
 from tests.support.samples import latent_class
 
 LEARN = ["learn", "rows.csv", "--method", "independence"]
@@ -134,7 +135,7 @@ def test_a_checkpoint_that_is_there_is_taken_up_and_no_other_file_is(capsys):
     assert {path: text for path, text in contents().items() if path in before} == before
 
 
-@pytest.mark.parametrize("command", ["learn", "score", "predict", "sample", "compare", "relate", "convert", "demo"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_says_so(capsys, command):
     with pytest.raises(SystemExit):
         main([command, "--help"])
