@@ -203,6 +203,14 @@ def test_what_is_written_is_not_cut(browser, survey_report, width):
     assert browser.run(f"({cut})('.stack i', 'i')") == []
     assert browser.run(f"({cut})('.classes td, .classes th', '.scroll')") == []
     assert browser.run(f"({cut})('.columns td, .columns th', '.scroll')") == []
+    words = "[...document.querySelectorAll('.state .words')]"
+    assert "Conservative" in browser.run(f"{words}.map((one) => one.textContent)")
+    broken = f"""{words}.filter((one) => /^[a-zA-Z]{{1,12}}$/.test(one.textContent)).map((one) => {{
+        const range = document.createRange();
+        range.selectNodeContents(one);
+        return [one.textContent, range.getClientRects().length];
+    }}).filter(([, lines]) => lines > 1)"""
+    assert browser.run(broken) == []  # a short word stays on one line
     assert browser.run("document.querySelectorAll('.chart text').length") > 4
     places = "(one, box) => [one.getBoundingClientRect(), box.getBoundingClientRect()]"
     assert browser.run(f"""[...document.querySelectorAll('.chart text')].every((one) => {{
@@ -311,6 +319,21 @@ def test_it_can_be_printed(browser, report):
     assert len(printed) > 10_000
     assert browser.run("[...document.querySelectorAll('details')].every((one) => one.open)")
     check_quiet(browser, report)
+
+
+def test_paper_does_not_scroll(browser, survey_report):
+    a4 = 718  # its width in pixels, without margins
+    try:
+        browser.call("Emulation.setEmulatedMedia", media="print", features=[])
+        browser.open(survey_report, width=a4)
+        browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        right = browser.run("document.querySelector('main').getBoundingClientRect().right")
+        wide = f"""[...document.querySelectorAll('table, pre, code, svg')]
+            .map((one) => [one.tagName, one.getBoundingClientRect().right]).filter(([, end]) => end > {right})"""
+        assert browser.run(wide) == []
+        assert browser.run("[...document.querySelectorAll('pre')].every((one) => one.scrollWidth <= one.clientWidth)")
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
 def test_reports_of_transitions_and_levels_ask_for_nothing(browser, tmp_path):
