@@ -267,8 +267,9 @@ def test_only_the_surroundings_are_drawn():
     assert_readable(ax)
     with pytest.raises(ValueError, match="around names 'H9', which the network does not have; give some of its"):
         plot_network(network, around=["H9"])
-    with pytest.raises(TypeError, match=r"around is 'HR'; give a list of variables, as around=\['H'\]"):
-        plot_network(network, around="HR")
+    for around in ("HR", []):
+        with pytest.raises(TypeError, match=r"; give a list of variables, as around=\['H'\]"):
+            plot_network(network, around=around)
 
 
 def test_support_stands_on_the_edges_and_in_hidden_variables():
@@ -350,3 +351,15 @@ def test_without_strengths_all_edges_are_thin():
     ax = plot_network(network)
     assert len({arrow.get_linewidth() for arrow in shapes(ax, FancyArrowPatch)}) == 1
     assert not any("mutual information" in text for text in words(ax))
+
+
+def test_hidden_variables_of_the_base_are_matched_by_their_neighbours():
+    network = as_network(small_tree())
+    names = [
+        f"{name} as it was called" if hidden else name
+        for name, hidden in zip(network.names, network.latent, strict=False)
+    ]
+    before = LatentNetwork(names, network.state_names, network.parents, network.latent, network.tables)
+    found = words(plot_network(network, base=before))
+    assert "not in the base network" in found
+    assert not any("gone" in text for text in found)

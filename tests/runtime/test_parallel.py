@@ -185,8 +185,10 @@ def test_an_item_that_ran_out_of_time_ends_the_work_but_no_worker(backend, n_job
     with parallel_config(backend=backend):
         with pytest.raises(TimeLimitReached):
             parallel.mapped(too_late, range(6), n_jobs)
-        found, interrupted = parallel.work_through(too_late, [0, 1, 3, 3], n_jobs)
+        clock = Clock()
+        found, interrupted = parallel.work_through(too_late, [0, 1, 3, 3], n_jobs, clock=clock)
         assert interrupted
+        assert clock.stopped == "time_limit"
         assert set(found) <= {0, 1}
         assert parallel.work_through(too_late, [0, 1], n_jobs) == ([0, 1], False)
 

@@ -225,3 +225,16 @@ def test_questions_that_cannot_be_meant():
     mixed = RandomStarts(n_states=2, random_state=0, show_progress=False).fit(frame, kinds={"z": "gaussian"})
     with pytest.raises(DataError, match="compare_networks is about categories alone, and 'z' is a number"):
         compare_networks(mixed, mixed)
+
+
+def test_rows_that_belong_together_count_as_one_in_the_standard_error():
+    one, other = network_of(CHAIN, "H"), network_of([("a", "b"), ("c", "d")], seed=3)
+    table = sample(one, 80, random_state=0)
+    repeated, units = pd.concat([table] * 3, ignore_index=True), np.tile(np.arange(80), 3)
+
+    def standard_error(*rows, **survey):
+        return compare_networks(one, other, *rows, **survey).scores.at["log_likelihood_per_row", "standard_error"]
+
+    by_units = standard_error(repeated, cluster=units)
+    assert by_units == pytest.approx(standard_error(table) * np.sqrt(80 / 79), rel=1e-9)
+    assert by_units > 1.5 * standard_error(repeated)

@@ -503,3 +503,12 @@ def test_settings_that_cannot_be_meant(options, error, message):
 def test_a_learner_without_weights_takes_whole_ones_only():
     with pytest.raises(DataError, match=r"learner that takes no weights.*not whole numbers"):
         learner(HillClimbSearch(show_progress=False)).fit(survey(50), sample_weight=np.linspace(0.5, 2, 50))
+
+
+def test_a_base_of_pgmpy_learns_from_texts_beside_truth_values():
+    table = survey(200)
+    first, second = table.columns[:2]
+    table[first] = table[first] == table[first].iloc[0]
+    table[second] = table[second].map("answer {}".format)
+    found = learner(HillClimbSearch(scoring_method="bic-d", show_progress=False), max_latents=0).fit(table)
+    assert set(found.network_.observed_names) == set(table.columns)

@@ -1,5 +1,7 @@
 """FindHidden beside latent trees: it grows out of one that is better, and says so where it may not; near ties."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from pgmpy_latent.learners.search import Search, Settings
 from pgmpy_latent.networks.find_hidden.proposals import Options, ProposalPolicy
 from pgmpy_latent.networks.find_hidden.sources import latent_trees
 from pgmpy_latent.networks.fitter import Fitter, ScoredNetwork
+from pgmpy_latent.networks.graph import Graph
 from tests.support.samples import tuned
 
 QUIET = {"random_state": 0, "show_progress": False}
@@ -45,7 +48,7 @@ def test_where_hidden_variables_are_ruled_out_it_says_that_a_tree_is_better(tabl
     assert found.latent_tree_score_ > found.score_ + 10
     found.summary()
     said = capsys.readouterr().out
-    assert f"{SENTENCE}{found.latent_tree_score_:.1f}, that of the network {found.score_:.1f}. Learn" in said
+    assert f"{SENTENCE}{found.latent_tree_score_:.1f}, that of the network {found.score_:.1f}. Compare" in said
 
 
 def test_it_is_as_good_as_the_tree_where_it_may_be_and_says_nothing(table, capsys):
@@ -80,6 +83,20 @@ def test_settings_that_a_tree_would_break_keep_it_from_becoming_the_network(tabl
 def test_without_trees_there_is_no_score_of_one(table):
     found = tuned(FindHidden, use_tree=False, max_latents=0, **QUIET).fit(table)
     assert np.isnan(found.latent_tree_score_)
+
+
+def test_a_resumed_search_proposes_what_it_did_before_even_if_it_finds_other_trees(table):
+    policy = ProposalPolicy(
+        Fitter(encode(table), Search(Settings(prior=0.5), random_state=0), "bde"),
+        lambda network, value: value,
+        Options(),
+    )
+    first = policy.fitter.first_fit(Graph({name: () for name in table.columns}, ()), {}, 1)
+    state = policy.first(first, learn_edges=False)
+    groups = (tuple(table.columns[:3]), tuple(table.columns[1:4]))
+    state = replace(state, memory=replace(state.memory, groups=groups))
+    assert policy._proposals(state) == list(groups)
+    assert policy.advance(state).state.memory.groups == groups
 
 
 def test_a_resumed_search_knows_the_score_of_the_tree(table, tmp_path):

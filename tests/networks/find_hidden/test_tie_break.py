@@ -60,3 +60,20 @@ def test_too_few_rows_decide_nothing():
     tie_break = TieBreak(table(3, 0.8), Search(Settings(), random_state=0))
     assert not tie_break.prefers(LINKED, APART)
     assert not tie_break.prefers(APART, LINKED)
+
+
+def test_tables_that_have_seen_the_held_out_rows_make_no_difference():
+    rng = np.random.default_rng(6)
+    data = encode(pd.DataFrame(rng.integers(3, size=(60, 4)), columns=list("abcd")))
+    states, parents, latent = [[0, 1], *[[0, 1, 2]] * 4], [(), *[(0,)] * 4], [True, *[False] * 4]
+
+    def classes(seed):
+        drawn = np.random.default_rng(seed)
+        tables = [drawn.dirichlet([1.0] * 2, 1), *(drawn.dirichlet([1.0] * 3, 2) for _ in range(4))]
+        return LatentNetwork("Habcd", states, parents, latent, tables)
+
+    tie_break = TieBreak(data, Search(Settings(), random_state=0))
+    first, second = (tie_break.held_out_log_likelihood(classes(seed)) for seed in (0, 1))
+    assert first == second
+    independent = LatentNetwork("abcd", states[1:], [()] * 4, [False] * 4, [np.full((1, 3), 1 / 3)] * 4)
+    assert first < tie_break.held_out_log_likelihood(independent)
