@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from pgmpy_latent.inference.queries import check_is_tree, encode_for, engine_for, refuse_numbers, sample
+from pgmpy_latent.inference.queries import asked, check_is_tree, encode_for, engine_for, refuse_numbers, sample
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -21,8 +21,8 @@ POINTS = 3
 UNIFORM_SHARE = 0.05
 
 
-def n_parameters(tree: LatentTree) -> int:
-    """Return the number of free parameters, ``d``.
+def n_parameters(tree) -> int:
+    """Return the number of free parameters of a model, ``d``.
 
     A table with ``r`` rows (states of the parent, 1 at a root) and ``k`` states has ``r (k - 1)`` of them, since every
     row sums to one. See :func:`effective_dimension` for how many of them the data can tell apart.
@@ -34,7 +34,7 @@ def n_parameters(tree: LatentTree) -> int:
     >>> n_parameters(tree)
     5
     """
-    return tree.n_parameters
+    return asked(tree).n_parameters
 
 
 def effective_dimension(tree: LatentTree, *, random_state=0, tol: float = 1e-11) -> int:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from pgmpy_latent import compare_classes, plotting, scores
+from pgmpy_latent import RandomStarts, compare_classes, plotting, scores
 from pgmpy_latent.cli.compare import comparison_lines
 from pgmpy_latent.em import fit as em
 from pgmpy_latent.em import starts
@@ -148,3 +148,12 @@ def test_every_score_has_a_function_of_its_name_and_a_field_of_the_summary():
 def test_documentation_names_all_scores():
     assert all(f"``{name}``" in compare_classes.__doc__ for name in scores.compared_scores())
     assert "by default ``bic``, ``adjusted_bic``, ``caic``, ``aic`` and ``icl``." in plotting.plot_comparison.__doc__
+
+
+def test_learners_are_scored_like_their_models():
+    table = sample(latent_class(2, 2, 3, 2, 2), 50, random_state=0)
+    learner = RandomStarts(n_states=2, random_state=0, show_progress=False).fit(table)
+    assert scores.n_parameters(learner) == learner.n_parameters_
+    for score in (scores.cheeseman_stutz, scores.icl, scores.relative_entropy, scores.classification_entropy):
+        assert score(learner, table) == score(learner.tree_, table)
+    assert scores.summary(learner, table, effective=False) == scores.summary(learner.tree_, table, effective=False)
