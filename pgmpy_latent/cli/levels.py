@@ -35,7 +35,7 @@ def add_parser(commands) -> None:
         commands,
         "levels",
         "find classes of rows and clusters of groups",
-        "Fit a multilevel latent class model: classes of rows, and clusters of the groups that they belong to.",
+        "Fit a multilevel latent class model: classes of rows in clusters of groups.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)

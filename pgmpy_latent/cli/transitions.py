@@ -42,7 +42,7 @@ def add_parser(commands) -> None:
         commands,
         "transitions",
         "find hidden states and moves between them",
-        "Fit a latent transition model: hidden states that people move between, and answers that show them.",
+        "Fit a latent transition model: hidden states, and how people move between them.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
