@@ -27,7 +27,7 @@ EXAMPLES = """\
 examples:
   pgmpy-latent transitions panel.csv --id person --time wave --states 2
   pgmpy-latent transitions panel.csv --id person --time wave --states 3 --by-time
-  pgmpy-latent transitions p.csv --id who --time term --times autumn,spring --states 2
+  pgmpy-latent transitions p.csv --id id --time term --times fall,spring --states 2
 
 The table is long: a row per person and time. Answers that are missing, and times at
 which someone was not observed, are summed out, so that nobody is left out. Answers
