@@ -56,6 +56,16 @@ ax = plotting.plot_profiles(classes)
 """,
     ),
     Picture(
+        "comparison", "How many classes are there?",
+        "How far every score is below its own best; the recommended number is marked.", "diagnostics.md",
+        """
+from pgmpy_latent import compare_classes, datasets, plotting
+
+answers = datasets.load_anes96()[["PID", "selfLR", "ClinLR", "DoleLR", "vote"]]
+ax = plotting.plot_comparison(compare_classes(answers, range(1, 7), n_starts=4, show_progress=False))
+""",
+    ),
+    Picture(
         "residuals",
         "Which columns depend on each other beyond the classes?",
         "The darker, the less the classes explain how a pair goes together; dots mark significant differences.",

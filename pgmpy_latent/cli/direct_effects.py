@@ -23,10 +23,12 @@ examples:
   pgmpy-latent direct-effects model.json answers.csv --add --report edges.html
 
 Tests for every two columns whether an edge between them would describe the table
-better; adjusted p-values allow for the number of pairs. With --add, edges are added
-one at a time, as long as BIC rises; --report writes a page about the model and them.
-Weights, strata and clusters are the columns that the model was learned with, if the
-file has them; --weights, --strata and --cluster name others, and "none" does without.
+better; adjusted p-values allow for the number of pairs. With --add, edges are
+added one at a time, as long as BIC rises; --report writes a page about the model
+and them.
+Weights, strata and clusters are the columns that the model was learned with, if
+the file has them; --weights, --strata and --cluster name others, and "none" does
+without.
 """
 #: How many pairs are printed.
 SHOWN = 20

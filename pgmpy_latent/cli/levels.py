@@ -21,11 +21,11 @@ from pgmpy_latent.cli.text import compile_first, say, wrapped
 EXAMPLES = """\
 examples:
   pgmpy-latent levels pupils.csv --group school --classes 2 --clusters 2
-  pgmpy-latent levels pupils.csv --group school --classes 2 --clusters 3 --groups kinds.csv --report levels.html
+  pgmpy-latent levels pupils.csv --group school --classes 2 --clusters 3 --jobs 1
 
 A row per member of a group, such as pupils in schools. Every group belongs to a
 cluster, and clusters differ in the sizes of the classes, which mean the same
-everywhere. Larger BIC by groups is better; compare several numbers of clusters by it.
+everywhere. Larger BIC by groups is better: compare numbers of clusters by it.
 """
 
 
@@ -35,7 +35,7 @@ def add_parser(commands) -> None:
         commands,
         "levels",
         "find classes of rows and clusters of groups",
-        "Fit a multilevel latent class model: classes of rows, and clusters of the groups that they belong to.",
+        "Fit a multilevel latent class model: classes of rows in clusters of groups.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   pgmpy-latent transitions panel.csv --id person --time wave --states 2
-  pgmpy-latent transitions panel.csv --id person --time wave --items health,mood --states 3 --by-time
-  pgmpy-latent transitions panel.csv --id person --time term --times autumn,spring --states 2 --report moves.html
+  pgmpy-latent transitions panel.csv --id person --time wave --states 3 --by-time
+  pgmpy-latent transitions p.csv --id id --time term --times fall,spring --states 2
 
 The table is long: a row per person and time. Answers that are missing, and times at
-which someone was not observed, are summed out, so that nobody is left out. Answers in
-a state are the same at all times; transitions are equal, or differ with --by-time.
+which someone was not observed, are summed out, so that nobody is left out. Answers
+in a state are the same at all times; transitions are equal, or differ by --by-time.
 Larger BIC is better; compare several numbers of states by it.
 """
 
@@ -42,7 +42,7 @@ def add_parser(commands) -> None:
         commands,
         "transitions",
         "find hidden states and moves between them",
-        "Fit a latent transition model: hidden states that people move between, and answers that show them.",
+        "Fit a latent transition model: hidden states, and how people move between them.",
         EXAMPLES,
     )
     parser.set_defaults(run=run)
