@@ -52,8 +52,8 @@ def plot_network(
     model : LatentNetwork, LatentTree, pgmpy network or fitted learner
         What to draw; up to about a hundred variables can be read.
     base : model, optional
-        The network to compare with; by default ``base_`` of the learner, if it has one, as :class:`FindHidden` does.
-        Hidden variables are matched by their neighbours, not by name.
+        The network to compare with; by default ``base_`` of the learner, if it has one, as
+        :class:`pgmpy_latent.FindHidden` has. Hidden variables are matched by their neighbours, not by name.
     support : DataFrame, optional
         As :func:`pgmpy_latent.support` returns it. The shares of bootstrap networks that link two variables are
         written on the edges, in percent, and those of hidden variables into their boxes.
