@@ -14,8 +14,9 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
     """Draw how the states of a hidden variable were merged.
 
     Time runs from left to right. Every merge is a dot at its place in the sequence, with the change of the score that
-    it made beside it; the states of the number that was chosen in the end are diamonds. On the left stand assignments
-    of the variable's Markov blanket.
+    it made beside it; diamonds are the states that the merges had when as many were left as were chosen in the end. A
+    second look may have moved assignments from one state to another since. On the left stand assignments of the
+    variable's Markov blanket.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def plot_cardinality(learner, hidden: Hashable | None = None, *, ax=None):
     chosen = learner.cardinality_[name]
     trace = learner.trace_[learner.trace_["hidden"] == name].sort_values("n_states")
     trace = trace[trace["n_states"] <= max(4 * chosen, 12)]
-    lines = [_curve(ax, trace, "agglomeration", "C0")]
+    lines = [_curve(ax, trace, "merges alone", "C0")]
     ax.set_xlabel("number of states")
     ax.set_ylabel("score of the completed table", color="C0")
     scores = learner.em_scores_[learner.em_scores_["hidden"] == name]

@@ -79,8 +79,8 @@ class NetworkComparison:
         if self.scores is not None:
             row = self.scores.loc[PER_ROW]
             parts.append(
-                f"BIC: {self.scores.at['bic', 'difference']:+,.2f} for the second. Log-likelihood per row: "
-                f"{row['difference']:+.5f} (standard error {row['standard_error']:.5f})."
+                f"The second less the first (larger is better): BIC {self.scores.at['bic', 'difference']:+,.2f}, "
+                f"log-likelihood per row {row['difference']:+.5f} (standard error {row['standard_error']:.5f})."
             )
         return "\n".join(part for part in parts if part)
 
@@ -149,7 +149,7 @@ def compare_networks(first, second, X=None, *, sample_weight=None, **survey: Unp
       first only: y -> z
       second only: x -> z
     Probabilities of 2 of 3 variables can be compared; they are the same.
-    BIC: -0.69 for the second. Log-likelihood per row: -0.23105 (standard error 0.18865).
+    The second less the first (larger is better): BIC -0.69, log-likelihood per row -0.23105 (standard error 0.18865).
     """
     models = [model_of(model) for model in (first, second)]
     for model in models:

@@ -178,7 +178,7 @@ def test_scores_and_the_paired_standard_error():
     assert found.at["bic", "difference"] == pytest.approx(scores.bic(other, repeated) - scores.bic(one, repeated))
     plain = compare_networks(one, other, repeated)
     pd.testing.assert_frame_equal(plain.scores, found)
-    assert f"BIC: {found.at['bic', 'difference']:+,.2f} for the second." in str(plain)
+    assert f": BIC {found.at['bic', 'difference']:+,.2f}, log-likelihood per row" in str(plain)
 
 
 def test_the_order_of_categories_means_nothing_and_other_categories_are_said():

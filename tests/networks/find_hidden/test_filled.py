@@ -54,3 +54,27 @@ def test_a_row_that_stands_for_many_is_drawn_many_times_by_its_posterior():
         assert weights[-1] / (1000 / MOST_DRAWS) == pytest.approx(round(weights[-1] / (1000 / MOST_DRAWS)))
     error = 1000 * np.sqrt(share * (1 - share) / MOST_DRAWS / 300)
     assert np.mean(weights) == pytest.approx(1000 * share, abs=4 * error)
+
+
+@given(latent_networks(), st.integers(0, 2**32 - 1))
+def test_the_order_of_columns_and_nodes_does_not_matter(network, seed):
+    rng = np.random.default_rng(seed)
+    frame = sample(network, 12, random_state=seed % 1000).astype("category")
+    frame = frame.mask(rng.random(frame.shape) < 0.3)
+    data = encode(frame)
+    known = network_like(network, data)
+    first = filled(known, data, np.random.default_rng(seed))
+    backwards = range(known.n_nodes)[::-1]
+    place = {node: at for at, node in enumerate(backwards)}
+    turned = LatentNetwork(
+        [known.names[node] for node in backwards],
+        [known.state_names[node] for node in backwards],
+        [tuple(place[above] for above in known.parents[node]) for node in backwards],
+        known.latent[::-1],
+        [known.tables[node] for node in backwards],
+    )
+    second = filled(turned, encode(frame[list(frame.columns)[::-1]]), np.random.default_rng(seed))
+    both = [one.select(data.columns) for one in (first, second)]
+    rows, others = (dict(zip(map(tuple, one.codes.tolist()), one.weights, strict=True)) for one in both)
+    assert rows.keys() == others.keys()
+    assert rows == pytest.approx(others)
