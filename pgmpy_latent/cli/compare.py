@@ -98,7 +98,10 @@ def run(args: argparse.Namespace) -> int:
     checkpoint = optional_output(args.checkpoint, "--checkpoint")
     outputs = [("--output", path), ("--checkpoint", checkpoint)]
     check_outputs(args, outputs, [("the table", args.file)], [checkpoint])
-    table = choose_columns(table_of(args), args.columns, args.drop, args.weights, args.strata, args.cluster)
+    columns = args.columns
+    if columns and args.group is not None and args.group not in columns:
+        columns = [*columns, args.group]  # as weights need not be among them
+    table = choose_columns(table_of(args), columns, args.drop, args.weights, args.strata, args.cluster)
     check_known(table.frame, args.ordinal, "--ordinal")
     if args.group is not None:
         check_group(args, table)

@@ -56,3 +56,20 @@ def test_numbers_of_classes_have_a_time_limit(table, tmp_path, capsys):
     said = capsys.readouterr()
     assert "the time limit stopped the comparison at 1 class;" in " ".join(said.err.split())
     assert main([*argv, "--checkpoint", str(tmp_path / "classes.json")]) == 0
+
+
+def test_the_column_of_groups_need_not_be_among_the_others(table, capsys):
+    argv = [
+        "compare",
+        str(table),
+        "--columns",
+        "PID,selfLR",
+        "--group",
+        "vote",
+        "--classes",
+        "2",
+        "--starts",
+        "1",
+    ]
+    assert main(argv) == 0
+    assert "vote" in capsys.readouterr().out
