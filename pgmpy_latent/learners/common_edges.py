@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
@@ -79,6 +77,8 @@ def _neighbours(network: LatentNetwork, labels: dict[int, int]) -> dict[int, set
 def counterparts(network: LatentNetwork, other: LatentNetwork) -> dict[int, int]:
     """Return the nodes of another network that correspond to those of this one: columns of the same name, and matches.
 
+    A variable that is hidden in one of the networks and a column of the other corresponds to itself.
+
     Examples
     --------
     >>> half, two = [[0.5, 0.5]], [[0.5, 0.5]] * 2
@@ -87,9 +87,10 @@ def counterparts(network: LatentNetwork, other: LatentNetwork) -> dict[int, int]
     >>> counterparts(one, other)
     {1: 0, 2: 1, 0: 2}
     """
-    columns: dict[Hashable, int] = {name: other.index(name) for name in other.observed_names}
-    same = {network.index(name): columns[name] for name in network.observed_names if name in columns}
-    return same | matched_latents(network, other)
+    common = [name for name in network.names if name in other.names]
+    pairs = {network.index(name): other.index(name) for name in common}
+    same = {node: match for node, match in pairs.items() if not (network.latent[node] and other.latent[match])}
+    return same | {node: match for node, match in matched_latents(network, other).items() if node not in same}
 
 
 def edges_found_again(network: LatentNetwork, other: LatentNetwork) -> list[int]:

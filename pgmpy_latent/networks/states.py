@@ -196,7 +196,7 @@ def with_a_state_less(network: LatentNetwork, hidden: Hashable) -> Iterator[Late
     --------
     >>> network = LatentNetwork(["H", "x"], [[0, 1]] * 2, [(), (0,)], [True, False],
     ...                         [[[0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
-    >>> [other.table("x").tolist() for other in with_a_state_less(network, "H")]
+    >>> [other.table("x").round(2).tolist() for other in with_a_state_less(network, "H")]
     [[[0.6, 0.4]]]
     """
     node = network.index(hidden)

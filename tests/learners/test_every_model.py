@@ -95,7 +95,7 @@ QUESTIONS = {
     "save": (lambda model, table, folder: save(model, folder / "saved.json"), FORMS),
     "predict_proba": (lambda model, table, folder: model.predict_proba(table), (*TREES, "NetworkEM", *MIXTURES)),
     "profiles": (lambda model, table, folder: model.profiles(), (*TREES, "NetworkEM", *MIXTURES)),
-    "informative_columns": (lambda model, table, folder: model.informative_columns(), TREES),
+    "informative_columns": (lambda model, table, folder: model.informative_columns(), (*TREES, "NetworkEM")),
     "loadings": (lambda model, table, folder: model.loadings(), NUMBERS),
     "residuals": (lambda model, table, folder: residuals(model, table), (*TREES, "NetworkEM", *MIXTURES)),
     "bic": (lambda model, table, folder: scores.bic(model, table), (*TREES, "NetworkEM", *MIXTURES)),

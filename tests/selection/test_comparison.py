@@ -141,8 +141,10 @@ def test_probabilities_differ_by_the_total_variation_of_the_best_matching_states
         given_d = [net.tables[1] @ net.tables[4] for net in (one, turned)]
         total = sum(apart[node].sum() for node in (1, 2, 3)) + np.abs(given_d[0] - given_d[1]).sum()
         wanted.append((total, [apart[0].sum() / 2, *(share @ apart[node].sum(axis=1) / 2 for node in (1, 2, 3))]))
-    _, mean = min(wanted, key=lambda pair: pair[0])
-    np.testing.assert_allclose(found.loc[["H", "a", "b", "c"], "mean_difference"], mean, atol=1e-9)
+    least = min(total for total, _ in wanted)
+    nearest = [mean for total, mean in wanted if total <= least + 1e-9]  # several, if all columns are ordered alike
+    means = found.loc[["H", "a", "b", "c"], "mean_difference"].to_numpy()
+    assert any(np.allclose(means, mean, rtol=1e-7, atol=1e-9) for mean in nearest)
     assert (found["largest_difference"] >= found["mean_difference"] * 0.999 / 2).all()
 
 
