@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
@@ -17,7 +19,7 @@ def matched_latents(network: LatentNetwork, other: LatentNetwork) -> dict[int, i
     Two hidden variables can be the same if at least half of the columns next to one or the other, as parents or
     children, are next to both. Pairs are chosen so that most of them agree overall, and each hidden variable is in one
     pair at most; names do not matter. Those that are left are then compared by columns and hidden variables
-    that are matched already, and so on.
+    that are matched already, and so on. Hidden variables that no column can be reached from are told apart by name.
 
     Examples
     --------
@@ -33,7 +35,16 @@ def matched_latents(network: LatentNetwork, other: LatentNetwork) -> dict[int, i
         if not further:
             break
         found |= further
-    return found
+    unreached, others = (
+        _without_neighbours(each, nodes) for each, nodes in ((network, found), (other, found.values()))
+    )
+    return found | {node: others[name] for name, node in unreached.items() if name in others}
+
+
+def _without_neighbours(network: LatentNetwork, matched: Collection[int]) -> dict[Hashable, int]:
+    """Return the hidden variables, by name, that have no columns or matched hidden variables beside them."""
+    near = _neighbours(network, {node: at for at, node in enumerate(matched)})
+    return {network.names[node]: node for node, some in near.items() if not some and node not in matched}
 
 
 def _matched_further(network: LatentNetwork, other: LatentNetwork, known: dict[int, int]) -> dict[int, int]:
@@ -90,7 +101,8 @@ def counterparts(network: LatentNetwork, other: LatentNetwork) -> dict[int, int]
     common = [name for name in network.names if name in other.names]
     pairs = {network.index(name): other.index(name) for name in common}
     same = {node: match for node, match in pairs.items() if not (network.latent[node] and other.latent[match])}
-    return same | {node: match for node, match in matched_latents(network, other).items() if node not in same}
+    matched, taken = matched_latents(network, other), set(same.values())
+    return same | {node: match for node, match in matched.items() if node not in same and match not in taken}
 
 
 def edges_found_again(network: LatentNetwork, other: LatentNetwork) -> list[int]:

@@ -108,3 +108,20 @@ def test_half_of_the_neighbours_are_enough_and_less_is_not():
     assert edges_found_again(network, near) == [0, 1, -1]
     assert matched_latents(network, far) == {}
     assert edges_found_again(network, far) == [0, 0, 0]
+
+
+def test_hidden_variables_without_columns_are_told_apart_by_name():
+    nothing = [[1.0]]
+    names, latent = ["H0", "H1", "x", "y"], [True, True, False, False]
+    network = LatentNetwork(names, [["s"]] * 4, [(), (0,), (), ()], latent, [nothing] * 4)
+    turned = LatentNetwork(["H1", "H0", "x", "y"], [["s"]] * 4, [(1,), (), (), ()], latent, [nothing] * 4)
+    assert counterparts(network, turned) == {0: 1, 1: 0, 2: 2, 3: 3}
+    assert edges_found_again(network, turned) == [1]
+
+
+def test_a_node_corresponds_to_one_other_at_most():
+    two = [[0.5, 0.5]] * 2
+    shown = LatentNetwork("GHxy", [[0, 1]] * 4, [(), (), (0,), (0,)], [True, False, False, False],
+                          [two[:1], two[:1], two, two])  # fmt: skip
+    hidden = LatentNetwork("Hxy", [[0, 1]] * 3, [(), (0,), (0,)], [True, False, False], [two[:1], two, two])
+    assert counterparts(shown, hidden) == {1: 0, 2: 1, 3: 2}
