@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from pgmpy_latent.plotting.axes import as_label, new_axes
+from pgmpy_latent.plotting.axes import BLUE, VERMILION, as_label, new_axes
 
 
 def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, ax=None):
@@ -142,19 +142,19 @@ def plot_cardinality(learner, hidden: Hashable | None = None, *, ax=None):
     chosen = learner.cardinality_[name]
     trace = learner.trace_[learner.trace_["hidden"] == name].sort_values("n_states")
     trace = trace[trace["n_states"] <= max(4 * chosen, 12)]
-    lines = [_curve(ax, trace, "merges alone", "C0")]
+    lines = [_curve(ax, trace, "merges alone", BLUE)]
     ax.set_xlabel("number of states")
-    ax.set_ylabel("score of the completed table", color="C0")
+    ax.set_ylabel("score of the completed table", color=BLUE)
     scores = learner.em_scores_[learner.em_scores_["hidden"] == name]
     if len(scores):
         other = ax.twinx()
-        lines.append(_curve(other, scores, "EM", "C1"))
-        other.set_ylabel("score of EM", color="C1")
+        lines.append(_curve(other, scores, "EM", VERMILION))
+        other.set_ylabel("score of EM", color=VERMILION)
         other.spines["top"].set_visible(False)
     ax.legend(handles=lines, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.spines["top"].set_visible(False)
-    ax.set_title(f"{name}: {chosen} state{'s' * (chosen != 1)}")
+    ax.set_title(f"{as_label(name)}: {chosen} state{'s' * (chosen != 1)}", loc="left", fontsize=11)
     return ax
 
 

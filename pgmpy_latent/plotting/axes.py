@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+import numpy as np
+
 from pgmpy_latent.runtime.settings import kind_in_words
 
 #: Maximum length of a label in characters.
 LABEL = 48
 #: Factor by which rendered text may be wider than its font metrics, because of hinting.
 HINTING = 1.05
+#: Perceived brightness of red, green and blue.
+LUMINANCE = (0.299, 0.587, 0.114)
 #: Colours for all kinds of colour vision (Okabe and Ito); the first is for hidden variables.
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, BLACK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#000000"
 
@@ -75,6 +79,17 @@ def axes_size(ax) -> tuple[float, float]:
     """Return width and height of axes in inches."""
     box = ax.get_window_extent()
     return box.width / ax.figure.dpi, box.height / ax.figure.dpi
+
+
+def ink_on(color) -> str:
+    """Return the colour in which text can be read on another one, given as red, green and blue from 0 to 1.
+
+    Examples
+    --------
+    >>> ink_on((0.99, 0.91, 0.14)), ink_on((0.27, 0.0, 0.33))
+    ('black', 'white')
+    """
+    return "black" if np.dot(color[:3], LUMINANCE) > 0.5 else "white"
 
 
 def lighten(ax) -> None:

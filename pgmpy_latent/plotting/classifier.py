@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.plotting.axes import as_label, new_axes
+from pgmpy_latent.plotting.axes import BLUE, VERMILION, as_label, new_axes
 
 
 def plot_classifier(classifier, component: int | None = None, *, ax=None):
     """Draw a latent classification model: the class above the latents, and these above the attributes.
 
     Edges between latents and attributes are as wide as the loading is large, in standard deviations of the attribute;
-    blue where it is positive and red where it is negative. Loadings that are zero have no edge.
+    blue where it is positive, orange red and dashed where it is negative. Loadings that are zero have no edge.
+    Attributes stand below the latents that they go with most strongly, so that few edges cross.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def plot_classifier(classifier, component: int | None = None, *, ax=None):
     >>> from pgmpy_latent import LatentClassificationModel
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> classifier = LatentClassificationModel(2, 1, learn_edges=True, random_state=0).fit(X, y)
-    >>> plot_classifier(classifier).get_title()
+    >>> plot_classifier(classifier).get_title(loc="left")
     '2 latents, 1 component'
     """
     loadings, edges = _standard_loadings(classifier, component)
@@ -43,13 +44,13 @@ def plot_classifier(classifier, component: int | None = None, *, ax=None):
     attributes = [name for name in attributes if name not in set(latents)]
     width = max(6.0, 0.55 * len(attributes), 0.8 * len(latents))
     ax = new_axes(ax, width, 4.5)
-    below, between = _spread_out(len(attributes)), _spread_out(len(latents))
+    below, between = _below(loadings * edges), _spread_out(len(latents))
     for j, x in enumerate(between):
         ax.plot([0.5, x], [2, 1], color="0.7", lw=1, zorder=1)
         for i in np.flatnonzero(edges[:, j]):
             size = loadings[i, j]
-            color = "C0" if size > 0 else "C3"
-            ax.plot([x, below[i]], [1, 0], color=color, lw=0.3 + 4 * abs(size), alpha=0.7, zorder=1)
+            style = {"color": BLUE} if size > 0 else {"color": VERMILION, "ls": (0, (3, 1))}
+            ax.plot([x, below[i]], [1, 0], lw=0.3 + 4 * abs(size), alpha=0.7, zorder=1, **style)
     _boxes(ax, [0.5], 2, [label])
     _boxes(ax, between, 1, latents)
     for x, name in zip(below, attributes, strict=True):
@@ -67,8 +68,18 @@ def plot_classifier(classifier, component: int | None = None, *, ax=None):
     ax.set_xlim(-0.04, 1.04)
     ax.set_axis_off()
     sizes = (classifier.n_latents_, "latent"), (classifier.n_components_, "component")
-    ax.set_title(", ".join(f"{number} {word}{'s' * (number != 1)}" for number, word in sizes))
+    ax.set_title(", ".join(f"{number} {word}{'s' * (number != 1)}" for number, word in sizes), loc="left", fontsize=11)
+    _explain(ax)
     return ax
+
+
+def _explain(ax) -> None:
+    """Say above the picture what the colours of edges mean."""
+    from matplotlib.lines import Line2D
+
+    marks = [Line2D([], [], color=BLUE, lw=3), Line2D([], [], color=VERMILION, lw=3, ls=(0, (3, 1)))]
+    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
+    ax.legend(marks, ["positive loading", "negative"], ncols=2, frameon=False, fontsize=8, **place)
 
 
 def _standard_loadings(classifier, component: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -80,6 +91,22 @@ def _standard_loadings(classifier, component: int | None) -> tuple[np.ndarray, n
     loadings = np.einsum("k,kiq->iq", shares, classifier.loadings_)
     explained = np.einsum("k,kiq->i", shares, classifier.loadings_**2) + shares @ classifier.noise_
     return loadings / np.sqrt(explained)[:, None], classifier.edges_[shares > 0].any(axis=0)
+
+
+def _below(loadings: np.ndarray) -> np.ndarray:
+    """Return the places of attributes, by the mean place of the latents, weighted by their squared loadings.
+
+    Examples
+    --------
+    >>> _below(np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.1]])).round(2)
+    array([0.83, 0.5 , 0.17])
+    """
+    weights = loadings**2
+    totals = weights.sum(axis=1)
+    means = weights @ _spread_out(loadings.shape[1]) / np.where(totals > 0, totals, 1.0)
+    places = np.empty(len(loadings))
+    places[np.argsort(np.where(totals > 0, means, 1.0), kind="stable")] = _spread_out(len(loadings))
+    return places
 
 
 def _spread_out(number: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.plotting.axes import as_label, new_axes, pyplot
+from pgmpy_latent.plotting.axes import as_label, ink_on, legend_beside, new_axes, pyplot
 from pgmpy_latent.runtime.settings import kind_in_words
 
 #: Inches per cluster, the space between bars as a share of all bars, and the least share that is written into a bar.
@@ -45,10 +45,9 @@ def plot_clusters(found, *, ax=None):
     for at, color in enumerate(map(colormap, np.linspace(0.15, 0.9, n_classes))):
         heights, label = shares.iloc[:, at].to_numpy(), f"class {as_label(shares.columns[at])}"
         ax.bar(begins, heights, sizes, bottom, align="edge", color=color, edgecolor="white", linewidth=0.6, label=label)
-        ink = "black" if at > n_classes / 2 else "white"
         for cluster in np.flatnonzero((heights >= WRITTEN) & (sizes >= WRITTEN)):
             middle = (begins[cluster] + sizes[cluster] / 2, bottom[cluster] + heights[cluster] / 2)
-            ax.text(*middle, f"{heights[cluster]:.0%}", ha="center", va="center", size=8, color=ink)
+            ax.text(*middle, f"{heights[cluster]:.0%}", ha="center", va="center", size=8, color=ink_on(color))
         bottom += heights
     labels = [f"cluster {as_label(name)}\n{size:.0%}" for name, size in zip(shares.index, sizes, strict=True)]
     ax.set_xticks(begins + sizes / 2, labels)
@@ -56,7 +55,7 @@ def plot_clusters(found, *, ax=None):
     ax.set_ylabel("share of rows in each class")
     ax.set_ylim(0, 1)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    legend_beside(ax)
     words = f"{n_classes} class{'es' * (n_classes != 1)} in {n_clusters} cluster{'s' * (n_clusters != 1)}"
     ax.set_title(f"{words} of {len(found.groups()):,} groups", loc="left", fontsize=11)
     return ax

@@ -12,7 +12,7 @@ from pgmpy_latent.model.emissions import Emission, emissions_of
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.bins import in_bins
-from pgmpy_latent.plotting.axes import as_label, axes_size, new_axes, pyplot, text_width
+from pgmpy_latent.plotting.axes import as_label, axes_size, ink_on, new_axes, pyplot, text_width
 from pgmpy_latent.plotting.models import any_of
 from pgmpy_latent.tables.dependence import DECIMALS, block_information
 
@@ -28,8 +28,8 @@ SIZE, SHARE_SIZE = 9.0, 7.5
 BAR, HEADING = 0.42, 0.38
 #: Space at either end of the scale of a number, as a share of a bar.
 MARGIN = 0.04
-#: Perceived brightness of red, green and blue.
-LUMINANCE = (0.299, 0.587, 0.114)
+#: Inches from the square of a category to its name, and from a name to the next square.
+SQUARE, APART = 0.12, 0.18
 #: Maximum length of a category in characters.
 CATEGORY = 24
 #: Standard deviations have two digits, but no more decimals than this.
@@ -74,7 +74,11 @@ def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12,
     shares, tables = shares_and_conditionals(tree, at)
     columns, emissions = _best_columns(tree, at), emissions_of(tree)
     shown = columns[:n_columns]
-    width = min(max(CLASS_WIDTH * len(shares), NARROWEST), WIDEST) if ax is None else axes_size(ax)[0]
+    if ax is None:
+        headings = [_heading_width(tree, column) for column in shown if column not in emissions]
+        width = min(max(CLASS_WIDTH * len(shares), NARROWEST, *headings), WIDEST)
+    else:
+        width = axes_size(ax)[0]
     ax = new_axes(ax, width + 0.1, ROW * len(shown) + 0.9)
     bar = width / (len(shares) + SPACE * (len(shares) - 1))  # in inches, as all of x
     starts = np.arange(len(shares)) * (1 + SPACE) * bar
@@ -135,8 +139,7 @@ def _draw_bar(ax, left: float, row: int, widths: np.ndarray, colors: list) -> No
     for start, width, color in zip(starts, widths, colors, strict=True):
         text = f"{width / widths.sum():.0%}"
         if text_width(text, SHARE_SIZE) + 0.06 < width:
-            ink = "black" if np.dot(color[:3], LUMINANCE) > 0.5 else "white"
-            ax.text(start + width / 2, row, text, size=SHARE_SIZE, ha="center", va="center", color=ink)
+            ax.text(start + width / 2, row, text, size=SHARE_SIZE, ha="center", va="center", color=ink_on(color))
 
 
 def _draw_numbers(
@@ -164,16 +167,27 @@ def _draw_heading(ax, height: float, tree: LatentTree | LatentNetwork, column: i
     """Write the name of a column above its bars, and its categories beside squares of their colours."""
     name, states = as_label(tree.names[column]), tree.state_names[column]
     ax.text(0, height, name, size=SIZE, weight="bold", va="center")
-    x = 1.2 * text_width(name, SIZE) + 0.2  # bold letters are wider
+    x = _begin_of_categories(name)
     for at, (state, color) in enumerate(zip(states, colors, strict=True)):
         text, rest = as_label(state, CATEGORY), f"and {len(states) - at} more"
-        end = x + 0.12 + text_width(text, SHARE_SIZE)
+        end = x + SQUARE + text_width(text, SHARE_SIZE)
         if end + (0.2 + text_width(rest, SHARE_SIZE) if at < len(states) - 1 else 0.0) > width:
             ax.text(x, height, rest, size=SHARE_SIZE, va="center", color="0.35")
             return
         ax.plot(x + 0.05, height, marker="s", ms=5, color=color)
-        ax.text(x + 0.12, height, text, size=SHARE_SIZE, va="center", color="0.2")
-        x = end + 0.18
+        ax.text(x + SQUARE, height, text, size=SHARE_SIZE, va="center", color="0.2")
+        x = end + APART
+
+
+def _heading_width(tree: LatentTree | LatentNetwork, column: int) -> float:
+    """Return the inches that the name of a column and all of its categories need."""
+    texts = [as_label(state, CATEGORY) for state in tree.state_names[column]]
+    categories = sum(SQUARE + text_width(text, SHARE_SIZE) for text in texts) + APART * (len(texts) - 1)
+    return _begin_of_categories(as_label(tree.names[column])) + categories
+
+
+def _begin_of_categories(name: str) -> float:
+    return 1.2 * text_width(name, SIZE) + 0.2  # bold letters are wider
 
 
 def _title(tree: LatentTree | LatentNetwork, at: int, n_shown: int, n_columns: int) -> str:

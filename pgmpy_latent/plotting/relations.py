@@ -55,7 +55,7 @@ def plot_class_sizes(relation, covariate: Hashable | None = None, values: Sequen
         _draw(ax, at, len(relation.classes), lines["value"].tolist(), lines, "size", name, bool(numeric))
     ax.set_xlabel(as_label(table.attrs["covariate"]))
     ax.set_ylabel("class size")
-    ax.set_ylim(0, 1)
+    ax.set_ylim((0, 1) if numeric else (-0.03, 1.03))  # marks at 0 and 1 are whole
     _finish(ax, relation.latent)
     return ax
 
@@ -98,7 +98,7 @@ def plot_outcome(relation, *, ax=None):
             _draw(ax, at, len(classes), lines["category"].tolist(), lines, "share", name, numeric=False)
         ax.set_xlabel(as_label(relation.outcome))
         ax.set_ylabel("share in the class")
-        ax.set_ylim(0, 1)
+        ax.set_ylim(-0.03, 1.03)  # marks at 0 and 1 are whole
         _finish(ax, "class")
     else:
         _draw(ax, 0, 1, table["class"].tolist(), table, "mean", "", numeric=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pgmpy_latent.plotting.axes import as_label, legend_beside, new_axes, pyplot
+from pgmpy_latent.plotting.axes import as_label, ink_on, legend_beside, new_axes, pyplot
 from pgmpy_latent.runtime.settings import kind_in_words
 
 #: Half the width of a bar, where times are one apart; and points along a band.
@@ -54,8 +54,8 @@ def plot_transitions(found, *, ax=None):
             label = f"state {as_label(shares.columns[state])}" if at == 0 else None
             ax.bar(at, size, 2 * HALF, begin, color=colors[state], edgecolor="white", linewidth=0.6, label=label)
             if size >= WRITTEN:
-                ink = "black" if state > n_states / 2 else "white"
-                ax.text(at, begin + size / 2, f"{size:.0%}", ha="center", va="center", size=7.5, color=ink)
+                color = ink_on(colors[state])
+                ax.text(at, begin + size / 2, f"{size:.0%}", ha="center", va="center", size=7.5, color=color)
     ax.set_xticks(range(n_times), [as_label(time) for time in shares.index])
     ax.set_xlabel(as_label(shares.index.name))
     ax.set_ylabel("share of people")

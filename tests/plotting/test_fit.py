@@ -103,6 +103,15 @@ def test_texts_of_profiles_do_not_overlap(n_classes, width):
     assert any(text.startswith("and ") and text.endswith(" more") for text in words(ax))  # of forty categories
 
 
+def test_a_picture_of_profiles_is_as_wide_as_the_names_of_categories_need():
+    tree = latent_class(2, [7])
+    names = [tree.state_names[0], [f"a category with number {number}" for number in range(7)]]
+    tree = LatentTree(tree.names, names, tree.parent, [True, False], tree.tables)
+    ax = plotting.plot_profiles(tree)
+    assert set(names[1]) <= set(words(ax))
+    assert not any(text.endswith(" more") for text in words(ax))
+
+
 def test_classes_that_have_names_are_called_by_them():
     tree = LatentTree(
         ["camp", "x"], [["left", "right"], ["a", "b"]], [-1, 0], [True, False],

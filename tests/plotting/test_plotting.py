@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from pgmpy_latent import LatentClassificationModel, datasets, load, plotting, save, to_pgmpy
+from pgmpy_latent.plotting.axes import VERMILION
 
 matplotlib.use("Agg")
 
@@ -32,7 +33,10 @@ def test_a_classifier_is_drawn_with_the_edges_it_has(component):
     assert len(ax.lines) == 3 + edges.sum()
     words = {text.get_text() for text in ax.texts}
     assert {"class", "Z1", "Z2", "Z3", "alcohol", "proline"} <= words
-    assert ax.get_title() == "3 latents, 2 components"
+    assert ax.get_title(loc="left") == "3 latents, 2 components"
+    dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
+    assert len(dashed) == sum(line.get_color() == VERMILION for line in ax.lines) > 0
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["positive loading", "negative"]
 
 
 @pytest.mark.parametrize("layout", ["spring", "circular", "kamada_kawai", "shell", "bfs"])

@@ -67,3 +67,9 @@ def test_intervals_lie_between_zero_and_one(found):
     sizes = found["covariates"].class_sizes("age")
     assert isinstance(sizes, pd.DataFrame)
     assert ((sizes["lower"] > 0) & (sizes["upper"] < 1) & (sizes["lower"] < sizes["size"])).all()
+
+
+def test_marks_of_shares_of_nothing_and_all_are_whole(found):
+    ax = plotting.plot_outcome(found["share"])
+    low, high = ax.get_ylim()
+    assert (low, high) == pytest.approx((-0.03, 1.03))
