@@ -18,6 +18,7 @@ from pgmpy_latent.inference import queries
 from pgmpy_latent.inference.queries import Absent
 from pgmpy_latent.learners.profiles import profiles, profiles_with_errors
 from pgmpy_latent.model.tree import LatentTree
+from pgmpy_latent.runtime.configured import settings_in_force
 from pgmpy_latent.tables.columns import without_columns
 from pgmpy_latent.tables.survey import Survey, WeightKind, check_kind, rows_in_words, set_apart
 from pgmpy_latent.tables.target import refuse_weights_as_target
@@ -534,7 +535,13 @@ def remarks_on(learner) -> list[str]:
     >>> remarks_on(Baseline("independence").fit(frame, sample_weight=[1, 2, 3, 4]))
     ['Frequency weights: 4 rows stand for 10 (weight_kind="frequency").']
     """
-    words = weighting_words(learner), sampled_words(learner), updated_words(learner), unfinished_words(learner)
+    words = (
+        weighting_words(learner),
+        prior_words(learner),
+        sampled_words(learner),
+        updated_words(learner),
+        unfinished_words(learner),
+    )
     return [text for text in words if text]
 
 
@@ -588,6 +595,28 @@ def score_beside_bic(learner) -> float | None:
     True
     """
     return None if abs(learner.score_ - learner.bic_) < LEAST_DIFFERENCE else learner.score_
+
+
+def prior_words(learner) -> str:
+    """Say which prior the score of a search has; empty if it has none.
+
+    Examples
+    --------
+    >>> from pgmpy_latent import RandomStarts, SplitMerge
+    >>> frame = pd.DataFrame({"x": list("aabb"), "y": list("ccdd"), "z": list("eeff")})
+    >>> prior_words(SplitMerge(random_state=0).fit(frame)) == ""
+    True
+    >>> prior_words(SplitMerge(scoring_method="cs", random_state=0).fit(frame))[:60]
+    'The score is the Cheeseman–Stutz approximation of the margin'
+    """
+    if not hasattr(learner, "score_") or not hasattr(learner, "_criteria"):
+        return ""
+    criterion = scores.criterion_of(settings_in_force(learner).get("scoring_method", "bic"), learner._criteria)
+    if criterion is None or not criterion.prior_words:
+        return ""
+    words = criterion.prior_words.format(prior=getattr(learner, "_pseudo_count", 1.0))
+    other = "" if words == scores.PRIOR_OF_ENTRIES.format(prior=1) else ", unlike scores.cheeseman_stutz, which has 1"
+    return f"The score is {criterion.sentence}, {words}{other}."
 
 
 def sampled_words(learner) -> str:

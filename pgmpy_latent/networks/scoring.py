@@ -128,6 +128,7 @@ SCORERS = {
         partial(_marginal_likelihood, _same_everywhere),
         pseudo_count=0.5,
         needs_prior=True,
+        prior_words=scores.PRIOR_OF_ENTRIES,
     ),
     "bdeu": NetworkScorer(
         "the marginal likelihood with an equivalent sample size",
@@ -137,6 +138,7 @@ SCORERS = {
         pseudo_count=10.0,
         needs_prior=True,
         pseudo_counts=_shared_by_table,
+        prior_words="with an equivalent sample size of {prior:g} in every table as its prior",
     ),
     "bic": NetworkScorer(
         scores.SCORERS["bic"].title,

@@ -52,7 +52,7 @@ def data_section(facts: Facts) -> Html:
     ]
     parts = [table(["", ""], rows, class_="plain"), *_remarks(facts)]
     columns = table(
-        ["Column", "Categories", "Shares", "Missing"],
+        ["Column", "Categories", "Shares of known cells", "Missing"],
         [_column(facts, at) for at in range(min(len(data.columns), MOST_COLUMNS))],
         numbers=(1,),
         class_="columns",

@@ -132,7 +132,7 @@
   }
 
   function summary() {
-    if (!answers.size) return "No answers yet. The shares are what the model expects of any row.";
+    if (!answers.size) return "No answers yet. The shares are what the model expects of a new row.";
     if (now.logProbability === -Infinity) return "The model rules these answers out together.";
     const share = Math.exp(now.logProbability);
     const how = share >= 0.005 ? percent(share) : share >= 1e-6 ? `${(100 * share).toPrecision(1)}%` : "less than a millionth";
@@ -167,7 +167,7 @@
     const within = given(node.at), shares = alone.posteriors[node.at];
     body.append(make("p", { class: "quiet" }, `Hidden variable with ${plural(node.card, "state")}.`));
     const first = node.states.map((state, at) => [state, cell(shares[at]), ...(answers.size ? [cell(now.posteriors[node.at][at])] : [])]);
-    body.append(table(["State", "Share", ...(answers.size ? ["Given the answers"] : [])], first));
+    body.append(table(["State", "Share, by the model", ...(answers.size ? ["Given the answers"] : [])], first));
     const columns = nodes.filter((one) => !one.hidden && one.states.length).map((one) => [information(shares, within, one.at), one]);
     columns.sort(([one], [other]) => other - one);
     const listed = columns.slice(0, MOST_COLUMNS).filter(([nats]) => nats > 1e-6);
@@ -188,7 +188,7 @@
       const within = above ? given(above.at) : [];
       const lines = within.map((posteriors, state) =>
         [`${above.name} = ${above.states[state]}`, ...node.states.map((_, at) => cell(posteriors[node.at][at], interval(node, above, state, at)))]);
-      lines.push(["All rows", ...[...alone.posteriors[node.at]].map((share) => cell(share))]);
+      lines.push(["By the model", ...[...alone.posteriors[node.at]].map((share) => cell(share))]);
       if (answers.size) lines.push(["Given the answers", ...[...now.posteriors[node.at]].map((share) => cell(share))]);
       box.replaceChildren(table(["", ...node.states], lines), make("p", { class: "quiet" }, howSure(lines)));
     };

@@ -319,6 +319,16 @@ class Facts:
             shares.append(counts / max(counts.sum(), np.finfo(float).tiny))
         return shares
 
+    @property
+    def counts_columns(self) -> bool:
+        """Whether ``column_shares`` are counted in a table; else they are the model's."""
+        return self.has_table or not self.tells_states
+
+    @property
+    def counts_states(self) -> bool:
+        """Whether ``shares`` of hidden nodes, and what their states look like, are from the rows, not by the model."""
+        return self.has_table and not self.is_tree
+
     @cached_property
     def missing_shares(self) -> np.ndarray:
         """The share of the weight that lacks each column."""

@@ -23,7 +23,7 @@ from pgmpy_latent.report.html import (
     section,
     table,
 )
-from pgmpy_latent.report.profile_bars import MOST_CATEGORIES, profile_bars
+from pgmpy_latent.report.profile_bars import BY_MODEL, IN_TABLE, MOST_CATEGORIES, profile_bars
 from pgmpy_latent.tables.dependence import block_information
 
 #: Maximum number of states of a hidden variable that are drawn.
@@ -48,6 +48,7 @@ def latents_section(facts: Facts) -> Html | None:
     ]
     if isinstance(facts.learner, ValidatedLearner) and not facts.is_mixture:
         intro.append(f" {FOR_PREDICTION}")
+    intro.append(f" {_sources(facts)}")
     if n_explained < n_hidden:
         intro.append(
             f" Of {count(n_hidden)} hidden variables, the {n_explained} with the strongest links are shown; the tree "
@@ -56,6 +57,20 @@ def latents_section(facts: Facts) -> Html | None:
     return section(
         "latents", "Hidden variables", paragraph(*intro), *(_latent(facts, node) for node in facts.explained)
     )
+
+
+def _sources(facts: Facts) -> str:
+    """Say which figures of the section are the model's, and which are counted in the table."""
+    if not facts.has_table:
+        return "All figures are by the model."
+    if facts.counts_states:
+        states = (
+            "Shares of states, and of categories within them, are means over the rows of the table, each of which "
+            "counts for a state as much as it probably belongs to it"
+        )
+    else:
+        states = "Shares of states, and of categories within them, are by the model"
+    return f"{states}; “in the table” are shares of the known cells of a column."
 
 
 def profiles_of(facts: Facts, node: int) -> list[np.ndarray]:
@@ -137,7 +152,8 @@ def _classes(facts: Facts, node: int, profiles: list[np.ndarray], columns: list[
         ]
         for state in range(min(len(shares), MOST_CLASSES))
     ]
-    parts = [table([facts.state, "Share", "Stands out by"], rows, class_="classes")]
+    share = "Share, over the rows" if facts.counts_states else "Share, by the model"
+    parts = [table([facts.state, share, "Stands out by"], rows, class_="classes")]
     if len(shares) > MOST_CLASSES:
         parts.append(paragraph(f"… and {count(len(shares) - MOST_CLASSES, 'more state')}.", class_="quiet"))
     return Html("".join(parts))
@@ -159,20 +175,25 @@ def _marks(facts: Facts, profiles: list[np.ndarray], columns: list[int], state: 
     deviations.sort(key=lambda entry: -entry[0])
     if not deviations:
         return "nothing in particular"
-    marks = []
+    marks, whole = [], _whole(facts).lower()
     for _, at, category in deviations[:DESCRIBED]:
         column, value = label(facts.data.columns[at]), label(facts.data.state_names[at][category])
         profile, overall = profiles[at][state][category], facts.column_shares[at][category]
-        numbers = element("small", f" {percent(profile)}, all: {percent(overall)}")
+        numbers = element("small", f" {percent(profile)}; {whole}: {percent(overall)}")
         marks.append(element("span", element("b", f"{column} = {value}"), numbers, class_="mark"))
     return Html(" ".join(marks))
+
+
+def _whole(facts: Facts) -> str:
+    return IN_TABLE if facts.counts_columns else BY_MODEL
 
 
 def _profile(facts: Facts, node: int, at: int, given: np.ndarray, information: float) -> Html:
     """Return how a column is distributed in each state of a hidden node, as stacked bars."""
     lines = list(zip(facts.states_in_words(node), given, strict=True))[:MOST_CLASSES]
     note = f"{decimal(information, 3)} nats"
-    return profile_bars(facts.data.columns[at], facts.data.state_names[at], lines, facts.column_shares[at], note)
+    overall = facts.column_shares[at]
+    return profile_bars(facts.data.columns[at], facts.data.state_names[at], lines, overall, note, _whole(facts))
 
 
 def _numbers(facts: Facts, node: int, columns: list[int], profiles: list[np.ndarray]) -> Html:

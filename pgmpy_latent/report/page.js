@@ -237,7 +237,7 @@
     function tellStates(node, above) { // of a model of categories
       const kind = node.hidden ? `Hidden variable with ${plural(node.card, "state")}` : `Column with ${plural(node.card, "category", "categories")}`;
       const where = above ? `, given ${above.name}` : "";
-      panel.append(make("p", { class: "quiet" }, `${kind}${where}.`), probabilities(node, above));
+      panel.append(make("p", { class: "quiet" }, `${kind}${where}. Probabilities by the model.`), probabilities(node, above));
       if (node.cut) panel.append(make("p", { class: "quiet" }, "The table is larger than shown."));
       if (above) panel.append(make("p", { class: "quiet" }, `Says ${node.link.toFixed(3)} nats about ${above.name}.`));
     }

@@ -10,6 +10,8 @@ from pgmpy_latent.report.html import Html, count, element, label, legend, stacke
 
 #: Maximum number of categories of a column that are drawn.
 MOST_CATEGORIES = 12
+#: Where the shares of a column are from: counted among its known cells, or what the model expects.
+IN_TABLE, BY_MODEL = "In the table", "By the model"
 
 
 def profile_bars(
@@ -18,8 +20,9 @@ def profile_bars(
     lines: Sequence[tuple[str, np.ndarray]],
     overall: np.ndarray,
     note: str = "",
+    whole: str = IN_TABLE,
 ) -> Html:
-    """Return a figure with a stacked bar per line, the last of them that of all rows.
+    """Return a figure with a stacked bar per line, the last of them of the column as such.
 
     Parameters
     ----------
@@ -30,14 +33,16 @@ def profile_bars(
     lines : sequence of (words, shares)
         The distributions.
     overall : array
-        The shares in all rows.
+        The shares without regard to the hidden variable.
     note : str
         Written behind the name of the column.
+    whole : str
+        Where ``overall`` is from: ``IN_TABLE`` or ``BY_MODEL``.
 
     Examples
     --------
     >>> half = np.array([0.5, 0.5])
-    >>> "All rows" in profile_bars("x", ["no", "yes"], [("Class 0", half)], half)
+    >>> "In the table" in profile_bars("x", ["no", "yes"], [("Class 0", half)], half)
     True
     """
     names = [label(state) for state in states]
@@ -47,7 +52,7 @@ def profile_bars(
         names = [*(names[k] for k in categories), f"{count(len(names) - len(categories))} others"]
     title = label(column)
     bars = []
-    for words, shares in [*lines, ("All rows", overall)]:
+    for words, shares in [*lines, (whole, overall)]:
         shown = shares[categories]
         if len(categories) < len(shares):
             shown = np.append(shown, max(0.0, 1.0 - shown.sum()))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent.learners.base import StructureLearner
-from pgmpy_latent.learners.fitted import sampled_words, unfinished_words, updated_words
+from pgmpy_latent.learners.fitted import prior_words, sampled_words, unfinished_words, updated_words
 from pgmpy_latent.learners.sampled_search import of_search
 from pgmpy_latent.report.facts import ChoiceOfClasses, Facts
 from pgmpy_latent.report.gaussian_facts import GaussianFacts
@@ -37,6 +37,8 @@ def search_section(facts: Facts | GaussianFacts) -> Html | None:
     accepted = count(int((history["operator"] != "start").sum()), "step")
     words = [f"{type(learner).__name__} accepted {accepted} in {decimal(seconds, 1)} seconds"]
     words.append(f" and reached {decimal(learner.score_)} ({score}; larger is better).")
+    if with_prior := prior_words(learner):
+        words.append(f" {with_prior}")
     parts = [paragraph(*words)]
     if updated_words(learner):
         parts.append(paragraph("This is about the model that fit found, before partial_fit changed its tables."))

@@ -37,7 +37,8 @@ def what_if_section(facts: Facts) -> Html:
         return section("what-if", "What if?", paragraph(f"Left out: {why}, too many for a page; ask posterior()."))
     intro = (
         "Choose answers: the shares of all hidden variables and of all other columns follow, exactly, in this page. "
-        "The name of a variable opens its table."
+        "The name of a variable opens its table. All shares here are by the model: what it expects of a new row"
+        + (", and not what is counted in the table." if facts.has_table else ".")
     )
     plain = element("noscript", paragraph("This part of the page needs a browser that runs scripts."))
     data = element("script", embedded_json(what_if_data(facts)), type="application/json", id="what-if-data")

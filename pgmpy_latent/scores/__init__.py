@@ -34,6 +34,7 @@ from pgmpy_latent.scores.marginal_likelihood import cheeseman_stutz, cheeseman_s
 from pgmpy_latent.scores.scoring_methods import (  # noqa: F401
     HELD_OUT,
     PENALTIES,
+    PRIOR_OF_ENTRIES,
     SCORERS,
     Criterion,
     TreeScorer,

@@ -159,7 +159,7 @@ SCORES = {
     ),
     "cheeseman_stutz": Score(
         "Cheeseman–Stutz",
-        "approximates the log marginal likelihood",
+        "approximates the log marginal likelihood, with 1 as the prior of every entry",
         lambda parts: cheeseman_stutz_from_parts(parts.done, parts.prior),
         for_networks=True,
         times_minus_two=False,

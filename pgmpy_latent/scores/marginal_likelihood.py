@@ -45,6 +45,11 @@ def cheeseman_stutz(
 
     Notes
     -----
+    Learners of networks maximise it with a prior of their own: ``score_`` of a learner with ``scoring_method="bde"`` is
+    this score with ``prior=0.5``, or with the ``prior`` that the learner was given; with ``"bdeu"`` the entries of a
+    table share its prior, which no single number here can say. ``score_`` of a search for trees with
+    ``scoring_method="cs"`` is this score with ``prior=1``. Scores with different priors cannot be compared.
+
     The penalty depends on the tables, not on the structure alone: of two models with equal structure the one
     with the lower log-likelihood can have the higher score. Nothing is added for relabellings of hidden states. Models
     with numeric columns, which have no Dirichlet prior, have no score: NaN.

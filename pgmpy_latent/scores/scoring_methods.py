@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
@@ -24,10 +24,17 @@ class Criterion:
     ----------
     title, sentence : str
         What it is called beside a number, and within a sentence.
+    prior_words : str
+        Which prior it has, with ``{prior:g}`` for its number; empty if it has none.
     """
 
     title: str
     sentence: str
+    prior_words: str = field(default="", kw_only=True)
+
+
+#: ``prior_words`` of scores with the same prior for all entries.
+PRIOR_OF_ENTRIES = "with {prior:g} as the prior of every table entry"
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,7 @@ SCORERS = {
         "the Cheeseman–Stutz score",
         "the Cheeseman–Stutz approximation of the marginal likelihood",
         lambda data: lambda tree, log_likelihood: cheeseman_stutz(tree, data),
+        prior_words=PRIOR_OF_ENTRIES,
     ),
 }
 

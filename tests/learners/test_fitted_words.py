@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import Baseline, FindHidden, RandomStarts, SplitMerge, datasets
+from pgmpy_latent import Baseline, FindHidden, RandomStarts, SplitMerge, datasets, scores
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +49,29 @@ def test_a_summary_has_the_score_of_the_search_where_that_is_not_bic(learner, ca
     assert f", score {fitted.score_:,.2f} (what the search maximised), " in capsys.readouterr().out
     learner(random_state=0, show_progress=False, scoring_method="bic").fit(table).summary()
     assert "what the search maximised" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("make", "prior"),
+    [
+        (lambda: FindHidden(scoring_method="bde"), 0.5),
+        (lambda: FindHidden(scoring_method="bde", prior=2.0), 2.0),
+        (lambda: SplitMerge(scoring_method="cs"), 1.0),
+    ],
+    ids=["bde", "bde with a prior", "cs"],
+)
+def test_a_score_says_its_prior_with_which_cheeseman_stutz_is_the_same(make, prior, capsys):
+    table = datasets.load_anes96()[["PID", "selfLR", "vote"]]
+    fitted = make().set_params(random_state=0, show_progress=False).fit(table)
+    fitted.summary()
+    words = " ".join(capsys.readouterr().out.split())
+    assert f", with {prior:g} as the prior of every table entry" in words
+    assert ("unlike scores.cheeseman_stutz, which has 1" in words) == (prior != 1)
+    assert scores.cheeseman_stutz(fitted, table, prior=prior) == pytest.approx(fitted.score_, rel=1e-9)
+
+
+def test_an_equivalent_sample_size_is_called_so(capsys):
+    table = datasets.load_anes96()[["PID", "selfLR", "vote"]]
+    FindHidden(scoring_method="bdeu", random_state=0, show_progress=False).fit(table).summary()
+    words = " ".join(capsys.readouterr().out.split())
+    assert ", with an equivalent sample size of 10 in every table as its prior, unlike scores.cheeseman_stutz" in words

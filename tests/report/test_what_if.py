@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pgmpy_latent import LatentNetwork, LatentTree, RandomStarts, datasets, explore, sample, unusual_rows, write_report
 from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.operators import marginals
 from pgmpy_latent.report.facts import Facts, no_rows
 from pgmpy_latent.report.page import gather
 from pgmpy_latent.report.topics_section import squarified
@@ -163,7 +164,8 @@ def test_a_model_without_a_table_says_what_it_knows(tmp_path):
     assert "1 hidden variable, 2 columns, 5 parameters. No table came with this model" in found.text
     assert set(found.ids) >= {"tree", "what-if", "latents"}
     assert not {"fit", "data", "search", "checklist"} & set(found.ids)
-    assert "All rows" in found.text  # its own shares, as nothing else is known
+    assert "By the model" in found.text  # its own shares, as nothing else is known
+    assert "In the table" not in found.text
 
 
 def test_hostile_names_and_rows_stay_text(tmp_path):
@@ -190,3 +192,35 @@ def test_a_notebook_shows_it_in_a_frame():
         explore(TREE, height=0)
     assert len(repr(shown)) < 100
     assert explore(TREE, sample(TREE, 5, random_state=0)).page.startswith("<!DOCTYPE html>")
+
+
+def test_shares_say_whether_they_are_the_models_or_counted(tmp_path):
+    """With missing cells the two differ: of the cells that are known, half are yes."""
+    rng = np.random.default_rng(0)
+    kind = rng.random(300) < 0.5
+    frame = pd.DataFrame({name: np.where(rng.random(300) < 0.9, kind, ~kind) for name in "abc"}).astype(object)
+    frame.loc[kind & (rng.random(300) < 0.6), "a"] = None
+    learner = RandomStarts(n_states=2, n_starts=4, **QUIET).fit(frame)
+    learner.report(tmp_path / "report.html")
+    text = read(tmp_path / "report.html").text
+    counted, expected = frame["a"].dropna().astype(bool).mean(), marginals(learner.tree_)[learner.tree_.index("a")][1]
+    assert expected - counted > 0.1
+    assert "Shares of states, and of categories within them, are by the model; “in the table” are shares" in text
+    assert "All shares here are by the model: what it expects of a new row, and not what is counted" in text
+    assert "Shares of known cells" in text
+    assert f"in the table: {1 - counted:.0%}" in text
+    assert "Share, by the model" in text
+
+
+def test_shares_of_states_of_a_network_are_means_over_the_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 2, (60, 3)), columns=list("abc"))
+    network = LatentNetwork(
+        ["H", "a", "b", "c"], [[0, 1]] * 4, [(), (0,), (0, 1), (1, 2)], [True, False, False, False],
+        [[[0.5, 0.5]], [[0.8, 0.2], [0.3, 0.7]], [[0.5, 0.5], [0.6, 0.4], [0.7, 0.3], [0.1, 0.9]],
+         [[0.5, 0.5], [0.6, 0.4], [0.7, 0.3], [0.1, 0.9]]],
+    )  # fmt: skip
+    write_report(network, tmp_path / "report.html", frame)
+    text = read(tmp_path / "report.html").text
+    assert "Share, over the rows" in text
+    assert "are means over the rows of the table, each of which counts for a state as much as it probably" in text

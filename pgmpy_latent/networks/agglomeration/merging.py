@@ -202,6 +202,7 @@ SCORERS = {
         _bde_of_number,
         network="bde",
         uses_prior=True,
+        prior_words=networks.SCORERS["bde"].prior_words,
     ),
     "mdl": MergeScorer(
         networks.SCORERS["bic"].title,
