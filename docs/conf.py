@@ -106,7 +106,9 @@ def redirect_links(app, name, source):
         source[0] = shown(SHOWN[name])
     if name == "notebooks":  # the executed notebook itself, to be opened in Jupyter
         source[0] = re.sub(
-            r"(\]\(\.\./notebooks/(\w+)\.py\))", r"\1 ({download}`notebook <notebooks/\2.ipynb>`)", source[0]
+            r"\[notebook\]\(\.\./notebooks/executed/(\w+)\.ipynb\)",
+            r"{download}`notebook <notebooks/\1.ipynb>`",
+            source[0],
         )
     for target, page in ELSEWHERE.items():
         source[0] = re.sub(rf"\]\({target}", f"]({page}", source[0])

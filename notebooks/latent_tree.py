@@ -27,9 +27,7 @@ survey.head()
 
 # %%
 learner = EAST(random_state=SEED, show_progress=False).fit(survey)
-plotting.plot_history(learner)
-plt.show()
-print(learner.history_["operator"].value_counts().to_string())
+learner.history_[["operator", "target", "score", "log_likelihood", "n_parameters"]].round(1)
 
 # %% [markdown]
 # ## The tree

@@ -1,14 +1,15 @@
 """Execute the notebooks: ``python -m notebooks.run``, or some of them by name. Needs the extra ``docs``.
 
 Notebooks are Python files in jupytext's percent format, without outputs. Each is executed in a folder and a process of
-its own, from top to bottom, and has two minutes. With ``--output FOLDER`` the executed notebooks are written there; in
-``docs/notebooks`` they become pages.
+its own, from top to bottom, and has two minutes. With ``--output FOLDER`` the executed notebooks are written there: in
+``notebooks/executed`` they are kept, for all who browse the files; in ``docs/notebooks`` they become pages.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import tempfile
 import time
@@ -78,6 +79,7 @@ def execute(name: str, output: Path | None = None, limit: float = LIMIT) -> floa
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         _drop_progress(notebook)
+        _drop_circumstances(notebook)
         jupytext.write(notebook, output / f"{name}.ipynb")
     return seconds
 
@@ -98,6 +100,7 @@ def _environment() -> dict[str, str]:
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONHASHSEED": "0",  # pictures that networkx draws depend on the order of sets
         "PYTHONWARNINGS": quiet,
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
@@ -110,6 +113,47 @@ def _drop_progress(notebook) -> None:
             cell.outputs = [
                 one for one in cell.outputs if not (one.get("name") == "stderr" and one["text"].startswith("\r"))
             ]
+
+
+def _drop_circumstances(notebook) -> None:
+    """Remove what differs from run to run: times, random names of cells, and how text was cut while it was written."""
+    notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
+    for number, cell in enumerate(notebook.cells, start=1):
+        cell.id = f"cell-{number}"
+        cell.metadata = {}
+        if cell.cell_type == "code":
+            cell.outputs = _joined(cell.outputs)
+
+
+def _joined(outputs: list) -> list:
+    """Return outputs of a cell, with texts of one stream that follow each other as one."""
+    joined: list = []
+    for output in outputs:
+        before = joined[-1] if joined else {}
+        if output.output_type == "stream" and before.get("name") == output.name:
+            before.text += output.text
+        else:
+            joined.append(output)
+    return joined
+
+
+def sources(text: str) -> list[tuple[str, str]]:
+    r"""Return kind and source of the cells of a notebook in the percent format.
+
+    Examples
+    --------
+    >>> sources("# %% [markdown]\n# A title\n#\n# and text.\n\n# %%\nprint(3)\n")
+    [('markdown', 'A title\n\nand text.'), ('code', 'print(3)')]
+    """
+    cells = []
+    for part in re.split(r"^# %%", text, flags=re.MULTILINE)[1:]:
+        kind, _, source = part.partition("\n")
+        if kind.strip() == "[markdown]":
+            lines = [line.removeprefix("#").removeprefix(" ") for line in source.strip().splitlines()]
+            cells.append(("markdown", "\n".join(lines)))
+        else:
+            cells.append(("code", source.strip()))
+    return cells
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,12 +4,13 @@ That pages build and notebooks run is tested by ``.ci/slow``, which takes minute
 """
 
 import ast
+import json
 import re
 
 import pytest
 
 import pgmpy_latent
-from notebooks.run import NOTEBOOKS, main
+from notebooks.run import NOTEBOOKS, main, sources
 from pgmpy_latent.cli import main as command_line
 from tests.test_readme import ROOT
 
@@ -205,6 +206,42 @@ def test_a_notebook_asks_a_question_and_has_its_seed_in_the_first_cell(name):
     assert "\nSEED = " in cells[0]
     assert "## The decision" in text
     ast.parse(text)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_executed_notebook_is_of_the_code_beside_it(name):
+    renew = f"renew it: python -m notebooks.run {name} --output notebooks/executed"
+    path = ROOT / "notebooks" / "executed" / f"{name}.ipynb"
+    assert path.exists(), renew
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    found = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+    assert found == sources((ROOT / "notebooks" / f"{name}.py").read_text(encoding="utf-8")), renew
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1)), renew
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_an_executed_notebook_shows_results_and_nothing_of_its_run(name):
+    path = ROOT / "notebooks" / "executed" / f"{name}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cells = notebook["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    shown = {kind for output in outputs for kind in output.get("data", {})}
+    assert "image/png" in shown
+    assert {output["output_type"] for output in outputs} <= {"stream", "display_data", "execute_result"}
+    assert [output["text"] for output in outputs if output.get("name") == "stderr"] == []
+    assert path.stat().st_size < 300_000
+    assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
+    assert [cell["metadata"] for cell in cells] == [{}] * len(cells)
+    plain = [output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs]
+    texts = "".join(map("".join, plain))
+    assert re.findall(r"/(?:home|root|tmp|usr)/\S*| at 0x[0-9a-f]+", texts) == []
+
+
+def test_both_pages_lead_to_all_executed_notebooks():
+    for page, folder in ((DOCS / "notebooks.md", "../notebooks/"), (ROOT / "notebooks" / "README.md", "")):
+        links = re.findall(rf"\({folder}executed/(\w+)\.ipynb\)", page.read_text(encoding="utf-8"))
+        assert links == list(NOTEBOOKS)
 
 
 def test_an_unknown_notebook_is_named(capsys):

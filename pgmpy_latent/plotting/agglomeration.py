@@ -65,7 +65,7 @@ def plot_merges(learner, hidden: Hashable | None = None, *, n_leaves: int = 24, 
     ax.set_xlim(-0.3, len(tree.rows) + 1.5)
     ax.set_xlabel("merge")
     ax.set_ylabel(as_label(", ".join(map(str, leaves[0]))))
-    ax.set_title(f"{name}: {len(kept)} state{'s' * (len(kept) != 1)}")
+    ax.set_title(f"{as_label(name)}: {len(kept)} state{'s' * (len(kept) != 1)}", loc="left", fontsize=11)
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax
 

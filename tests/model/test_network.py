@@ -123,7 +123,7 @@ def test_the_merge_tree_shows_its_last_merges_and_the_states_that_were_chosen(si
     assert len(ax.texts) == n_shown - 1
     _, diamonds = ax.collections
     assert len(diamonds.get_offsets()) == sized.cardinality_["h"] == 3
-    assert ax.get_title() == "h: 3 states"
+    assert ax.get_title(loc="left") == "h: 3 states"
 
 
 def test_the_curve_of_scores_is_highest_where_it_says(sized):
