@@ -43,8 +43,8 @@ LAYERS = {
     ),
     "diagnostics": (
         "completion dimension resampling adjustment pairs pair_draws residuals assignments anomalies alikeness "
-        "goodness link_strength conditionals network_information explain mixture_text information_matrix uncertainty "
-        "score_test direct_effects"
+        "goodness layers link_strength conditionals network_information explain mixture_text information_matrix "
+        "uncertainty score_test direct_effects"
     ),
     "scores": "information entropy marginal_likelihood held_out scoring_methods all_scores",
     "presets": "",
@@ -85,12 +85,12 @@ LAYERS = {
     "classification": "gaussian_networks model inputs em rows canonical edges starts learn size_search resume lcm",
     "report": (
         "notebook html export_table document profile_bars facts mixed_facts gaussian_facts tree_section "
-        "network_section topics_section what_if_section mixture_section latents_section numbers_section "
-        "fit_section effects_section groups_section relations_section search_section data_section "
+        "network_picture network_section topics_section what_if_section mixture_section latents_section "
+        "numbers_section fit_section effects_section groups_section relations_section search_section data_section "
         "checklist_section reproduce_section gaussian_sections opening grouped_page gaussian_page page explorer"
     ),
     "plotting": (
-        "axes models outline layers agglomeration classifier trees networks loadings profiles densities groups "
+        "axes models outline agglomeration classifier trees networks loadings profiles densities groups "
         "progress fit relations transitions levels"
     ),
     "cli": (

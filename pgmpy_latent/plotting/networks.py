@@ -5,26 +5,23 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from pgmpy_latent.diagnostics.explain import counted
+from pgmpy_latent.diagnostics.layers import LEAST_SPACE, Layers, layered
 from pgmpy_latent.diagnostics.link_strength import link_strength
 from pgmpy_latent.inference.queries import model_of
 from pgmpy_latent.learners.common_edges import edges_found_again
 from pgmpy_latent.model.network import LatentNetwork, as_network, blanket
 from pgmpy_latent.plotting.axes import BLUE, VERMILION, as_label, axes_size, new_axes, text_width
-from pgmpy_latent.plotting.layers import Layers, layered
 from pgmpy_latent.plotting.outline import BOX_LABEL
 
-#: Height of a line of text and of the rest of a box, in inches; and of the space below a layer, at least and at most.
-TEXT_LINE, REST_OF_BOX, LEAST_SPACE, MOST_SPACE = 0.14, 0.1, 0.34, 0.8
+#: Height of a line of text and of the rest of a box, in inches.
+TEXT_LINE, REST_OF_BOX = 0.14, 0.1
 #: What is said of columns without edges.
 ALONE = "independent:"
-#: Space below a layer in relation to how far its edges lead to the side.
-SLOPE = 0.12
 #: Inches above a box for the numbers on its edges, the width of one, and how far it is moved up from arrowheads.
 STRIP, NUMBER, ABOVE_ARROW = 0.17, 0.3, 0.03
 #: Size of texts in points, and of the numbers on edges.
@@ -81,7 +78,7 @@ def plot_network(
     base = getattr(model, "base_", None) if base is None else base
     drawing = _Drawing(network, None if base is None else as_network(model_of(base)), support, around)
     layers = layered(drawing.parents, drawing.widths, drawing.box + LEAST_SPACE + drawing.strip, drawing.before_alone)
-    tops, height = drawing.heights(layers)
+    tops, height = layers.rows(drawing.parents, drawing.box, drawing.strip)
     foot = LINE * (len(drawing.explanations) + 1.0)
     width, scale = max(layers.width, NARROWEST), 1.0
     if ax is not None:
@@ -168,21 +165,6 @@ class _Drawing:
 
     # Drawing ----------------------------------------------------------------------------------------------------------
 
-    def heights(self, layers: Layers) -> tuple[np.ndarray, float]:
-        """Return the upper ends of the boxes of every layer, and the height of all; wide bends take more space."""
-        reach = np.zeros(layers.n_layers)
-        for edge in self.edges:
-            ways = [layers.x[edge.parent], *layers.way(edge.parent, edge.child), layers.x[edge.child]]
-            for step, (here, there) in enumerate(pairwise(ways)):
-                at = layers.layer[edge.parent] + step
-                reach[at] = max(reach[at], abs(here - there))
-        used = np.zeros(layers.n_layers, dtype=bool)
-        for edge in self.edges:
-            used[layers.layer[edge.parent] : layers.layer[edge.child]] = True
-        space = np.where(used, np.clip(SLOPE * reach, LEAST_SPACE, MOST_SPACE), LEAST_SPACE / 3) + self.strip
-        tops = self.strip + np.concatenate([[0.0], np.cumsum(self.box + space)[:-1]])
-        return tops, float(tops[-1] + self.box)
-
     def draw(self, ax, layers: Layers, tops: np.ndarray, scale: float) -> None:
         """Draw edges and boxes."""
         for edge in sorted(self.edges, key=lambda edge: (edge.is_new, edge.strength)):
@@ -230,13 +212,10 @@ class _Drawing:
             ax.text(end, middle, edge.number, size=NUMBER_SIZE * scale, **style)
 
     def _arrival(self, edge: _Edge, layers: Layers) -> float:
-        """Return where an edge ends on its child: side by side, in the order in which edges come from above."""
+        """Return where an edge ends on its child."""
         others = self.parents[edge.child]
-        came = {above: (layers.way(above, edge.child) or [layers.x[above]])[-1] for above in others}
-        order = sorted(others, key=lambda above: (came[above], above))
-        share = (order.index(edge.parent) + 0.5) / len(order)
-        apart = min(self.widths[edge.child] / len(order), 2 * NUMBER if self.strip else 2 * ARROW_APART)
-        return float(layers.x[edge.child] + (share - 0.5) * len(order) * apart)
+        room = min(self.widths[edge.child] / len(others), 2 * NUMBER if self.strip else 2 * ARROW_APART)
+        return layers.arrival(edge.parent, edge.child, others, room)
 
     # Explanation ------------------------------------------------------------------------------------------------------
 

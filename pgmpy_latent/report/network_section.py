@@ -1,4 +1,4 @@
-"""Networks in which nodes have several parents: their hidden variables with neighbours, and all edges."""
+"""Networks in which nodes have several parents: a picture, their hidden variables with neighbours, and all edges."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Hashable
 
 from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.html import Html, count, folded, label, paragraph, section, table
+from pgmpy_latent.report.network_picture import network_picture
 
 #: Maximum number of edges that are listed.
 MOST_EDGES = 1000
@@ -23,9 +24,12 @@ def network_section(facts: Facts) -> Html:
     words = (
         f"{count(len(network.edges), 'edge')} between {count(network.n_nodes, 'variable')}, of which "
         f"{count(len(hidden))} {'is' if len(hidden) == 1 else 'are'} hidden. This model is not a tree: nodes have "
-        "several parents, so that it is listed rather than drawn; plotting.plot_network draws it."
+        "several parents."
     )
-    parts = [paragraph(words)]
+    picture = network_picture(facts)
+    if picture is None:
+        words += " It is listed, as a picture of it could not be read here; plotting.plot_network draws parts of it."
+    parts = [paragraph(words), *([] if picture is None else [picture])]
     if hidden:
         rows = [
             [label(name), count(network.cards[network.index(name)]), ", ".join(parents[name]) or "–",

@@ -17,11 +17,11 @@ from matplotlib.transforms import Affine2D
 from pgmpy.readwrite import BIFReader
 
 from pgmpy_latent import Baseline, LatentNetwork, datasets, network_from_pgmpy, to_pgmpy
+from pgmpy_latent.diagnostics.layers import BETWEEN_BOXES, BETWEEN_EDGES, _Component, layered
 from pgmpy_latent.diagnostics.link_strength import family_probabilities, link_strength
 from pgmpy_latent.model.network import as_network, blanket, child_lists
 from pgmpy_latent.plotting import plot_network
 from pgmpy_latent.plotting.axes import BLUE, VERMILION
-from pgmpy_latent.plotting.layers import BETWEEN_BOXES, BETWEEN_EDGES, _Component, layered
 from pgmpy_latent.testing import latent_networks
 from tests.support.pictures import assert_readable, shapes, words
 from tests.support.reference import joint_states

@@ -1,4 +1,4 @@
-"""The layout of a network: layers from top to bottom, parents above children, with few crossings."""
+"""The layout of a network in pictures: layers from top to bottom, parents above children, with few crossings."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ ASPECT, NARROW = 1.5, 5.0
 ORDERINGS, IMPROVEMENTS = 24, 24
 #: How much an edge resists a bend where it passes layers, in relation to where it begins or ends.
 STRAIGHT = 6.0
+#: Space below a layer in inches, at least and at most, and in relation to how far its edges lead to the side.
+LEAST_SPACE, MOST_SPACE, SLOPE = 0.34, 0.8, 0.12
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,36 @@ class Layers:
     def way(self, parent: int, child: int) -> list[float]:
         """Return where an edge passes the layers between its ends, from above."""
         return [self.bends[parent, at] for at in range(self.layer[parent] + 1, self.layer[child])]
+
+    def arrival(self, parent: int, child: int, parents: Sequence[int], room: float) -> float:
+        """Return where an edge ends on its child: side by side, in the order in which edges come from above.
+
+        ``parents`` are all of the child, and ``room`` is what each of their edges has, in inches.
+        """
+        came = {above: (self.way(above, child) or [self.x[above]])[-1] for above in parents}
+        order = sorted(parents, key=lambda above: (came[above], above))
+        return float(self.x[child] + (order.index(parent) + 0.5 - len(order) / 2) * room)
+
+    def rows(self, parents: Sequence[Sequence[int]], box: float, strip: float = 0.0) -> tuple[np.ndarray, float]:
+        """Return the upper ends of the boxes of every layer, and the height of all; wide bends take more space.
+
+        Parameters
+        ----------
+        parents : sequence of sequences of int
+            As given to :func:`layered`.
+        box, strip : float
+            Height of the boxes, and what is left free above each of them, in inches.
+        """
+        reach, used = np.zeros(self.n_layers), np.zeros(self.n_layers, dtype=bool)
+        for child, some in enumerate(parents):
+            for parent in some:
+                ways = [self.x[parent], *self.way(parent, child), self.x[child]]
+                for at, (here, there) in enumerate(pairwise(ways), start=int(self.layer[parent])):
+                    reach[at] = max(reach[at], abs(here - there))
+                used[self.layer[parent] : self.layer[child]] = True
+        space = np.where(used, np.clip(SLOPE * reach, LEAST_SPACE, MOST_SPACE), LEAST_SPACE / 3) + strip
+        tops = strip + np.concatenate([[0.0], np.cumsum(box + space)[:-1]])
+        return tops, float(tops[-1] + box)
 
 
 def layered(
