@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from pgmpy_latent.exceptions import InvalidTreeError
@@ -71,7 +71,7 @@ def rename(model, nodes: Names | None = None, states: Mapping[Hashable, Names | 
 def _renamed(model, nodes: dict, states: dict):
     """Return a tree, a network or a mixture of trees with other names."""
     for argument, wanted in (("nodes", nodes), ("states", states)):
-        _check_known(argument, wanted, _all_names(model))
+        _check_known(argument, wanted, _all_names(model), nodes.values() if argument == "states" else ())
     if isinstance(model, TreeMixture):
         trees = [_renamed(tree, _within(tree, nodes), _within(tree, states)) for tree in model.trees]
         return TreeMixture(trees, model.weights)
@@ -100,9 +100,11 @@ def _within(tree: LatentTree, wanted: dict) -> dict:
     return {name: new for name, new in wanted.items() if name in tree.names}
 
 
-def _check_known(argument: str, wanted: dict, known: Sequence[Hashable]) -> None:
+def _check_known(argument: str, wanted: dict, known: Sequence[Hashable], new: Collection[Hashable]) -> None:
+    """Raise for names that there are not; ``new`` are those that nodes are about to get."""
     if absent := [name for name in wanted if name not in known]:
-        raise InvalidTreeError(f"{argument} names {listing(absent)}, but the nodes are {listing(known)}")
+        remedy = "; use the names that nodes have before they are renamed" * any(name in new for name in absent)
+        raise InvalidTreeError(f"{argument} names {listing(absent)}, but the nodes are {listing(known)}{remedy}")
 
 
 def _new_states(name: Hashable, old: tuple, wanted: Names | Sequence[Hashable]) -> tuple:

@@ -228,7 +228,7 @@ class ExportCheck:
         return "\n".join(lines or ["everything is kept"])
 
 
-def check_export(model, format: str) -> ExportCheck:
+def check_export(model, format: str | os.PathLike) -> ExportCheck:
     """Return what a model would lose in a file of another format, and what would only be spelled differently.
 
     Probabilities are written to the last bit. Which nodes are hidden, and names and states that a format does not
@@ -239,7 +239,8 @@ def check_export(model, format: str) -> ExportCheck:
     ----------
     model : LatentTree, LatentNetwork, pgmpy.models.DiscreteBayesianNetwork or fitted learner
     format : {"bif", "xmlbif", "net", "uai", "xdsl", "dne", "r", "py"}
-        In any case. "r" is code that makes a network of bnlearn, "py" code that makes one of pgmpy.
+        In any case. "r" is code that makes a network of bnlearn, "py" code that makes one of pgmpy. Or the path of the
+        file, by whose ending the format is known.
 
     Returns
     -------
@@ -253,7 +254,7 @@ def check_export(model, format: str) -> ExportCheck:
     >>> print(check_export(tree, "bif"))
     kept beside: states change: '<5' becomes 's_5' in 'x'
     kept beside: hidden nodes look like others: 'H'
-    >>> print(check_export(tree, "py"))
+    >>> print(check_export(tree, "folder/camps.py"))
     everything is kept
     """
     known = _export_format(format)
@@ -265,11 +266,11 @@ def check_export(model, format: str) -> ExportCheck:
     return ExportCheck(_sentences(lost), _sentences(_respelled(kept, known.spelled(kept), known)))
 
 
-def _export_format(name: str) -> ModelFormat:
-    """Return one of the formats of other programs, by its name in any case."""
-    known = MODEL_FORMATS.get(str(name).lower())
+def _export_format(name: str | os.PathLike) -> ModelFormat:
+    """Return one of the formats of other programs, by its name in any case, or by the ending of a path."""
+    known = MODEL_FORMATS.get(str(name).lower()) or (format_of(name) if Path(name).suffix else None)
     if known is None or known.text is None:
-        raise ValueError(f"unknown format {name!r}; known are {', '.join(EXPORT_FORMATS)}")
+        raise ValueError(f"unknown format {str(name)!r}; known are {', '.join(EXPORT_FORMATS)}")
     return known
 
 

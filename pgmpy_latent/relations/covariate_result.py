@@ -123,7 +123,7 @@ class CovariateRelation:
         if np.isfinite(self.log_likelihood):
             head += f"; log-likelihood {self.log_likelihood:.4f} ({self.n_parameters} parameters)"
         table = self.coefficients.to_string(index=False, float_format=_short)
-        tests = self.tests.to_string(float_format=_short)
+        tests = self.tests.dropna(axis=1, how="all").to_string(float_format=_short)  # not all steps have both tests
         return f"{head}\nagainst class {self.reference!r}\n{table}\n\n{tests}"
 
     @property

@@ -143,4 +143,6 @@ def _n_letters(text: str) -> float:
 def _width(letter: str) -> float:
     if unicodedata.east_asian_width(letter) in "WF":
         return 2.0
-    return 1.25 if letter.isupper() or letter in "mw_" else 1.0
+    if letter in "mwMW@%":
+        return 1.8
+    return 1.25 if letter.isupper() else 1.0

@@ -114,6 +114,7 @@ def test_mistakes(learner):
     tree = learner.tree_
     for call, problem in [
         (lambda: rename(tree, {"G": "mood"}), "nodes names 'G', but the nodes are"),
+        (lambda: rename(tree, {"H": "mood"}, {"mood": {0: "low"}}), "use the names that nodes have before they are"),
         (lambda: rename(tree, states={"G": {}}), "states names 'G'"),
         (lambda: rename(tree, {"H": "vote"}), "would give the name 'vote' to several nodes"),
         (lambda: rename(tree, states={"H": {5: "sad"}}), "node 'H' has no state 5; its states are 0, 1"),

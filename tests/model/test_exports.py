@@ -416,6 +416,19 @@ def test_code_for_pgmpy_keeps_roles(tmp_path):
 # What check_export says ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("path", ["camps.xdsl", Path("a.folder") / "camps.XDSL"])
+def test_a_path_says_the_format(path):
+    tree = samples.small_tree()
+    assert check_export(tree, path) == check_export(tree, "xdsl")
+
+
+def test_paths_of_other_files_are_refused():
+    with pytest.raises(FileFormatError, match=r"camps.txt: a model file ends in .json, .bif"):
+        check_export(samples.small_tree(), "camps.txt")
+    with pytest.raises(ValueError, match=r"unknown format 'camps\.json'; known are bif, xmlbif"):
+        check_export(samples.small_tree(), "camps.json")
+
+
 def test_the_sentences_name_what_changes():
     check = check_export(samples.small_tree(), "BIF")
     assert check.lost == ()

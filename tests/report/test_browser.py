@@ -8,6 +8,7 @@ from pgmpy_latent import (
     EAST,
     Baseline,
     GaussianTree,
+    LatentNetwork,
     LatentTree,
     RandomStarts,
     gaussian,
@@ -353,3 +354,27 @@ def test_reports_of_transitions_and_levels_ask_for_nothing(browser, tmp_path):
         assert browser.run("document.title") == title
         assert browser.run("document.documentElement.scrollWidth <= window.innerWidth")
         check_quiet(browser, path)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_network_is_drawn_and_leads_to_its_hidden_variables(browser, tmp_path, width):
+    """Names are inside of their boxes, whatever letters they have, and the picture does not widen the page."""
+    names = ["H", "WWWWWWWWWW", "a column with a rather long name, and then more", "iiii", "所得", "<b>"]
+    parents = [(), (0,), (0, 1), (0,), (0, 2), (3, 4)]
+    rng = np.random.default_rng(0)
+    tables = [rng.dirichlet([0.4] * 2, 2 ** len(above)) for above in parents]
+    network = LatentNetwork(names, [["low", "high"]] * 6, parents, [True] + [False] * 5, tables)
+    path = tmp_path / "report.html"
+    write_report(network, path, sample(network, 60, random_state=0))
+    browser.open(path, width=width)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.run("document.querySelectorAll('.network .edge').length") == len(network.edges)
+    outside = """[...document.querySelectorAll('.network text')].filter((one) => {
+        const [text, box] = [one, one.parentNode.querySelector('rect')].map((each) => each.getBoundingClientRect());
+        return text.left < box.left || text.right > box.right;
+    }).map((one) => one.textContent)"""
+    assert browser.run(outside) == []
+    assert browser.run("[...document.querySelectorAll('.network text')].pop().textContent") == "<b>"
+    browser.click(".network a")
+    assert browser.run("location.hash") == "#latent-0"
+    check_quiet(browser, path)
