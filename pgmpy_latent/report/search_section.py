@@ -167,7 +167,8 @@ def chart(history: pd.DataFrame) -> Html:
         parts.append(element("text", words, x=margin - 8, y=f"{y(tick) + 4:.1f}", text_anchor="end"))
     for tick in across:
         words = _tick_text(tick, across)
-        parts.append(element("text", words, x=f"{x(tick):.1f}", y=HEIGHT - BELOW + 16, text_anchor="middle"))
+        middle = min(x(tick), WIDTH - DIGIT * len(words) / 2)  # within the picture, in large letters too
+        parts.append(element("text", words, x=f"{middle:.1f}", y=HEIGHT - BELOW + 16, text_anchor="middle"))
     parts.append(element("text", "seconds", x=WIDTH - RIGHT, y=HEIGHT - 4, text_anchor="end"))
     points = [(f"{x(time):.1f}", f"{y(value):.1f}") for time, value in zip(seconds, scores, strict=True)]
     (left, top), *later = points  # the score stays as it is until the next step

@@ -45,7 +45,7 @@ from pgmpy_latent.report.facts import Facts
 from pgmpy_latent.report.latents_section import profiles_of
 from pgmpy_latent.report.page import gather, page
 from pgmpy_latent.report.reproduce_section import code, fingerprint
-from pgmpy_latent.report.search_section import chart
+from pgmpy_latent.report.search_section import DIGIT, WIDTH, chart
 from pgmpy_latent.report.tree_section import tree_data
 from pgmpy_latent.testing import latent_trees
 from tests.support import reference
@@ -592,6 +592,14 @@ def test_a_chart_of_odd_histories():
     assert of([0.0, 0.0], [-3.0, -3.0]).count("<circle") == 2
     assert of([0.0, 1.0], [-np.inf, -3.0]) == ""
     assert of(np.arange(5000.0), np.arange(5000.0)).count("V") < 700
+
+
+@pytest.mark.parametrize("seconds", [1e-5, 0.0004, 0.03, 7.0, 4321.0, 123456.0])
+def test_numbers_below_a_chart_are_within_it(seconds):
+    drawn = chart(pd.DataFrame({"seconds": [0.0, seconds], "score": [-2.0, -1.0]}))
+    below = re.findall(r'<text x="([\d.]+)" y="222" text-anchor="middle">([^<]+)<', drawn)
+    assert len(below) > 2
+    assert all(float(x) + DIGIT * len(words) / 2 <= WIDTH for x, words in below)
 
 
 # What bad input gets ------------------------------------------------------------------------------
