@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,8 +22,6 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Trees with as many parameters whose log-likelihoods are so close, in nats, are taken to be the same.
 SAME = 0.05
-#: A tree with no more hidden variables than this is little more than classes.
-FEW_HIDDEN = 2
 Passed = tuple[tuple[str, int, float], ...]
 
 
@@ -32,13 +30,6 @@ class Stage(NamedTuple):
 
     columns: Columns
     by_ratio: bool
-
-
-class Second(NamedTuple):
-    """When a start is tried: last, and if a certain one led to the best tree, with few hidden variables or not."""
-
-    after: str
-    few_hidden: bool
 
 
 class Race:
@@ -65,7 +56,8 @@ class Race:
     penalty : float, optional
         Cost of a parameter; that of BIC by default.
     second : mapping, optional
-        Name of a start that is tried only sometimes -> when it is.
+        Name of a start that is tried only sometimes -> whether it is, given the name of the start that led to the best
+        tree, and how many hidden variables this has.
     """
 
     def __init__(
@@ -76,7 +68,7 @@ class Race:
         stages: Mapping[str, Sequence[Stage]],
         most: int | None = None,
         penalty: float | None = None,
-        second: Mapping[str, Second] | None = None,
+        second: Mapping[str, Callable[[str, int], bool]] | None = None,
     ):
         self.data = data
         self.search = search
@@ -146,11 +138,8 @@ class Race:
 
     def _is_worth_a_try(self, line: Line, state: State) -> bool:
         """Tell whether the search from a start can be expected to lead to another tree than those before it."""
-        second = self.second.get(line.name)
-        if second is None:
-            return True
-        has_few = int(state.tree.latent.sum()) <= FEW_HIDDEN
-        return state.memory.leader == second.after and has_few == second.few_hidden
+        is_tried = self.second.get(line.name)
+        return is_tried is None or is_tried(state.memory.leader, int(state.tree.latent.sum()))
 
     def _advanced(self, state: State, line: Line, waiting: Sequence[Line]) -> Step:
         """Take a step of the search from one start; the state has the best tree of all."""

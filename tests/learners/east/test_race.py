@@ -142,19 +142,27 @@ def test_a_large_tree_that_explains_all_pairs_is_not_taken_further(monkeypatch):
     assert len(learner.latents_) == 3
 
 
-def test_few_classes_are_tried_last_and_only_where_many_classes_led_furthest(begun, monkeypatch):
+def test_few_classes_are_tried_last_and_only_where_they_may_lead_elsewhere(begun, monkeypatch):
     table, always = table_that_no_tree_explains(), {starts.FOREST, starts.BING, starts.CLASSES}
     EAST(**QUICK).fit(table)
     assert set(begun) == always | {starts.TWO_CLASSES}
     assert list(dict.fromkeys(begun))[-1] == starts.TWO_CLASSES
     begun.clear()
-    monkeypatch.setattr(race_module, "FEW_HIDDEN", 0)  # fewer than the best tree has
+    monkeypatch.setattr(starts, "FEW_HIDDEN", 0)  # fewer than the best tree has
     EAST(**QUICK).fit(table)
     assert set(begun) == always | {starts.TWO_CLASSES_BY_GAIN}
     assert list(dict.fromkeys(begun))[-1] == starts.TWO_CLASSES_BY_GAIN
     begun.clear()
     EAST(**QUICK).fit(chain(5, 100))  # the forest is the truth
     assert set(begun) == always
+
+
+def test_a_tree_that_grew_among_columns_is_not_taken_for_the_best_one(begun):
+    table = sample(datasets.hlc_model(7, random_state=9), 5_000, random_state=1_009)
+    learner = EAST(**QUIET).fit(table)
+    assert list(dict.fromkeys(begun))[-1] == starts.TWO_CLASSES
+    assert learner.bic_ >= EAST(columns="leaves", **QUIET).fit(table).bic_ - 1e-3
+    assert learner.n_states_ == {"H1": 3, "H2": 2, "H3": 3}
 
 
 @pytest.mark.parametrize(("more_cells", "n_starts"), [(10, 1), (10_000, 2)])
