@@ -101,9 +101,7 @@ def finding(results, name: str, column: str, to_the_letter: bool = False) -> Fin
     if column in REFERENCES:
         error = error_of_difference(values, deviation, forests.N_FOLDS, rounding=ROUNDING, worse=own < mean)
         return compared(mean, own, error, seconds=seconds, why_worse=why)
-    references = {
-        one: (shared.fold_scores(results, name, one), shared.fold_score(name, one)[0]) for one in REFERENCES
-    }
+    references = {one: (shared.fold_scores(results, name, one), shared.fold_score(name, one)[0]) for one in REFERENCES}
     difference, error = paired(ours, mean, references)
     return compared(mean, own, error, difference=difference, seconds=seconds, why_worse=why)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pgmpy_latent.diagnostics.pairs import pair_statistics
 from pgmpy_latent.learners.east.blocks import Division
-from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, SPLIT_AND_MERGE, EastMemory, Line, RaceMemory
+from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, EastMemory, Line, RaceMemory
 from pgmpy_latent.learners.east.move import PHASES
 from pgmpy_latent.learners.east.policy import RISE, EastPolicy
 from pgmpy_latent.learners.east.settings import Columns, EastSettings
@@ -52,7 +52,7 @@ class Race:
         Name of a start -> the stages of the search from there.
     most : int, optional
         How many starts are tried, the best ones; None is all. If there is such a limit, the first tree that explains
-        all pairs of columns is enough.
+        all pairs of columns is enough: the search only looks ahead a little from there.
     penalty : float, optional
         Cost of a parameter; that of BIC by default.
     second : mapping, optional
@@ -133,8 +133,9 @@ class Race:
         if waiting and not is_enough:
             return Step(replace(state, memory=replace(state.memory, lines=tuple(waiting))))
         exhausted = {phase: state.step for phase in PHASES}
-        further = EastMemory(EXCURSION, exhausted, excursions=self.settings.excursions)
-        return Step(replace(state, memory=EastMemory(SPLIT_AND_MERGE, exhausted) if is_enough else further))
+        if is_enough:
+            return Step(replace(state, memory=EastMemory(LOOK_AHEAD, exhausted, explained=True)))
+        return Step(replace(state, memory=EastMemory(EXCURSION, exhausted, excursions=self.settings.excursions)))
 
     def _is_worth_a_try(self, line: Line, state: State) -> bool:
         """Tell whether the search from a start can be expected to lead to another tree than those before it."""
@@ -181,7 +182,7 @@ class Race:
         return self._policies[stage]
 
     def _is_enough(self, tree: LatentTree) -> bool:
-        """Tell whether only numbers of states need a look: in a large table, where no pair of columns needs an edge.
+        """Tell whether little more is to be found: in a large table, where no pair of columns needs an edge.
 
         There a pair would be worth an edge if the two went together in a way that the tree does not explain.
         """
