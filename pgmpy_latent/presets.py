@@ -270,7 +270,8 @@ class EASTTuning(SearchTuning):
     look_ahead : int or None
         With ``"auto"``: how many candidates are given time to settle when none helps by itself; 0 ends the search
         there. None stands for 24, and in tables of more than 20,000 cells (in distinct rows, 800 rows at least) whose
-        columns may stand anywhere for 5 per column, if that is more; of more than 120,000 cells, for 72 at most.
+        columns may stand anywhere for 5 per column, if that is more; of more than 120,000 cells, for 72 at most. Where
+        a tree explains all pairs of columns of such a table, 24 are enough.
     excursions : sequence of float or None
         With ``"auto"``: when nothing helps any more, the search goes on as if parameters cost only this share of what
         they do, or so many times as much, and then comes back; where it ends is kept if BIC is higher there. Several

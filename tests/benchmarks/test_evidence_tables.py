@@ -3,6 +3,7 @@
 import csv
 import math
 
+import numpy as np
 import pytest
 
 from benchmarks import binary_forests, runner
@@ -19,6 +20,7 @@ from benchmarks.tables import (
 )
 from benchmarks.tables.cells import (
     BASELINE,
+    BETTER,
     COMPARED,
     COUNT,
     DECIDED,
@@ -28,6 +30,7 @@ from benchmarks.tables.cells import (
     NOT_COMPARABLE,
     OWN,
     SECONDS,
+    UNDECIDED,
     VERDICTS,
     WORSE,
     with_limits,
@@ -185,7 +188,7 @@ def test_the_deviation_over_draws_is_that_of_all_classifiers_together(monkeypatc
     assert langseth_nielsen.draw_deviation(found, "iris") == pytest.approx(math.sqrt((4 + 4 + 8) / 3))
 
 
-def test_folds_are_compared_by_what_is_above_the_chow_liu_tree(monkeypatch, tmp_path):
+def test_folds_are_compared_by_what_is_above_the_reference_that_varies_least(monkeypatch, tmp_path):
     """Rows that are harder for all methods alike change no verdict."""
     monkeypatch.setattr(runner, "RESULTS", tmp_path)
     theirs, reference = (harmeling_williams.fold_score("COLEMAN", column)[0] for column in ("BIN-G", "CL"))
@@ -193,9 +196,26 @@ def test_folds_are_compared_by_what_is_above_the_chow_liu_tree(monkeypatch, tmp_
     for seed, harder in enumerate((0.0, -50.0, 30.0)):
         run.note(case, "CL", seed, [1.0], {"scores": [reference + harder] * 10})
         run.note(case, "BIN-G", seed, [1.0], {"scores": [theirs + harder + 0.1 * seed] * 10})
-    found = harmeling_williams_2.finding(harmeling_williams.folded_results(run), "COLEMAN", "BIN-G", "BIN-G")
+    found = harmeling_williams_2.finding(harmeling_williams.folded_results(run), "COLEMAN", "BIN-G")
     assert found.difference == pytest.approx(0.1)
     assert found.error == pytest.approx(2 * 0.1 * math.sqrt(4 / 3) + 0.01)
+    for seed, other in enumerate((7.0, 7.0, 8.0)):  # IND goes with it less than CL does
+        run.note(case, "IND", seed, [1.0], {"scores": [theirs + other] * 10})
+    assert harmeling_williams_2.finding(harmeling_williams.folded_results(run), "COLEMAN", "BIN-G") == found
+    run.note(case, "BIN-G", 3, [1.0], {"scores": [theirs] * 10})  # without a reference
+    missing = harmeling_williams_2.finding(harmeling_williams.folded_results(run), "COLEMAN", "BIN-G")
+    assert missing.verdict == MISSING
+
+
+def test_tables_that_left_much_open_are_drawn_more_often():
+    jobs = [job[:3] for job in harmeling_williams.folded_jobs()]
+    assert len(jobs) == len(set(jobs))
+    n = {}
+    for case, method, _ in jobs:
+        n[case, method] = n.get((case, method), 0) + 1
+    case = binary_forests.folded_case("HIV-TEST")
+    assert n[case, "BIN-G"] == n[case, "BIN-G, preset"] == n[case, "CL"] == n[case, "IND"] == 30
+    assert n[case, "LCM"] == n[binary_forests.folded_case("COLEMAN"), "BIN-G"] == 5
 
 
 def test_figures_of_the_paper_agree_with_those_of_older_scripts():
@@ -246,21 +266,58 @@ def test_page_and_cells_in_the_repository_belong_together():
 QUOTING = ("README.md",)
 
 
-def test_presets_of_east_lose_what_the_papers_figures_lose(monkeypatch, tmp_path):
-    """The best preset for the most rows is at 0, and another's difference to it is taken draw by draw."""
-    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+def with_presets_of_east(models):
+    """Results in which the KL of the first preset is least, and that of every other one larger by 0.001."""
     run = runner.Runner("tables_east_1")
-    for n_rows, factor in ((10_000, 1), (5_000, 2)):
-        case = east_1.east.synthetic_case(18, n_rows)
+    for model, factor in models:
         for at, row in enumerate(east_1.SYNTHETIC_ROWS):
             for draw in range(3):
-                run.note(case, method_of(row, True), draw, [1.0], {"kl_smoothed": factor * (0.01 * draw + 0.001 * at)})
+                figures = {"kl_smoothed": factor * (0.01 * draw + 0.001 * at), "difference": 1.0, "bic": -100.0 - at}
+                run.note(east_1.east.synthetic_case(*model), method_of(row, True), draw, [1.0], figures)
+    return run
+
+
+def test_both_settings_of_east_lose_what_the_papers_figures_lose(monkeypatch, tmp_path):
+    """The best preset for the most rows is at 0, and another's difference to it is taken draw by draw."""
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run = with_presets_of_east([((18, 10_000), 1), ((18, 5_000), 2)])
     first, second, *_ = (method_of(row, True) for row in east_1.SYNTHETIC_ROWS)
     found = east_1.results(run)
-    assert east_1.preset_excess(found, (18, 10_000), first) == pytest.approx([0.0] * 3)
-    assert east_1.preset_excess(found, (18, 10_000), second) == pytest.approx([0.001] * 3)
-    assert east_1.preset_excess(found, (18, 5_000), second) == pytest.approx([0.002] * 3)
-    assert len(east_1.preset_excess(found, (12, 10_000), first)) == 0
+    both = east_1.excess(found, (18, 10_000), first, second)
+    assert np.array(both) == pytest.approx(np.array([[0.0] * 3, [0.001] * 3]))
+    assert east_1.excess(found, (18, 5_000), second)[0] == pytest.approx([0.002] * 3)
+    assert len(east_1.excess(found, (12, 10_000), first)[0]) == 0
+    for draw in (0, 2, 5):  # only draws of all are compared
+        run.note(east_1.east.synthetic_case(18, 10_000), "EAST", draw, [1.0], {"kl_smoothed": 0.01 * draw - 0.003})
+    assert east_1.excess(east_1.results(run), (18, 10_000), "EAST")[0] == pytest.approx([-0.003] * 2)
+
+
+def test_the_papers_one_table_counts_with_our_spread_over_draws(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    model, row = (18, 10_000), "EAST-DC"
+    run, case = with_presets_of_east([(model, 1)]), east_1.east.synthetic_case(18, 10_000)
+    preset = method_of(row, True)
+    for draw, more in enumerate((0.0, 0.002, 0.004)):
+        figures = {"kl_smoothed": 0.01 * draw + more, "difference": 1.0, "bic": -100.0}
+        run.note(case, preset, draw, [1.0], figures)
+        run.note(case, "EAST", draw, [1.0], figures | {"kl_smoothed": 0.01 * draw + 0.5})
+    found = east_1.results(run)
+    default = east_1.synthetic_finding(found, model, row, "EAST", 0.0, 0.0)
+    assert default.error == pytest.approx(2 * 0.002 + 5e-5)  # ours does not vary, the preset for the row does
+    assert "larger than that of the preset in 3 of 3 draws, and its BIC higher in 0" in default.reason
+    same = east_1.synthetic_finding(found, model, row, preset, 0.0, 0.0)
+    assert same.error == pytest.approx(2 * 0.002 * math.sqrt(4 / 3) + 5e-5)
+
+
+def test_a_log_score_is_undecided_where_the_treatment_of_impossible_rows_decides(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run = runner.Runner("tables_east_1")
+    for seed in range(2):
+        run.note(east_1.east.COIL, "m", seed, [1.0], {"log_score_smoothed": -120.0 - seed, "log_score": -80.0})
+    found = east_1.results(run)
+    verdicts = [east_1.coil_finding(found, "m", "log score", theirs, 1.0).verdict for theirs in (-70.0, -100.0, -130.0)]
+    assert verdicts == [WORSE, UNDECIDED, BETTER]
+    assert "without these rows -80" in east_1.coil_finding(found, "m", "log score", -100.0, 1.0).reason
 
 
 def test_again_measures_what_is_there(monkeypatch, tmp_path):
