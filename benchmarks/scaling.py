@@ -60,8 +60,8 @@ class Point(NamedTuple):
 def case_of(sizes: Sizes) -> str:
     """Return sizes in words.
 
-    >>> case_of({ROWS: 1_000, HIDDEN: 1})
-    '1,000 rows, 1 hidden variable'
+    >>> case_of({ROWS: 1_000, COLUMNS: 1})
+    '1,000 rows, 1 column'
     """
     return ", ".join(f"{size:,} {what if size > 1 else what.removesuffix('s')}" for what, size in sizes.items())
 

@@ -32,7 +32,7 @@ NOISE = 0.3
 def planted_tree(sizes: Sizes) -> LatentTree:
     """Return a binary tree of hidden variables, each above as many columns as the others.
 
-    >>> planted_tree({**BASE, COLUMNS: 4}).children("H2")
+    >>> planted_tree({COLUMNS: 4, STATES: 3, HIDDEN: 2, HIDDEN_STATES: 3}).children("H2")
     ('x3', 'x4')
     """
     rng = np.random.default_rng(0)
