@@ -1,14 +1,16 @@
 """Other libraries at the same job: the same data, as strict a stopping rule, final likelihood, seconds and memory.
 
-StepMix and pomegranate fit latent class models, pgmpy's DiscreteEM and pyAgrum any network with hidden variables. Every
-fit runs in a process of its own, with one thread. What the others cannot do, as tried by the tests:
+StepMix and pomegranate fit latent class models, pgmpy's DiscreteEM and pyAgrum any network with hidden variables,
+scikit-learn and StepMix latent profiles of numbers, semopy trees of numbers, SPFlow trees that predict. Every fit runs
+in a process of its own, with one thread. What the others cannot do, as tried by the tests:
 
 - pomegranate's networks have no EM: fitting one whose hidden column is masked ends in "expected a mask tensor".
 - scikit-learn has no model of categorical columns with hidden variables: its mixtures are Gaussian, and its
   CategoricalNB wants the class of every row. Its classifiers stand beside ours in ``benchmarks.classification``.
 
-Versions are pinned in the extra ``bench``, and for pomegranate, which brings torch, in ``bench-torch``. A library that
-is not there is left out, and a line says so.
+Versions are pinned in the extra ``bench``, and for pomegranate and SPFlow, which bring torch, in ``bench-torch``. A
+library that is not there is left out, and a line says so. ``--most 300`` keeps the results of runs that took more
+seconds, and measures the others anew if ``--again`` says so.
 
 Run: python -m benchmarks.peers
 """
@@ -18,10 +20,13 @@ from __future__ import annotations
 from benchmarks import runner  # first: it sets the number of threads
 
 # isort: split
+import argparse
 import json
+import math
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -31,17 +36,20 @@ import pandas as pd
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
+from benchmarks import peers_numbers as numbers
+from benchmarks import spflow_trees
 from pgmpy_latent import LatentTree, TreeEM, datasets, log_likelihood, sample
 from pgmpy_latent.model.convert import from_pgmpy, to_pgmpy
 
 OURS, STEPMIX, POMEGRANATE, PGMPY, PYAGRUM = "ours", "StepMix", "pomegranate", "pgmpy DiscreteEM", "pyAgrum"
+SCIKIT, SEMOPY, SPFLOW, SINGLE = "scikit-learn", "semopy", "SPFlow", "ours, single precision"
 #: Method -> what must be importable for it.
-NEEDS = {STEPMIX: "stepmix", POMEGRANATE: "pomegranate", PYAGRUM: "pyagrum"}
+NEEDS = {STEPMIX: "stepmix", POMEGRANATE: "pomegranate", PYAGRUM: "pyagrum", SEMOPY: "semopy", SPFLOW: "spflow"}
 #: Nats that are left to gain when ours stops, and that an iteration gains when the others do: ours goes on for longer.
 ENOUGH = 1e-3
 #: Change of any entry of a table with which pgmpy stops, and the most iterations for trees.
 CHANGE, MOST = 1e-4, 2_000
-#: pgmpy imports torch wherever it is installed. Only pomegranate needs it, so the others' memory is without.
+#: pgmpy imports torch wherever it is installed. Few need it, so the others' memory is without.
 WITHOUT_TORCH = """
 import sys
 class Hidden:
@@ -77,9 +85,16 @@ LESS = {
 }
 #: Case -> rows drawn from a tree of seven columns and three hidden variables; one start, the same for all.
 TREES = {"tree of 7 columns and 3 hidden variables, 200 rows, one start": 200}
+#: Case -> table of the density benchmark.
+DENSITY = {
+    f"{name}, hidden Chow-Liu tree of {spflow_trees.TABLES[name][0]} states": name for name in spflow_trees.TABLES
+}
 METHODS = {
     **dict.fromkeys(LATENT_CLASS, (OURS, STEPMIX, POMEGRANATE, PYAGRUM)),
     **dict.fromkeys(TREES, (OURS, PGMPY, PYAGRUM)),
+    **dict.fromkeys(numbers.PROFILES, (OURS, SCIKIT, STEPMIX)),
+    **dict.fromkeys(numbers.GAUSSIAN_TREES, (OURS, SEMOPY)),
+    **dict.fromkeys(DENSITY, (OURS, SINGLE, SPFLOW)),
 }
 
 
@@ -236,12 +251,45 @@ def tree(n_rows: int, method: str) -> dict:
     return timed(lambda: learner.fit(bare, frame), judge)
 
 
+def profiles(case: str, method: str) -> dict:
+    frame, about = numbers.profile_rows(numbers.PROFILES[case]), numbers.PROFILES[case]
+    fit = {OURS: numbers.profiles, SCIKIT: numbers.scikit_profiles, STEPMIX: numbers.stepmix_profiles}[method]
+    least = []
+
+    def judge(found: tuple[float, float]) -> float:
+        least.append(found[1])
+        return found[0]
+
+    import_module({SCIKIT: "sklearn.mixture", STEPMIX: "stepmix"}.get(method, "pgmpy_latent"))
+    return timed(partial(fit, about, frame, ENOUGH), judge) | {"least_variance": least[0]}
+
+
+def tree_of_numbers(case: str, method: str) -> dict:
+    edges, frame = numbers.tree_of_numbers(case)
+    if method == OURS:
+        return timed(partial(numbers.gaussian_tree, edges, frame, ENOUGH))
+    import_module("semopy")
+    return timed(partial(numbers.semopy_tree, edges, frame), partial(numbers.implied_log_likelihood, frame=frame))
+
+
+def predicting(case: str, method: str) -> dict:
+    if method == SPFLOW:
+        return spflow_trees.spflow(DENSITY[case])
+    return spflow_trees.ours(DENSITY[case], "single" if method == SINGLE else "double")
+
+
 def alone(case: str, method: str) -> None:
     """Fit, and print what was found, as the last line."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if case in TREES:
             found = tree(TREES[case], method)
+        elif case in numbers.PROFILES:
+            found = profiles(case, method)
+        elif case in numbers.GAUSSIAN_TREES:
+            found = tree_of_numbers(case, method)
+        elif case in DENSITY:
+            found = predicting(case, method)
         else:
             part, _ = LESS.get((case, method), (LATENT_CLASS[case], ""))
             found = latent_class(part, method)
@@ -250,7 +298,7 @@ def alone(case: str, method: str) -> None:
 
 def measure(run: runner.Runner, only: str) -> None:
     """Measure what is not there yet."""
-    runner.PACKAGES.extend(["scikit-learn", "pyagrum", "pomegranate", "torch"])
+    runner.PACKAGES.extend(["scikit-learn", "pyagrum", "semopy", "pomegranate", "spflow", "torch"])
     for case, methods in METHODS.items():
         for method in methods:
             if not (only in case if only else not case.startswith("quick")):
@@ -258,7 +306,7 @@ def measure(run: runner.Runner, only: str) -> None:
             if method in NEEDS and find_spec(NEEDS[method]) is None:
                 print(f"{case} | {method}: left out, {NEEDS[method]} is not installed", flush=True)
                 continue
-            hide = "" if method == POMEGRANATE else WITHOUT_TORCH
+            hide = "" if method in (POMEGRANATE, SPFLOW) else WITHOUT_TORCH
             run.alone(case, method, f"{hide}from benchmarks.peers import alone; alone({case!r}, {method!r})")
 
 
@@ -309,15 +357,25 @@ Versions: {versions}.
 """
     for case, methods in METHODS.items():
         for method in methods:
-            if not case.startswith("quick") and run.find(case, method):
+            if not case.startswith("quick") and run.find(case, OURS) and run.find(case, method):
                 text += line(run, case, method) + "\n"
     return text.strip()
 
 
+def forget(run: runner.Runner, only: str, most: float) -> None:
+    """Leave out what is to be measured anew."""
+    run.rows = [row for row in run.rows if only not in row["case"] or float(row["seconds"]) > most]
+
+
 def main() -> None:
-    options = runner.arguments(__doc__)
-    run = runner.Runner("peers", again=options.again, only=options.only)
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--most", type=float, default=math.inf, help="with --again: keep results of more seconds")
+    own, others = parser.parse_known_args()
+    options = runner.arguments(__doc__, others)
+    run = runner.Runner("peers")
     if not options.render:
+        if options.again:
+            forget(run, options.only, own.most)
         measure(run, options.only)
     runner.render("peers", page(run))
 

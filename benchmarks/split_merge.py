@@ -193,7 +193,7 @@ def page(run: runner.Runner) -> str:
         "won, tied (within 0.1) and lost by SplitMerge. RandomStarts ran with one seed only for tables with a limit",
         "of 30 seconds.",
         "",
-        f"Written by `python -m benchmarks.split_merge`. Versions: {runner.versions()}.",
+        f"Written by `python -m benchmarks.split_merge`. Versions: {run.versions()}.",
         "",
         "| table | thesis: SplitMerge / Standard3 / StandardFixed | minutes | ours: mean | worst to best | target |"
         " states | seconds | RandomStarts, mean | won / tied / lost |",
