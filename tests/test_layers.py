@@ -94,8 +94,8 @@ LAYERS = {
         "progress fit relations transitions levels"
     ),
     "cli": (
-        "text options columns kinds files outputs classes understood describe learn ask groups compare relate "
-        "direct_effects long_tables transitions levels convert demo"
+        "text options columns kinds files outputs model_and_rows classes understood describe learn ask groups compare "
+        "relate direct_effects long_tables transitions levels convert demo"
     ),
 }
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.columns import weights_of
 from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
+from pgmpy_latent.cli.model_and_rows import add_model, add_rows
 from pgmpy_latent.cli.options import add_command, add_reading, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import compile_first, counted, note
-from pgmpy_latent.tables.files import BadInputError, check_known, did_you_mean, known_endings
+from pgmpy_latent.tables.files import BadInputError, check_known, did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,14 +82,14 @@ def add_parsers(commands) -> None:
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL.json", help="a model that learn has written; also .bif, .xmlbif")
+    add_model(parser)
     parser.add_argument("--output", metavar="FILE.csv", help="where to write (default: the terminal)")
     add_overwrite(parser)
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
-    parser.add_argument("file", metavar="FILE", help=f"the rows: {known_endings()}")
+    add_rows(parser)
     parser.add_argument("--id", metavar="COLUMN", help="a column of the file to keep; otherwise rows are numbered")
     parser.add_argument(
         "--unseen",

@@ -22,7 +22,7 @@ from pgmpy_latent.cli.options import (
     number,
     sizes,
 )
-from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
 from pgmpy_latent.cli.text import compile_first, counted, say, width, wrapped
 from pgmpy_latent.tables.files import BadInputError, check_known, known_endings
 
@@ -142,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
     say([*comparison_lines(comparison), "", *_recommendation(comparison)])
     if path is not None:
         write_rows(comparison.reset_index(), path, "%.10g")
-        say([f"Written: {path}"])
+        say(written_lines([path]))
     was_cut = len(comparison) < len(args.classes) and args.time_limit is None
     return 130 if was_cut else 0  # Ctrl-C leaves the sizes that were done
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.files import output_file, read_model
 from pgmpy_latent.cli.options import add_command, listed
-from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
 from pgmpy_latent.cli.text import say, wrapped
 from pgmpy_latent.tables.files import BadInputError, did_you_mean
 
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
         words = f"{kind.name.upper()} would lose something; nothing was written. Pass --force to write it anyway."
         raise BadInputError("\n".join([words, *lost]))
     written = exports.write_model(model, path)
-    say([f"Written: {file}" for file in written])
+    say(written_lines(written))
     if lost:
         say(["What it lost:", *lost])
     if check is not None and check.respelled:

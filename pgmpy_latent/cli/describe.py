@@ -98,6 +98,8 @@ def suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]:
     >>> from pgmpy_latent.tables.encode import CategoricalData
     >>> print(*suspects(CategoricalData(["age"], [[1, 2, 99]], [[0], [1], [2]], [1.0, 1.0, 1.0]), []))
     categories that may mean missing: 99 in column 'age'; if they do, pass --missing age=99
+    >>> print(*suspects(CategoricalData(["$x"], [[1, 2, 99]], [[0], [1], [2]], [1.0, 1.0, 1.0]), []))
+    categories that may mean missing: 99 in column '$x'; if they do, pass --missing '$x=99'
     """
     from pgmpy_latent.tables.suitable import suspected_codes
 
@@ -106,7 +108,8 @@ def suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]:
         return []
     values = ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in found[:SUSPECTED])
     more = f" and more in {counted(len(found) - SUSPECTED, 'other column')}" if len(found) > SUSPECTED else ""
-    say = " ".join(f"--missing {name}={','.join(map(str, codes))}" for name, codes in found[:SUSPECTED])
+    said = (as_list([f"{name}={first}", *others]) for name, (first, *others) in found[:SUSPECTED])
+    say = " ".join(f"--missing {each}" for each in said)
     return [f"categories that may mean missing: {values}{more}; if they do, pass {say}"]
 
 

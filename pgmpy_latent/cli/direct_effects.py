@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.describe import aligned
 from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
+from pgmpy_latent.cli.model_and_rows import add_model, add_rows, design_of
 from pgmpy_latent.cli.options import add_command, add_design, add_limits, add_reading, add_seed_and_jobs, number
-from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli.relate import design_of
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
 from pgmpy_latent.cli.text import compile_first, counted, say, wrapped
-from pgmpy_latent.tables.files import known_endings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,8 +43,8 @@ def add_parser(commands) -> None:
         EXAMPLES,
     )
     parser.set_defaults(run=run, absent="error")
-    parser.add_argument("model", metavar="MODEL.json", help="a model that learn has written; also .bif, .xmlbif")
-    parser.add_argument("file", metavar="FILE", help=f"the rows: {known_endings()}")
+    add_model(parser)
+    add_rows(parser)
     parser.add_argument("--add", action="store_true", help="add edges as long as BIC rises, and say which")
     parser.add_argument("--output", metavar="FILE.csv", help="write the tests of all pairs there")
     parser.add_argument("--report", metavar="FILE.html", help="write a page about the model and its edges (adds them)")
@@ -90,8 +89,7 @@ def run(args: argparse.Namespace) -> None:
         write_rows(tests, path, "%.10g")
     if report is not None:
         write_report(model, report, rows, direct_effects=added, **design)
-    written = [f"Written: {each}" for each in (path, report) if each is not None]
-    if written:
+    if written := written_lines([path, report]):
         say(["", *written])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.describe import aligned
 from pgmpy_latent.cli.files import write_rows
+from pgmpy_latent.cli.outputs import written_lines
 from pgmpy_latent.cli.text import say, wrapped
 from pgmpy_latent.tables.files import BadInputError, Table, check_known
 
@@ -68,7 +69,7 @@ def compare_and_say(args: argparse.Namespace, data: CategoricalData, path: Path 
     say([*model_lines(found.table), "", *item_lines(found.items), "", *_reason(found)])
     if path is not None:
         write_rows(found.table.reset_index().drop(columns="differs"), path, "%.10g")
-        say([f"Written: {path}"])
+        say(written_lines([path]))
     return 0
 
 

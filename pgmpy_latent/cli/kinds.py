@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+from pgmpy_latent.cli.options import as_list
 from pgmpy_latent.tables.files import BadInputError, Table, check_known
 
 if TYPE_CHECKING:
@@ -95,6 +96,6 @@ def as_numbers(column: pd.Series, why: str) -> pd.Series:
         row = int(odd.to_numpy().argmax())
         raise BadInputError(
             f"{why}: {column.name!r} is {str(column.iloc[row])!r} in row {row + 1} of the table, which is no number; "
-            f"pass --missing {column.name}=... if it means a missing cell"
+            f"pass --missing {as_list([f'{column.name}=...'])} if it means a missing cell"
         )
     return numbers

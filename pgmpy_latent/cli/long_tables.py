@@ -12,7 +12,7 @@ from pgmpy_latent.cli.columns import labels_of, weights_of
 from pgmpy_latent.cli.describe import aligned, suspects
 from pgmpy_latent.cli.files import columns_with_codes, optional_output, table_of, write_rows
 from pgmpy_latent.cli.options import add_design, add_limits, add_prior, add_reading, add_seed_and_jobs, listed, number
-from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
 from pgmpy_latent.cli.text import note, say
 from pgmpy_latent.tables.files import BadInputError, check_known, known_endings
 
@@ -164,6 +164,5 @@ def write_found(found, paths: Mapping[str, Path | None], frames: Sequence[pd.Dat
             write_rows(frame, path, "%.10g")
     if paths["--report"] is not None:
         found.report(paths["--report"])
-    written = [f"Written: {path}" for path in paths.values() if path is not None]
-    if written:
+    if written := written_lines(paths.values()):
         say(["", *written])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pgmpy_latent.tables.files import BadInputError
@@ -52,6 +52,17 @@ def check_outputs(
             raise BadInputError(
                 f"{option}: {str(path)!r} exists already; give another name, or pass --overwrite to replace it"
             )
+
+
+def written_lines(paths: Iterable[Path | None]) -> list[str]:
+    """Return a line for every file that was written; None stands for those that were not asked for.
+
+    Examples
+    --------
+    >>> written_lines([Path("tests.csv"), None])
+    ['Written: tests.csv']
+    """
+    return [f"Written: {path}" for path in paths if path is not None]
 
 
 def is_same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pgmpy_latent.cli.columns import labels_of, weights_of
-from pgmpy_latent.cli.files import design_in_file, optional_output, read_model, table_for, write_rows
+from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
+from pgmpy_latent.cli.model_and_rows import add_model, add_rows, design_of
 from pgmpy_latent.cli.options import add_command, add_design, add_limits, add_reading, listed, number
-from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
-from pgmpy_latent.cli.text import compile_first, note, say
-from pgmpy_latent.tables.files import BadInputError, check_known, known_endings
+from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
+from pgmpy_latent.cli.text import compile_first, say
+from pgmpy_latent.tables.files import BadInputError, check_known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +28,6 @@ as numeric if all of its cells are numbers, unless --categorical names it. Weigh
 strata and clusters are the columns that the model was learned with, if the file has
 them; --weights, --strata and --cluster name others, and "none" does without.
 """
-#: What stands for no column of weights, strata or clusters, whatever the model was learned with.
-NOTHING = "none"
 #: Families of outcomes.
 FAMILIES = ("normal", "categorical", "count")
 
@@ -44,8 +42,8 @@ def add_parser(commands) -> None:
         EXAMPLES,
     )
     parser.set_defaults(run=run, absent="error")
-    parser.add_argument("model", metavar="MODEL.json", help="a model that learn has written; also .bif, .xmlbif")
-    parser.add_argument("file", metavar="FILE", help=f"the rows: {known_endings()}")
+    add_model(parser)
+    add_rows(parser)
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--covariates", type=listed, metavar="A,B,...", help="columns that predict the class")
     which.add_argument("--outcome", metavar="COLUMN", help="a column that differs between classes")
@@ -108,7 +106,7 @@ def run(args: argparse.Namespace) -> None:
     say(repr(found).splitlines())
     if path is not None:
         write_rows(found.coefficients if isinstance(found, CovariateRelation) else found.means, path, "%.10g")
-        say([f"Written: {path}"])
+        say(written_lines([path]))
 
 
 def _values(frame: pd.DataFrame, names: list[str], categorical: list[str]) -> pd.DataFrame:
@@ -122,34 +120,3 @@ def _values(frame: pd.DataFrame, names: list[str], categorical: list[str]) -> pd
         is_number = name not in categorical and bool((numbers.notna() == column.notna()).all())
         columns[name] = numbers.astype("float64") if is_number else column.astype(object)
     return pd.DataFrame(columns)
-
-
-def design_of(frame: pd.DataFrame, args: argparse.Namespace) -> dict:
-    """Return weights, strata and clusters of the rows."""
-    found, learned_with = {}, design_in_file(args.model)
-    for option, what, name in (
-        ("--weights", "sample_weight", args.weights),
-        ("--strata", "strata", args.strata),
-        ("--cluster", "cluster", args.cluster),
-    ):
-        column = _as_learned(frame, option, learned_with.get(what)) if name is None else name
-        if column is None or (name == NOTHING and NOTHING not in frame.columns):
-            continue
-        check_known(frame, [column], option)
-        values = weights_of(frame[column]) if what == "sample_weight" else labels_of(frame[column], option)
-        found[what] = values.to_numpy()
-    return found
-
-
-def _as_learned(frame: pd.DataFrame, option: str, name: str | None) -> str | None:
-    """Return the column that the model was learned with, if there was one and the table has it; say which."""
-    if name is None:
-        return None
-    if name in frame.columns:
-        note(f"{option} {name}, as the model was learned; {option} {NOTHING} does without")
-        return name
-    note(
-        f"the model was learned with {option} {name}, and the table has no such column: rows are read as if there were "
-        f"none; name another column with {option}, or say {option} {NOTHING}"
-    )
-    return None

@@ -161,7 +161,7 @@ def test_missing_cells_are_counted_and_kept(capsys, answers):
     _, out, _ = run(capsys, "t.csv", "--classes", "2")
     assert "200 rows" in out
     assert "3 missing cells" in out
-    assert "note: categories that may mean missing: '?' in column 'c'; if they do, pass --missing c=?" in " ".join(
+    assert "note: categories that may mean missing: '?' in column 'c'; if they do, pass --missing 'c=?'" in " ".join(
         out.split()
     )
     _, out, _ = run(capsys, "t.csv", "--classes", "2", "--missing", "NA,?", "--output", "m")
