@@ -18,6 +18,7 @@ from benchmarks.tables import (
     langseth_nielsen_2,
     langseth_nielsen_3,
 )
+from benchmarks.tables._tried_classifiers import TRIED, why_worse
 from benchmarks.tables.cells import (
     BASELINE,
     BETTER,
@@ -186,6 +187,54 @@ def test_the_deviation_over_draws_is_that_of_all_classifiers_together(monkeypatc
             run.note(case, method, seed, [1.0], {"accuracy": [accuracy] * 5})
     found = Results(run)
     assert langseth_nielsen.draw_deviation(found, "iris") == pytest.approx(math.sqrt((4 + 4 + 8) / 3))
+
+
+def test_variation_over_draws_is_that_above_another_method_on_the_same_folds(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run, case = runner.Runner("tables_langseth_nielsen_2"), langseth_nielsen.work.table_case("iris")
+    for method, accuracies in (("LCM(q)", (0.90, 0.92, 0.94)), ("LCM(q,m;T)", (0.5, 0.58)), ("k-NN", (0.70, 0.72))):
+        for seed, accuracy in enumerate(accuracies):
+            run.note(case, method, seed, [1.0], {"accuracy": [accuracy] * 5})
+    found = Results(run)
+    assert langseth_nielsen.variation(found) == pytest.approx(math.sqrt((4 + 32) / 2))
+    assert langseth_nielsen.variation(found, "k-NN") == pytest.approx(math.sqrt((0 + 18) / 2))
+    assert math.isnan(langseth_nielsen.variation(found, "GaussianNB"))
+    assert langseth_nielsen_3.anchors(found) == []
+
+
+def test_sets_that_no_draws_of_ours_can_decide_are_named(monkeypatch, tmp_path):
+    """Two methods of the paper differ by 1.4 points on iris, and by 3.0 on balance-scale."""
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run = runner.Runner("tables_langseth_nielsen_2")
+    for name in ("iris", "balance-scale"):
+        for seed, accuracy in enumerate((0.90, 0.92)):  # a standard deviation of the square root of 2
+            run.note(langseth_nielsen.work.table_case(name), "LCM(q)", seed, [1.0], {"accuracy": [accuracy] * 5})
+    (said,) = langseth_nielsen_3.one_draw(Results(run))
+    assert said.endswith("on iris (2.9 against 1.4).")
+
+
+def test_one_draw_of_the_folds_of_everything_comes_before_the_second_of_anything():
+    jobs = [job[:3] for job in langseth_nielsen_3.jobs(None)]
+    assert len(set(jobs)) == len(jobs)
+    seeds = [seed for *_, seed in jobs]
+    assert seeds == sorted(seeds)
+    presets_asked = {(case, method) for case, method, seed in jobs if method.endswith(", preset")}
+    assert len(presets_asked) == 15 * 5
+
+
+def test_causes_are_given_once_they_are_measured():
+    tried = {(one.name, one.method): one for one in TRIED}
+    assert len(tried) == len(TRIED)
+    for (_, method), one in tried.items():
+        found = langseth_nielsen.estimator(method)
+        assert (found.n_latents, found.n_components) == (one.latents, one.components)
+        assert found.tied == (one.column != "LCM(q,m;U)")
+        assert found.tuning == one.tuning
+    for name, column in (("vehicle", "LCM(q)"), ("sonar", "LCM(q,m;U)"), ("tae", "LCM(q,m;T)")):
+        said = why_worse(lambda name, method: 81.26 if (name, method) in tried else None, name, column)
+        assert "81.3" in said
+        assert why_worse(lambda name, method: None, name, column) == ""
+    assert why_worse(lambda name, method: 81.26, "iris", "LCM(q)") == ""
 
 
 def test_folds_are_compared_by_what_is_above_the_reference_that_varies_least(monkeypatch, tmp_path):
