@@ -26,10 +26,12 @@ class Script(NamedTuple):
 
 
 SCRIPTS = (
-    Script("em", "EM: iterations and fits, beside StepMix and pgmpy", ("--only", "importing")),
+    Script("em", "EM: iterations and fits, beside StepMix and pgmpy"),
     Script("merging", "merging components: chapter 5 of the thesis", ("--only", "closed form")),
     Script("split_merge", "SplitMerge on the thesis' tables", ("--only", "Voting")),
-    Script("binary_forests", "BinG and BinA on the paper's tables", ("--only", "THREE-COINS"), "binary_forests_page"),
+    Script(
+        "binary_forests", "BinG and BinA on their tables", ("--only", "THREE-COINS | BIN-G"), "binary_forests_page"
+    ),
     Script("east", "EAST on the paper's tables", ("--only", "Growth: 10 columns + EAST |"), "east_page"),
     Script(
         "networks", "hidden variables in any network", ("--only", "500 rows + HYPOVOLEMIA + agglomeration"),
@@ -51,13 +53,13 @@ SCRIPTS = (
     Script("e_steps", "E-steps of wide trees", ("--only", "nltcs, 0.25")),
     Script("relate", "relations of classes with other columns"),
     Script("class_tests", "tests of latent class analysis"),
-    Script("class_figures", "published figures of latent class analysis", ("--only", "balance tasks")),
+    Script("class_figures", "published latent class analyses", ("--only", "balance tasks"), is_section=False),
     Script("gaussian", "trees of numbers", ("--only", "Iteration: 200 columns, 1,000 rows")),
     Script("mixed", "numbers beside categories", ("--only", "profiles, iris")),
     Script("hidden_variables", "FindHidden against a column that was there"),
     Script("hidden_tables", "FindHidden on real tables", ("--only", "balance | split 0")),
     Script("hidden_planted", "FindHidden on drawn networks"),
-    Script("worked", "figures of worked examples of the documentation", ("--only", "diagnostics"), is_section=False),
+    Script("worked", "figures of worked examples of the documentation", ("--only", "constraints"), is_section=False),
     Script("scaling", "growth of all learners", ("--only", "Baseline, BIC forest"), is_section=False),
 )  # fmt: skip
 #: Beginning of the names of files of results of the papers' tables, which a package of their own measures.
