@@ -86,7 +86,7 @@ def copied(script: scripts.Script, folder: Path) -> int:
     """Copy a script's results into a folder, without those that its quick part measures; return the number of these."""
     words = [word.strip() for option in script.quick[1::2] for word in option.split("+")]
     rows = scripts.rows_of(script.name)
-    kept = [row for row in rows if not all(word in label_of(row) for word in words)]
+    kept = [row for row in rows if not words or not all(word in label_of(row) for word in words)]
     (folder / "benchmarks" / "results").mkdir(parents=True, exist_ok=True)
     with (folder / "benchmarks" / "results" / f"{script.name}.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, runner.FIELDS)
