@@ -98,3 +98,10 @@ def test_results_and_data_may_be_elsewhere(tmp_path):
     results, page, data = out.strip().split("|")
     assert (results, page) == (str(tmp_path / "benchmarks" / "results"), str(tmp_path / "docs" / "benchmarks.md"))
     assert data == "/data"
+
+
+def test_a_quick_run_without_data_sets_leaves_out_what_needs_them(calls, tmp_path, capsys):
+    everything.main(["--quick", "--data", str(tmp_path / "nothing")])
+    names = [call[0] for call in calls[0]]
+    assert names == [*(script.name for script in scripts.SCRIPTS if script.is_drawn), "tables"]
+    assert "== class_figures is left out: there are no data sets at" in capsys.readouterr().out
