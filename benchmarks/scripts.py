@@ -61,7 +61,7 @@ SCRIPTS = (
     Script("hidden_variables", "FindHidden against a column that was there"),
     Script("hidden_tables", "FindHidden on real tables"),
     Script("hidden_planted", "FindHidden on drawn networks"),
-    Script("worked", "worked examples of the documentation", ("--only", "constraints"), is_section=False, is_drawn=True),
+    Script("worked", "worked examples of the pages", ("--only", "constraints"), is_section=False, is_drawn=True),
     Script("scaling", "growth of all learners", ("--only", "Baseline, BIC forest"), is_section=False, is_drawn=True),
 )  # fmt: skip
 #: Beginning of the names of files of results of the papers' tables, which a package of their own measures.
