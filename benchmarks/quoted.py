@@ -83,6 +83,12 @@ def alarm(n_rows: str) -> str:
 
 #: Page -> fragments with figures of the page of benchmarks.
 MEASURED: dict[str, list[str]] = {
+    "README.md": [
+        "equal or better: {evidence ~ default settings .*? decided, (\\d+ %) are} of "
+        "{evidence ~ default settings .*? Of (\\d+) decided} by default, "
+        "{evidence ~ preset settings .*? decided, (\\d+ %) are} of "
+        "{evidence ~ preset settings .*? Of (\\d+) decided} with presets)",
+    ],
     "which_learner.md": [
         "`SplitMerge` won {split_merge ~ over all runs: (\\d+) won} runs, tied {split_merge ~ (\\d+) tied, \\d+ lost} "
         "and lost {split_merge ~ tied, (\\d+) lost} against `RandomStarts`",

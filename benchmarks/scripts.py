@@ -39,7 +39,7 @@ SCRIPTS = (
         "networks", "hidden variables in any network", ("--only", "hidden: 500 rows + seed 0"),
         "networks_page",
     ),
-    Script("surface", "the bootstrap likelihood-ratio test", ("--only", "carcinoma")),
+    Script("surface", "the bootstrap likelihood-ratio test"),
     Script(
         "classification", "latent classification models", ("--only", "Iteration: 1,000 rows"), "classification_page"
     ),
