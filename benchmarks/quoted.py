@@ -25,6 +25,8 @@ from pathlib import Path
 
 from benchmarks import runner
 
+#: Pages that scripts write, besides the page of benchmarks.
+WRITTEN = ("beyond", "evidence")
 PLACE = re.compile(r"\{([^{}]+)\}")
 NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?")
 
@@ -254,9 +256,8 @@ WORKED: dict[str, list[str]] = {
 def section(name: str) -> str:
     """Return a section of the page of benchmarks, or the part of it below a heading."""
     name, _, heading = name.partition(" > ")
-    own_page = runner.PAGE.parent / f"{name}.md"
-    if own_page.exists():
-        text = own_page.read_text(encoding="utf-8")
+    if name in WRITTEN:
+        text = (runner.PAGE.parent / f"{name}.md").read_text(encoding="utf-8")
     else:
         text = runner.sections(runner.PAGE.read_text(encoding="utf-8"))[name]
     if not heading:
