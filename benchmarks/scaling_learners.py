@@ -303,8 +303,8 @@ LEARNERS = {
         left_out={STATES: "numbers have no states"},
     ),
     "TreeEM, tree, rows with gaps": Learner(
-        "As `TreeEM` of a tree, but a tenth of the cells is missing, at random, so that nearly every row has gaps of its "
-        "own.",
+        "As `TreeEM` of a tree, but a tenth of the cells is missing, at random, so that nearly every row has gaps of "
+        "its own.",
         estimating(TreeEM, to_pgmpy, gaps=True),
         EM_GROWTH,
         beside=ENOUGH_COLUMNS,
