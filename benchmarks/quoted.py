@@ -3,9 +3,9 @@
 A fragment below stands in its page as it is, with braces for every figure that was measured:
 
 - ``{split_merge | Voting | ours: mean}`` is a cell of a table of the page of benchmarks, whose sections are rendered
-  from result files: the section, with ``> heading`` the part of it below that heading; what cells of the row are,
-  joined by ``&``, where ``*`` stands for anything; and the column's head, with ``#2`` the second of that name. A number
-  at the end takes that number of the cell, and a format after it writes it so.
+  from result files: the section, or another page that a script writes, with ``> heading`` the part of it below that
+  heading; what cells of the row are, joined by ``&``, where ``*`` stands for anything; and the column's head, with
+  ``#2`` the second of that name. A number at the end takes that number of the cell, and a format after it writes it so.
 - ``{split_merge ~ over all runs: (\\d+) won}`` is what a pattern finds in a section, whose line breaks are blanks.
 - ``{=free.bic_:.2f}`` is an expression in names that the code of the page defines, as ``benchmarks.worked`` has
   measured it.
@@ -25,6 +25,8 @@ from pathlib import Path
 
 from benchmarks import runner
 
+#: Pages that scripts write, besides the page of benchmarks.
+WRITTEN = ("beyond", "evidence")
 PLACE = re.compile(r"\{([^{}]+)\}")
 NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?")
 
@@ -83,6 +85,12 @@ def alarm(n_rows: str) -> str:
 
 #: Page -> fragments with figures of the page of benchmarks.
 MEASURED: dict[str, list[str]] = {
+    "README.md": [
+        "equal or better: {evidence ~ default settings .*? decided, (\\d+ %) are} of "
+        "{evidence ~ default settings .*? Of (\\d+) decided} by default, "
+        "{evidence ~ preset settings .*? decided, (\\d+ %) are} of "
+        "{evidence ~ preset settings .*? Of (\\d+) decided} with presets)",
+    ],
     "which_learner.md": [
         "`SplitMerge` won {split_merge ~ over all runs: (\\d+) won} runs, tied {split_merge ~ (\\d+) tied, \\d+ lost} "
         "and lost {split_merge ~ tied, (\\d+) lost} against `RandomStarts`",
@@ -124,11 +132,11 @@ MEASURED: dict[str, list[str]] = {
         "with 20 starts of one step took {relate | ours | seconds} seconds",
         f"BCH gives {{relate | 25 and 70 % say yes {OUTCOME}}} for a difference of 1, and "
         f"{{relate | 25 and 70 % say yes, 4,000 rows {OUTCOME}}} with 4,000 rows",
-        "| {class_figures | cheating & slope, one step | ours | 1 | .3f} "
-        "| {class_figures | cheating & slope, two steps | ours | 1 | .3f} "
-        "| {class_figures | cheating & slope, not corrected | ours | 1 | .3f} "
-        "| {class_figures | cheating & slope, BCH | ours | 1 | .3f} "
-        "| {class_figures | cheating & slope, ML | ours | 1 | .3f} |",
+        "| {beyond > Latent class analysis | cheating & slope, one step | ours | 1 | .3f} "
+        "| {beyond > Latent class analysis | cheating & slope, two steps | ours | 1 | .3f} "
+        "| {beyond > Latent class analysis | cheating & slope, not corrected | ours | 1 | .3f} "
+        "| {beyond > Latent class analysis | cheating & slope, BCH | ours | 1 | .3f} "
+        "| {beyond > Latent class analysis | cheating & slope, ML | ours | 1 | .3f} |",
     ],
     "binary_forests.md": [
         "in 40 tables of four columns with 25% of their cells missing it is the best forest every time, and with half "
@@ -248,7 +256,10 @@ WORKED: dict[str, list[str]] = {
 def section(name: str) -> str:
     """Return a section of the page of benchmarks, or the part of it below a heading."""
     name, _, heading = name.partition(" > ")
-    text = runner.sections(runner.PAGE.read_text(encoding="utf-8"))[name]
+    if name in WRITTEN:
+        text = (runner.PAGE.parent / f"{name}.md").read_text(encoding="utf-8")
+    else:
+        text = runner.sections(runner.PAGE.read_text(encoding="utf-8"))[name]
     if not heading:
         return text
     _, found, rest = text.partition(f"# {heading}\n")

@@ -303,7 +303,8 @@ LEARNERS = {
         left_out={STATES: "numbers have no states"},
     ),
     "TreeEM, tree, rows with gaps": Learner(
-        "As above, but a tenth of the cells is missing, at random, so that nearly every row has gaps of its own.",
+        "As `TreeEM` of a tree, but a tenth of the cells is missing, at random, so that nearly every row has gaps of "
+        "its own.",
         estimating(TreeEM, to_pgmpy, gaps=True),
         EM_GROWTH,
         beside=ENOUGH_COLUMNS,
@@ -331,7 +332,7 @@ LEARNERS = {
         left_out={HIDDEN_STATES: FOUND},
     ),
     "HiddenChowLiuMixture": Learner(
-        "The same, and several trees with edges of their own.",
+        "As `HiddenChowLiu`, but a mixture of several trees with edges of their own.",
         searching(lambda truth, sizes: HiddenChowLiuMixture()),
         {**WIDE_GROWTH, COLUMNS: (50, 100, 200)},
         WIDE,

@@ -187,6 +187,17 @@ def days(run: runner.Runner, name: str) -> str:
     return " to ".join(dict.fromkeys(found[:1] + found[-1:]))
 
 
+def older(run: runner.Runner) -> list[str]:
+    """Say what was measured before the last day, if anything was."""
+    last = max((row["day"] for row in run.rows), default="")
+    if all(row["day"] == last for row in run.rows):
+        return []
+    return prose(
+        f"What was measured before {last} is older than the last changes of some searches, and was measured beside",
+        "less other work: compare these seconds with others' only roughly.",
+    )
+
+
 def first_use(run: runner.Runner) -> list[str]:
     """Return what a first fit takes in a new process."""
     rows = []
@@ -255,6 +266,7 @@ def page(run: runner.Runner) -> str:
             f"why. Versions: {run.versions() or DASH}.",
         ),
         *summary(run),
+        *older(run),
         *prose("In the plots, dotted lines are growth in proportion, and open triangles are fits that were stopped."),
         *two_workers(run),
         *first_use(run),

@@ -6,6 +6,8 @@ import shutil
 import pytest
 
 from benchmarks import runner, scaling_page, scripts
+from benchmarks.tables import __main__ as tables
+from benchmarks.tables import page as evidence
 from tests.test_docs import DOCS
 
 SECTIONS = [script for script in scripts.SCRIPTS if script.is_section]
@@ -45,6 +47,14 @@ def test_a_new_section_comes_last(tmp_path, monkeypatch):
 
 def test_the_page_of_scaling_is_what_its_results_render():
     assert (DOCS / "scaling.md").read_text(encoding="utf-8") == scaling_page.page(runner.Runner("scaling"))
+
+
+@pytest.mark.skipif(not runner.DATA.exists(), reason="needs the papers' data sets")
+def test_the_page_of_evidence_is_what_its_results_render():
+    found = [evidence.section_of(module, tables.runner_of(name)) for name, module in tables.modules().items()]
+    assert (DOCS / "evidence.md").read_text(encoding="utf-8") == evidence.page(found)
+    cells = evidence.as_csv(cell for section in found for cell in section.cells)
+    assert (DOCS / "evidence.csv").read_text(encoding="utf-8") == cells
 
 
 def test_every_file_of_results_belongs_to_a_script():

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from benchmarks import quoted, worked
+from benchmarks import quoted, runner, worked
 from tests.test_docs import DOCS
 
 #: Pages that scripts write, or that list code and words.
@@ -17,8 +17,7 @@ FIGURE = re.compile(
 )
 #: Page -> fragments whose figures are settings, definitions, levels of tests, or published by others.
 NO_MEASUREMENTS = {
-    # tests/benchmarks/test_evidence_tables.py looks the shares up
-    "README.md": ["Python 3.11 to 3.14", "93 % of 212 by default, 91 % of 100 with presets"],
+    "README.md": ["Python 3.11 to 3.14"],
     "architecture.md": ["1e-6 nats", "2e-9 nats", "below 0.01 lifted", "about 340 nats"],
     "classification.md": ["1 % of its variance"],
     "coming_from.md": ["-2 times ours"],
@@ -85,3 +84,67 @@ def test_an_example_gives_again_what_was_measured(monkeypatch):
     for expression in quoted.expressions("constraints.md"):
         found = quoted.worked().figure("constraints.md", expression, "value")
         assert eval(expression, defined) == pytest.approx(found, abs=1e-6)
+
+
+# The mechanism ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """Pretend that there is a page of benchmarks with one table, and a page that quotes it; return the path of this."""
+    table = "| case | seconds | seconds |\n|---|---|---|\n| voting, 3 | 1,234.5 (2) | 7 |\n"
+    monkeypatch.setattr(runner, "PAGE", tmp_path / "benchmarks.md")
+    runner.render("em", f"## EM\n\nIn all 3 won.\n\n### Other\n{table}")
+    monkeypatch.setattr(quoted, "path_of", lambda name: tmp_path / name)
+    monkeypatch.setattr(quoted, "WORKED", {})
+    fragment = (
+        "took {em > Other | voting* | seconds | 1} seconds, {em | voting, 3 | seconds#2 | 1 | .2f} less, "
+        "{em ~ (\\d+) won} won"
+    )
+    monkeypatch.setattr(quoted, "MEASURED", {"page.md": [fragment]})
+    quoted.section.cache_clear()
+    yield tmp_path / "page.md"
+    quoted.section.cache_clear()
+
+
+def test_figures_come_from_cells_numbers_formats_and_patterns(page):
+    assert quoted.filled("page.md", quoted.MEASURED["page.md"][0]) == "took 1,234.5 seconds, 7.00 less, 3 won"
+
+
+def test_stale_figures_are_put_right_across_lines_and_nothing_else(page):
+    page.write_text("It took 99\nseconds, 0.10 less,\n5 won; 8 more.\n")
+    assert len(quoted.stale("page.md")) == 1
+    assert quoted.put_right("page.md") == []
+    assert quoted.stale("page.md") == []
+    assert page.read_text().endswith("; 8 more.\n")
+
+
+def test_a_fragment_that_is_gone_is_told(page):
+    page.write_text("Nothing is said here.\n")
+    assert quoted.put_right("page.md") == quoted.MEASURED["page.md"]
+    assert page.read_text() == "Nothing is said here.\n"
+
+
+@pytest.mark.parametrize(
+    "place", ["em | nobody | seconds", "em | voting* | minutes", "em > Nothing | voting* | seconds"]
+)
+def test_a_place_that_is_not_there_is_refused(page, place):
+    with pytest.raises(LookupError):
+        quoted.figure("page.md", place)
+
+
+@pytest.mark.parametrize(
+    "text", ["12 s", "0.3 seconds", "7 times", "5%", "93 %", "2 GB", "-1,234", "-3.5", "p < .001", "40 ms", "3.7"]
+)
+def test_what_looks_measured_is_found(page, text):
+    page.write_text(f"It is {text}, they say.\n")
+    assert len(figures("page.md", [])) == 1
+    assert figures("page.md", [text]) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["in 2009", "12 columns", "1,234 rows", "`3.5 s`", "$0.5$", "[page 2](a.md#1.5)", "x86"]
+)
+def test_what_is_no_measurement_is_left_alone(page, text):
+    page.write_text(f"It is {text}, they say.\n\n```\n1.5 s\n```\n\n## References\n5.5 s\n")
+    assert figures("page.md", []) == []

@@ -246,3 +246,10 @@ def test_a_panel_has_all_people_at_all_waves_and_neighbouring_waves_hang_togethe
     assert items == ["x1", "x2"]
     assert table.groupby("wave")["person"].nunique().tolist() == [400] * 4
     assert set(table["x1"]) == {0, 1, 2}
+
+
+def test_older_results_are_told(run):
+    note_power_law(run, "SplitMerge")
+    assert scaling_page.older(run) == []
+    run.rows[0]["day"] = "2026-11-17"
+    assert "before 2026-11-19" in scaling_page.older(run)[0]
