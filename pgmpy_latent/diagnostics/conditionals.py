@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from pgmpy_latent.inference.queries import engine_for
+from pgmpy_latent.diagnostics.link_strength import families_given
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators import marginals
-from pgmpy_latent.tables.encode import CategoricalData
 
 
 def shares_and_conditionals(model: LatentTree | LatentNetwork, node: int) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -27,13 +24,15 @@ def shares_and_conditionals(model: LatentTree | LatentNetwork, node: int) -> tup
     """
     if isinstance(model, LatentTree):
         return marginals(model)[node], conditionals(model, node)
-    name = model.names[node]
-    seen = replace(model, latent=np.arange(model.n_nodes) == node)
-    every = np.arange(model.cards[node])
-    states = CategoricalData([name], [model.state_names[node]], every[:, None], np.ones(len(every)))
-    engine = engine_for(seen, states)
-    given = engine.beliefs(engine.layout.pack(model.tables), list(range(model.n_nodes)))
-    return np.exp(engine.row_log_likelihoods(engine.layout.pack(model.tables))), [np.array(table) for table in given]
+    n_states = int(model.cards[node])
+    share, given = np.zeros(n_states), [np.full((n_states, card), np.nan) for card in model.cards]
+    for state in range(n_states):
+        log, families = families_given(model, node, state)
+        share[state] = np.exp(log)
+        if np.isfinite(log):  # nothing follows from a state that does not occur
+            for other, joint in enumerate(families):
+                given[other][state] = joint.reshape(-1, joint.shape[-1]).sum(axis=0)
+    return share, given
 
 
 def conditionals(tree: LatentTree, node: int) -> list[np.ndarray]:

@@ -48,17 +48,32 @@ def family_probabilities(network: LatentNetwork) -> list[np.ndarray] | None:
     >>> family_probabilities(network)[1].tolist()
     [[0.25, 0.0], [0.375, 0.375]]
     """
-    first = network.names[0]
-    nothing = CategoricalData([first], [network.state_names[0]], [[-1]], [1.0])
     try:
-        engine = network_engine(network.names, network.parents, network.cards, nothing)
-        _, counts = engine.expected_counts(engine.layout.pack(network.tables))
+        return families_given(network, 0, -1)[1]
     except ComponentTooLargeError:
         return None
+
+
+def families_given(network: LatentNetwork, node: int, state: int) -> tuple[float, list[np.ndarray]]:
+    """Return ln P(state of a node), and the joint distribution of every node with its parents given that state.
+
+    A state of -1 is none: nothing is given.
+
+    Examples
+    --------
+    >>> network = LatentNetwork(["x", "y"], [[0, 1]] * 2, [(), (0,)], [False] * 2,
+    ...                         [[[0.25, 0.75]], [[1.0, 0.0], [0.5, 0.5]]])
+    >>> log, families = families_given(network, 1, 0)
+    >>> round(float(np.exp(log)), 3), families[0].round(3).tolist(), families[1].round(3).tolist()
+    (0.625, [0.4, 0.6], [[0.4, 0.0], [0.6, 0.0]])
+    """
+    row = CategoricalData([network.names[node]], [network.state_names[node]], [[state]], [1.0])
+    engine = network_engine(network.names, network.parents, network.cards, row)
+    log, counts = engine.expected_counts(engine.layout.pack(network.tables))
     cards = [int(card) for card in network.cards]
-    return [
-        np.asarray(count).reshape([cards[above] for above in network.parents[node]] + [cards[node]])
-        for node, count in enumerate(engine.layout.unpack(counts))
+    return float(log), [
+        np.asarray(count).reshape([cards[above] for above in network.parents[at]] + [cards[at]])
+        for at, count in enumerate(engine.layout.unpack(counts))
     ]
 
 

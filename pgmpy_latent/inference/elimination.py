@@ -122,14 +122,19 @@ def cliques(
     for scope in scopes:
         for variable in scope:
             linked[variable] |= set(scope)
-    left = [variable for variable in sorted(cards) if variable not in keep]
+    # Size of the clique of every variable that is left; only those of the neighbours change.
+    sizes = {variable: prod(cards[other] for other in linked[variable]) for variable in sorted(cards)}
+    for variable in keep:
+        del sizes[variable]
     found = []
-    while left:
-        best = min(left, key=lambda variable: (prod(cards[other] for other in linked[variable]), variable))
+    while sizes:
+        best = min(sizes, key=lambda variable: (sizes[variable], variable))
         clique = linked.pop(best)
-        left.remove(best)
+        del sizes[best]
         for other in clique - {best}:
             linked[other] = (linked[other] | clique) - {best}
+            if other in sizes:
+                sizes[other] = prod(cards[neighbour] for neighbour in linked[other])
         found.append((sorted(clique), [best]))
     if keep:
         found.append((list(keep), list(keep)))
