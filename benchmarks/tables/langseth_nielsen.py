@@ -74,8 +74,9 @@ WRITTEN_HERE = (
     "thousandth of a row; attributes of CG/PCA/n are standardised; Fayyad and Irani's discretisation is that of their "
     "paper, not MLC++'s."
 )
-#: How many times as long a method takes with the preset as by default, until one is measured.
-ROUGHLY = {"preset": 8.0}
+#: How many times as long methods take with the preset as by default, until one of their cells is measured: from a few
+#: sizes on glass2, and three or four numbers of latents until the greedy search ends.
+ROUGHLY = {"LCM(q,m;T), preset": 5.0, "LCM(q,m;U), preset": 8.0, "LCM(q,m;T)/S, preset": 12.0, "preset": 2.0}
 #: Equal is within so many percentage points at least: half a unit of the paper's last digit.
 ROUNDING = 0.05
 

@@ -37,7 +37,7 @@ class Results:
         How many fits a result is of, if its seconds are those of one.
     roughly : dict, optional
         How many times as long as by default a method takes with what stands after the comma in its name ("preset"),
-        for as long as nothing of the kind is measured: a guess.
+        for as long as nothing of the kind is measured: a guess. A whole name counts until that method is measured.
     default : str, optional
         The method whose seconds stand in where one has none by default.
     """
@@ -82,7 +82,8 @@ class Results:
     def factor(self, method: str) -> float | None:
         """Return how many times as long a variant of a method takes, over the cases of which both are known.
 
-        If this method has none, those of all methods with the variant; then what was said to be so roughly.
+        If this method has none, what was said to be so roughly for it; then the cases of all methods with the variant,
+        and what was said of the variant.
         """
         variant = method.rpartition(", ")[2]
         pairs = [
@@ -91,6 +92,8 @@ class Results:
             if other.endswith(f", {variant}") and (base := self.by_default(case, other))
         ]
         both = [(seconds, base) for other, seconds, base in pairs if other == method]
+        if not both and method in self.roughly:
+            return self.roughly[method]
         both = both or [(seconds, base) for _, seconds, base in pairs]
         if not both:
             return self.roughly.get(variant)

@@ -168,14 +168,13 @@ class _Lens:
 
     projection: np.ndarray
     back: np.ndarray
-    spread: np.ndarray
     centre: np.ndarray
     log_normaliser: np.ndarray
     noise: np.ndarray
 
     @property
     def few_latents(self) -> bool:
-        return self.spread.shape[-1] < self.centre.shape[-1]
+        return self.back.shape[-1] < self.centre.shape[-1]
 
 
 def _lens(model: Parameters, label: int, seen: np.ndarray) -> _Lens:
@@ -185,9 +184,9 @@ def _lens(model: Parameters, label: int, seen: np.ndarray) -> _Lens:
     models, components, attributes, latents = loadings.shape
     inner = min(attributes, latents)
     projection = np.empty((models, components, attributes, inner))
-    back, spread = np.empty((models, components, inner, latents)), np.empty((models, components, latents, latents))
+    back = np.empty((models, components, inner, latents))
     centre, log_normaliser = np.empty((models, components, attributes)), np.empty((models, components))
-    filled = (projection, back, spread, centre, log_normaliser)
+    filled = (projection, back, centre, log_normaliser)
     if not kernels().views(loadings, offsets, noise, means, variances, *filled):
         raise np.linalg.LinAlgError("a covariance matrix of the attributes is not positive definite")
     return _Lens(*filled, noise)
@@ -283,13 +282,14 @@ def moments(model: Parameters, label: int, rows: Rows | RaggedRows, weights: np.
     """
     if isinstance(rows, RaggedRows):
         return _ragged_moments(model, label, rows, weights)
-    lens, means = _lens(model, label, rows.seen), own(model.means[:, label])
+    lens = _lens(model, label, rows.seen)
+    means, variances = (own(array[:, label]) for array in (model.means, model.variances))
     models, components, attributes, latents = (*lens.centre.shape, means.shape[-1])
     shapes = [(), (latents,), (latents, latents), (attributes,), (attributes,), (attributes, latents)]
     log_likelihoods, sums = np.empty(models), [np.empty((models, components, *shape)) for shape in shapes]
     kernels().expected_sums(
-        rows.values, own(weights), lens.projection, lens.back, lens.spread, lens.centre, lens.noise,
-        model.log_weights[:, label] - lens.log_normaliser, lens.few_latents, means, log_likelihoods, *sums,
+        rows.values, own(weights), lens.projection, lens.back, lens.centre, lens.noise,
+        model.log_weights[:, label] - lens.log_normaliser, lens.few_latents, means, variances, log_likelihoods, *sums,
     )  # fmt: skip
     return log_likelihoods, _completed(model, rows, *sums)
 

@@ -143,6 +143,11 @@ def test_expected_seconds_are_those_of_the_same_kind(monkeypatch, tmp_path):
     assert found.expected_seconds("b", "m, to its end") == 150.0
     assert found.expected_seconds("c", method_of("m", True)) is None
     assert found.expected_seconds("b", "other, preset") is None
+    run.note("b", "other", 0, [2.0], {})
+    assert Results(run).expected_seconds("b", "other, preset") == 2 * 8 / 2
+    guessing = Results(run, roughly={"other, preset": 7.0, "m, preset": 9.0, "preset": 5.0})
+    assert guessing.expected_seconds("b", "other, preset") == 14.0
+    assert guessing.expected_seconds("b", "m, preset") == 5 * 8 / 2
 
 
 def test_own_results_come_first_and_older_files_are_only_read(monkeypatch, tmp_path):

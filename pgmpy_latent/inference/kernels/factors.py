@@ -51,7 +51,7 @@ def _inverted(factor, n, inverse):
 
 
 @njit(**_HOW)
-def _view(loadings, noise, variances, matrix, inverse, scaled, projection, back, spread):
+def _view(loadings, noise, variances, matrix, inverse, scaled, projection, back):
     """Fill in how the attributes tell of the latents, given one component; return the logarithm of the normaliser.
 
     The smaller of two systems of equations is solved: one per latent (Woodbury), or one per attribute. It is NaN if
@@ -87,7 +87,6 @@ def _view(loadings, noise, variances, matrix, inverse, scaled, projection, back,
     for i in range(inner):
         log_determinant += 2.0 * math.log(matrix[i, i])
     _inverted(matrix, inner, inverse)
-    spread[:] = 0.0
     if few_latents:
         for j in range(attributes):
             for i in range(inner):
@@ -96,10 +95,6 @@ def _view(loadings, noise, variances, matrix, inverse, scaled, projection, back,
                     total += scaled[j, a] * inverse[i, a]
                 projection[j, i] = total
         back[:] = inverse[:inner, :inner]
-        for i in range(inner):
-            for a in range(i + 1):
-                for b in range(i + 1):
-                    spread[a, b] += inverse[i, a] * inverse[i, b]
     else:
         back[:] = 0.0
         for i in range(inner):
@@ -109,29 +104,23 @@ def _view(loadings, noise, variances, matrix, inverse, scaled, projection, back,
                     back[i, a] += inverse[i, j] * scaled[j, a]
             for j in range(i + 1, attributes):
                 projection[j, i] = 0.0
-        for i in range(inner):
-            for a in range(latents):
-                for b in range(latents):
-                    spread[a, b] -= back[i, a] * back[i, b]
-        for a in range(latents):
-            spread[a, a] += variances[a]
     return 0.5 * (log_determinant + attributes * math.log(2.0 * math.pi))
 
 
 @njit(
     "boolean(float64[:, :, :, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1], "
-    "float64[:, :, :, ::1], float64[:, :, :, ::1], float64[:, :, :, ::1], float64[:, :, ::1], float64[:, ::1])",
+    "float64[:, :, :, ::1], float64[:, :, :, ::1], float64[:, :, ::1], float64[:, ::1])",
     nogil=True,
     error_model="numpy",
     fastmath={"reassoc", "contract"},
     cache=True,
 )
-def views(loadings, offsets, noise, means, variances, projection, back, spread, centre, log_normaliser):
+def views(loadings, offsets, noise, means, variances, projection, back, centre, log_normaliser):
     """Fill in what densities and posterior means of rows depend on, for every model and component, in one class.
 
-    The latents' posterior mean of a row ``x`` is ``mean + (x - centre) @ projection @ back`` and their covariance is
-    ``spread``. The squared Mahalanobis distance is the square of ``(x - centre) @ projection``; with fewer latents than
-    attributes it is the distance under the noise alone less that.
+    The latents' posterior mean of a row ``x`` is ``mean + (x - centre) @ projection @ back``. Their covariance is the
+    variances less ``back.T @ back``, and the squared Mahalanobis distance the square of ``(x - centre) @ projection``;
+    with fewer latents than attributes, ``back.T @ back``, and the distance under the noise alone less that square.
 
     Parameters
     ----------
@@ -141,7 +130,6 @@ def views(loadings, offsets, noise, means, variances, projection, back, spread, 
         Of the latents.
     projection : array, shape (models, components, attributes, smaller of attributes and latents)
     back : array, shape (models, components, smaller of attributes and latents, latents)
-    spread : array, shape (models, components, latents, latents)
     centre : array, shape (models, components, attributes)
     log_normaliser : array, shape (models, components)
 
@@ -157,7 +145,7 @@ def views(loadings, offsets, noise, means, variances, projection, back, spread, 
         for k in range(components):
             log_normaliser[b, k] = _view(
                 loadings[b, k], noise[b, k], variances[b], matrix, inverse, scaled,
-                projection[b, k], back[b, k], spread[b, k],
+                projection[b, k], back[b, k],
             )  # fmt: skip
             if math.isnan(log_normaliser[b, k]):
                 return False
@@ -275,7 +263,10 @@ def _shares(logs, n, top, sums, powers, factors, weights):
 
 
 @njit(**_HOW)
-def _add_up(values, n, shares, white, back, spread, mean, weighted, second, half, moved, latents, products, cross):
+def _add_up(
+    values, n, shares, white, back, few_latents, mean, variances, weighted, second, half, moved,
+    latents, products, cross,
+):  # fmt: skip
     """Fill in expected sums over rows with the latents of one component; return its mass."""
     inner, n_latents = back.shape
     mass = 0.0
@@ -295,6 +286,7 @@ def _add_up(values, n, shares, white, back, spread, mean, weighted, second, half
                 total += weighted[i, row] * white[h, row]
             second[i, h] = total
             second[h, i] = total
+        second[i, i] += mass if few_latents else -mass  # the posterior covariance of every row
     half[:inner] = 0.0
     for i in range(inner):
         for h in range(inner):
@@ -303,13 +295,18 @@ def _add_up(values, n, shares, white, back, spread, mean, weighted, second, half
                 half[i, a] += share * back[h, a]
     for a in range(n_latents):
         latents[a] = mass * mean[a] + moved[a]
-        for b in range(n_latents):
-            products[a, b] = mass * (spread[a, b] + mean[a] * mean[b]) + moved[a] * mean[b] + mean[a] * moved[b]
+        for b in range(a + 1):
+            products[a, b] = mass * mean[a] * mean[b] + moved[a] * mean[b] + mean[a] * moved[b]
+        if not few_latents:
+            products[a, a] += mass * variances[a]
     for i in range(inner):
         for a in range(n_latents):
             share = back[i, a]
-            for b in range(n_latents):
+            for b in range(a + 1):
                 products[a, b] += share * half[i, b]
+    for a in range(n_latents):
+        for b in range(a):
+            products[b, a] = products[a, b]
     for j in range(values.shape[0]):
         first = 0.0
         for row in range(n):
@@ -326,8 +323,8 @@ def _add_up(values, n, shares, white, back, spread, mean, weighted, second, half
 
 
 @njit(
-    "void(float64[:, ::1], float64[:, ::1], float64[:, :, :, ::1], float64[:, :, :, ::1], float64[:, :, :, ::1], "
-    "float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1], boolean, float64[:, ::1], float64[::1], float64[:, ::1], "
+    "void(float64[:, ::1], float64[:, ::1], float64[:, :, :, ::1], float64[:, :, :, ::1], float64[:, :, ::1], "
+    "float64[:, :, ::1], float64[:, ::1], boolean, float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], "
     "float64[:, :, ::1], float64[:, :, :, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, :, :, ::1])",
     nogil=True,
     error_model="numpy",
@@ -335,7 +332,7 @@ def _add_up(values, n, shares, white, back, spread, mean, weighted, second, half
     cache=True,
 )
 def expected_sums(
-    values, weights, projection, back, spread, centre, noise, log_constants, few_latents, means,
+    values, weights, projection, back, centre, noise, log_constants, few_latents, means, variances,
     log_likelihoods, masses, latents, products, sums, squares, cross,
 ):  # fmt: skip
     """Fill in log-likelihoods, and expected sums over the rows of a class, for every model and component.
@@ -344,14 +341,15 @@ def expected_sums(
     ----------
     values : array, shape (attributes, rows)
     weights : array, shape (models or 1, rows)
-    projection, back, spread, centre
+    projection, back, centre
         As :func:`views` has them.
     noise : array, shape (models, components, attributes)
     log_constants : array, shape (models, components)
         What is added to the log densities of all rows.
     few_latents : bool
         Whether there are fewer latents than attributes.
-    means : array, shape (models, latents)
+    means, variances : arrays, shape (models, latents)
+        Of the latents.
     log_likelihoods : array, shape (models,)
     masses : array, shape (models, components)
     latents : array, shape (models, components, latents)
@@ -379,8 +377,8 @@ def expected_sums(
         log_likelihoods[b] = _shares(logs, n, difference, total, powers, factors, some_weights)
         for k in range(components):
             masses[b, k] = _add_up(
-                some, n, logs[k], white[k], back[b, k], spread[b, k], means[b], weighted, second, half, moved,
-                latents[b, k], products[b, k], cross[b, k],
+                some, n, logs[k], white[k], back[b, k], few_latents, means[b], variances[b], weighted, second, half,
+                moved, latents[b, k], products[b, k], cross[b, k],
             )  # fmt: skip
             for j in range(attributes):
                 first, square = 0.0, 0.0
@@ -482,10 +480,8 @@ def regressions(products, cross, squares, inertia, before, free, all_free, coeff
                     coefficients[b, k, j, a] = 0.0
                 for i in range(n):
                     coefficients[b, k, j, chosen[i]] = solution[i]
-                residual = squares[b, k, j]
-                for i in range(size):
-                    share, total = coefficients[b, k, j, i], 0.0
-                    for a in range(size):
-                        total += products[b, k, i, a] * coefficients[b, k, j, a]
-                    residual += share * (total - 2.0 * cross[b, k, j, i])
+                residual = squares[b, k, j]  # the equations that were solved say what the quadratic term is
+                for a in range(size):
+                    held = inertia[b, k, a] * (before[b, k, j, a] - coefficients[b, k, j, a])
+                    residual += coefficients[b, k, j, a] * (held - cross[b, k, j, a])
                 residuals[b, k, j] = residual
