@@ -172,27 +172,31 @@ def page(run: runner.Runner) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--package", help="a checkout of another commit")
-    parser.add_argument("--label", default="EAST", help="what its results are called")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--again", action="store_true")
-    options = parser.parse_args()
-    if options.package is not None:
-        sys.path.insert(0, options.package)
+def measure(run: runner.Runner, chosen: dict[str, tuple[Callable, range]], only: str, again: bool) -> None:
+    """Fit what is not there yet."""
     warm = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (200, 6))).rename(columns=str)
-    chosen = methods(options.package, options.label)
-    run = runner.Runner("all_tables")
     for make, _ in chosen.values():
         make(0).fit(warm)  # loads the kernels
     for name in TABLES:
         for method, (make, seeds) in chosen.items():
             for seed in seeds:
-                wanted = options.only in f"{name} | {method} | {seed}"
-                if wanted and (options.again or run.find(name, method, seed) is None):
+                wanted = only in f"{name} | {method} | {seed}"
+                if wanted and (again or run.find(name, method, seed) is None):
                     figures = measured(partial(make), name, seed)
                     run.note(name, method, seed, [figures.pop("seconds")], figures)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--package", help="a checkout of another commit")
+    parser.add_argument("--label", default="EAST", help="what its results are called")
+    own, others = parser.parse_known_args()
+    options = runner.arguments(__doc__, others)
+    if own.package is not None:
+        sys.path.insert(0, own.package)
+    run = runner.Runner("all_tables")
+    if not options.render:
+        measure(run, methods(own.package, own.label), options.only, options.again)
     runner.render("all_tables", page(run))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from benchmarks import runner  # first: it sets the number of threads
 
 # isort: split
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -153,33 +154,24 @@ def measure(run: runner.Runner, only: str) -> None:
             run.compare(data, {model: partial(measured, data, model) for model in models}, repeats=1)
 
 
-def page(run: runner.Runner) -> str:
-    """Return the results as a page."""
-    lines = [
-        "## Latent class analysis: published figures",
-        "",
-        "Written by `python -m benchmarks.class_figures`. Log-likelihoods, unless something else is named, and seconds",
-        "of one processor, from the table to the figure: with 16 random starts, standard errors and tests. For 3",
-        "against 4 classes, 0.6 to 0.7 is published.",
-        "",
-        "| data | model | published | ours | seconds |",
-        "|---|---|---|---|---|",
-    ]
-    for data, models in PUBLISHED.items():
-        for model, published in models.items():
-            if run.find(data, model):
-                ours, seconds = run.figure(data, model, "figure"), run.seconds(data, model)
-                digits = len(str(published).partition(".")[2])
-                lines.append(f"| {data} | {model} | {published:,} | {ours:,.{digits}f} | {seconds:.2f} |")
-    return "\n".join(lines)
+def draws_of(model: str) -> int:
+    """Return the number of draws of a bootstrap; 0 of what is none.
+
+    >>> draws_of("bootstrap, 300 draws: p of 2 against 3 classes"), draws_of("slope, one step")
+    (300, 0)
+    """
+    found = re.search(r"(\d+) draws", model)
+    return int(found[1]) if found else 0
 
 
 def main() -> None:
+    from benchmarks import beyond  # it takes the published figures above
+
     options = runner.arguments(__doc__)
     run = runner.Runner("class_figures", again=options.again, only=options.only)
     if not options.render:
         measure(run, options.only)
-    runner.render("class_figures", page(run))
+    beyond.main([])
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ def page(run: runner.Runner) -> str:
         f"{N_ROWS:,} rows, {len(DRAWS)} draws. A child shows its state in a share of the rows, the strength, and any",
         "state in the others. It is found if a hidden variable is linked to at least three of the four and to no",
         "column but these and its parent. Default settings; no setting was chosen on these draws. Written by",
-        f"`python -m benchmarks.hidden_planted`. Versions: {runner.versions()}.",
+        f"`python -m benchmarks.hidden_planted`. Versions: {run.versions()}.",
     )
     lines += [row_of("strength", "found", "any hidden variable", "three states, of those found"), "|" + "---|" * 4]
     for strength in STRENGTHS:

@@ -132,7 +132,7 @@ def page(run: runner.Runner) -> str:
         "alone must raise the score by 3 was decided when these had been seen. Where fewer than ten splits are listed,",
         "the others have not been measured yet.",
         f"Left out for their time: {listed(SLOW)}. Written by `python -m benchmarks.hidden_tables`.",
-        f"Versions: {runner.versions()}.",
+        f"Versions: {run.versions()}.",
     )
     lines += summary(results)
     head = row_of(

@@ -131,7 +131,7 @@ def page(run: runner.Runner) -> str:
         "edges among columns on its way; its gain over the best network without hidden variables that it met is in",
         "brackets. Default settings, one thread, seconds of processor. Numbers of starts and of proposals were settled",
         "on Alarm with seed 0; the other rows are tests. Written by `python -m benchmarks.hidden_variables`.",
-        f"Versions: {runner.versions()}.",
+        f"Versions: {run.versions()}.",
     )
     lines += summary(measured)
     lines += [row_of("network", "without", "seed", "visible", "found", "half", "states", "seconds"), "|" + "---|" * 8]

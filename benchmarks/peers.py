@@ -1,14 +1,16 @@
 """Other libraries at the same job: the same data, as strict a stopping rule, final likelihood, seconds and memory.
 
-StepMix and pomegranate fit latent class models, pgmpy's DiscreteEM and pyAgrum any network with hidden variables. Every
-fit runs in a process of its own, with one thread. What the others cannot do, as tried by the tests:
+StepMix and pomegranate fit latent class models, pgmpy's DiscreteEM and pyAgrum any network with hidden variables,
+scikit-learn and StepMix latent profiles of numbers, semopy trees of numbers, SPFlow trees that predict. Every fit runs
+in a process of its own, with one thread. What the others cannot do, as tried by the tests:
 
 - pomegranate's networks have no EM: fitting one whose hidden column is masked ends in "expected a mask tensor".
 - scikit-learn has no model of categorical columns with hidden variables: its mixtures are Gaussian, and its
   CategoricalNB wants the class of every row. Its classifiers stand beside ours in ``benchmarks.classification``.
 
-Versions are pinned in the extra ``bench``, and for pomegranate, which brings torch, in ``bench-torch``. A library that
-is not there is left out, and a line says so.
+Versions are pinned in the extra ``bench``, and for pomegranate and SPFlow, which bring torch, in ``bench-torch``. A
+library that is not there is left out, and a line says so. ``--most 300`` keeps the results of runs that took more
+seconds, and measures the others anew if ``--again`` says so.
 
 Run: python -m benchmarks.peers
 """
@@ -18,10 +20,13 @@ from __future__ import annotations
 from benchmarks import runner  # first: it sets the number of threads
 
 # isort: split
+import argparse
 import json
+import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -31,17 +36,20 @@ import pandas as pd
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
+from benchmarks import peers_numbers as numbers
+from benchmarks import spflow_trees
 from pgmpy_latent import LatentTree, TreeEM, datasets, log_likelihood, sample
 from pgmpy_latent.model.convert import from_pgmpy, to_pgmpy
 
 OURS, STEPMIX, POMEGRANATE, PGMPY, PYAGRUM = "ours", "StepMix", "pomegranate", "pgmpy DiscreteEM", "pyAgrum"
+SCIKIT, SEMOPY, SPFLOW, SINGLE = "scikit-learn", "semopy", "SPFlow", "ours, single precision"
 #: Method -> what must be importable for it.
-NEEDS = {STEPMIX: "stepmix", POMEGRANATE: "pomegranate", PYAGRUM: "pyagrum"}
+NEEDS = {STEPMIX: "stepmix", POMEGRANATE: "pomegranate", PYAGRUM: "pyagrum", SEMOPY: "semopy", SPFLOW: "spflow"}
 #: Nats that are left to gain when ours stops, and that an iteration gains when the others do: ours goes on for longer.
 ENOUGH = 1e-3
 #: Change of any entry of a table with which pgmpy stops, and the most iterations for trees.
 CHANGE, MOST = 1e-4, 2_000
-#: pgmpy imports torch wherever it is installed. Only pomegranate needs it, so the others' memory is without.
+#: pgmpy imports torch wherever it is installed. Few need it, so the others' memory is without.
 WITHOUT_TORCH = """
 import sys
 class Hidden:
@@ -77,9 +85,16 @@ LESS = {
 }
 #: Case -> rows drawn from a tree of seven columns and three hidden variables; one start, the same for all.
 TREES = {"tree of 7 columns and 3 hidden variables, 200 rows, one start": 200}
+#: Case -> table of the density benchmark.
+DENSITY = {
+    f"{name}, hidden Chow-Liu tree of {spflow_trees.TABLES[name][0]} states": name for name in spflow_trees.TABLES
+}
 METHODS = {
     **dict.fromkeys(LATENT_CLASS, (OURS, STEPMIX, POMEGRANATE, PYAGRUM)),
     **dict.fromkeys(TREES, (OURS, PGMPY, PYAGRUM)),
+    **dict.fromkeys(numbers.PROFILES, (OURS, SCIKIT, STEPMIX)),
+    **dict.fromkeys(numbers.GAUSSIAN_TREES, (OURS, SEMOPY)),
+    **dict.fromkeys(DENSITY, (OURS, SINGLE, SPFLOW)),
 }
 
 
@@ -236,12 +251,45 @@ def tree(n_rows: int, method: str) -> dict:
     return timed(lambda: learner.fit(bare, frame), judge)
 
 
+def profiles(case: str, method: str) -> dict:
+    frame, about = numbers.profile_rows(numbers.PROFILES[case]), numbers.PROFILES[case]
+    fit = {OURS: numbers.profiles, SCIKIT: numbers.scikit_profiles, STEPMIX: numbers.stepmix_profiles}[method]
+    least = []
+
+    def judge(found: tuple[float, float]) -> float:
+        least.append(found[1])
+        return found[0]
+
+    import_module({SCIKIT: "sklearn.mixture", STEPMIX: "stepmix"}.get(method, "pgmpy_latent"))
+    return timed(partial(fit, about, frame, ENOUGH), judge) | {"least_variance": least[0]}
+
+
+def tree_of_numbers(case: str, method: str) -> dict:
+    edges, frame = numbers.tree_of_numbers(case)
+    if method == OURS:
+        return timed(partial(numbers.gaussian_tree, edges, frame, ENOUGH))
+    import_module("semopy")
+    return timed(partial(numbers.semopy_tree, edges, frame), partial(numbers.implied_log_likelihood, frame=frame))
+
+
+def predicting(case: str, method: str) -> dict:
+    if method == SPFLOW:
+        return spflow_trees.spflow(DENSITY[case])
+    return spflow_trees.ours(DENSITY[case], "single" if method == SINGLE else "double")
+
+
 def alone(case: str, method: str) -> None:
     """Fit, and print what was found, as the last line."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if case in TREES:
             found = tree(TREES[case], method)
+        elif case in numbers.PROFILES:
+            found = profiles(case, method)
+        elif case in numbers.GAUSSIAN_TREES:
+            found = tree_of_numbers(case, method)
+        elif case in DENSITY:
+            found = predicting(case, method)
         else:
             part, _ = LESS.get((case, method), (LATENT_CLASS[case], ""))
             found = latent_class(part, method)
@@ -250,7 +298,7 @@ def alone(case: str, method: str) -> None:
 
 def measure(run: runner.Runner, only: str) -> None:
     """Measure what is not there yet."""
-    runner.PACKAGES.extend(["scikit-learn", "pyagrum", "pomegranate", "torch"])
+    runner.PACKAGES.extend(["scikit-learn", "pyagrum", "semopy", "pomegranate", "spflow", "torch"])
     for case, methods in METHODS.items():
         for method in methods:
             if not (only in case if only else not case.startswith("quick")):
@@ -258,66 +306,137 @@ def measure(run: runner.Runner, only: str) -> None:
             if method in NEEDS and find_spec(NEEDS[method]) is None:
                 print(f"{case} | {method}: left out, {NEEDS[method]} is not installed", flush=True)
                 continue
-            hide = "" if method == POMEGRANATE else WITHOUT_TORCH
+            hide = "" if method in (POMEGRANATE, SPFLOW) else WITHOUT_TORCH
             run.alone(case, method, f"{hide}from benchmarks.peers import alone; alone({case!r}, {method!r})")
 
 
+def seconds_text(seconds: float) -> str:
+    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.3g}"
+
+
+def factor_text(factor: float) -> str:
+    """Return how many times as long something takes.
+
+    >>> factor_text(0.3578), factor_text(41.7)
+    ('0.36', '42')
+    """
+    return f"{factor:.2g}" if factor < 10 else f"{factor:,.0f}"
+
+
+def work_of(run: runner.Runner, case: str, method: str) -> float:
+    """Return the seconds that count in a comparison: those of an iteration, where fits are ended by the clock."""
+    return run.seconds(case, method) / (run.figure(case, method, "n_iter") if case in DENSITY else 1)
+
+
 def line(run: runner.Runner, case: str, method: str) -> str:
-    """Return a line of the table."""
-    found = json.loads(run.find(case, method)["figures"])
+    """Return a line of a table."""
+    found, row = json.loads(run.find(case, method)["figures"]), run.find(case, method)
     part, words = LESS.get((case, method), (LATENT_CLASS.get(case), ""))
-    factor = f"{run.seconds(case, method) / run.seconds(case, OURS):,.0f}"
     stopped = part is not None and part.n_rows is not None
     likelihood = "stopped" if stopped else f"{found['log_likelihood']:,.3f}"
-    name, factor = (f"{method}, {words}", f"more than {factor}") if words else (method, factor)
+    name = f"{method}, {words}" if words else method
     name += f", gave up at {found['gave_up']}" if found.get("gave_up") else ""
-    seconds, memory = run.seconds(case, method), run.find(case, method)["peak_mb"]
-    seconds = f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.3g}"
-    return f"| {case} | {name} | {likelihood} | {seconds} | {memory} | {factor} |"
+    factor = ("more than " if words else "") + factor_text(work_of(run, case, method) / work_of(run, case, OURS))
+    cells = [case, name, likelihood]
+    if case in numbers.PROFILES:
+        cells.append(f"{found['least_variance']:.2g}")
+    if case in DENSITY:
+        cells += [str(found["n_iter"]), f"{1000 * work_of(run, case, method):,.3g}"]
+    cells += [seconds_text(run.seconds(case, method)), row["peak_mb"], factor, row["day"]]
+    return f"| {' | '.join(cells)} |"
+
+
+def table(run: runner.Runner, cases: Iterable[str], *figures: str) -> str:
+    """Return the table of some cases, with figures of their own."""
+    head = ["job", "method", *(figures or ("log-likelihood",)), "seconds", "MB", "times as long as ours", "measured"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for case in cases:
+        if not case.startswith("quick") and run.find(case, OURS):
+            lines += [line(run, case, method) for method in METHODS[case] if run.find(case, method)]
+    return "\n".join(lines)
+
+
+def versions(run: runner.Runner) -> str:
+    """Return the versions of all libraries, each once."""
+    found = dict.fromkeys(one for row in reversed(run.rows) for one in row["versions"].split(", "))
+    return ", ".join(found)
 
 
 def page(run: runner.Runner) -> str:
     """Return the section for the page of benchmarks."""
-    versions = "; ".join(sorted({row["versions"] for row in run.rows}))
-    text = f"""
+    return f"""
 ## Other libraries at the same job
 
 Written by `python -m benchmarks.peers`. Each fit in a process of its own; seconds of one processor, without imports;
-memory with them. When they stop:
+memory with them. Runs of an earlier day than the others were not measured again, since they take long. When they stop:
 
 - ours when extrapolation leaves less than {ENOUGH} nats to gain;
-- StepMix when an iteration gains less than that;
+- StepMix and scikit-learn when an iteration gains less than that;
 - pomegranate likewise, in double precision (`torch.set_default_dtype`), since single cannot tell so little apart;
 - pgmpy when no entry of a table changes by more than {CHANGE};
 - pyAgrum when the likelihood that it watches changes by less than {ENOUGH} nats, given to it as a share of the
   likelihood of independent columns. It watches the likelihood of completed rows, which may fall while that of the rows
   rises; its rule of differences takes a fall for the end, so its rule of rates is used. With either it gives up
-  ("completed prematurely due to a likelihood divergence") when what it watches falls for some iterations in a row.
+  ("completed prematurely due to a likelihood divergence") when what it watches falls for some iterations in a row;
+- semopy when its optimiser does, with its defaults.
 
 Where starts are several they are not the same, and the best of them counts; pomegranate and pyAgrum begin with the same
 random tables. Where it is one, it is the same for all. The likelihoods of pomegranate's, pgmpy's and pyAgrum's tables
 are computed by our `log_likelihood`. pyAgrum gets equal rows as one row that weighs more. The latent class models would
 still take it more than five minutes: it has one start for hannover8, and for news20w100 it is stopped after two
-iterations over 100 rows.
+iterations over 100 rows. A first fit of ours loads compiled code, which is in its seconds.
 
 Not here: pomegranate's networks, which have no EM (`BayesianNetwork.fit` with a hidden column masked ends in "expected
-a mask tensor"); and scikit-learn, whose mixtures are Gaussian and whose `CategoricalNB` wants the class of every row.
-Versions: {versions}.
+a mask tensor"); scikit-learn for categories, since its mixtures are Gaussian and its `CategoricalNB` wants the class of
+every row; and PyJuice 2.6.3, which installs and builds a hidden Chow-Liu tree, but whose `TensorCircuit` asks for a GPU
+("Torch not compiled with CUDA enabled").
+Versions: {versions(run)}.
 
-| job | method | log-likelihood | seconds | MB | times as long as ours |
-|---|---|---|---|---|---|
-"""
-    for case, methods in METHODS.items():
-        for method in methods:
-            if not case.startswith("quick") and run.find(case, method):
-                text += line(run, case, method) + "\n"
-    return text.strip()
+{table(run, [*LATENT_CLASS, *TREES])}
+
+### Latent profiles of numbers
+
+Diagonal covariances, `n_init` starts for all, scikit-learn's by k-means. The least variance of a column in a profile,
+as a share of the column's, stands beside the log-likelihood: where a variance tends to zero, the likelihood has no
+maximum. Ours keeps variances above a thousandth, or what rounding of the values asks for; the others add 1e-6, in the
+units of the columns.
+
+{table(run, numbers.PROFILES, "log-likelihood", "least variance")}
+
+### Trees of numbers
+
+The tree is given; semopy gets every hidden variable as measured by its children, and its likelihood is that of the
+covariances that it implies.
+
+{table(run, numbers.GAUSSIAN_TREES)}
+
+### Hidden Chow-Liu trees of SPFlow
+
+`HiddenChowLiu(smoothing=1.0)` and SPFlow (single precision), both full EM from one random start. An iteration looks at
+every row once; the seconds of ours include the tree, the plan and the looks at validation rows. Test: mean
+log-likelihood of test rows, of the tables that validation rows liked best. Iterations of ours: those of the best
+tables, and {spflow_trees.LOOKS} more until validation rows end EM. SPFlow is stopped by the clock, on plants after one
+iteration, so that iterations are compared. Its `init="random"` gives messages one channel, so that columns are
+independent; so the benchmark begins with `init="uniform"` and draws the weights itself.
+
+{table(run, DENSITY, "test", "iterations", "ms of an iteration")}
+""".strip()
+
+
+def forget(run: runner.Runner, only: str, most: float) -> None:
+    """Leave out what is to be measured anew."""
+    run.rows = [row for row in run.rows if only not in row["case"] or float(row["seconds"]) > most]
 
 
 def main() -> None:
-    options = runner.arguments(__doc__)
-    run = runner.Runner("peers", again=options.again, only=options.only)
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--most", type=float, default=math.inf, help="with --again: keep results of more seconds")
+    own, others = parser.parse_known_args()
+    options = runner.arguments(__doc__, others)
+    run = runner.Runner("peers")
     if not options.render:
+        if options.again:
+            forget(run, options.only, own.most)
         measure(run, options.only)
     runner.render("peers", page(run))
 

@@ -12,6 +12,7 @@ import csv
 import json
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -28,10 +29,12 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", 
     )  # scripts import this before numpy: one thread, so that methods can be compared
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "benchmarks.md"
-#: The papers' data sets, beside the project; not part of it.
-DATA = ROOT.parent / "shared" / "data"
+#: Where results and pages are: in the project, unless ``python -m benchmarks --folder`` says otherwise.
+FOLDER = Path(os.environ.get("BENCHMARKS_FOLDER", ROOT))
+RESULTS = FOLDER / "benchmarks" / "results"
+PAGE = FOLDER / "docs" / "benchmarks.md"
+#: The papers' data sets, beside the project unless ``python -m benchmarks --data`` says otherwise; not part of it.
+DATA = Path(os.environ.get("BENCHMARKS_DATA", ROOT.parent / "shared" / "data"))
 FIELDS = ["case", "method", "seed", "repeats", "seconds", "fastest", "peak_mb", "figures", "versions", "day"]
 PACKAGES = ["pgmpy-latent", "pgmpy", "numpy", "numba", "scipy", "stepmix"]
 
@@ -55,11 +58,11 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def in_a_process(code: str, folder: Path = ROOT) -> dict:
+def in_a_process(code: str, folder: Path = ROOT, variables: dict[str, str] | None = None) -> dict:
     """Run code with the package of a folder, which may hold another version; its last line is a JSON object."""
     output = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(folder)},
+        env=os.environ | {"PYTHONPATH": str(folder)} | (variables or {}),
     )  # fmt: skip
     return json.loads(output.stdout.strip().splitlines()[-1])
 
@@ -144,6 +147,10 @@ class Runner:
         seconds = [result.pop("seconds") for result in results]
         self.note(case, method, seed, seconds, results[-1])
 
+    def versions(self) -> str:
+        """Return the versions that the results were measured with."""
+        return "; ".join(sorted({row["versions"] for row in self.rows}))
+
     def seconds(self, case: str, method: str, seed: int = 0) -> float:
         """Return the median seconds of a result."""
         return float(self.find(case, method, seed)["seconds"])
@@ -157,17 +164,33 @@ class Runner:
         return json.loads(self.find(case, method, seed)["figures"])[name]
 
 
+def mark(section: str, where: str) -> str:
+    """Return the line of the page where a section begins or ends.
+
+    >>> mark("em", "begin")
+    '<!-- em: begin -->'
+    """
+    return f"<!-- {section}: {where} -->"
+
+
+def sections(page: str) -> dict[str, str]:
+    """Return the text of every section of a page.
+
+    >>> sections("# Benchmarks\\n\\n<!-- em: begin -->\\n## EM\\n<!-- em: end -->\\n")
+    {'em': '## EM'}
+    """
+    found = re.findall(r"^<!-- (\w+): begin -->\n(.*?)\n<!-- \1: end -->$", page, re.DOTALL | re.MULTILINE)
+    return dict(found)
+
+
 def render(section: str, text: str) -> None:
-    """Put a section into the page of benchmarks, in place of its older version."""
-    begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
+    """Put a section into the page of benchmarks, in place of its older version; an empty line stands between two."""
+    begin, end = mark(section, "begin"), mark(section, "end")
     page = PAGE.read_text() if PAGE.exists() else "# Benchmarks\n"
-    block = f"{begin}\n{text.strip()}\n{end}\n"
-    if begin in page:
-        head, rest = page.split(begin, 1)
-        page = head + block + rest.split(end, 1)[1].lstrip("\n")
-    else:
-        page = page.rstrip("\n") + "\n\n" + block
-    PAGE.write_text(page)
+    head, _, rest = page.partition(begin)
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    parts = [head, f"{begin}\n{text.strip()}\n{end}", rest.partition(end)[2]]
+    PAGE.write_text("\n\n".join(part.strip("\n") for part in parts if part.strip("\n")) + "\n")
 
 
 def arguments(description: str, given: list[str] | None = None) -> argparse.Namespace:

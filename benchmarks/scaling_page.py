@@ -12,13 +12,27 @@ import numpy as np
 from benchmarks import runner
 from benchmarks import scaling as work
 from benchmarks.networks_page import STYLES, canvas
-from benchmarks.scaling import AXES, COLUMNS, HIDDEN, HIDDEN_STATES, LEARNERS, ROWS, STATES, Point
+from benchmarks.scaling import Point
+from benchmarks.scaling_learners import LEARNERS
+from benchmarks.scaling_tables import (
+    ATTRIBUTES,
+    AXES,
+    COLUMNS,
+    COMPONENTS,
+    HIDDEN,
+    HIDDEN_STATES,
+    ITEMS,
+    LATENTS,
+    ROWS,
+    STATES,
+    WAVES,
+)
 from benchmarks.tables.page import DASH, factor, prose, table_of
 
 PAGE = "scaling.md"
 HEAD = ("what", "sizes", "seconds", "slope on log-log scales", "of the last step")
-#: Sizes of a classifier of numbers -> the axis in whose column they stand.
-LIKE = {work.ATTRIBUTES: COLUMNS, work.LATENTS: HIDDEN, work.COMPONENTS: HIDDEN_STATES}
+#: Sizes of numbers and panels -> the axis in whose column they stand.
+LIKE = {ATTRIBUTES: COLUMNS, ITEMS: COLUMNS, LATENTS: HIDDEN, WAVES: HIDDEN, COMPONENTS: HIDDEN_STATES}
 #: Axis -> how much more of it is spoken of, and in which words.
 SPOKEN = {
     ROWS: (10, "ten times the rows"),
@@ -122,8 +136,9 @@ def summary(run: runner.Runner) -> list[str]:
     for name in learners_in(run):
         base = run.find(work.case_of(LEARNERS[name].base), name)
         seconds = f"{float(base['seconds']):.2g}" if base else DASH
-        rows.append((f"[{name}](#{anchor_of(name)})", seconds, *(slope_text(found[axis].get(name)) for axis in AXES)))
-    return table_of(("learner", "seconds at its base", *AXES), rows)
+        slopes_of = (slope_text(found[axis].get(name)) for axis in AXES)
+        rows.append((f"[{name}](#{anchor_of(name)})", seconds, *slopes_of, days(run, name)))
+    return table_of(("learner", "seconds at its base", *AXES, "measured"), rows)
 
 
 def seconds_of(point: Point) -> str:
@@ -166,26 +181,95 @@ def section(run: runner.Runner, name: str) -> list[str]:
     ]
 
 
+def days(run: runner.Runner, name: str) -> str:
+    """Return the day on which a learner was measured, or the first and the last."""
+    found = sorted({row["day"] for row in run.rows if row["method"] == name})
+    return " to ".join(dict.fromkeys(found[:1] + found[-1:]))
+
+
+def older(run: runner.Runner) -> list[str]:
+    """Say what was measured before the last day, if anything was."""
+    last = max((row["day"] for row in run.rows), default="")
+    if all(row["day"] == last for row in run.rows):
+        return []
+    return prose(
+        f"What was measured before {last} is older than the last changes of some searches, and was measured beside",
+        "less other work: compare these seconds with others' only roughly.",
+    )
+
+
+def first_use(run: runner.Runner) -> list[str]:
+    """Return what a first fit takes in a new process."""
+    rows = []
+    for name in learners_in(run):
+        found = [run.find(case, name) for case in (work.COMPILING, work.LOADING)]
+        if all(found):
+            second = run.figure(work.LOADING, name, "second")
+            rows.append((name, *(f"{float(row['seconds']):.1f}" for row in found), f"{second:.2g}"))
+    if not rows:
+        return []
+    return [
+        "## First use",
+        "",
+        *prose(
+            f"Processor seconds of a fit of {work.WARM_UP_ROWS} rows, with the other sizes of each learner's base,",
+            "as the first one in a new process: with nothing compiled before, then where an earlier process has kept",
+            "what it compiled; and of the same fit again. Importing is not counted.",
+        ),
+        *table_of(("learner", work.COMPILING, work.LOADING, "again"), rows),
+    ]
+
+
+def two_workers(run: runner.Runner) -> list[str]:
+    """Return what a second worker gains, or how to measure it."""
+    rows = []
+    for name in work.TWO_WORKERS:
+        case, _ = work.workers_case(name)
+        if run.find(case, name):
+            one, two = run.fastest(case, name), run.figure(case, name, "two")
+            gave = f"{run.figure(case, name, 'available'):.2f}"
+            rows.append((name, case.partition(", ")[2], f"{one:.1f}", f"{two:.1f}", f"{one / two:.2f}", gave))
+    told = prose(
+        "Seconds of clock time with `n_jobs=1` and `n_jobs=2`, the fastest of",
+        f"{work.WORKERS_REPEATS} that alternate, after one that loads what is compiled; and how many times the work of",
+        "one process two independent ones got done meanwhile, at best: no workers can do better. Written by",
+        "`python -m benchmarks.scaling --workers`, which wants two cores that nothing else uses.",
+    )
+    head = ("learner", "sizes", "one worker", "two workers", "times as fast", "the machine gave")
+    if rows:
+        return ["## Two workers", "", *told, *table_of(head, rows)]
+    missing = (
+        "It has not been measured yet: no such machine was at hand. Figures of other cases are in the",
+        "[benchmarks](benchmarks.md#workers-and-checkpoints).",
+    )
+    return ["## Two workers", "", *told, *prose(*missing)]
+
+
 def page(run: runner.Runner) -> str:
     """Return the page."""
-    versions = run.rows[-1]["versions"] if run.rows else DASH
     lines = [
         "# Scaling",
         "",
         *expectation(run),
         *prose(
-            "Written by `python -m benchmarks.scaling`. Rows are drawn from latent trees that are known. Every point",
-            "is one fit, in processor seconds of one thread, after a small fit that loads what is compiled; of fits of",
-            f"less than {work.SHORT} seconds the fastest of {work.SHORT_REPEATS + 1}. A single point may be off, as a",
-            "search may by chance take more steps. Slopes are those of the logarithm of seconds against the logarithm",
-            "of a size, over all points and, in brackets, of the last step: 0 is no",
-            "growth, 1 is growth in proportion, with 2 twice the size takes four times as long. A fit that the limit",
-            f"of {work.LIMIT:.0f} seconds stopped says so and counts for no slope. For LatentClassificationModel",
-            "attributes stand under columns, latents under hidden variables, components under their states.",
-            f"{DASH} is an axis that makes no sense for a learner; its section says why. Versions: {versions}.",
+            "Written by `python -m benchmarks.scaling`. Rows are drawn from models that are known. Every point is",
+            "a fit, in processor seconds of one thread, after a small fit that loads what is compiled; of fits of",
+            f"less than {work.SHORT:g} seconds the fastest of {work.SHORT_REPEATS + 1}, of others of less than",
+            f"{work.MIDDLE:g} the faster of {work.MIDDLE_REPEATS + 1}. The machine was shared with other work,",
+            "which slows processors down, so that seconds are rather too high. A single point may be off, also",
+            "because a search may by chance take more steps. Slopes are those of the logarithm of seconds against",
+            "the logarithm of a size, over all points and, in brackets, of the last step: 0 is no growth, 1 is",
+            "growth in proportion, with 2 twice the size takes four times as long. A fit that the limit of",
+            f"{work.LIMIT:.0f} seconds stopped says so and counts for no slope. Attributes of numbers and items of",
+            "panels stand under columns, latents and waves under hidden variables, components under their states;",
+            f"rows of panels are people. {DASH} is an axis that makes no sense for a learner; its section says",
+            f"why. Versions: {run.versions() or DASH}.",
         ),
         *summary(run),
+        *older(run),
         *prose("In the plots, dotted lines are growth in proportion, and open triangles are fits that were stopped."),
+        *two_workers(run),
+        *first_use(run),
     ]
     for name in learners_in(run):
         lines += section(run, name)

@@ -26,7 +26,6 @@ LEARNERS = {
 }
 #: What the data's source says about the public Java program: processor seconds, held-out, BIC, hidden variables.
 JAVA = (214, -158.91, -957_585, 293)
-ALLOWED_SECONDS, WANTED = 50, -158.9
 
 GROWTH_ROWS, GROWTH = 2_000, (1_000, 3_000, 10_000)
 WORDS, DOCUMENTS = 10_000, 100_000
@@ -157,11 +156,7 @@ def papers_table(run: runner.Runner) -> list[str]:
             held_out, bic, latents = (run.figure(PAPERS, method, name) for name in ("held_out", "bic", "latents"))
             seconds = run.seconds(PAPERS, method)
             lines.append(f"| {method} | {held_out:.2f} | {bic:,.0f} | {latents} | {seconds:.1f} |")
-    seconds, held_out, bic, latents = JAVA
-    return [
-        *lines,
-        f"| the authors' Java program, as its data's source says | {held_out} | {bic:,} | {latents} | {seconds} |",
-    ]
+    return lines
 
 
 def growth_table(run: runner.Runner) -> list[str]:
@@ -207,8 +202,8 @@ def page(run: runner.Runner) -> str:
             "",
             "Written by `python -m benchmarks.wide`. One thread; processor seconds, without those for loading Python.",
             "",
-            f"**{PAPERS}**, 1,718 documents held out. HLTA should be done within {ALLOWED_SECONDS} seconds,",
-            f"and reach more than {WANTED}.",
+            f"**{PAPERS}**, 1,718 documents held out. What the authors' program reaches is on the page",
+            "[beyond the papers](beyond.md#wide-tables).",
             "",
             *papers_table(run),
             "",

@@ -34,7 +34,7 @@ LAYERS = {
     ),
     "inference": (
         "numeric_tables layout protocol patterns plan kernels/vectors kernels/matrices kernels/products "
-        "kernels/numbers kernels/edges kernels/trees kernels/cliques kernels/tables threads walk tree_engine "
+        "kernels/numbers kernels/edges kernels/trees kernels/cliques kernels/tables kernels/factors threads walk tree_engine "
         "elimination network_engine mixture_engine sharded_engine queries"
     ),
     "em": (

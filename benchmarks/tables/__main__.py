@@ -24,7 +24,7 @@ from benchmarks.tables.results import Job, Results
 
 #: Beginnings of the names of the tables' modules, in the order of the page.
 NAMES = ("kark", "east", "langseth_nielsen", "elidan_friedman", "harmeling_williams")
-DOCS = runner.ROOT / "docs"
+DOCS = runner.PAGE.parent
 
 
 def modules() -> dict[str, ModuleType]:

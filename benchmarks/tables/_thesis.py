@@ -244,31 +244,30 @@ def allowed(theirs: float, ours: float, gain: float) -> float:
     return together(theirs, ours if gain > 0 else min(ours, theirs))
 
 
-def spread(values: Sequence[float], theirs: float, n_stopped: int = 0) -> str:
+def spread(values: Sequence[float], theirs: float) -> str:
     """Say how our runs lie, where their mean is worse than the thesis'.
 
     Examples
     --------
-    >>> spread([-5.0, -1.0], -2.0, n_stopped=1)
-    "our runs lie between -5.0 and -1.0, 1 of 2 at least as high as the thesis' mean, 1 stopped by the time limit"
+    >>> spread([-5.0, -1.0], -2.0)
+    "our runs lie between -5.0 and -1.0, 1 of 2 at least as high as the thesis' mean"
     """
     good = sum(value >= theirs - SAME for value in values)
-    stopped = f", {n_stopped} stopped by the time limit" if n_stopped else ""
     return (
         f"our runs lie between {min(values):,.1f} and {max(values):,.1f}, {good} of {len(values)} at least as high as "
-        f"the thesis' mean{stopped}"
+        "the thesis' mean"
     )
 
 
 def score_finding(
-    figure: Figure, values: Sequence[float], seconds: float | None = None, n_stopped: int = 0, why: str = ""
+    figure: Figure, values: Sequence[float], seconds: float | None = None, why: str = ""
 ) -> Finding:
     """Compare the mean of our runs with the thesis' mean; larger is better."""
     if not len(values):
         return NOT_MEASURED
     mean = float(np.mean(values))
     error = allowed(figure.interval, half_width(values, figure.interval), mean - figure.mean)
-    words = "; ".join(part for part in (spread(values, figure.mean, n_stopped), why) if part)
+    words = "; ".join(part for part in (spread(values, figure.mean), why) if part)
     return compared(figure.mean, mean, error, seconds=seconds, why_worse=words)
 
 

@@ -282,7 +282,7 @@ def finding(run: runner.Runner, one: Sample, column: str, to_the_letter: bool, f
     values, seconds = [result["bic"] - best for result in found], [result["seconds"] for result in found]
     changed = why_changed(run, one, best, CAUSES if to_the_letter else DEFAULT_CAUSES) if column == SPLIT_MERGE else ""
     why = changed if to_the_letter else "; ".join(part for part in (why_worse(run, one, best), changed) if part)
-    return _thesis.score_finding(figure, values, float(np.mean(seconds)), 0, why)
+    return _thesis.score_finding(figure, values, float(np.mean(seconds)), why)
 
 
 def row_cells(run: runner.Runner, table: str, row: str) -> list[Cell]:

@@ -25,11 +25,6 @@ def method_of(column: str, to_the_letter: bool) -> str:
     return f"{column}, preset" if to_the_letter else column
 
 
-def to_its_end(column: str) -> str:
-    """Return the name of results that no clock has stopped, of a method that a clock stopped when first measured."""
-    return f"{column}, to its end"
-
-
 class Results:
     """Results of a table's own file and, where that has none, of files of older scripts, which are only read.
 
@@ -41,8 +36,8 @@ class Results:
     n_fits : int
         How many fits a result is of, if its seconds are those of one.
     roughly : dict, optional
-        How many times as long as by default a method takes with what stands after the comma in its name ("preset",
-        "to its end"), for as long as nothing of the kind is measured: a guess.
+        How many times as long as by default a method takes with what stands after the comma in its name ("preset"),
+        for as long as nothing of the kind is measured: a guess. A whole name counts until that method is measured.
     default : str, optional
         The method whose seconds stand in where one has none by default.
     """
@@ -87,7 +82,8 @@ class Results:
     def factor(self, method: str) -> float | None:
         """Return how many times as long a variant of a method takes, over the cases of which both are known.
 
-        If this method has none, those of all methods with the variant; then what was said to be so roughly.
+        If this method has none, what was said to be so roughly for it; then the cases of all methods with the variant,
+        and what was said of the variant.
         """
         variant = method.rpartition(", ")[2]
         pairs = [
@@ -96,6 +92,8 @@ class Results:
             if other.endswith(f", {variant}") and (base := self.by_default(case, other))
         ]
         both = [(seconds, base) for other, seconds, base in pairs if other == method]
+        if not both and method in self.roughly:
+            return self.roughly[method]
         both = both or [(seconds, base) for _, seconds, base in pairs]
         if not both:
             return self.roughly.get(variant)

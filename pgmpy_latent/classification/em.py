@@ -15,9 +15,10 @@ from pgmpy_latent.classification.model import (
     RaggedRows,
     Rows,
     joined,
+    kernels,
     moments,
+    own,
     suitable,
-    transposed,
 )
 from pgmpy_latent.em.step import best_of_groups, race
 from pgmpy_latent.runtime.clock import STOP_SIGNALS, Clock
@@ -161,30 +162,14 @@ def _regression(problem: Problem, old: Parameters, total: Moments, edges):
     # a step that is held back a little towards the old coefficients still raises the likelihood
     at = np.arange(size)
     inertia = INERTIA * (products[..., at, at] + total.mass.mean(axis=1)[:, None, None])
-    system = products.copy()
-    system[..., at, at] += inertia
-    target = cross + inertia[..., None, :] * before
-    if edges is None:
-        coefficients = transposed(np.linalg.solve(system, transposed(target)))
-    else:
+    free = np.ones((1, 1, 1, 1), bool)
+    if edges is not None:
         free = np.concatenate([edges, np.ones((*edges.shape[:-1], size - latents), bool)], axis=-1)
-        coefficients = _sparse_solution(system, target, free)
-    residuals = (
-        total.attribute_squares
-        - 2.0 * (coefficients * cross).sum(axis=-1)
-        + ((coefficients @ products) * coefficients).sum(axis=-1)
-    )
+    coefficients, residuals = np.empty(cross.shape), np.empty(cross.shape[:-1])
+    given = (products, cross, total.attribute_squares, inertia, before, free)
+    kernels().regressions(*map(own, given), edges is None, coefficients, residuals)
     offsets = coefficients[..., latents] if problem.offset else old.offsets
     return coefficients[..., :latents], offsets, np.maximum(residuals, 0.0)
-
-
-def _sparse_solution(system: np.ndarray, target: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Solve for every attribute with some of its coefficients held at zero."""
-    both = free[..., :, None] & free[..., None, :]
-    systems = np.where(both, system[..., None, :, :], 0.0)
-    at = np.arange(system.shape[-1])
-    systems[..., at, at] += ~free
-    return np.linalg.solve(systems, np.where(free, target, 0.0)[..., None])[..., 0]
 
 
 def _noise(problem: Problem, old: Parameters, mass: np.ndarray, residuals: np.ndarray) -> np.ndarray:

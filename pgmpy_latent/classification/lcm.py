@@ -293,7 +293,8 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
             tol=float(tuning.tol),
             relative=tuning.stop == "relative",
             thinning=bool(tuning.thinning),
-            trial_starts=int(tuning.n_starts) if tuning.sizes == "every" else None,
+            trial_starts=None if tuning.sizes == "search" else int(tuning.n_starts),
+            greedy=tuning.sizes == "greedy",
         )
 
     def _sizes(
@@ -302,8 +303,8 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         """Return the numbers of latents and of components, and how they were learned."""
         if self.n_latents is not None and self.n_components is not None:
             return (int(self.n_latents), int(self.n_components)), None
-        most, every = most_rows(table.attributes.shape[1]), self._tuning.sizes == "every"
-        if isinstance(self.cv, Integral) and len(table.labels) > most and not every:
+        most, search = most_rows(table.attributes.shape[1]), self._tuning.sizes == "search"
+        if isinstance(self.cv, Integral) and len(table.labels) > most and search:
             table = table.some(_input.some_rows(table.labels, most, seed))
             rows = training(table.attributes, table.labels, table.weights, centre=self._tuning.offset)
         folds = _input.Folds(self.cv, table, self.classes_, seed)

@@ -45,6 +45,8 @@ class Recipe:
     trial_starts : int or None
         Restarts where sizes are compared, if all sizes are, with EM to its end; None: few sizes are compared, with few
         restarts and EM that ends early.
+    greedy : bool
+        Whether "all sizes" ends with the first number of latents that is no better than the one before.
     """
 
     tied: bool = True
@@ -58,6 +60,7 @@ class Recipe:
     relative: bool = False
     thinning: bool = True
     trial_starts: int | None = None
+    greedy: bool = False
 
     def shrinkage_of(self, n_components: int) -> float:
         """Return how many rows classes borrow from each other in models of so many components."""

@@ -9,16 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
+from types import ModuleType
 
 import numpy as np
 
 from pgmpy_latent.learners.memory import held_by_checkpoints
+from pgmpy_latent.runtime import parallel
 
 LOG_2PI = float(np.log(2 * np.pi))
 #: Groups of fewer rows than this that miss the same attributes are small; from so many on, they are joined.
 FEW_ROWS, MANY_GROUPS = 16, 4
 #: Numbers in the matrices of rows that are worked on at a time.
 RAGGED_CHUNK = 500_000
+
+
+@cache
+def kernels() -> ModuleType:
+    """Return the compiled code; the compiler loads at first use, and would not survive Ctrl-C halfway."""
+    with parallel.uninterrupted(heed=True):
+        from pgmpy_latent.inference.kernels import factors
+
+        return factors
+
+
+def own(array: np.ndarray) -> np.ndarray:
+    """Return an array as compiled code takes it: in one piece of memory, which may be written to."""
+    return np.require(np.asarray(array), requirements=["C", "W"])
 
 
 @held_by_checkpoints("parameters of classifiers")
@@ -65,8 +82,8 @@ class Rows:
 
     Attributes
     ----------
-    values, squares : arrays, shape (n_rows, n_seen)
-        The known attributes, and their squares.
+    values : array, shape (n_seen, n_rows)
+        The known attributes, attribute by attribute.
     seen, unseen : int arrays
         Which attributes are known, and which are missing.
     at : int array, shape (n_rows,)
@@ -74,7 +91,6 @@ class Rows:
     """
 
     values: np.ndarray
-    squares: np.ndarray
     seen: np.ndarray
     unseen: np.ndarray
     at: np.ndarray
@@ -136,8 +152,8 @@ def _in_groups(table: np.ndarray, at: np.ndarray | None) -> list[Rows]:
     groups = []
     for number, pattern in enumerate(patterns):
         here = at[pattern_of_row.ravel() == number]
-        values = np.ascontiguousarray(table[here][:, ~pattern])
-        groups.append(Rows(values, values * values, np.flatnonzero(~pattern), np.flatnonzero(pattern), here))
+        values = np.ascontiguousarray(table[here][:, ~pattern].T)
+        groups.append(Rows(values, np.flatnonzero(~pattern), np.flatnonzero(pattern), here))
     return groups
 
 
@@ -148,86 +164,49 @@ def transposed(matrices: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Lens:
-    """Intermediate results for a group of rows and a class that depend on the parameters, not on the rows.
-
-    With ``white = values @ projection - centre``, the posterior mean of the latents is ``μ + white @ back``, and its
-    covariance is ``spread``. The squared Mahalanobis distance is ``|white|²`` if ``precision`` is None; otherwise it is
-    the distance under the noise alone less ``|white|²``.
-    """
+    """What densities and posterior means of rows depend on: arrays that :func:`kernels` have filled in."""
 
     projection: np.ndarray
-    centre: np.ndarray
     back: np.ndarray
-    spread: np.ndarray
+    centre: np.ndarray
     log_normaliser: np.ndarray
-    mean: np.ndarray
-    precision: np.ndarray | None
+    noise: np.ndarray
+
+    @property
+    def few_latents(self) -> bool:
+        return self.back.shape[-1] < self.centre.shape[-1]
 
 
 def _lens(model: Parameters, label: int, seen: np.ndarray) -> _Lens:
-    """Choose the smaller of two systems of equations: one per latent (Woodbury), or one per attribute."""
-    loadings, noise = model.loadings[..., seen, :], model.noise[..., seen]
-    variances = model.variances[:, label, None, :]
-    mean = (loadings @ model.means[:, label, None, :, None])[..., 0] + model.offsets[..., seen]
-    constant = 0.5 * len(seen) * LOG_2PI
-    if loadings.shape[-1] < len(seen):
-        precision = 1.0 / noise
-        scaled = loadings * precision[..., None]
-        factor, inverse = _cholesky(transposed(loadings) @ scaled, 1.0 / variances)
-        projection = scaled @ transposed(inverse)
-        back, spread = inverse, transposed(inverse) @ inverse
-        log_determinant = (
-            0.5 * np.log(noise).sum(axis=-1) + 0.5 * np.log(variances).sum(axis=-1) + _log_diagonal(factor)
-        )
-    else:
-        precision = None
-        scaled = loadings * variances[..., None, :]
-        factor, inverse = _cholesky(scaled @ transposed(loadings), noise)
-        projection = transposed(inverse)
-        back = inverse @ scaled
-        spread = -transposed(back) @ back
-        diagonal = np.arange(spread.shape[-1])
-        spread[..., diagonal, diagonal] += variances
-        log_determinant = _log_diagonal(factor)
-    centre = mean[..., None, :] @ projection
-    return _Lens(projection, centre, back, spread, log_determinant + constant, mean, precision)
-
-
-def _cholesky(matrices: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Cholesky factors of matrices plus a diagonal, and their inverses."""
-    at = np.arange(matrices.shape[-1])
-    matrices[..., at, at] += diagonal
-    factor = np.linalg.cholesky(matrices)
-    return factor, np.linalg.inv(factor)
-
-
-def _log_diagonal(factor: np.ndarray) -> np.ndarray:
-    return np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
-
-
-def _seen_through(lens: _Lens, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return the whitened rows, and their log densities: (models, components, rows)."""
-    white = rows.values @ lens.projection
-    white -= lens.centre
-    length = np.einsum("bkni,bkni->bkn", white, white)
-    if lens.precision is not None:
-        weighted = lens.precision * lens.mean
-        length = (
-            lens.precision @ rows.squares.T
-            - 2.0 * (weighted @ rows.values.T)
-            + (weighted * lens.mean).sum(axis=-1)[..., None]
-            - length
-        )
-    return white, -0.5 * length - lens.log_normaliser[..., None]
+    """Return how some of the attributes tell of the latents in a class."""
+    loadings, offsets, noise = (own(array[:, :, seen]) for array in (model.loadings, model.offsets, model.noise))
+    means, variances = (own(array[:, label]) for array in (model.means, model.variances))
+    models, components, attributes, latents = loadings.shape
+    inner = min(attributes, latents)
+    projection = np.empty((models, components, attributes, inner))
+    back = np.empty((models, components, inner, latents))
+    centre, log_normaliser = np.empty((models, components, attributes)), np.empty((models, components))
+    filled = (projection, back, centre, log_normaliser)
+    if not kernels().views(loadings, offsets, noise, means, variances, *filled):
+        raise np.linalg.LinAlgError("a covariance matrix of the attributes is not positive definite")
+    return _Lens(*filled, noise)
 
 
 def component_log_densities(model: Parameters, label: int, rows: Rows | RaggedRows) -> np.ndarray:
     """Return log P(component, seen attributes | class) of every row: (models, components, rows)."""
+    log_weights = model.log_weights[:, label]
     if isinstance(rows, RaggedRows):
         logs = np.concatenate([one.logs for _, one in ragged_posteriors(model, label, rows, covariance=False)], axis=-1)
-    else:
-        _, logs = _seen_through(_lens(model, label, rows.seen), rows)
-    return logs + model.log_weights[:, label, :, None]
+        return logs + log_weights[..., None]
+    return _log_densities_through(_lens(model, label, rows.seen), log_weights, rows)
+
+
+def _log_densities_through(lens: _Lens, log_weights: np.ndarray, rows: Rows) -> np.ndarray:
+    """Return log P(component, seen attributes | class) of every row: (models, components, rows)."""
+    logs = np.empty((*log_weights.shape, len(rows.at)))
+    constants = log_weights - lens.log_normaliser
+    kernels().log_densities(rows.values, lens.projection, lens.centre, lens.noise, constants, lens.few_latents, logs)
+    return logs
 
 
 def shares_and_sums(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -258,8 +237,8 @@ def latent_means(model: Parameters, label: int, rows: Rows | RaggedRows) -> np.n
             parts.append(np.einsum("bkn,bknq->bnq", shares, found.means))
         return np.concatenate(parts, axis=1)
     lens = _lens(model, label, rows.seen)
-    white, logs = _seen_through(lens, rows)
-    shares, _ = shares_and_sums(logs + model.log_weights[:, label, :, None])
+    shares, _ = shares_and_sums(_log_densities_through(lens, model.log_weights[:, label], rows))
+    white = (rows.values.T - lens.centre[..., None, :]) @ lens.projection
     return model.means[:, label, None, :] + np.einsum("bkn,bkni,bkij->bnj", shares, white, lens.back, optimize=True)
 
 
@@ -304,26 +283,15 @@ def moments(model: Parameters, label: int, rows: Rows | RaggedRows, weights: np.
     if isinstance(rows, RaggedRows):
         return _ragged_moments(model, label, rows, weights)
     lens = _lens(model, label, rows.seen)
-    white, logs = _seen_through(lens, rows)
-    shares, sums = shares_and_sums(logs + model.log_weights[:, label, :, None])
-    shares *= weights[:, None]
-    log_likelihood = (sums * weights).sum(axis=-1)
-    mass = shares.sum(axis=-1)
-    weighted = shares[..., None] * white
-    first = (weighted.sum(axis=2)[..., None, :] @ lens.back)[..., 0, :]
-    mean = model.means[:, label, None, :]
-    latents = mass[..., None] * mean + first
-    crossed = first[..., :, None] * mean[..., None, :]
-    products = (
-        transposed(lens.back) @ (transposed(weighted) @ white) @ lens.back
-        + mass[..., None, None] * (lens.spread + mean[..., :, None] * mean[..., None, :])
-        + crossed
-        + transposed(crossed)
-    )
-    seen_sums = shares @ rows.values
-    seen_cross = seen_sums[..., :, None] * mean[..., None, :] + (rows.values.T @ weighted) @ lens.back
-    completed = _completed(model, rows, mass, latents, products, seen_sums, shares @ rows.squares, seen_cross)
-    return log_likelihood, completed
+    means, variances = (own(array[:, label]) for array in (model.means, model.variances))
+    models, components, attributes, latents = (*lens.centre.shape, means.shape[-1])
+    shapes = [(), (latents,), (latents, latents), (attributes,), (attributes,), (attributes, latents)]
+    log_likelihoods, sums = np.empty(models), [np.empty((models, components, *shape)) for shape in shapes]
+    kernels().expected_sums(
+        rows.values, own(weights), lens.projection, lens.back, lens.centre, lens.noise,
+        model.log_weights[:, label] - lens.log_normaliser, lens.few_latents, means, variances, log_likelihoods, *sums,
+    )  # fmt: skip
+    return log_likelihoods, _completed(model, rows, *sums)
 
 
 def _completed(model, rows, mass, latents, products, seen_sums, seen_squares, seen_cross) -> Moments:
@@ -363,6 +331,10 @@ class _RowPosteriors:
     logs: np.ndarray
     means: np.ndarray
     covariances: np.ndarray | None
+
+
+def _log_diagonal(factor: np.ndarray) -> np.ndarray:
+    return np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(axis=-1)
 
 
 def ragged_posteriors(

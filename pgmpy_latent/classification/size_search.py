@@ -219,9 +219,18 @@ class Wrapper:
         self._components = components if n_components is None else [int(n_components)]
 
     def _look_at_all(self) -> None:
-        """Try every size that is allowed."""
-        shapes = [(q, m) for q in self._latents for m in self._components]
-        self._try([shape for shape in shapes if self._allowed(shape)], 0)
+        """Try every size that is allowed; if greedy, as long as more latents are better."""
+        by_latents = [[(q, m) for m in self._components if self._allowed((q, m))] for q in self._latents]
+        if not self.recipe.greedy:
+            self._try([shape for shapes in by_latents for shape in shapes], 0)
+            return
+        before = -np.inf
+        for shapes in filter(None, by_latents):
+            self._try(shapes, 0)
+            best = max(self._value(shape)[0] for shape in shapes)
+            if best <= before:
+                return
+            before = best
 
     def _allowed(self, shape: tuple[int, int]) -> bool:
         return shape[0] * shape[1] <= self._n_learning or shape == (self._latents[0], self._components[0])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from pgmpy_latent.classification.model import Parameters
+from pgmpy_latent.classification.model import Parameters, joined, transposed
 from pgmpy_latent.classification.rows import Training
 
 #: Iterations of k-means that place the components; more make the starts alike.
@@ -13,6 +15,8 @@ LLOYD = 5
 JITTER = 0.3
 #: How much of the classes' separation, and with several components of their spread, the latents begin with.
 MODESTY = (0.5, 0.7)
+#: Numbers in the arrays of starts whose components are placed together.
+AT_A_TIME = 60_000
 #: Variance of the noise to begin with, where an attribute's is one.
 NOISE = 0.5
 
@@ -41,14 +45,13 @@ def draw_starts(
     numbers : int array
         The weighting of each.
     """
-    drawn = []
+    parts = []
     for number, weights in enumerate(weightings):
         axes = _within_classes(rows, weights)
-        for start in range(n_starts):
-            sequence = np.random.SeedSequence(seed, spawn_key=(*shape, number, start))
-            drawn.append(_start(rows, weights, axes, *shape, offset, np.random.default_rng(sequence)))
-    batch = Parameters(*(np.stack(arrays) for arrays in zip(*drawn, strict=True)))
-    return batch, np.repeat(np.arange(len(weightings)), n_starts)
+        keys = [(*shape, number, start) for start in range(n_starts)]
+        rngs = [np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key)) for key in keys]
+        parts.append(_starts(rows, weights, axes, *shape, offset, rngs))
+    return joined(parts), np.repeat(np.arange(len(weightings)), n_starts)
 
 
 def _within_classes(rows: Training, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -65,56 +68,81 @@ def _within_classes(rows: Training, weights: np.ndarray) -> tuple[np.ndarray, np
     return means, np.average(table, axis=0, weights=weights), axes.T * spread
 
 
-def _start(rows: Training, weights, axes, n_latents: int, n_components: int, offset: bool, rng: np.random.Generator):
-    """Return the arrays of one model: rotated principal axes for the latents, k-means for the components."""
+def _starts(
+    rows: Training, weights, axes, n_latents: int, n_components: int, offset: bool, rngs: Sequence[np.random.Generator]
+) -> Parameters:
+    """Return a model for every generator: rotated principal axes for the latents, k-means for the components."""
     class_means, mean, principal = axes
-    n_attributes = len(mean)
-    loadings = JITTER * rng.normal(size=(n_attributes, n_latents))
+    n_starts, n_attributes, classes = len(rngs), len(mean), len(class_means)
+    loadings = np.stack([_loadings(principal, n_latents, rng) for rng in rngs])
+    separation, spread = MODESTY
+    if not offset:
+        separation, mean = 1.0, np.zeros(n_attributes)
+    latent_means = separation * (class_means - mean) @ transposed(np.linalg.pinv(loadings))
+    every = np.repeat(loadings[:, None], n_components, axis=1)
+    if n_components == 1:
+        offsets = np.repeat(mean[None, None], n_starts, axis=0)
+    elif offset:
+        chances = np.stack([rng.random(n_components) for rng in rngs])
+        offsets, every = _k_means(rows.filled, weights, chances), spread * every
+    else:  # EM never separates components that begin alike
+        offsets = np.zeros((n_starts, n_components, n_attributes))
+        every = every + JITTER * np.stack([rng.normal(size=every.shape[1:]) for rng in rngs])
+    return Parameters(
+        np.full((n_starts, classes, n_components), -np.log(n_components)),
+        latent_means,
+        np.ones((n_starts, classes, n_latents)),
+        every,
+        offsets,
+        np.full((n_starts, n_components, n_attributes), NOISE),
+    )
+
+
+def _loadings(principal: np.ndarray, n_latents: int, rng: np.random.Generator) -> np.ndarray:
+    """Return principal axes, rotated at random, and something random added."""
+    loadings = JITTER * rng.normal(size=(len(principal), n_latents))
     shared = min(n_latents, principal.shape[1])
     loadings[:, :shared] += principal[:, :shared]
     if n_latents <= principal.shape[1]:
         loadings = loadings @ np.linalg.qr(rng.normal(size=(n_latents, n_latents)))[0]
-    separation, spread = MODESTY
-    if not offset:
-        separation, mean = 1.0, np.zeros(n_attributes)
-    latent_means = separation * (class_means - mean) @ np.linalg.pinv(loadings).T
-    every = np.repeat(loadings[None], n_components, axis=0)
-    if n_components == 1:
-        offsets = mean[None]
-    elif offset:
-        offsets, every = _k_means(rows.filled, weights, n_components, rng), spread * every
-    else:  # EM never separates components that begin alike
-        offsets, every = np.zeros((n_components, n_attributes)), every + JITTER * rng.normal(size=every.shape)
-    classes = len(class_means)
-    return (
-        np.full((classes, n_components), -np.log(n_components)),
-        latent_means,
-        np.ones((classes, n_latents)),
-        every,
-        offsets,
-        np.full((n_components, n_attributes), NOISE),
-    )
+    return loadings
 
 
-def _k_means(table: np.ndarray, weights: np.ndarray, n_components: int, rng: np.random.Generator) -> np.ndarray:
-    """Return centres of clusters: k-means++ and a few iterations."""
-    first = table[_drawn(weights, rng)]
-    chosen, distance = [first], np.square(table - first).sum(axis=1)
-    for _ in range(n_components - 1):
-        chances = weights * distance
-        chosen.append(table[_drawn(chances if chances.sum() > 0 else weights, rng)])
-        distance = np.minimum(distance, np.square(table - chosen[-1]).sum(axis=1))
-    centres = np.array(chosen)
+def _k_means(table: np.ndarray, weights: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    """Return centres of clusters for several starts: k-means++ and a few iterations.
+
+    Parameters
+    ----------
+    table : array, shape (n_rows, n_attributes)
+    weights : array, shape (n_rows,)
+    chances : array, shape (n_starts, n_centres)
+        Numbers from 0 to 1, which decide the first centres.
+    """
+    size = max(1, AT_A_TIME // (table.size + len(table) * chances.shape[1]))
+    parts = [chances[begin : begin + size] for begin in range(0, len(chances), size)]
+    return np.concatenate([_k_means_together(table, weights, part) for part in parts])
+
+
+def _k_means_together(table: np.ndarray, weights: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    n_starts, n_centres = chances.shape
+    at, every = np.arange(n_starts), np.broadcast_to(weights, (n_starts, len(table)))
+    centres = table[_drawn(every, chances[:, 0])][:, None]
+    distance = np.square(table - centres).sum(axis=2)
+    for number in range(1, n_centres):
+        likely = weights * distance
+        chosen = table[_drawn(np.where(likely.sum(axis=1) > 0, likely.T, every.T).T, chances[:, number])][:, None]
+        centres = np.concatenate([centres, chosen], axis=1)
+        distance = np.minimum(distance, np.square(table - chosen).sum(axis=2))
     for _ in range(LLOYD):
-        nearest = (np.square(centres).sum(axis=1) - 2.0 * table @ centres.T).argmin(axis=1)
-        mass = np.bincount(nearest, weights, minlength=n_components)
-        members = (nearest[:, None] == np.arange(n_components)) * weights[:, None]
-        moved = mass > 0
-        centres[moved] = (members.T @ table)[moved] / mass[moved, None]
+        nearest = (np.square(centres).sum(axis=2)[:, None] - 2.0 * table @ transposed(centres)).argmin(axis=2)
+        places = (nearest + n_centres * at[:, None]).ravel()
+        mass = np.bincount(places, every.ravel(), minlength=n_starts * n_centres).reshape(n_starts, n_centres, 1)
+        members = (nearest[..., None] == np.arange(n_centres)) * weights[:, None]
+        centres = np.divide(transposed(members) @ table, mass, out=centres, where=mass > 0)
     return centres
 
 
-def _drawn(chances: np.ndarray, rng: np.random.Generator) -> int:
-    """Return a row, drawn in proportion to its chances; repeated rows count as one of their total weight."""
-    cumulative = np.cumsum(chances)
-    return min(int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")), len(chances) - 1)
+def _drawn(chances: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Return a row for every start, drawn in proportion to its chances; repeated rows count as one of their total."""
+    cumulative = np.cumsum(chances, axis=1)
+    return np.minimum((cumulative <= (numbers * cumulative[:, -1])[:, None]).sum(axis=1), chances.shape[1] - 1)

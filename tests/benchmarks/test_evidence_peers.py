@@ -3,13 +3,17 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import multivariate_normal
 
-from benchmarks import peers, runner
+from benchmarks import peers, peers_numbers, runner
 from pgmpy_latent import log_likelihood
 
 QUICK = next(case for case in peers.METHODS if case.startswith("quick"))
-EXTRA = {peers.STEPMIX: "bench", peers.POMEGRANATE: "bench-torch", peers.PYAGRUM: "bench"}
+NUMBERS = [case for case in (*peers_numbers.PROFILES, *peers_numbers.GAUSSIAN_TREES) if case.startswith("quick")]
+EXTRA = {method: "bench" for method in (peers.STEPMIX, peers.PYAGRUM, peers.SEMOPY)}
+EXTRA |= {method: "bench-torch" for method in (peers.POMEGRANATE, peers.SPFLOW)}
 
 
 def skip_without(method):
@@ -29,6 +33,41 @@ def test_latent_classes_are_the_same(method, capsys):
     assert theirs["seconds"] > 0
     assert theirs["peak_mb"] > 0
     assert ours["log_likelihood"] == pytest.approx(theirs["log_likelihood"], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("case", "method"), [(case, method) for case in NUMBERS for method in peers.METHODS[case] if method != peers.OURS]
+)
+def test_models_of_numbers_are_the_same(case, method, capsys):
+    skip_without(method)
+    ours, theirs = (found_by(case, some, capsys) for some in (peers.OURS, method))
+    assert ours["log_likelihood"] == pytest.approx(theirs["log_likelihood"], abs=0.01)
+    assert ours.get("least_variance", 0) == pytest.approx(theirs.get("least_variance", 0), rel=1e-3)
+
+
+def test_the_likelihood_of_implied_covariances_is_that_of_the_rows():
+    pytest.importorskip("semopy")
+    edges, frame = peers_numbers.tree_of_numbers(NUMBERS[-1])
+    model = peers_numbers.semopy_tree(edges, frame)
+    rows = frame[model.names_lambda[0]]
+    normal = multivariate_normal(rows.mean(), model.calc_sigma()[0])
+    expected = normal.logpdf(rows).sum()
+    assert peers_numbers.implied_log_likelihood(model, frame) == pytest.approx(expected, rel=1e-9)
+
+
+def test_columns_may_not_be_measured_by_others():
+    pytest.importorskip("semopy")
+    with pytest.raises(ValueError, match=r"columns \['a'\] have children"):
+        peers_numbers.semopy_tree([("H", "a"), ("a", "b")], pd.DataFrame({"a": [1.0], "b": [2.0]}))
+
+
+def test_iterations_are_compared_where_the_clock_ends_fits(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run, case = runner.Runner("peers"), next(iter(peers.DENSITY))
+    run.note(case, peers.OURS, 0, [1.0], {"n_iter": 100, "log_likelihood": -6.0})
+    run.note(case, peers.SPFLOW, 0, [30.0], {"n_iter": 60, "log_likelihood": -6.1})
+    assert "| 60 | 500 | 30 |" in peers.line(run, case, peers.SPFLOW)
+    assert "| 50 | " in peers.line(run, case, peers.SPFLOW)
 
 
 @pytest.mark.parametrize(

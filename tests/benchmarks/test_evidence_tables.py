@@ -17,8 +17,10 @@ from benchmarks.tables import (
     langseth_nielsen_2,
     langseth_nielsen_3,
 )
+from benchmarks.tables._tried_classifiers import TRIED, why_worse
 from benchmarks.tables.cells import (
     BASELINE,
+    BETTER,
     COMPARED,
     COUNT,
     DECIDED,
@@ -28,6 +30,7 @@ from benchmarks.tables.cells import (
     NOT_COMPARABLE,
     OWN,
     SECONDS,
+    UNDECIDED,
     VERDICTS,
     WORSE,
     with_limits,
@@ -140,6 +143,11 @@ def test_expected_seconds_are_those_of_the_same_kind(monkeypatch, tmp_path):
     assert found.expected_seconds("b", "m, to its end") == 150.0
     assert found.expected_seconds("c", method_of("m", True)) is None
     assert found.expected_seconds("b", "other, preset") is None
+    run.note("b", "other", 0, [2.0], {})
+    assert Results(run).expected_seconds("b", "other, preset") == 2 * 8 / 2
+    guessing = Results(run, roughly={"other, preset": 7.0, "m, preset": 9.0, "preset": 5.0})
+    assert guessing.expected_seconds("b", "other, preset") == 14.0
+    assert guessing.expected_seconds("b", "m, preset") == 5 * 8 / 2
 
 
 def test_own_results_come_first_and_older_files_are_only_read(monkeypatch, tmp_path):
@@ -185,7 +193,55 @@ def test_the_deviation_over_draws_is_that_of_all_classifiers_together(monkeypatc
     assert langseth_nielsen.draw_deviation(found, "iris") == pytest.approx(math.sqrt((4 + 4 + 8) / 3))
 
 
-def test_folds_are_compared_by_what_is_above_the_chow_liu_tree(monkeypatch, tmp_path):
+def test_variation_over_draws_is_that_above_another_method_on_the_same_folds(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run, case = runner.Runner("tables_langseth_nielsen_2"), langseth_nielsen.work.table_case("iris")
+    for method, accuracies in (("LCM(q)", (0.90, 0.92, 0.94)), ("LCM(q,m;T)", (0.5, 0.58)), ("k-NN", (0.70, 0.72))):
+        for seed, accuracy in enumerate(accuracies):
+            run.note(case, method, seed, [1.0], {"accuracy": [accuracy] * 5})
+    found = Results(run)
+    assert langseth_nielsen.variation(found) == pytest.approx(math.sqrt((4 + 32) / 2))
+    assert langseth_nielsen.variation(found, "k-NN") == pytest.approx(math.sqrt((0 + 18) / 2))
+    assert math.isnan(langseth_nielsen.variation(found, "GaussianNB"))
+    assert langseth_nielsen_3.anchors(found) == []
+
+
+def test_sets_that_no_draws_of_ours_can_decide_are_named(monkeypatch, tmp_path):
+    """Two methods of the paper differ by 1.4 points on iris, and by 3.0 on balance-scale."""
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run = runner.Runner("tables_langseth_nielsen_2")
+    for name in ("iris", "balance-scale"):
+        for seed, accuracy in enumerate((0.90, 0.92)):  # a standard deviation of the square root of 2
+            run.note(langseth_nielsen.work.table_case(name), "LCM(q)", seed, [1.0], {"accuracy": [accuracy] * 5})
+    (said,) = langseth_nielsen_3.one_draw(Results(run))
+    assert said.endswith("on iris (2.9 against 1.4).")
+
+
+def test_one_draw_of_the_folds_of_everything_comes_before_the_second_of_anything():
+    jobs = [job[:3] for job in langseth_nielsen_3.jobs(None)]
+    assert len(set(jobs)) == len(jobs)
+    seeds = [seed for *_, seed in jobs]
+    assert seeds == sorted(seeds)
+    presets_asked = {(case, method) for case, method, seed in jobs if method.endswith(", preset")}
+    assert len(presets_asked) == 15 * 5
+
+
+def test_causes_are_given_once_they_are_measured():
+    tried = {(one.name, one.method): one for one in TRIED}
+    assert len(tried) == len(TRIED)
+    for (_, method), one in tried.items():
+        found = langseth_nielsen.estimator(method)
+        assert (found.n_latents, found.n_components) == (one.latents, one.components)
+        assert found.tied == (one.column != "LCM(q,m;U)")
+        assert found.tuning == one.tuning
+    for name, column in (("vehicle", "LCM(q)"), ("sonar", "LCM(q,m;U)"), ("tae", "LCM(q,m;T)")):
+        said = why_worse(lambda name, method: 81.26 if (name, method) in tried else None, name, column)
+        assert "81.3" in said
+        assert why_worse(lambda name, method: None, name, column) == ""
+    assert why_worse(lambda name, method: 81.26, "iris", "LCM(q)") == ""
+
+
+def test_folds_are_compared_by_what_is_above_the_reference_that_varies_least(monkeypatch, tmp_path):
     """Rows that are harder for all methods alike change no verdict."""
     monkeypatch.setattr(runner, "RESULTS", tmp_path)
     theirs, reference = (harmeling_williams.fold_score("COLEMAN", column)[0] for column in ("BIN-G", "CL"))
@@ -193,9 +249,26 @@ def test_folds_are_compared_by_what_is_above_the_chow_liu_tree(monkeypatch, tmp_
     for seed, harder in enumerate((0.0, -50.0, 30.0)):
         run.note(case, "CL", seed, [1.0], {"scores": [reference + harder] * 10})
         run.note(case, "BIN-G", seed, [1.0], {"scores": [theirs + harder + 0.1 * seed] * 10})
-    found = harmeling_williams_2.finding(harmeling_williams.folded_results(run), "COLEMAN", "BIN-G", "BIN-G")
+    found = harmeling_williams_2.finding(harmeling_williams.folded_results(run), "COLEMAN", "BIN-G")
     assert found.difference == pytest.approx(0.1)
     assert found.error == pytest.approx(2 * 0.1 * math.sqrt(4 / 3) + 0.01)
+    for seed, other in enumerate((7.0, 7.0, 8.0)):  # IND goes with it less than CL does
+        run.note(case, "IND", seed, [1.0], {"scores": [theirs + other] * 10})
+    assert harmeling_williams_2.finding(harmeling_williams.folded_results(run), "COLEMAN", "BIN-G") == found
+    run.note(case, "BIN-G", 3, [1.0], {"scores": [theirs] * 10})  # without a reference
+    missing = harmeling_williams_2.finding(harmeling_williams.folded_results(run), "COLEMAN", "BIN-G")
+    assert missing.verdict == MISSING
+
+
+def test_tables_that_left_much_open_are_drawn_more_often():
+    jobs = [job[:3] for job in harmeling_williams.folded_jobs()]
+    assert len(jobs) == len(set(jobs))
+    n = {}
+    for case, method, _ in jobs:
+        n[case, method] = n.get((case, method), 0) + 1
+    case = binary_forests.folded_case("HOUSE-BUILDING")
+    assert n[case, "BIN-G"] == n[case, "BIN-G, preset"] == n[case, "CL"] == n[case, "IND"] == 30
+    assert n[case, "LCM"] == n[binary_forests.folded_case("COLEMAN"), "BIN-G"] == 5
 
 
 def test_figures_of_the_paper_agree_with_those_of_older_scripts():
@@ -246,21 +319,62 @@ def test_page_and_cells_in_the_repository_belong_together():
 QUOTING = ("README.md",)
 
 
-def test_presets_of_east_lose_what_the_papers_figures_lose(monkeypatch, tmp_path):
-    """The best preset for the most rows is at 0, and another's difference to it is taken draw by draw."""
-    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+def with_presets_of_east(models):
+    """Results in which the KL of the first preset is least, and that of every other one larger by 0.001."""
     run = runner.Runner("tables_east_1")
-    for n_rows, factor in ((10_000, 1), (5_000, 2)):
-        case = east_1.east.synthetic_case(18, n_rows)
+    for model, factor in models:
         for at, row in enumerate(east_1.SYNTHETIC_ROWS):
             for draw in range(3):
-                run.note(case, method_of(row, True), draw, [1.0], {"kl_smoothed": factor * (0.01 * draw + 0.001 * at)})
+                figures = {"kl_smoothed": factor * (0.01 * draw + 0.001 * at), "difference": 1.0, "bic": -100.0 - at}
+                run.note(east_1.east.synthetic_case(*model), method_of(row, True), draw, [1.0], figures)
+    return run
+
+
+def test_both_settings_of_east_lose_what_the_papers_figures_lose(monkeypatch, tmp_path):
+    """The best preset for the most rows is at 0, and another's difference to it is taken draw by draw."""
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run = with_presets_of_east([((18, 10_000), 1), ((18, 5_000), 2)])
     first, second, *_ = (method_of(row, True) for row in east_1.SYNTHETIC_ROWS)
     found = east_1.results(run)
-    assert east_1.preset_excess(found, (18, 10_000), first) == pytest.approx([0.0] * 3)
-    assert east_1.preset_excess(found, (18, 10_000), second) == pytest.approx([0.001] * 3)
-    assert east_1.preset_excess(found, (18, 5_000), second) == pytest.approx([0.002] * 3)
-    assert len(east_1.preset_excess(found, (12, 10_000), first)) == 0
+    assert east_1.excess(found, (18, 10_000), first) == pytest.approx([0.0] * 3)
+    assert east_1.excess(found, (18, 10_000), second) == pytest.approx([0.001] * 3)
+    assert east_1.excess(found, (18, 5_000), second) == pytest.approx([0.002] * 3)
+    assert len(east_1.excess(found, (12, 10_000), first)) == 0
+    for draw in (0, 2, 5):  # only draws of all are compared
+        figures = {"kl_smoothed": 0.01 * draw - 0.003, "oracle_kl_smoothed": 0.0}
+        run.note(east_1.east.synthetic_case(18, 10_000), "EAST", draw, [1.0], figures)
+        run.note(east_1.east.synthetic_case(12, 10_000), "EAST", draw, [1.0], figures)
+    found = east_1.results(run)
+    assert east_1.excess(found, (18, 10_000), "EAST") == pytest.approx([-0.003] * 2)
+    assert east_1.excess(found, (12, 10_000), "EAST") == pytest.approx([-0.003, 0.017, 0.047])  # less the truth's
+
+
+def test_the_papers_one_table_counts_with_our_spread_over_draws(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    model, row = (18, 10_000), "EAST-DC"
+    run, case = with_presets_of_east([(model, 1)]), east_1.east.synthetic_case(18, 10_000)
+    preset = method_of(row, True)
+    for draw, more in enumerate((0.0, 0.002, 0.004)):
+        figures = {"kl_smoothed": 0.01 * draw + more, "difference": 1.0, "bic": -100.0}
+        run.note(case, preset, draw, [1.0], figures)
+        run.note(case, "EAST", draw, [1.0], figures | {"kl_smoothed": 0.01 * draw + 0.5})
+    found = east_1.results(run)
+    default = east_1.synthetic_finding(found, model, row, "EAST", 0.0, 0.0)
+    assert default.error == pytest.approx(2 * 0.002 + 5e-5)  # ours does not vary, the preset for the row does
+    assert "larger than that of the preset in 3 of 3 draws, and its BIC higher in 0" in default.reason
+    same = east_1.synthetic_finding(found, model, row, preset, 0.0, 0.0)
+    assert same.error == pytest.approx(2 * 0.002 * math.sqrt(4 / 3) + 5e-5)
+
+
+def test_a_log_score_is_undecided_where_the_treatment_of_impossible_rows_decides(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run = runner.Runner("tables_east_1")
+    for seed in range(2):
+        run.note(east_1.east.COIL, "m", seed, [1.0], {"log_score_smoothed": -120.0 - seed, "log_score": -80.0})
+    found = east_1.results(run)
+    verdicts = [east_1.coil_finding(found, "m", "log score", theirs, 1.0).verdict for theirs in (-70.0, -100.0, -130.0)]
+    assert verdicts == [WORSE, UNDECIDED, BETTER]
+    assert "without these rows -80" in east_1.coil_finding(found, "m", "log score", -100.0, 1.0).reason
 
 
 def test_again_measures_what_is_there(monkeypatch, tmp_path):

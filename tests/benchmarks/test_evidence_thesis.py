@@ -126,22 +126,29 @@ def test_standard_fixed_takes_the_states_of_the_same_settings(one_sample):
     assert kark.learner_of(run, one, "StandardFixed", False, 0).n_states == 2
 
 
-def test_runs_that_no_clock_stops_take_the_place_of_others(monkeypatch, tmp_path):
+def test_what_the_older_script_has_is_not_measured_again(monkeypatch, tmp_path):
     kark = module_of("kark_6_13")
     monkeypatch.setattr(runner, "RESULTS", tmp_path)
     older, run = runner.Runner("split_merge"), runner.Runner("tables_kark_6_13")
-    figures = {"bic": -9.0, "states": [2], "stopped": "time_limit"}
+    figures = {"bic": -9.0, "states": [2], "stopped": None}
     older.note("Pen digits", "SplitMerge", 0, [30.0], figures)
-    older.note("Heart", "SplitMerge", 0, [1.0], {**figures, "stopped": None})
+    older.note("Pen digits", "RandomStarts", 0, [30.0], {**figures, "bic": -8.0})
 
-    def is_missing(row):
-        return any(job[:3] == (row, "SplitMerge, to its end", 0) for job in kark.jobs(run))
+    def missing(seed):
+        return {job[1] for job in kark.jobs(run) if (job[0], job[2]) == ("Pen", seed)}
 
-    assert is_missing("Pen")
-    assert not is_missing("Heart")
-    run.note("Pen", "SplitMerge, to its end", 0, [90.0], {**figures, "bic": -5.0, "stopped": None})
-    assert not is_missing("Pen")
-    assert [one["bic"] for one in kark.results(run, older, "SplitMerge", False, "Pen")] == [-5.0]
+    assert missing(0) - set(kark.BASELINES) == missing(1) - {"SplitMerge", "Standard3"}
+    assert {"SplitMerge", "Standard3", "SplitMerge, preset"} <= missing(1)
+    assert missing(2) == set()  # a long run
+    assert [one["bic"] for one in kark.results(run, older, "Standard3", False, "Pen")] == [-8.0]
+    assert kark.results(run, older, "SplitMerge", True, "Pen") == []
+
+
+@pytest.mark.parametrize("script", ["split_merge", "tables_kark_4", "tables_kark_6_13", "tables_kark_6_synthetic"])
+def test_no_clock_has_stopped_what_is_compared_with_the_thesis(script):
+    rows = runner.Runner(script).rows
+    assert rows
+    assert not [row["case"] for row in rows if "time_limit" in row["figures"]]
 
 
 def test_samples_are_drawn_as_asked():

@@ -9,19 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import runner, scaling, scaling_page
-from benchmarks.scaling import (
-    AXES,
-    BASE,
-    COLUMNS,
-    HIDDEN,
-    LEARNERS,
-    LIMIT,
-    LONGEST_LIMIT,
-    ROWS,
-    SHORT_REPEATS,
-    Point,
-)
+from benchmarks import runner, scaling, scaling_page, scaling_tables
+from benchmarks.scaling import LIMIT, LONGEST_LIMIT, SHORT_REPEATS, TWO_WORKERS, Point
+from benchmarks.scaling_learners import BASE, LEARNERS
+from benchmarks.scaling_tables import AXES, COLUMNS, HIDDEN, ROWS
 from pgmpy_latent.testing import assert_valid
 
 
@@ -36,7 +27,14 @@ def note_power_law(run, name, stopped=()):
     for case, sizes in scaling.cases(name):
         seconds = 0.001 * sizes[ROWS] * sizes.get(COLUMNS, 1) ** 2
         figures = json.dumps({"stopped": sizes[ROWS] in stopped})
-        row = {"case": case, "method": name, "seed": "0", "seconds": str(seconds), "figures": figures}
+        row = {
+            "case": case,
+            "method": name,
+            "seed": "0",
+            "seconds": str(seconds),
+            "figures": figures,
+            "day": "2026-11-19",
+        }
         run.rows.append({**row, "versions": "python 3"})
 
 
@@ -73,17 +71,17 @@ def test_every_axis_is_measured_or_has_a_reason(name):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_hidden_variables_have_enough_columns_to_be_found(name):
-    points = [sizes for _, sizes in scaling.cases(name) if COLUMNS in sizes]
+    points = [sizes for _, sizes in scaling.cases(name) if {COLUMNS, HIDDEN} <= set(sizes)]
     assert all(sizes[COLUMNS] >= 3 * sizes[HIDDEN] for sizes in points)
 
 
 def test_the_planted_tree_has_the_sizes_that_are_asked_for():
-    truth = scaling.planted_tree({**BASE, COLUMNS: 10, HIDDEN: 3})
+    truth = scaling_tables.planted_tree({**BASE, COLUMNS: 10, HIDDEN: 3})
     assert_valid(truth)
     assert truth.children("H1") == ("H2", "H3", "x1", "x2", "x3", "x4")
     assert set(truth.cards.tolist()) == {3}
-    assert len(scaling.linked_network(truth).edges) == 12 + 4
-    assert len(scaling.half_network(truth).edges) == 12 - 4
+    assert len(scaling_tables.linked_network(truth).edges) == 12 + 4
+    assert len(scaling_tables.half_network(truth).edges) == 12 - 4
 
 
 def test_one_tiny_fit_is_measured_once(run, monkeypatch, capsys):
@@ -106,7 +104,7 @@ def test_one_tiny_fit_is_measured_once(run, monkeypatch, capsys):
 def test_a_limit_that_a_busy_processor_reached_is_raised():
     limits = []
 
-    def fit(limit):
+    def fit(limit, n_jobs):
         limits.append(limit)
         return SimpleNamespace(stopped_=None if limit > 2 * LIMIT else "time_limit", history_=[1, 2])
 
@@ -119,7 +117,7 @@ def test_a_limit_that_a_busy_processor_reached_is_raised():
 def test_a_limit_is_not_raised_for_ever():
     limits = []
 
-    def fit(limit):
+    def fit(limit, n_jobs):
         limits.append(limit)
         return SimpleNamespace(stopped_="time_limit")
 
@@ -152,9 +150,11 @@ def test_links_lead_to_headings(run):
         note_power_law(run, name)
     text = scaling_page.page(run)
     headings = [
-        re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in re.findall(r"^## (.*)", text, re.M)
+        re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")
+        for title in re.findall(r"^## (.*)", text, re.M)
+        if title in LEARNERS
     ]
-    assert re.findall(r"\]\(#([\w-]+)\)", text) == headings
+    assert re.findall(r"^\| \[.*\]\(#([\w-]+)\)", text, re.M) == headings
     assert len(set(headings)) == len(LEARNERS)
 
 
@@ -174,4 +174,82 @@ def test_the_same_results_give_the_same_files(run, tmp_path):
 
 def test_a_page_of_nothing_says_nothing(run):
     assert scaling_page.expectation(run) == []
-    assert "## " not in scaling_page.page(run)
+    assert scaling_page.first_use(run) == []
+    assert [line for line in scaling_page.page(run).splitlines() if line.startswith("## ")] == ["## Two workers"]
+
+
+# First use and two workers ------------------------------------------------------------------------
+
+
+def note(run, case, name, figures, seconds="2.0"):
+    row = {"case": case, "method": name, "seed": "0", "seconds": seconds, "fastest": seconds, "day": "2026-11-19"}
+    run.rows.append({**row, "figures": json.dumps(figures), "versions": "python 3"})
+
+
+def test_first_use_is_told_where_both_processes_were_timed(run):
+    note(run, scaling.COMPILING, "EAST", {"second": 0.1})
+    assert scaling_page.first_use(run) == []
+    note(run, scaling.LOADING, "EAST", {"second": 0.05}, "0.5")
+    assert "| EAST | 2.0 | 0.5 | 0.05 |" in scaling_page.first_use(run)
+
+
+def test_two_workers_are_told_as_a_ratio_of_clock_time(run):
+    assert any("has not been measured yet" in line for line in scaling_page.two_workers(run))
+    note(run, scaling.workers_case("EAST")[0], "EAST", {"two": 1.25, "available": 1.9})
+    (line,) = [line for line in scaling_page.two_workers(run) if line.startswith("| EAST |")]
+    assert line.endswith("| 2.0 | 1.2 | 1.60 | 1.90 |")
+
+
+def test_two_workers_alternate_with_one(run, monkeypatch):
+    calls = []
+    learner = dataclasses.replace(LEARNERS["EAST"], prepare=lambda sizes: lambda limit, n_jobs: calls.append(n_jobs))
+    monkeypatch.setattr(scaling, "LEARNERS", {"EAST": learner})
+    monkeypatch.setattr(scaling, "TWO_WORKERS", {"EAST": TWO_WORKERS["EAST"]})
+    monkeypatch.setattr(scaling, "available", lambda: 2.0)
+    scaling.measure_workers(run, "EAST")
+    assert calls == [1, 2] * (1 + scaling.WORKERS_REPEATS)
+    assert run.figure(scaling.workers_case("EAST")[0], "EAST", "available") == 2.0
+
+
+def test_the_first_fit_of_two_is_told_with_the_second(monkeypatch):
+    waits = iter([30_000_000, 1_000])
+    learner = dataclasses.replace(
+        LEARNERS["EAST"], prepare=lambda sizes: lambda limit, n_jobs: sum(range(next(waits))) and None
+    )
+    monkeypatch.setattr(scaling, "LEARNERS", {"EAST": learner})
+    found = scaling.small_fit("EAST")
+    assert found["seconds"] > found["second"]
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+def test_a_tenth_of_the_cells_of_rows_with_gaps_is_missing():
+    table = scaling_tables.planted(BASE)[1]
+    gaps = scaling_tables.with_gaps(table)
+    assert gaps.isna().to_numpy().mean() == pytest.approx(scaling_tables.GAPS, abs=0.01)
+    assert ((gaps == table) | gaps.isna()).all(axis=None)
+
+
+def test_every_other_mixed_column_has_numbers_around_its_categories():
+    table = scaling_tables.planted(BASE)[1]
+    mixed, kinds = scaling_tables.half_numbers(table)
+    numbers = [name for name, kind in kinds.items() if kind == "gaussian"]
+    assert numbers == list(table.columns[1::2])
+    assert (mixed[numbers] - table[numbers]).to_numpy().std() == pytest.approx(scaling_tables.NOISE, rel=0.05)
+    assert mixed[table.columns[::2]].equals(table[table.columns[::2]])
+
+
+def test_a_panel_has_all_people_at_all_waves_and_neighbouring_waves_hang_together():
+    sizes = {ROWS: 400, scaling_tables.ITEMS: 2, scaling_tables.STATES: 3, scaling_tables.WAVES: 4}
+    table, items = scaling_tables.panel({**sizes, scaling_tables.HIDDEN_STATES: 2})
+    assert items == ["x1", "x2"]
+    assert table.groupby("wave")["person"].nunique().tolist() == [400] * 4
+    assert set(table["x1"]) == {0, 1, 2}
+
+
+def test_older_results_are_told(run):
+    note_power_law(run, "SplitMerge")
+    assert scaling_page.older(run) == []
+    run.rows[0]["day"] = "2026-11-17"
+    assert "before 2026-11-19" in scaling_page.older(run)[0]

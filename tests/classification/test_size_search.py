@@ -63,9 +63,9 @@ class Search:
         accuracy, log_loss, work = (*said, 0.0)[:3] if isinstance(said, tuple) else (said, 1.0, 0.0)
         return Trial(np.full(len(folds), accuracy), np.ones(len(folds)), log_loss, work, 0.0)
 
-    def run(self, n_latents=None, n_components=None):
+    def run(self, n_latents=None, n_components=None, **recipe):
         self.clock = Clock(None)
-        wrapper = Wrapper(rows=self.rows, folds=self.folds, recipe=Recipe(), seed=0, clock=self.clock)
+        wrapper = Wrapper(rows=self.rows, folds=self.folds, recipe=Recipe(**recipe), seed=0, clock=self.clock)
         return wrapper.search(n_latents, n_components)
 
     def on(self, draw):
@@ -230,6 +230,23 @@ def test_without_time_the_guess_has_no_more_parameters_than_rows(monkeypatch):
 
     with pytest.warns(UserWarning, match="no sizes could be compared before the end; n_latents=4 and n_components=75"):
         assert Search(monkeypatch, says).run(n_components=75)[0] == (4, 75)
+
+
+def test_every_size_is_tried_once_if_asked_for(monkeypatch):
+    search = Search(monkeypatch, lambda shape, draw: closeness(shape, (4, 20)), n_rows=100)
+    shape, _ = search.run(trial_starts=2)
+    components = (1, 2, 3, 4, 5, 10, 15, 20, 25, 30, 35, 40)
+    assert search.tried == [((q, m), 0) for q in range(1, 21) for m in components if q * m <= 80]
+    assert shape == (4, 20)
+
+
+def test_a_greedy_search_ends_with_the_first_number_of_latents_that_is_no_better(monkeypatch):
+    values = {1: 0.5, 2: 0.6, 3: 0.7, 4: 0.7, 5: 0.9}
+    search = Search(monkeypatch, lambda shape, draw: values[shape[0]] if shape[1] == 5 * shape[0] else 0.1)
+    shape, _ = search.run(trial_starts=2, greedy=True)
+    assert [latents for latents, components in search.on(0) if components == 40] == [1, 2, 3, 4]
+    assert len(search.tried) == 4 * 12
+    assert shape == (3, 15)
 
 
 def test_rows_with_gaps_are_known_to_cost_more():

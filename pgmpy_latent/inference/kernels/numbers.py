@@ -169,7 +169,7 @@ def fill_messages(op, up, power, base, slot_base, card, step, table_offset, soft
             any_scaled |= exponent != 0
         at = base + (op[SLOT] + first) * step
         for state in range(card):
-            _exponentials(logs[state], largest, n_rows, powers, factors)
+            exponentials(logs[state], largest, n_rows, powers, factors)
             for row in range(n_rows):
                 up[at + row * step + state] = logs[state, row]
         for state in range(card, step):
@@ -179,7 +179,7 @@ def fill_messages(op, up, power, base, slot_base, card, step, table_offset, soft
 
 
 @inner
-def _exponentials(logs, shifts, n, powers, factors):
+def exponentials(logs, shifts, n, powers, factors):
     """Replace logarithms by the exponentials of what they are after a shift, to 1e-15; none is below ``LEAST``.
 
     Written so that the compiler uses vector instructions: ``exp(x) = 2**k exp(r)`` with ``|r| <= log(2) / 2``, and a

@@ -39,6 +39,8 @@ class EastMemory:
         Shares of the penalty that are still to be tried.
     settled : tuple of str
         Blocks whose numbers of states splits and merges could not improve.
+    explained : bool
+        Whether a tree that the search came through explained all pairs of columns, so that little more is to be found.
     """
 
     phase: Phase | Literal["excursion", "look ahead", "split and merge"] = EXPAND
@@ -49,6 +51,7 @@ class EastMemory:
     failed: tuple[str, ...] = ()
     excursions: tuple[float, ...] = ()
     settled: tuple[str, ...] = ()
+    explained: bool = False
 
 
 @held_by_checkpoints("start of EAST")

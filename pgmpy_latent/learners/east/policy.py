@@ -41,6 +41,9 @@ HOPEFUL, HOPE = 6, 8.0
 #: The look-ahead tries moves in batches of this size, and lets this many of each settle, the best ones, but none whose
 #: score is lower by what so many parameters cost.
 BATCH, SETTLED, DEEPEST = 12, 4, 40.0
+#: Most moves that it tries where the tree explains all pairs of columns: a hidden variable may still have taken the
+#: place of two, which one move cannot part.
+EXPLAINED_LOOK_AHEAD = 24
 #: Smallest rise of the score that counts as one.
 RISE = 0.5
 
@@ -382,14 +385,17 @@ class EastPolicy:
     def _look_ahead(self, state: State) -> Step:
         """Try moves that do not help by themselves, and see whether they do once their surroundings have settled."""
         over = Step(replace(state, memory=replace(state.memory, phase=SPLIT_AND_MERGE)))
-        if not self.settings.look_ahead:
+        most = (
+            min(self.settings.look_ahead, EXPLAINED_LOOK_AHEAD) if state.memory.explained else self.settings.look_ahead
+        )
+        if not most:
             return over
         failed = list(state.memory.failed)
         known = set(failed)
         moves = moves_of(state.tree, self.settings.rules, self.settings.evaluation)
         candidates = by_score(self._evaluation(state).candidates(moves))
         unknown = [one for one in candidates if one.move.signature(state.tree) not in known]
-        ordered = in_turn(unknown)[: self.settings.look_ahead]
+        ordered = in_turn(unknown)[:most]
         n_at_once, least = SETTLED if self.search.n_workers > 1 else 1, state.score - DEEPEST * self.penalty
         for first in range(0, len(ordered), BATCH):
             some = ordered[first : first + BATCH]

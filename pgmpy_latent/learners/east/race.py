@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from pgmpy_latent.diagnostics.pairs import pair_statistics
 from pgmpy_latent.learners.east.blocks import Division
-from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, SPLIT_AND_MERGE, EastMemory, Line, RaceMemory
+from pgmpy_latent.learners.east.memory import EXCURSION, LOOK_AHEAD, EastMemory, Line, RaceMemory
 from pgmpy_latent.learners.east.move import PHASES
 from pgmpy_latent.learners.east.policy import RISE, EastPolicy
 from pgmpy_latent.learners.east.settings import Columns, EastSettings
@@ -22,8 +22,6 @@ from pgmpy_latent.tables.encode import CategoricalData
 
 #: Trees with as many parameters whose log-likelihoods are so close, in nats, are taken to be the same.
 SAME = 0.05
-#: A tree with no more hidden variables than this is little more than classes.
-FEW_HIDDEN = 2
 Passed = tuple[tuple[str, int, float], ...]
 
 
@@ -32,13 +30,6 @@ class Stage(NamedTuple):
 
     columns: Columns
     by_ratio: bool
-
-
-class Second(NamedTuple):
-    """When a start is tried: last, and if a certain one led to the best tree, with few hidden variables or not."""
-
-    after: str
-    few_hidden: bool
 
 
 class Race:
@@ -61,11 +52,12 @@ class Race:
         Name of a start -> the stages of the search from there.
     most : int, optional
         How many starts are tried, the best ones; None is all. If there is such a limit, the first tree that explains
-        all pairs of columns is enough.
+        all pairs of columns is enough: the search only looks ahead a little from there.
     penalty : float, optional
         Cost of a parameter; that of BIC by default.
     second : mapping, optional
-        Name of a start that is tried only sometimes -> when it is.
+        Name of a start that is tried only sometimes -> whether it is, given the name of the start that led to the best
+        tree, and how many hidden variables this has.
     """
 
     def __init__(
@@ -76,7 +68,7 @@ class Race:
         stages: Mapping[str, Sequence[Stage]],
         most: int | None = None,
         penalty: float | None = None,
-        second: Mapping[str, Second] | None = None,
+        second: Mapping[str, Callable[[str, int], bool]] | None = None,
     ):
         self.data = data
         self.search = search
@@ -141,16 +133,14 @@ class Race:
         if waiting and not is_enough:
             return Step(replace(state, memory=replace(state.memory, lines=tuple(waiting))))
         exhausted = {phase: state.step for phase in PHASES}
-        further = EastMemory(EXCURSION, exhausted, excursions=self.settings.excursions)
-        return Step(replace(state, memory=EastMemory(SPLIT_AND_MERGE, exhausted) if is_enough else further))
+        if is_enough:
+            return Step(replace(state, memory=EastMemory(LOOK_AHEAD, exhausted, explained=True)))
+        return Step(replace(state, memory=EastMemory(EXCURSION, exhausted, excursions=self.settings.excursions)))
 
     def _is_worth_a_try(self, line: Line, state: State) -> bool:
         """Tell whether the search from a start can be expected to lead to another tree than those before it."""
-        second = self.second.get(line.name)
-        if second is None:
-            return True
-        has_few = int(state.tree.latent.sum()) <= FEW_HIDDEN
-        return state.memory.leader == second.after and has_few == second.few_hidden
+        is_tried = self.second.get(line.name)
+        return is_tried is None or is_tried(state.memory.leader, int(state.tree.latent.sum()))
 
     def _advanced(self, state: State, line: Line, waiting: Sequence[Line]) -> Step:
         """Take a step of the search from one start; the state has the best tree of all."""
@@ -192,7 +182,7 @@ class Race:
         return self._policies[stage]
 
     def _is_enough(self, tree: LatentTree) -> bool:
-        """Tell whether only numbers of states need a look: in a large table, where no pair of columns needs an edge.
+        """Tell whether little more is to be found: in a large table, where no pair of columns needs an edge.
 
         There a pair would be worth an edge if the two went together in a way that the tree does not explain.
         """

@@ -10,7 +10,7 @@ from pgmpy_latent.em.starts import StartInputs, StartRows, make_start
 from pgmpy_latent.exceptions import SkeletonError
 from pgmpy_latent.inference.queries import engine_for
 from pgmpy_latent.learners.east.block_states import split_and_merged
-from pgmpy_latent.learners.east.race import Second, Stage
+from pgmpy_latent.learners.east.race import Stage
 from pgmpy_latent.learners.east.settings import Rules
 from pgmpy_latent.learners.search import Search
 from pgmpy_latent.learners.skeletons import one_state_tree
@@ -28,9 +28,8 @@ STAGES = {
     TWO_CLASSES: (Stage("leaves", by_ratio=True), Stage("anywhere", by_ratio=True)),
     TWO_CLASSES_BY_GAIN: (Stage("anywhere", by_ratio=False),),
 }
-#: Where many classes led furthest, few of them are tried, too: with columns as leaves first if the best tree has few
-#: hidden variables, and otherwise by gain.
-SECOND = {TWO_CLASSES: Second(CLASSES, few_hidden=True), TWO_CLASSES_BY_GAIN: Second(CLASSES, few_hidden=False)}
+#: A tree with no more hidden variables than this is little more than classes.
+FEW_HIDDEN = 2
 #: A table with so many cells in distinct rows, or so many distinct rows, is small: the search from all starts is cheap.
 FEW_CELLS, LEAST_ROWS = 20_000, 800
 #: A larger table with no more cells than this in distinct rows is searched from the forest of columns and from BinG.
@@ -39,6 +38,25 @@ MORE_CELLS = 120_000
 N_INIT = 16
 #: From so many columns on, latent class models are too far from a good tree to begin with, and excursions help.
 MANY_COLUMNS = 25
+
+
+def _two_classes_are_tried(leader: str, n_hidden: int) -> bool:
+    """Tell whether two classes, with columns as leaves first, may lead to another tree than the best one so far.
+
+    Where many classes led furthest, and to few hidden variables, they do. Trees that grow among columns, from the
+    forest or from BinG's tree, may be caught where a hidden variable has a state too few and a column stands between
+    others in its place.
+    """
+    return n_hidden <= FEW_HIDDEN if leader == CLASSES else n_hidden > 0
+
+
+def _two_classes_by_gain_are_tried(leader: str, n_hidden: int) -> bool:
+    """Tell whether two classes, by gain, may lead further: where many classes led to more hidden variables."""
+    return leader == CLASSES and n_hidden > FEW_HIDDEN
+
+
+#: Starts that are tried last, and when.
+SECOND = {TWO_CLASSES: _two_classes_are_tried, TWO_CLASSES_BY_GAIN: _two_classes_by_gain_are_tried}
 
 
 def _few_rows(n_columns: int) -> int:

@@ -26,8 +26,9 @@ BATCH = 256
 #: Iterations of partial EM, and how many splits of a state are kept after them: it chooses among splits, and EM on the
 #: whole goes on from there. And the same where no effort is spared.
 PARTIAL_STAGES, THOROUGH_STAGES = [(4, 1)], [(4, 3), (8, 2), (16, 1)]
-#: Splits of every state, and narrowing of those, where no effort is spared.
-THOROUGH_SPLITS, THOROUGH_NARROWING = 9, 1.5
+#: Splits of every state, and narrowing of candidates, where no effort is spared. EM is slow to leave equal halves: the
+#: best candidate need not be ahead after a few iterations, so few are dropped then.
+THOROUGH_SPLITS, THOROUGH_NARROWING = 9, 1.2
 #: Rows that belong to a state with a smaller probability are left out of its partial EM: they could change its gain by
 #: no more than this, relative to their weight.
 BELONGS = 1e-12

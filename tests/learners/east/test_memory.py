@@ -27,10 +27,11 @@ names = st.one_of(st.text(max_size=3), st.integers(), st.tuples(st.text(max_size
     st.one_of(st.none(), st.tuples(names, names)),
     st.lists(st.text(max_size=5), max_size=3).map(tuple),
     st.sampled_from([(), (0.25,), (0.5, 0.25)]),
+    st.booleans(),
 )
-def test_a_memory_survives_a_file(drawn, phase, exhausted, moved, taking_over, failed, excursions):
+def test_a_memory_survives_a_file(drawn, phase, exhausted, moved, taking_over, failed, excursions, explained):
     queue = tuple(slow.all_moves(*drawn)[:12])
-    written = EastMemory(phase, exhausted, queue, moved, taking_over, failed, excursions)
+    written = EastMemory(phase, exhausted, queue, moved, taking_over, failed, excursions, explained=explained)
     assert back(json.loads(json.dumps(plain(written)))) == written
 
 

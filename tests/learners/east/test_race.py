@@ -14,6 +14,7 @@ from pgmpy_latent import EAST, Baseline, BinG, LatentTree, datasets, log_likelih
 from pgmpy_latent.learners.east import race as race_module
 from pgmpy_latent.learners.east import starts
 from pgmpy_latent.learners.east.memory import EastMemory, Line, RaceMemory
+from pgmpy_latent.learners.east.policy import EXPLAINED_LOOK_AHEAD
 from pgmpy_latent.learners.east.race import Race
 from pgmpy_latent.runtime.lossless_json import back, plain
 from pgmpy_latent.tables.encode import encode
@@ -125,7 +126,7 @@ def test_columns_that_hang_on_columns_need_no_hidden_variable():
     assert edges == {frozenset((f"x{at}", f"x{at + 1}")) for at in range(5)}
 
 
-def test_a_large_tree_that_explains_all_pairs_is_not_taken_further(monkeypatch):
+def test_from_a_large_tree_that_explains_all_pairs_it_only_looks_ahead_a_little(monkeypatch):
     table = sample(datasets.hlc_model(7, random_state=2), 3000, random_state=0)
     monkeypatch.setattr(starts, "FEW_CELLS", 10)
     monkeypatch.setattr(starts, "LEAST_ROWS", 10)
@@ -137,24 +138,40 @@ def test_a_large_tree_that_explains_all_pairs_is_not_taken_further(monkeypatch):
 
     monkeypatch.setattr(Race, "advance", noted)
     learner = EAST(random_state=0, show_progress=False).fit(table)
-    phases = {memory.phase for memory in memories if isinstance(memory, EastMemory)}
-    assert phases == {"split and merge"}
+    further = [memory for memory in memories if isinstance(memory, EastMemory)]
+    assert list(dict.fromkeys(memory.phase for memory in further)) == ["look ahead", "split and merge"]
+    assert all(memory.explained for memory in further)
+    assert len(further[-1].failed) <= EXPLAINED_LOOK_AHEAD
     assert len(learner.latents_) == 3
 
 
-def test_few_classes_are_tried_last_and_only_where_many_classes_led_furthest(begun, monkeypatch):
+def test_a_hidden_variable_that_took_the_place_of_two_is_parted_although_it_explains_all_pairs():
+    table = sample(datasets.hlc_model(12, random_state=0), 10_000, random_state=1_000)
+    learner = EAST(**QUIET).fit(table)
+    assert sorted(learner.n_states_.values()) == [2, 2, 2, 3, 3, 3]  # with one of four states the BIC is 51 lower
+
+
+def test_few_classes_are_tried_last_and_only_where_they_may_lead_elsewhere(begun, monkeypatch):
     table, always = table_that_no_tree_explains(), {starts.FOREST, starts.BING, starts.CLASSES}
     EAST(**QUICK).fit(table)
     assert set(begun) == always | {starts.TWO_CLASSES}
     assert list(dict.fromkeys(begun))[-1] == starts.TWO_CLASSES
     begun.clear()
-    monkeypatch.setattr(race_module, "FEW_HIDDEN", 0)  # fewer than the best tree has
+    monkeypatch.setattr(starts, "FEW_HIDDEN", 0)  # fewer than the best tree has
     EAST(**QUICK).fit(table)
     assert set(begun) == always | {starts.TWO_CLASSES_BY_GAIN}
     assert list(dict.fromkeys(begun))[-1] == starts.TWO_CLASSES_BY_GAIN
     begun.clear()
     EAST(**QUICK).fit(chain(5, 100))  # the forest is the truth
     assert set(begun) == always
+
+
+def test_a_tree_that_grew_among_columns_is_not_taken_for_the_best_one(begun):
+    table = sample(datasets.hlc_model(7, random_state=9), 5_000, random_state=1_009)
+    learner = EAST(**QUIET).fit(table)
+    assert list(dict.fromkeys(begun))[-1] == starts.TWO_CLASSES
+    assert learner.bic_ >= EAST(columns="leaves", **QUIET).fit(table).bic_ - 1e-3
+    assert learner.n_states_ == {"H1": 3, "H2": 2, "H3": 3}
 
 
 @pytest.mark.parametrize(("more_cells", "n_starts"), [(10, 1), (10_000, 2)])
