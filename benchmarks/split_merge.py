@@ -166,7 +166,9 @@ def page(run: runner.Runner) -> str:
         counts = [int((gains > 0.1).sum()), int((np.abs(gains) <= 0.1).sum()), int((gains < -0.1).sum())]
         totals += counts
         seconds = f"{np.mean(_seconds(run, name)):.1f} ({allowed})"
-        theirs = (f"{np.mean(control):.1f}", f"{np.mean(_seconds(run, name, 'RandomStarts')):.1f}") if control else ("", "")
+        theirs = ("", "")
+        if control:
+            theirs = f"{np.mean(control):.1f}", f"{np.mean(_seconds(run, name, 'RandomStarts')):.1f}"
         lines.append(
             f"| {name} | {thesis[0]:.1f} / {thesis[1]:.1f} / {thesis[2]:.1f} | {minutes} | {np.mean(ours):.1f} | "
             f"{min(ours):.1f} to {max(ours):.1f} | {target} | {', '.join(map(str, states))} | {seconds} | "

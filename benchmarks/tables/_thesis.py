@@ -259,9 +259,7 @@ def spread(values: Sequence[float], theirs: float) -> str:
     )
 
 
-def score_finding(
-    figure: Figure, values: Sequence[float], seconds: float | None = None, why: str = ""
-) -> Finding:
+def score_finding(figure: Figure, values: Sequence[float], seconds: float | None = None, why: str = "") -> Finding:
     """Compare the mean of our runs with the thesis' mean; larger is better."""
     if not len(values):
         return NOT_MEASURED

@@ -23,13 +23,12 @@ TITLE = "Karčiauskas, Tables 4.2 and 4.3"
 PATIENCE, ROUNDS = 10, 8
 STANDARD = "Standard"
 NOTES = [
-    "Cheeseman-Stutz score of models fitted with a pseudo-count of 1 (MAP), mean of five runs. "
-    + _thesis.EQUAL_SCORES,
+    "Cheeseman-Stutz score of models fitted with a pseudo-count of 1 (MAP), mean of five runs. " + _thesis.EQUAL_SCORES,
     "By default, Splitting is SplitMerge without merges, Standard is RandomStarts that only grows, and StandardFixed "
     "has the states of the best model of Splitting and random starts, twice as many in each round. The thesis' "
-    f"searches go on until they are stopped, after 280 minutes. No clock stops ours: growing may fail {PATIENCE} times, "
-    f"and StandardFixed has {ROUNDS} rounds. Independence, Chow-Liu and the forest over the columns with the highest "
-    "BIC, below the tables, have the same score and pseudo-count.",
+    "searches go on until they are stopped, after 280 minutes. No clock stops ours: growing may fail "
+    f"{PATIENCE} times, and StandardFixed has {ROUNDS} rounds. Independence, Chow-Liu and the forest over the columns "
+    "with the highest BIC, below the tables, have the same score and pseudo-count.",
 ]
 #: Table 4.2: minutes, then mean, interval and states of Standard and of Splitting.
 TABLE_4_2 = {

@@ -51,8 +51,6 @@ TUNING = {
         presets.RANDOM_STARTS.replace(n_rounds=ROUNDS), presets.KARCIAUSKAS_2005_STANDARD_FIXED.replace(n_rounds=ROUNDS)
     ),
 }  # fmt: skip
-#: Why ours is worse: row, column and whether to the letter.
-WHY: dict[tuple[str, str, bool], str] = {}
 TABLES = {"6.13": (SPLIT_MERGE, STANDARD, FIXED), "6.15": (NO_ADJUST,)}
 #: What benchmarks.split_merge calls the columns that it has by default.
 OLDER = {SPLIT_MERGE: "SplitMerge", STANDARD: "RandomStarts"}
@@ -160,7 +158,7 @@ def finding(run: runner.Runner, older: runner.Runner, column: str, to_the_letter
     """Compare our scores with the thesis'."""
     ours = results(run, older, column, to_the_letter, row)
     seconds = float(np.mean([one["seconds"] for one in ours])) if ours else None
-    return _thesis.score_finding(figure, [one["bic"] for one in ours], seconds, WHY.get((row, column, to_the_letter), ""))
+    return _thesis.score_finding(figure, [one["bic"] for one in ours], seconds)
 
 
 def row_cells(run: runner.Runner, older: runner.Runner, table: str, row: str) -> list[Cell]:

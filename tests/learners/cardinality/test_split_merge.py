@@ -592,3 +592,18 @@ def test_splitting_of_chapter_4_on_mushroom(data_folder):
     settings = {"tuning": presets.KARCIAUSKAS_2005_CHAPTER_4.replace(patience=2), "max_states": 21}
     learner = tuned(SplitMerge, **settings, random_state=0, show_progress=False).fit(table)
     assert learner.score_ > -80_960
+
+
+def test_the_last_look_finds_a_class_whose_split_is_slow():
+    """With 1e8 rows, equal halves of the right state lead only after many iterations; all ten classes are there."""
+    rng = np.random.default_rng([1, 10, *[2] * 10])
+    tables = [rng.dirichlet(np.ones(10))[None], *(rng.dirichlet(np.ones(2), size=10) for _ in range(10))]
+    names = ["H", *(f"D{at}" for at in range(1, 11))]
+    tree = LatentTree(names, [range(t.shape[1]) for t in tables], [-1] + [0] * 10, [True] + [False] * 10, tables)
+    cells = np.stack(np.unravel_index(np.arange(2**10), [2] * 10), axis=1)
+    shares = np.prod(np.stack(tables[1:])[np.arange(10), :, cells], axis=1) @ tables[0][0]
+    counts = np.random.default_rng([10**8, 1, 10, *[2] * 10]).multinomial(10**8, shares / shares.sum())
+    table = pd.DataFrame(cells, columns=names[1:])
+    found = SplitMerge(**QUIET).fit(table[counts > 0], sample_weight=counts[counts > 0])
+    assert found.n_states_ == {"H": 10}
+    assert found.bic_ >= scores.bic(tree, table[counts > 0], sample_weight=counts[counts > 0])
