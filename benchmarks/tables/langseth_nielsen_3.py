@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.tables._tried_classifiers import why_worse
 from benchmarks.tables.cells import NOT_MEASURED, Cell, Finding, compared, typical_difference
-from benchmarks.tables.results import seconds_of
+from benchmarks.tables.results import method_of, seconds_of
 
 TITLE = f"{shared.PAPER}, Table 3"
 COLUMNS = ("NB", "NB/D", "k-NN", "CG/PCA/n", "LCM(q)", "LCM(q)/S", "LCM(q,m;T)", "LCM(q,m;U)", "LCM(q,m;T)/S")
@@ -68,7 +68,7 @@ PROTOCOL = (
 def notes(run) -> tuple[str, ...]:
     """Return the protocol, and why cells are undecided."""
     found = shared.results(run)
-    return (*PROTOCOL, *one_draw(found), *anchors(found))
+    return (*PROTOCOL, *one_draw(found), *anchors(found), *left(found))
 
 
 NOTES = notes
@@ -118,6 +118,25 @@ def jobs(run):
 
 def quick_jobs(run):
     return shared.quick_jobs()
+
+
+def left(found) -> list[str]:
+    """Say what the presets that are not measured would take."""
+    hours: dict[str, float] = {}
+    for column in shared.OWN_COLUMNS:
+        method = method_of(shared.METHODS[column], True)
+        for name in shared.ROWS:
+            case = shared.work.table_case(name)
+            if not found.row(case, method) and (seconds := found.expected_seconds(case, method)):
+                hours[name] = hours.get(name, 0.0) + seconds / 3600
+    if not hours:
+        return []
+    longest = sorted(hours, key=hours.get, reverse=True)[:3]
+    words = ", ".join(f"{name} ({hours[name]:.1f} h)" for name in longest)
+    return [
+        f"One draw of the folds of all presets that are not measured would take about {sum(hours.values()):.0f} h of "
+        f"processor time, by what is, most of it on {words}."
+    ]
 
 
 def finding(found, name: str, method: str, theirs: float, why: str = "") -> Finding:

@@ -217,6 +217,21 @@ def test_sets_that_no_draws_of_ours_can_decide_are_named(monkeypatch, tmp_path):
     assert said.endswith("on iris (2.9 against 1.4).")
 
 
+def test_what_is_left_of_the_presets_is_said_in_hours(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run = runner.Runner("tables_langseth_nielsen_2")
+    for name, seconds in (("iris", 720.0), ("wine", 1440.0)):  # of each of five folds
+        run.note(langseth_nielsen.work.table_case(name), "LCM(q)", 0, [seconds], {})
+    assert langseth_nielsen_3.left(Results(run)) == []
+    found = Results(run, n_fits=5, roughly={"preset": 2.0})
+    (said,) = langseth_nielsen_3.left(found)
+    assert "about 6 h" in said
+    assert said.endswith("on wine (4.0 h), iris (2.0 h).")
+    run.note(langseth_nielsen.work.table_case("iris"), "LCM(q), preset", 0, [720.0], {})
+    (said,) = langseth_nielsen_3.left(Results(run, n_fits=5, roughly={"preset": 2.0}))
+    assert said.endswith("on wine (2.0 h).")
+
+
 def test_one_draw_of_the_folds_of_everything_comes_before_the_second_of_anything():
     jobs = [job[:3] for job in langseth_nielsen_3.jobs(None)]
     assert len(set(jobs)) == len(jobs)
@@ -234,7 +249,7 @@ def test_causes_are_given_once_they_are_measured():
         assert (found.n_latents, found.n_components) == (one.latents, one.components)
         assert found.tied == (one.column != "LCM(q,m;U)")
         assert found.tuning == one.tuning
-    for name, column in (("vehicle", "LCM(q)"), ("sonar", "LCM(q,m;U)"), ("tae", "LCM(q,m;T)")):
+    for name, column in (("vehicle", "LCM(q)"), ("tae", "LCM(q,m;T)")):
         said = why_worse(lambda name, method: 81.26 if (name, method) in tried else None, name, column)
         assert "81.3" in said
         assert why_worse(lambda name, method: None, name, column) == ""
