@@ -74,6 +74,7 @@ def run(module: str, options: tuple[str, ...], folder: Path, data: Path) -> bool
 
 def run_all(names: list[str], folder: Path, data: Path, render: bool) -> list[str]:
     """Run scripts, then those that write pages; return the names of those that failed."""
+    (folder / "docs" / "images").mkdir(parents=True, exist_ok=True)
     options = ("--render",) if render else ()
     failed = [name for name in names if not run(name, options, folder, data)]
     if folder == runner.ROOT:

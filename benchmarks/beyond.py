@@ -26,7 +26,7 @@ from benchmarks.tables.page import DASH, prose, table_of
 PAGE = "beyond.md"
 DIFFERS, MET, MISSED = "differs", "met", "missed"
 VERDICTS = (BETTER, EQUAL, WORSE, DIFFERS, MET, MISSED)
-HEAD = ("data", "figure", "published", "ours", "difference", "error", "verdict", "processor seconds")
+HEAD = ("data", "figure", "verdict", "published", "ours", "difference", "error", "processor seconds")
 #: COIL-42: BIC and log score of the test rows in Chen, Zhang and Wang's Table 1, EAST-RL(16, 40), with deviations over
 #: five runs; the BIC of Zhang's search in Harmeling and Williams' Table 4.
 COIL42 = {
@@ -73,7 +73,7 @@ class Line(NamedTuple):
         difference = f"{self.ours - self.published:+,.{self.digits}f}"
         error = f"{self.error:,.{max(self.digits, 1)}f}"
         seconds = f"{self.seconds:.2g}" if self.seconds < 100 else f"{self.seconds:.0f}"
-        return (self.data, self.figure, *figures, difference, error, self.verdict, seconds)
+        return (self.data, self.figure, self.verdict, *figures, difference, error, seconds)
 
 
 def error_of(values: Iterable[float], published: float, digits: int) -> float:

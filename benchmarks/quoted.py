@@ -358,24 +358,32 @@ def stale(page: str) -> list[str]:
     return [one for one in fragments(page) if not re.search(pattern_of(filled(page, one)), text)]
 
 
+def loose_pattern(fragment: str) -> str:
+    """Return a pattern for a fragment with any figures; a row of a table does not go on in the next line."""
+    blank = r"[ ]+" if " | " in PLACE.sub("", fragment) else r"\s+"
+    parts = []
+    for at, part in enumerate(PLACE.split(fragment)):
+        parts.append(r"[^|\n]{0,40}?" if at % 2 else re.sub(r"(?:\\ |\\\n|\n)+", lambda _: blank, re.escape(part)))
+    return "".join(parts)
+
+
+def is_right(text: str, right: set[str]) -> bool:
+    """Return whether a text of a page is a fragment that is right, or begins one."""
+    return any(one.startswith(" ".join(text.split())) for one in right)
+
+
 def put_right(page: str) -> list[str]:
-    """Write the figures of stale fragments into a page; return the fragments that are not found there at all."""
+    """Write the figures of stale fragments into a page; return those whose place there cannot be told."""
     path, lost = path_of(page), []
+    right = {" ".join(filled(page, one).split()) for one in fragments(page)}
     for one in stale(page):
         text = path.read_text(encoding="utf-8")
-        parts = [pattern_of(part) for part in PLACE.sub("\0", one).split("\0")]
-        blanks = PLACE.sub("\0", one).split("\0")
-        pattern = "".join(
-            (r"\s*" if before[:1].isspace() and at else "")
-            + part
-            + (r"\s*" if before[-1:].isspace() else "")
-            + (r"(?:[^|\n]*?)" if at < len(parts) - 1 else "")
-            for at, (part, before) in enumerate(zip(parts, blanks, strict=True))
-        )
-        changed, n = re.subn(pattern, lambda found, one=one: filled(page, one), text, count=1)
-        if not n:
+        found = [at for at in re.finditer(loose_pattern(one), text) if not is_right(at[0], right)]
+        if len(found) != 1:
             lost.append(one)
-        path.write_text(changed, encoding="utf-8")
+            continue
+        ((first, last),) = (at.span() for at in found)
+        path.write_text(text[:first] + filled(page, one) + text[last:], encoding="utf-8")
     return lost
 
 

@@ -26,6 +26,7 @@ def calls(monkeypatch):
 
 def test_all_scripts_run_and_then_the_tables_and_pages(calls, tmp_path):
     everything.main(["--folder", str(tmp_path)])
+    assert (tmp_path / "docs" / "images").is_dir()
     assert [call[0] for call in calls[0]] == [*(script.name for script in scripts.SCRIPTS), "tables"]
     calls[0].clear()
     everything.main(["--only", "peers", "--render"])

@@ -36,7 +36,7 @@ NO_MEASUREMENTS = {
     "learners.md": ["below 0.01 lifted", "may take 4 GB", "written as 1.0"],
     "mixed.md": ["(a standard deviation of 3% of the column's)"],
     "model.md": ["pyAgrum 3.3.1"],
-    "networks.md": ["likely (3 nats)"],
+    "networks.md": ["likely (3 nats)", "have 0.5 unless"],
     "relate.md": ["Holm-adjusted p < .001", "StepMix 3.0 to 0.0001"],
     "releasing.md": ["before 1.0"],
     "split_merge.md": ["section 4.4.2"],
