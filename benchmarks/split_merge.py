@@ -5,7 +5,6 @@ Needs the papers' data sets. One thread; about forty minutes.
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 
