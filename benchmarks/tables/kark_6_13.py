@@ -26,8 +26,8 @@ NOTES = [
     "No clock stops our runs; the thesis' searches were stopped after five hours. Standard3 is RandomStarts, "
     "StandardFixed has 16, 32, 64, 128 and 256 random starts rather than SplitMerge's time, and SplitMerge-NoAdjust is "
     "SplitMerge without adjustments.",
-    "Where a cell is undecided, it is the thesis' own interval that exceeds the limit: on Housing, Vehicle and Mushroom "
-    "its five runs lie further apart than its methods do, which more runs of ours cannot change.",
+    "Where a cell is undecided, it is the thesis' own interval that exceeds the limit: on Housing, Vehicle and "
+    "Mushroom its five runs lie further apart than its methods do, which more runs of ours cannot change.",
     "The thesis does not say which of Heart's variables is categorical, nor how ties at the median are binned; both "
     "were chosen so that its scores are met.",
     "The columns of the thesis are latent class models; Independence, Chow-Liu and the forest over the columns with "
