@@ -15,6 +15,7 @@ from benchmarks import split_merge
 from benchmarks.tables import _thesis
 from benchmarks.tables._thesis import BASELINES, FIXED, NO_ADJUST, SPLIT_MERGE, STANDARD
 from benchmarks.tables.cells import Cell, Finding, not_comparable
+from benchmarks.tables.kark_6_synthetic import CAUSES
 from benchmarks.tables.results import Job, Results, method_of
 from pgmpy_latent import Baseline, RandomStarts, SplitMerge, presets
 
@@ -25,8 +26,8 @@ NOTES = [
     "No clock stops our runs; the thesis' searches were stopped after five hours. Standard3 is RandomStarts, "
     "StandardFixed has 16, 32, 64, 128 and 256 random starts rather than SplitMerge's time, and SplitMerge-NoAdjust is "
     "SplitMerge without adjustments.",
-    "Where a cell is undecided, it is the thesis' own interval that exceeds the limit: on Housing and Vehicle its five "
-    "runs lie further apart than its methods do, and more runs of ours cannot change that.",
+    "Where a cell is undecided, it is the thesis' own interval that exceeds the limit: on Housing, Vehicle and "
+    "Mushroom its five runs lie further apart than its methods do, which more runs of ours cannot change.",
     "The thesis does not say which of Heart's variables is categorical, nor how ties at the median are binned; both "
     "were chosen so that its scores are met.",
     "The columns of the thesis are latent class models; Independence, Chow-Liu and the forest over the columns with "
@@ -51,6 +52,8 @@ TUNING = {
         presets.RANDOM_STARTS.replace(n_rounds=ROUNDS), presets.KARCIAUSKAS_2005_STANDARD_FIXED.replace(n_rounds=ROUNDS)
     ),
 }  # fmt: skip
+#: Row and column of cells in which the preset is worse, on which the experiments of the synthetic tables run too.
+CAUSES_OF = (("Thyroid", NO_ADJUST),)
 TABLES = {"6.13": (SPLIT_MERGE, STANDARD, FIXED), "6.15": (NO_ADJUST,)}
 #: What benchmarks.split_merge calls the columns that it has by default.
 OLDER = {SPLIT_MERGE: "SplitMerge", STANDARD: "RandomStarts"}
@@ -109,6 +112,12 @@ def fitted(row: str, column: str, to_the_letter: bool, seed: int, states: int | 
     return {"seconds": time.process_time() - began, **split_merge.figures(found)}
 
 
+def changed(row: str, column: str, cause: str) -> dict:
+    """Run a column's preset with something changed in it."""
+    tuning = CAUSES[cause].replace(adjust=column != NO_ADJUST)
+    return split_merge.timed(SplitMerge(tuning=tuning, random_state=0, show_progress=False), our_name(row))
+
+
 def baseline(row: str, column: str) -> dict:
     return {"bic": Baseline(BASELINES[column]).fit(split_merge.table(our_name(row))).bic_}
 
@@ -139,6 +148,9 @@ def jobs(run: runner.Runner) -> Iterator[Job]:
                         if seed in seeds_of(row, column) and not result(run, older, column, to_the_letter, row, seed):
                             yield column_job(run, older, column, to_the_letter, row, seed)
 
+    for row, column in CAUSES_OF:
+        yield from ((row, f"{column}, {c}", 0, lambda r=row, k=column, c=c: changed(r, k, c)) for c in CAUSES)
+
 
 def quick_jobs(run: runner.Runner) -> Iterator[Job]:
     """Return the columns' methods on a small table, once."""
@@ -158,7 +170,14 @@ def finding(run: runner.Runner, older: runner.Runner, column: str, to_the_letter
     """Compare our scores with the thesis'."""
     ours = results(run, older, column, to_the_letter, row)
     seconds = float(np.mean([one["seconds"] for one in ours])) if ours else None
-    return _thesis.score_finding(figure, [one["bic"] for one in ours], seconds)
+    why = why_changed(run, column, row) if to_the_letter else ""
+    return _thesis.score_finding(figure, [one["bic"] for one in ours], seconds, why)
+
+
+def why_changed(run: runner.Runner, column: str, row: str) -> str:
+    """Say what the BIC becomes when something is changed in the preset, where that was tried."""
+    found = {cause: run.find(row, f"{column}, {cause}") for cause in CAUSES}
+    return "; ".join(f"{c} it is {json.loads(one['figures'])['bic']:,.1f}" for c, one in found.items() if one)
 
 
 def row_cells(run: runner.Runner, older: runner.Runner, table: str, row: str) -> list[Cell]:

@@ -182,7 +182,7 @@ CAUSES = {
 }
 #: Table and row of the cells that they are for.
 CAUSES_OF = (("6.1", "1e4"), ("6.1", "1e5"), ("6.1", "1e6"), ("6.9", "4"), ("6.10", "5"))
-#: Draws of parameters on which the presets ran once more, to see whether a draw is to blame; and of which cells.
+#: Draws of parameters on which the presets ran as well, to see whether the draw is to blame; and of which cells.
 OTHER_DRAWS = range(2, 11)
 OTHER_DRAWS_OF = (("6.1", "1e4"), ("6.1", "1e5"), ("6.1", "1e6"))
 #: The same for SplitMerge by default.
@@ -335,8 +335,8 @@ def why_drawn(run: runner.Runner, one: Sample) -> str:
     if not gaps:
         return ""
     return (
-        f"the draw of parameters decides: on {len(gaps)} others it is {np.mean(gaps):+,.1f} on average, "
-        f"{min(gaps):+,.1f} to {max(gaps):+,.1f}"
+        f"on {len(gaps)} other draws of parameters it is {np.mean(gaps):+,.1f} on average, {min(gaps):+,.1f} to "
+        f"{max(gaps):+,.1f}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from importlib import import_module
 
@@ -117,6 +118,18 @@ def test_gaps_by_default_are_to_the_best_model_known_and_to_the_letter_to_the_be
     assert kark.finding(run, one, "SplitMerge", False, figure).ours == -2.0
     assert kark.finding(run, one, "SplitMerge", True, figure).ours == 0.0
     assert kark.finding(run, one, "Standard3", True, figure).ours == -9.0
+
+
+def test_a_preset_that_is_worse_is_shown_on_other_draws(one_sample):
+    kark, run, one = one_sample
+    assert kark.why_drawn(run, one) == ""
+    for draw, bic in ((3, -14.0), (4, -18.0)):
+        case = dataclasses.replace(one, draw=draw).case
+        for method, value in (("SplitMerge", bic), ("Standard3", -12.0), ("StandardFixed", -13.0)):
+            run.note(case, f"{method}, preset", 0, [1.0], {"bic": value, "states": 2, "stopped": None})
+    assert kark.why_drawn(run, one) == "on 2 other draws of parameters it is -4.0 on average, -6.0 to -2.0"
+    reason = kark.finding(run, one, "SplitMerge", True, _thesis.Figure(9.0, 0.0)).reason
+    assert reason.endswith("-6.0 to -2.0")
 
 
 def test_standard_fixed_takes_the_states_of_the_same_settings(one_sample):
