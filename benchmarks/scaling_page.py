@@ -65,7 +65,7 @@ def slopes(points: Sequence[Point]) -> tuple[float, float] | None:
 
 def learners_in(run: runner.Runner) -> list[str]:
     """Return the learners whose growth was measured, with one size at least."""
-    return [name for name, learner in LEARNERS.items() if any(work.points_of(run, name, what) for what in learner.growth)]
+    return [name for name in LEARNERS if any(work.points_of(run, name, what) for what in LEARNERS[name].growth)]
 
 
 def slopes_on(run: runner.Runner, axis: str) -> dict[str, tuple[float, float]]:
