@@ -64,8 +64,8 @@ def slopes(points: Sequence[Point]) -> tuple[float, float] | None:
 
 
 def learners_in(run: runner.Runner) -> list[str]:
-    """Return the learners of which anything was measured."""
-    return [name for name in LEARNERS if any(row["method"] == name for row in run.rows)]
+    """Return the learners whose growth was measured, with one size at least."""
+    return [name for name in LEARNERS if any(work.points_of(run, name, what) for what in LEARNERS[name].growth)]
 
 
 def slopes_on(run: runner.Runner, axis: str) -> dict[str, tuple[float, float]]:
@@ -201,7 +201,7 @@ def older(run: runner.Runner) -> list[str]:
 def first_use(run: runner.Runner) -> list[str]:
     """Return what a first fit takes in a new process."""
     rows = []
-    for name in learners_in(run):
+    for name in LEARNERS:
         found = [run.find(case, name) for case in (work.COMPILING, work.LOADING)]
         if all(found):
             second = run.figure(work.LOADING, name, "second")

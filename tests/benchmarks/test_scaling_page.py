@@ -191,6 +191,7 @@ def test_first_use_is_told_where_both_processes_were_timed(run):
     assert scaling_page.first_use(run) == []
     note(run, scaling.LOADING, "EAST", {"second": 0.05}, "0.5")
     assert "| EAST | 2.0 | 0.5 | 0.05 |" in scaling_page.first_use(run)
+    assert scaling_page.learners_in(run) == []
 
 
 def test_two_workers_are_told_as_a_ratio_of_clock_time(run):
