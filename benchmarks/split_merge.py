@@ -143,8 +143,9 @@ def page(run: runner.Runner) -> str:
     lines = [
         "## SplitMerge: the thesis' tables",
         "",
-        "BIC (natural logarithm, larger is better), mean over seeds 0 to 4 (in brackets how many, where they are fewer),",
-        "one thread, default settings; every search ends by itself. The thesis' figures are means of five runs on a processor of 2005, stopped after five hours.",
+        "BIC (natural logarithm, larger is better), mean over seeds 0 to 4 (in brackets how many, where they are",
+        "fewer), one thread, default settings; every search ends by itself. The thesis' figures are means of five",
+        "runs on a processor of 2005, stopped after five hours.",
         "Times are means of processor seconds; in brackets the target. RandomStarts ran to its end too; its BIC is",
         "compared with SplitMerge's for the same seed: won, tied (within 0.1) and lost by SplitMerge. It ran with two",
         f"seeds on {', '.join(LONG[:-1])} and {LONG[-1]}.",
