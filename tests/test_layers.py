@@ -34,8 +34,8 @@ LAYERS = {
     ),
     "inference": (
         "numeric_tables layout protocol patterns plan kernels/vectors kernels/matrices kernels/products "
-        "kernels/numbers kernels/edges kernels/trees kernels/cliques kernels/tables kernels/factors threads walk tree_engine "
-        "elimination network_engine mixture_engine sharded_engine queries"
+        "kernels/numbers kernels/edges kernels/trees kernels/cliques kernels/tables kernels/factors threads walk "
+        "tree_engine elimination network_engine mixture_engine sharded_engine queries"
     ),
     "em": (
         "starts log_linear class_logit constraints metric step maximum curvature ascent judged sharing fit resume "
