@@ -24,6 +24,7 @@ from benchmarks.tables.cells import (
     COMPARED,
     COUNT,
     DECIDED,
+    EQUAL,
     LIBRARY,
     MISSING,
     NO_PRESET,
@@ -381,15 +382,66 @@ def test_the_papers_one_table_counts_with_our_spread_over_draws(monkeypatch, tmp
     assert same.error == pytest.approx(2 * 0.002 * math.sqrt(4 / 3) + 5e-5)
 
 
-def test_a_log_score_is_undecided_where_the_treatment_of_impossible_rows_decides(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("theirs", "verdict"), [(0.5, UNDECIDED), (0.102, UNDECIDED), (0.0, WORSE)])
+def test_a_row_whose_preset_is_not_measured_is_never_better_nor_equal(monkeypatch, tmp_path, theirs, verdict):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    model = (18, 10_000)
+    run = runner.Runner("tables_east_1")
+    for draw, ours in enumerate((0.1, 0.101, 0.102)):
+        figures = {"kl_smoothed": ours, "oracle_kl_smoothed": 0.0, "difference": 1.0, "bic": -100.0}
+        run.note(east_1.east.synthetic_case(*model), "EAST", draw, [1.0], figures)
+    found = east_1.results(run)
+    one = east_1.synthetic_finding(found, model, "EAST-DC", "EAST", theirs, 0.0)
+    assert one.verdict == verdict
+    assert ("is not measured in 3 draws" in one.reason) == (verdict == UNDECIDED)
+    assert one.error == pytest.approx(2 * 0.001 / math.sqrt(3) + 5e-5)
+
+
+def test_the_best_row_is_zero_on_any_table(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    model = (18, 10_000)
+    run = with_presets_of_east([(model, 1), ((18, 5_000), 1)])
+    best, others = east_1.best_row(model), [row for row in east_1.SYNTHETIC_ROWS if row != "EAST-RL(8, 40)"]
+    for draw, more in enumerate((0.0, 0.002, 0.004)):
+        for rows in (10_000, 5_000):
+            figures = {"kl_smoothed": 0.01 * draw + more, "difference": 1.0, "bic": -100.0}
+            run.note(east_1.east.synthetic_case(18, rows), method_of(best, True), draw, [1.0], figures)
+    found = east_1.results(run)
+    assert east_1.spread_of_theirs(found, model, best) == 0.0
+    assert east_1.spread_of_theirs(found, (18, 5_000), best) > 0.001  # its reference is another table's
+    assert all(east_1.spread_of_theirs(found, model, row) == pytest.approx(0.0, abs=1e-9) for row in others)
+    own = east_1.synthetic_finding(found, model, best, method_of(best, True), 0.0, 0.001)
+    assert own.error == pytest.approx(2 * math.hypot(0.002 / math.sqrt(3), 0.001 / math.sqrt(10)) + 5e-5)
+
+
+def test_log_scores_are_compared_as_smoothed_and_say_what_goes_with_a_low_one(monkeypatch, tmp_path):
     monkeypatch.setattr(runner, "RESULTS", tmp_path)
     run = runner.Runner("tables_east_1")
+    figures = {"log_score": -80.0, "impossible": 6, "parameters": 300}
     for seed in range(2):
-        run.note(east_1.east.COIL, "m", seed, [1.0], {"log_score_smoothed": -120.0 - seed, "log_score": -80.0})
+        run.note(east_1.east.COIL, "m", seed, [1.0], {"log_score_smoothed": -120.0 - seed, **figures})
     found = east_1.results(run)
-    verdicts = [east_1.coil_finding(found, "m", "log score", theirs, 1.0).verdict for theirs in (-70.0, -100.0, -130.0)]
-    assert verdicts == [WORSE, UNDECIDED, BETTER]
-    assert "without these rows -80" in east_1.coil_finding(found, "m", "log score", -100.0, 1.0).reason
+    every = [east_1.coil_finding(found, "m", "log score", theirs, 1.0) for theirs in (-100.0, -120.0, -130.0)]
+    assert [one.verdict for one in every] == [WORSE, EQUAL, BETTER]
+    assert every[0].reason == "without the rows that are impossible before smoothing, 6 of 4,000, it is -80"
+    held_out = {"log_score_smoothed": -90.0, **figures, "parameters": 500}
+    run.note(east_1.east.COIL, east_1.east.PREDICTIVE, 0, [1.0], held_out)
+    reason = east_1.coil_finding(east_1.results(run), "m", "log score", -100.0, 1.0).reason
+    assert "ends the search at 300 parameters" in reason
+    assert reason.endswith("there are 500, and it is -90 (mean of 1)")
+
+
+def test_fresh_draws_stand_beside_those_of_the_cells_and_not_in_them(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run, case = runner.Runner("tables_east_1"), east_1.east.synthetic_case(7, 5_000)
+    assert east_1.fresh_draws(east_1.results(run)) == []
+    for draw, gap in ((10, -1.0), (11, 3.0)):
+        figures = {"kl_smoothed": 0.01 * draw, "oracle_kl_smoothed": 0.1, "difference": gap, "bic": -100.0}
+        run.note(case, "EAST", draw, [1.0], figures)
+    found = east_1.results(run)
+    (words,) = east_1.fresh_draws(found)
+    assert words.endswith("2 draws: BIC +1.0 on average (-1.0 to +3.0), emp-KL +0.0050 (+0.0000 to +0.0100).")
+    assert len(east_1.excess(found, (7, 5_000), "EAST")) == 0
 
 
 def test_again_measures_what_is_there(monkeypatch, tmp_path):
