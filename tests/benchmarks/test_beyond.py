@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from benchmarks import beyond, class_figures, density, runner, wide
 from benchmarks.beyond import BETTER, DIFFERS, EQUAL, WORSE, Line
+from benchmarks.tables import _thesis
 from tests.test_docs import DOCS
 
 
@@ -63,6 +64,24 @@ def test_aims_are_met_by_likelihood_and_seconds(tmp_path, monkeypatch):
         run.note("nltcs", "HiddenChowLiu", 0, [seconds], {"test": test})
         (row,) = beyond.density_rows(run)
         assert row[5] == verdict
+
+
+def test_tables_of_the_thesis_have_the_verdicts_of_the_page_of_evidence(tmp_path, monkeypatch):
+    """The error is that by which the page of evidence compares the same figures."""
+    monkeypatch.setattr(runner, "RESULTS", tmp_path)
+    run = runner.Runner("all_tables")
+    bics = {"pen digits": (-81_460.0, -81_400.0), "page blocks": (-22_740.0, -22_741.0), "voting": (-3_087.0,) * 2}
+    for name, values in bics.items():
+        for seed, bic in enumerate(values):
+            run.note(name, "EAST", seed, [1.0], {"bic": bic})
+    lines = {one.data.lower(): one for one in beyond.column_lines(run, runner.Runner("east"))}
+    assert lines.keys() == bics.keys()
+    for name, row in (("pen digits", "Pen"), ("page blocks", "Page"), ("voting", "Voting")):
+        figure = max(_thesis.figures("6.13")[row].values(), key=lambda one: one.mean)
+        found = _thesis.score_finding(figure, bics[name])
+        assert (lines[name].published, lines[name].verdict) == (figure.mean, found.verdict)
+        assert lines[name].error == pytest.approx(found.error)
+    assert {one.verdict for one in lines.values()} == {EQUAL, WORSE}
 
 
 def test_lines_without_results_are_left_out(tmp_path, monkeypatch):
