@@ -130,6 +130,10 @@ def test_a_preset_that_is_worse_is_shown_on_other_draws(one_sample):
     assert kark.why_drawn(run, one) == "on 2 other draws of parameters it is -4.0 on average, -6.0 to -2.0"
     reason = kark.finding(run, one, "SplitMerge", True, _thesis.Figure(9.0, 0.0)).reason
     assert reason.endswith("-6.0 to -2.0")
+    for column in ("Standard3", "StandardFixed"):  # it is SplitMerge's figure
+        worse = kark.finding(run, one, column, True, _thesis.Figure(90.0, 0.0))
+        assert worse.verdict == WORSE
+        assert "draws of parameters" not in worse.reason
 
 
 def test_standard_fixed_takes_the_states_of_the_same_settings(one_sample):
@@ -205,6 +209,14 @@ def test_gaps_on_skeletons_are_to_the_best_of_each_draw():
     assert kark.our_gaps(results, "SplitMerge") == [-1.0, 0.0]
     assert kark.our_gaps(results, "Standard3") == [-2.0, 0.0]
     assert kark.our_gaps(results, "SplitMerge, preset") == [-1.0]  # of the draw that has all presets
+
+
+def test_fewer_than_three_draws_on_skeletons_are_not_compared():
+    kark, figure = module_of("kark_7"), _thesis.Figure(-9.0, 0.5)
+    draw = {column: {"bic": -5.0, "oracle": -4.0, "seconds": 1.0} for column in kark.COLUMNS}
+    assert kark.finding(dict.fromkeys(range(2), draw), "SplitMerge", figure) == NOT_MEASURED
+    assert kark.finding(dict.fromkeys(range(3), draw), "SplitMerge", figure).error == 1.0
+    assert kark.finding(dict.fromkeys(range(3), draw), "SplitMerge, preset", figure) == NOT_MEASURED
 
 
 def test_agglomeration_alone_is_the_preset_and_with_em_the_default():
