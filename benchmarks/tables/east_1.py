@@ -176,9 +176,11 @@ def fresh_draws(found: Results) -> list[str]:
         gaps = found.values(case, DEFAULT, "difference", FRESH_DRAWS)
         more = excess_of_truth(found, model, DEFAULT, FRESH_DRAWS)
         if gaps:
+            n_below = sum(gap < -LOWER_BIC for gap in gaps)
             words.append(
                 f"{case}, {len(gaps)} draws: BIC {np.mean(gaps):+.1f} on average ({min(gaps):+.1f} to "
-                f"{max(gaps):+.1f}), emp-KL {more.mean():+.4f} ({more.min():+.4f} to {more.max():+.4f})"
+                f"{max(gaps):+.1f}, below by more than 1 in {n_below}), emp-KL {more.mean():+.4f} "
+                f"({more.min():+.4f} to {more.max():+.4f})"
             )
     if not words:
         return []

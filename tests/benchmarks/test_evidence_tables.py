@@ -435,12 +435,13 @@ def test_fresh_draws_stand_beside_those_of_the_cells_and_not_in_them(monkeypatch
     monkeypatch.setattr(runner, "RESULTS", tmp_path)
     run, case = runner.Runner("tables_east_1"), east_1.east.synthetic_case(7, 5_000)
     assert east_1.fresh_draws(east_1.results(run)) == []
-    for draw, gap in ((10, -1.0), (11, 3.0)):
+    for draw, gap in ((10, -2.0), (11, 4.0)):
         figures = {"kl_smoothed": 0.01 * draw, "oracle_kl_smoothed": 0.1, "difference": gap, "bic": -100.0}
         run.note(case, "EAST", draw, [1.0], figures)
     found = east_1.results(run)
     (words,) = east_1.fresh_draws(found)
-    assert words.endswith("2 draws: BIC +1.0 on average (-1.0 to +3.0), emp-KL +0.0050 (+0.0000 to +0.0100).")
+    assert "2 draws: BIC +1.0 on average (-2.0 to +4.0, below by more than 1 in 1)" in words
+    assert words.endswith("emp-KL +0.0050 (+0.0000 to +0.0100).")
     assert len(east_1.excess(found, (7, 5_000), "EAST")) == 0
 
 
