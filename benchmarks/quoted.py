@@ -95,7 +95,7 @@ MEASURED: dict[str, list[str]] = {
         "`SplitMerge` won {split_merge ~ over all runs: (\\d+) won} runs, tied {split_merge ~ (\\d+) tied, \\d+ lost} "
         "and lost {split_merge ~ tied, (\\d+) lost} against `RandomStarts`",
         *(
-            f"| {name} | {cells('split_merge', name, *SPLIT_MERGE)}"
+            f"| {name} | {cells('split_merge', name, *SPLIT_MERGE)} |"
             for name in ("Voting", "Pima", "Housing", "Shuttle", "Pen digits", "Adult")
         ),
         *(
