@@ -238,7 +238,9 @@ def latent_means(model: Parameters, label: int, rows: Rows | RaggedRows) -> np.n
         return np.concatenate(parts, axis=1)
     lens = _lens(model, label, rows.seen)
     shares, _ = shares_and_sums(_log_densities_through(lens, model.log_weights[:, label], rows))
-    white = (rows.values.T - lens.centre[..., None, :]) @ lens.projection
+    white = np.empty((*shares.shape, lens.projection.shape[-1]))
+    for at in np.ndindex(*shares.shape[:2]):  # one component at a time: its centred rows are as large as the table
+        white[at] = (rows.values.T - lens.centre[at]) @ lens.projection[at]
     return model.means[:, label, None, :] + np.einsum("bkn,bkni,bkij->bnj", shares, white, lens.back, optimize=True)
 
 
