@@ -56,9 +56,17 @@ def drawn(design: str, seed: int) -> pd.DataFrame:
     return table
 
 
-def fitted(model: LatentNetwork, table: pd.DataFrame):
+def three_classes() -> LatentNetwork:
+    """Return three classes of unequal size, and five questions of three answers, some of them rare."""
+    item = np.array([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.1, 0.2, 0.7]])
+    names = ["class", *[f"q{at}" for at in range(5)]]
+    sizes = np.array([[0.5, 0.3, 0.2]])
+    return LatentNetwork(names, [[0, 1, 2]] * 6, [(), *[(0,)] * 5], [True, *[False] * 5], [sizes, *[item] * 5])
+
+
+def fitted(model: LatentNetwork, table: pd.DataFrame, **survey):
     """Return the model fitted to a table, its log-likelihood, and the encoded table."""
-    data = encode_for(model, table)
+    data = encode_for(model, table, **survey)
     engine = engine_for(model, data)
     found = fit(engine, engine.layout.pack(model.tables))
     return model.with_tables(engine.layout.unpack(found.tables)), found.log_likelihood, data
@@ -111,6 +119,20 @@ def edges_by_score(design: str, n_tables: int = N_TABLES) -> dict:
     rejected = 0
     for seed in range(n_tables):
         model, _, data = fitted(without_group(network()), drawn(design, seed))
+        rejected += edge_tests(model, data, [("q0", "q1")])[0].p_value <= LEVEL
+    return {"tables": n_tables, "rejected": int(rejected)}
+
+
+def edges_by_weighted_score(design: str, weighted: bool, n_tables: int = N_TABLES) -> dict:
+    """Return how often the score test finds an edge where answers are rare, without or with sampling weights."""
+    n_rows, share = DESIGNS[design]
+    rejected = 0
+    for seed in range(n_tables):
+        rng = np.random.default_rng([seed, 4])
+        table = sample(three_classes(), n_rows, random_state=rng).astype("Int64")
+        table = table.mask(rng.random(table.shape) < share)
+        survey = {"sample_weight": rng.gamma(4, size=n_rows), "weight_kind": "sampling"} if weighted else {}
+        model, _, data = fitted(three_classes(), table, **survey)
         rejected += edge_tests(model, data, [("q0", "q1")])[0].p_value <= LEVEL
     return {"tables": n_tables, "rejected": int(rejected)}
 
@@ -174,6 +196,8 @@ METHODS = {
     "an item differs between groups: score test": items_by_score,
     "an item differs between groups: refit": items_by_refit,
     "an edge between two columns: score test": edges_by_score,
+    "an edge, rare answers: score test": lambda design: edges_by_weighted_score(design, False),
+    "an edge, rare answers, sampling weights: score test": lambda design: edges_by_weighted_score(design, True),
     "an edge between two columns: residual, chi-squared": lambda design: edges_by_residual(design, 0),
     "an edge between two columns: residual, bootstrap": lambda design: edges_by_residual(design, N_BOOTSTRAP),
     "any item differs: score tests, Holm": any_item,
@@ -204,8 +228,9 @@ def page(run: runner.Runner) -> str:
         "",
         "Written by `python -m benchmarks.class_tests`; seeds 0 to N - 1, fixed beforehand. Three groups, two classes",
         "and six questions; only the sizes of the classes differ between the groups, and not even they where sizes are",
-        "tested; z is drawn by lot; four questions of four ordered categories where order is tested. How often each",
-        f"test rejects at 5 % what is true; the bootstrap draws {N_BOOTSTRAP} tables.",
+        "tested; z is drawn by lot; four questions of four ordered categories where order is tested. Where answers are",
+        "rare, three classes and five questions of three answers, and weights, if any, from a gamma distribution of",
+        f"shape 4. How often each test rejects at 5 % what is true; the bootstrap draws {N_BOOTSTRAP} tables.",
         f"Versions: {run.find(SMALL, list(METHODS)[1])['versions']}.",
         "",
         "| test | tables | " + " | ".join(designs) + " |",

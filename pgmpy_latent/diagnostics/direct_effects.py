@@ -59,7 +59,8 @@ def direct_effects(
         A row per pair, the strongest evidence first:
 
         - ``first``, ``second``: the columns;
-        - ``statistic``: about twice what the edge would gain in log-likelihood;
+        - ``statistic``: about twice what the edge would gain in log-likelihood; with sampling weights, strata or
+          clusters corrected for design effects;
         - ``df``: how many parameters it would add, ``(k - 1) (l - 1)`` for columns of k and l categories in each class,
           without those at the boundary and those that cannot be told from other parameters;
         - ``p_value``: of the statistic, in the chi-squared distribution; NaN without degrees of freedom;
@@ -72,6 +73,8 @@ def direct_effects(
 
     References
     ----------
+    Rao, J. N. K. and Scott, A. J. (1984). On chi-squared tests for multiway contingency tables with cell proportions
+    estimated from survey data. Annals of Statistics 12, 46-60.
     Oberski, D. L., van Kollenburg, G. H. and Vermunt, J. K. (2013). A Monte Carlo evaluation of three methods to detect
     local dependence in binary data latent class models. Advances in Data Analysis and Classification 7, 267-279.
 

@@ -38,7 +38,7 @@ class ScoreTest:
     Attributes
     ----------
     statistic : float
-        About twice what the edge would gain in log-likelihood.
+        About twice what the edge would gain in log-likelihood; for rows with a design, corrected for its effects.
     df : int
         Degrees of freedom: how many parameters the edge adds, without those at the boundary and those that the rows
         cannot tell from others.
@@ -79,7 +79,9 @@ class ScoreTests:
     stay where they are, so the parameters that would move them are left out; so are those of cells that are expected in
     less than half a row, where a single row would say too much.
 
-    With sampling weights, strata or clusters V is the variance of U by the differences between sampling units.
+    With sampling weights, strata or clusters the statistic is corrected for design effects; see
+    :func:`corrected_for_design`. The variance of U by the differences between sampling units would not serve in place
+    of V: where answers are rare it is often far too small, and its inverse far too large.
 
     Parameters
     ----------
@@ -149,12 +151,13 @@ class ScoreTests:
         onto = cross @ own
         excess = gradient - onto @ self._own_gradient
         full = (scores * weights).T @ scores
-        if self.data.design is None:
-            variance = full - onto @ cross.T
-        else:
+        whiten = _whitening(full - onto @ cross.T, np.sqrt(np.diag(full)))
+        df = whiten.shape[1]
+        statistic = float(((excess @ whiten) ** 2).sum())
+        if self.data.design is not None and df:
             left = fisher.row_scores(engine, added) - self._own_scores_of_data @ onto.T
-            variance = _design(self.data).scatter(left)
-        return _quadratic_form(excess, variance, np.sqrt(np.diag(full)))
+            statistic = corrected_for_design(statistic, left @ whiten, self.data.design)
+        return ScoreTest(statistic, df)
 
     def _fixed_with_edge(self, layout, node: int, card: int, counts: np.ndarray) -> np.ndarray:
         """Return which entries of the larger model stay: all but those of the child for other states of the parent.
@@ -230,9 +233,56 @@ def edge_tests(
     return [tests.edge(parent, child) for parent, child in edges]
 
 
-def _design(data: CategoricalData) -> Design:
-    assert data.design is not None, "only rows with a design are asked for it"
-    return data.design
+def corrected_for_design(statistic: float, scores: np.ndarray, design: Design) -> float:
+    """Return a sum of squares on the scale that it has for independent rows that all count alike.
+
+    The squares are of sums of scores that would be uncorrelated and of variance one in such rows. In others, the sum of
+    squares has the distribution of a sum of independent chi-squared variables of one degree of freedom each, times the
+    design effects. It is stretched and moved so that mean and variance are those of the chi-squared distribution with
+    as many degrees of freedom.
+
+    Mean and spread of the design effects are those of the variance that differences between units show, as shares of
+    those that the same rows show if they count for independent ones. So what rare answers add to the spread by chance
+    cancels out, and equal weights change nothing. The statistic is zero where it would fall below.
+
+    Parameters
+    ----------
+    statistic : float
+        The sum of squares.
+    scores : array, shape (n_distinct, df)
+        The scores of every distinct row.
+    design : Design
+        How rows were drawn.
+
+    References
+    ----------
+    Rao, J. N. K. and Scott, A. J. (1984). On chi-squared tests for multiway contingency tables with cell proportions
+    estimated from survey data. Annals of Statistics 12, 46-60.
+    Asparouhov, T. and Muthen, B. (2010). Simple second order chi-square correction. Mplus technical appendix.
+
+    Examples
+    --------
+    Every row was drawn together with an equal one, so that there are half as many rows as it seems.
+
+    >>> scores = np.array([[1.0], [-1.0]])
+    >>> pairs = Design.of_rows(np.repeat([0, 1], 40), np.ones(80), clusters=np.repeat(np.arange(40), 2))
+    >>> round(corrected_for_design(4.0, scores, pairs), 2)
+    1.97
+    """
+    df = scores.shape[1]
+    alike = Design.of_counts(design.row_weights(len(scores)))
+    mean, spread = _mean_and_spread(design.scatter(scores))
+    usual_mean, usual_spread = _mean_and_spread(alike.scatter(scores))
+    if not (mean > 0 and usual_mean > 0):
+        return statistic
+    stretch = math.sqrt(min(max(spread / usual_spread, 1.0), df))
+    return max(0.0, statistic * usual_mean / mean / stretch + df * (1 - 1 / stretch))
+
+
+def _mean_and_spread(variance: np.ndarray) -> tuple[float, float]:
+    """Return the mean of the eigenvalues, and the mean of their squares as a multiple of the squared mean."""
+    mean = float(np.trace(variance)) / len(variance)
+    return mean, float((variance**2).sum()) / len(variance) / mean**2 if mean > 0 else 1.0
 
 
 def _inverse(matrix: np.ndarray) -> np.ndarray:
@@ -243,10 +293,9 @@ def _inverse(matrix: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(matrix / np.outer(scale, scale), rcond=NOTHING, hermitian=True) / np.outer(scale, scale)
 
 
-def _quadratic_form(excess: np.ndarray, variance: np.ndarray, scale: np.ndarray) -> ScoreTest:
-    """Return ``U' inv(V) U`` and the rank of V, by the share of the information that is left in each direction."""
+def _whitening(variance: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return the matrix ``W`` with ``W W' = inv(V)``, without directions in which little of the information is left."""
     scale = np.maximum(scale, np.finfo(float).tiny)
     values, vectors = np.linalg.eigh(variance / np.outer(scale, scale))
     kept = values > NOTHING
-    along = vectors.T @ (excess / scale)
-    return ScoreTest(float((along[kept] ** 2 / values[kept]).sum()), int(kept.sum()))
+    return vectors[:, kept] / np.sqrt(values[kept]) / scale[:, None]

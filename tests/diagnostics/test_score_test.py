@@ -117,17 +117,119 @@ def test_rows_drawn_from_the_model_serve_where_there_are_many_cells(monkeypatch)
     assert drawn.statistic == pytest.approx(exact.statistic, rel=0.1)
 
 
-def test_sampling_weights_are_accounted_for():
-    table = sample(group_model(), 1_000, random_state=0)
-    table["w"] = np.random.default_rng(0).choice([0.5, 5.5], len(table))
-    model, data = fitted(group_model(), table, sample_weight="w", weight_kind="sampling")
-    test = ScoreTests(model, data).edge("g", "x0")
-    even, same = fitted(group_model(), table, sample_weight=np.full(len(table), 0.5), weight_kind="sampling")
-    plain, rows = fitted(group_model(), table)
+EDGES = [("g", "x0"), ("x0", "x1")]
+DESIGNS = {
+    "weights": {"sample_weight": "w", "weight_kind": "sampling"},
+    "strata": {"sample_weight": "w", "weight_kind": "sampling", "strata": "s"},
+    "clusters": {"cluster": "c"},
+    "all": {"sample_weight": "w", "weight_kind": "sampling", "strata": "s", "cluster": "c"},
+}
+
+
+def survey(n_rows, seed=3, missing=0.0):
+    """Return a table with columns for weights, strata and clusters, of which the second half are alike."""
+    table = with_gaps(sample(group_model(), n_rows, random_state=seed), missing)
+    rng = np.random.default_rng(seed)
+    clusters = rng.integers(0, n_rows // 6, n_rows)
+    shared = table.iloc[np.unique(clusters, return_index=True)[1][np.unique(clusters, return_inverse=True)[1]]]
+    table = table.mask(pd.Series(clusters % 2 == 1), shared.reset_index(drop=True))
+    return table.assign(w=rng.gamma(2, size=n_rows), s=clusters % 3, c=clusters)
+
+
+def columns_of(table, design):
+    return {key: table[value].to_numpy() if key != "weight_kind" else value for key, value in design.items()}
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("edge", [("g", "x1"), ("x0", "x1")])
+def test_with_a_design_statistics_equal_the_definition(edge, design, missing, monkeypatch):
+    monkeypatch.setattr(score_test, "FEWEST_EXPECTED", 0.0)
+    table = survey(180, missing=missing)
+    drawn = columns_of(table, DESIGNS[design])
+    table = table.drop(columns=list("wsc"))
+    model, data = fitted(group_model(), table, **drawn)
+    test = ScoreTests(model, data).edge(*edge)
+    weights = drawn.get("sample_weight", np.ones(180))
+    strata = drawn.get("strata", np.zeros(180))
+    expected = reference.design_score_statistic(
+        model,
+        with_edge(model, *edge),
+        edge[1],
+        table[list(model.observed_names)].fillna(-1).astype(int).to_numpy(),
+        weights * weights.sum() / (weights**2).sum() if "sample_weight" in drawn else weights,
+        strata,
+        drawn.get("cluster", np.arange(180)),
+    )
     assert test.df == 2
-    assert test.p_value > 0.001
-    robust, usual = ScoreTests(even, same).edge("g", "x0"), ScoreTests(plain, rows).edge("g", "x0")
-    assert robust.statistic == pytest.approx(usual.statistic, rel=0.2, abs=0.3)
+    assert test.statistic == pytest.approx(expected, rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_sampling_weights_are_no_weights(seed):
+    table = sample(group_model(states=3), 100, random_state=seed)
+    model, data = fitted(group_model(states=3), table)
+    even = encode_for(model, table, sample_weight=np.full(100, 1.3), weight_kind="sampling")
+    for plain, weighted in zip(*(edge_tests(model, rows, EDGES) for rows in (data, even)), strict=True):
+        assert weighted.df == plain.df
+        assert weighted.statistic == pytest.approx(plain.statistic, rel=1e-9)
+
+
+@pytest.mark.parametrize("design", ["weights", "all"])
+def test_the_scale_of_sampling_weights_means_nothing(design):
+    table = survey(200)
+    drawn = columns_of(table, DESIGNS[design])
+    model, data = fitted(group_model(), table.drop(columns=list("wsc")), **drawn)
+    drawn["sample_weight"] = drawn["sample_weight"] * 1e4
+    scaled = encode_for(model, table.drop(columns=list("wsc")), **drawn)
+    for test, again in zip(*(edge_tests(model, rows, EDGES) for rows in (data, scaled)), strict=True):
+        assert again.df == test.df
+        assert again.statistic == pytest.approx(test.statistic, rel=1e-9)
+
+
+def test_rows_that_were_drawn_twice_count_once():
+    table = sample(group_model(), 2_000, random_state=1)
+    twice = pd.concat([table, table], ignore_index=True)
+    model, data = fitted(group_model(), table)
+    twins = encode_for(model, twice, cluster=np.tile(np.arange(2_000), 2))
+    for once, again in zip(*(edge_tests(model, rows, EDGES) for rows in (data, twins)), strict=True):
+        assert again.df == once.df
+        assert again.statistic == pytest.approx(once.statistic, rel=1e-3)
+
+
+def three_answers(n_rows, seed, copied=0.0):
+    """Return a table of three unequal classes and five questions of three answers, and weights that differ."""
+    rng = np.random.default_rng(seed)
+    answers = np.array([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.1, 0.2, 0.7]])
+    table = sample(three_classes(answers), n_rows, random_state=rng)
+    table["x1"] = table["x0"].where(rng.random(n_rows) < copied, table["x1"])
+    return table, three_classes(answers), rng.gamma(4, size=n_rows)
+
+
+def three_classes(answers):
+    names = ["H", *[f"x{number}" for number in range(5)]]
+    hidden = [True, *[False] * 5]
+    return LatentNetwork(
+        names, [range(3)] * 6, [(), *[(0,)] * 5], hidden, [np.array([[0.5, 0.3, 0.2]]), *[answers] * 5]
+    )
+
+
+def rejected_with_weights(n_tables, n_rows, copied=0.0):
+    found = []
+    for seed in range(n_tables):
+        table, model, weights = three_answers(n_rows, seed, copied)
+        model, data = fitted(model, table, sample_weight=weights, weight_kind="sampling")
+        found.append([test.p_value < 0.05 for test in edge_tests(model, data, [("x0", "x1"), ("x2", "x3")])])
+    return np.mean(found, axis=0)
+
+
+def test_with_sampling_weights_and_rare_answers_tests_hold_their_level():
+    share = rejected_with_weights(100, 300).mean()
+    assert 0.0 < share < 0.12  # of 200 tests; four standard errors above 5 %
+
+
+def test_with_sampling_weights_a_direct_effect_is_found():
+    assert rejected_with_weights(20, 500, copied=0.3)[0] > 0.8
 
 
 def test_a_model_of_another_table_is_refused():

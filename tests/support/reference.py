@@ -5,6 +5,7 @@ from math import comb
 
 import networkx as nx
 import numpy as np
+from scipy.linalg import block_diag
 
 
 def joint_states(cards):
@@ -858,10 +859,56 @@ def score_statistic(network, larger, codes, weights):
     Parameters are all logits of the larger one; derivatives are differences; A is the expected information, over all
     rows that are possible, for the pattern of missing cells of every row.
     """
+    gradient = weights @ _slopes_of_rows(larger, codes)
+    return gradient @ np.linalg.solve(_expected_information(larger, codes, weights), gradient)
+
+
+def design_score_statistic(network, larger, child, codes, weights, strata, clusters):
+    """Return the score statistic of rows with a design: stretched and moved by the design effects.
+
+    With T the directions in which the network itself can move, it is g' P g with P = inv(A) - T inv(T'AT) T' at first.
+    The design effects are the eigenvalues of P B, B being the variance of g: their mean is tr(PB) / df, that of their
+    squares tr(PBPB) / df. Both are compared with those of B of as many independent rows as the weights sum to.
+    """
+    slopes = _slopes_of_rows(larger, codes)
+    information = _expected_information(larger, codes, weights)
+    node = network.names.index(child)
+    moves = []
+    for at, (small, large) in enumerate(zip(network.tables, larger.tables, strict=True)):
+        rows, states = small.shape
+        repeated = np.ones((len(large) // rows, 1)) if at == node else np.ones((1, 1))
+        moves.append(np.kron(np.kron(np.eye(rows), repeated), np.eye(states - 1)))
+    moves = block_diag(*moves)
+    df = moves.shape[0] - moves.shape[1]
+    project = np.linalg.inv(information) - moves @ np.linalg.solve(moves.T @ information @ moves, moves.T)
+
+    designed = np.zeros_like(information)
+    for stratum in set(strata):
+        inside = np.flatnonzero(strata == stratum)
+        sums = [weights[rows] @ slopes[rows] for rows in (inside[clusters[inside] == u] for u in set(clusters[inside]))]
+        for total in sums:
+            apart = total - np.mean(sums, axis=0)
+            designed += len(sums) / (len(sums) - 1) * np.outer(apart, apart)
+    size = weights.sum()
+    usual = np.zeros_like(information)
+    for weight, slope in zip(weights, slopes, strict=True):
+        apart = slope - weights @ slopes / size
+        usual += size / (size - 1) * weight * np.outer(apart, apart)
+
+    means = [np.trace(project @ variance) / df for variance in (designed, usual)]
+    squares = [np.trace(project @ variance @ project @ variance) / df for variance in (designed, usual)]
+    unequal = max(1.0, squares[0] / means[0] ** 2 / (squares[1] / means[1] ** 2))
+    gradient = weights @ slopes
+    plain = gradient @ project @ gradient * means[1] / means[0]
+    return max(0.0, plain / np.sqrt(unequal) + df - df / np.sqrt(unequal))
+
+
+def _slopes_of_rows(network, cells):
+    """Return the derivatives of the log-likelihood of rows by all logits of a network, from differences."""
 
     def tables_at(theta):
         tables, at = [], 0
-        for table in larger.tables:
+        for table in network.tables:
             rows, states = table.shape
             logits = np.log(table) - np.log(table[:, -1:])
             logits[:, :-1] += theta[at : at + rows * (states - 1)].reshape(rows, states - 1)
@@ -869,24 +916,25 @@ def score_statistic(network, larger, codes, weights):
             tables.append(np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))
         return tables
 
-    def derivatives(cells):
-        step = 1e-4
-        columns = []
-        for unit in np.eye(larger.n_parameters):
-            up = network_rows(larger, tables_at(step * unit), cells)
-            down = network_rows(larger, tables_at(-step * unit), cells)
-            columns.append((np.log(up) - np.log(down)) / (2 * step))
-        return np.stack(columns, axis=1)
+    step = 1e-4
+    columns = []
+    for unit in np.eye(network.n_parameters):
+        up = network_rows(network, tables_at(step * unit), cells)
+        down = network_rows(network, tables_at(-step * unit), cells)
+        columns.append((np.log(up) - np.log(down)) / (2 * step))
+    return np.stack(columns, axis=1)
 
-    gradient = weights @ derivatives(codes)
+
+def _expected_information(network, codes, weights):
+    """Return the information that a network expects, over all rows that are possible with the same missing cells."""
     observed = np.flatnonzero(~network.latent)
-    information = np.zeros((larger.n_parameters, larger.n_parameters))
+    information = np.zeros((network.n_parameters, network.n_parameters))
     for pattern in np.unique(codes < 0, axis=0):
         cells = [
-            [-1] if missing else range(larger.cards[node]) for node, missing in zip(observed, pattern, strict=True)
+            [-1] if missing else range(network.cards[node]) for node, missing in zip(observed, pattern, strict=True)
         ]
         cells = np.array(list(product(*cells)))
         share = weights[((codes < 0) == pattern).all(axis=1)].sum()
-        scores = derivatives(cells)
-        information += share * (scores * network_rows(larger, larger.tables, cells)[:, None]).T @ scores
-    return gradient @ np.linalg.solve(information, gradient)
+        scores = _slopes_of_rows(network, cells)
+        information += share * (scores * network_rows(network, network.tables, cells)[:, None]).T @ scores
+    return information
