@@ -26,6 +26,8 @@ SPACE = 0.06
 SIZE, SHARE_SIZE = 9.0, 7.5
 #: Height of a bar, and how far its heading stands above, in rows.
 BAR, HEADING = 0.42, 0.38
+#: Height of the band behind a heading, which shows that it is of all classes, in rows.
+BAND = 0.28
 #: Space at either end of the scale of a number, as a share of a bar.
 MARGIN = 0.04
 #: Inches from the square of a category to its name, and from a name to the next square.
@@ -82,6 +84,7 @@ def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12,
     ax = new_axes(ax, width + 0.1, ROW * len(shown) + 0.9)
     bar = width / (len(shares) + SPACE * (len(shares) - 1))  # in inches, as all of x
     starts = np.arange(len(shares)) * (1 + SPACE) * bar
+    ax.barh(np.arange(len(shown)) - HEADING, width, BAND, color="0.95", zorder=0)  # headings are of all classes
     for row, column in enumerate(shown):
         if column in emissions:
             _draw_numbers(ax, starts, row, tree.names[column], emissions[column], tables[column], bar)
