@@ -84,8 +84,9 @@ def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12,
     ax = new_axes(ax, width + 0.1, ROW * len(shown) + 0.9)
     bar = width / (len(shares) + SPACE * (len(shares) - 1))  # in inches, as all of x
     starts = np.arange(len(shares)) * (1 + SPACE) * bar
-    ax.barh(np.arange(len(shown)) - HEADING, width, BAND, color="0.95", zorder=0)  # headings are of all classes
     for row, column in enumerate(shown):
+        top, foot = row - HEADING - BAND / 2, row - HEADING + BAND / 2
+        ax.fill_between([0, width], top, foot, color="0.95", lw=0, zorder=0)  # the heading is of all classes
         if column in emissions:
             _draw_numbers(ax, starts, row, tree.names[column], emissions[column], tables[column], bar)
             continue
