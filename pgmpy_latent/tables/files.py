@@ -167,7 +167,7 @@ def read_table(
     -------
     Table
         In text files, columns of whole numbers become integers, also if they are written as 1.0; other columns stay
-        text. Parquet keeps its types.
+        text, with points for decimal commas in columns of numbers between semicolons. Parquet keeps its types.
     """
     _refuse_pipes(path)
     if separator is not None and len(separator) != 1:
