@@ -18,14 +18,14 @@ from pgmpy_latent import presets
 from pgmpy_latent.classification import inputs as _input
 from pgmpy_latent.classification.canonical import canonical
 from pgmpy_latent.classification.learn import Learned, Recipe, learn
-from pgmpy_latent.classification.model import grouped, latent_means, log_densities, suitable
+from pgmpy_latent.classification.model import grouped, kernels, latent_means, log_densities, suitable
 from pgmpy_latent.classification.resume import memo_of, recalled_model
 from pgmpy_latent.classification.rows import Training, training
 from pgmpy_latent.classification.size_search import LAST_SHARE, Wrapper, most_rows
 from pgmpy_latent.learners.memo import Memo
 from pgmpy_latent.runtime.arrays import one_blas_thread
 from pgmpy_latent.runtime.checkpoint import check_checkpoint
-from pgmpy_latent.runtime.clock import Clock
+from pgmpy_latent.runtime.clock import Clock, clock_line
 from pgmpy_latent.runtime.configured import Configured
 from pgmpy_latent.runtime.settings import (
     RandomState,
@@ -249,6 +249,9 @@ class LatentClassificationModel(Configured, ClassifierMixin, TransformerMixin, B
         memo, entropy = memo_of(self, table, entropy_of(self.random_state))
         seed = int(np.random.SeedSequence(entropy).generate_state(1)[0])
         clock = Clock(self.time_limit, LAST_SHARE, memo.tend)
+        if self.show_progress:
+            with clock_line("compiling, at the first fit only"):
+                kernels()
         with one_blas_thread(), memo.going_on:
             shape, self.cv_results_ = self._sizes(table, rows, seed, clock, memo)
             clock.use_reserve()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.columns import choose_columns
 from pgmpy_latent.cli.describe import aligned, describe_table
-from pgmpy_latent.cli.files import columns_with_codes, encoded, missing_codes, optional_output, table_of, write_rows
+from pgmpy_latent.cli.files import encoded, missing_codes, optional_output, table_of, write_rows
 from pgmpy_latent.cli.groups import check_group, compare_and_say
 from pgmpy_latent.cli.kinds import add_kinds, with_numbers
 from pgmpy_latent.cli.options import (
@@ -110,8 +110,8 @@ def run(args: argparse.Namespace) -> int:
         raise BadInputError("--bootstrap draws tables of categories alone; leave it out, or --kinds")
     data = encoded(table, args.weight_kind, args.allow_many_states, numeric)
     _check_ordinal(data, args.ordinal)
-    codes = missing_codes(args, data)
-    say([*describe_table(table, data, columns_with_codes(args)), ""])
+    codes = missing_codes(args, table, data)
+    say([*describe_table(table, data, table.missing_in), ""])
 
     if args.group is not None:
         compile_first()

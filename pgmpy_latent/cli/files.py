@@ -7,6 +7,7 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from pgmpy_latent.cli.kinds import as_numbers
 from pgmpy_latent.cli.options import as_list
 from pgmpy_latent.cli.text import note
 from pgmpy_latent.runtime.files import check_readable, check_writable, write_whole
-from pgmpy_latent.tables.files import BadInputError, Table, check_known, read_table
+from pgmpy_latent.tables.files import BadInputError, Table, check_known, read_table, split_at_column
 from pgmpy_latent.tables.missing import MISSING_TEXTS
 from pgmpy_latent.tables.survey import WeightKind
 from pgmpy_latent.tables.whole_numbers import without_fraction
@@ -37,39 +38,40 @@ def table_of(args: argparse.Namespace, states: Collection[str] = ()) -> Table:
     """Read a table; by default the demonstration table. States of a model do not count as missing."""
     if args.file is None:
         return demonstration()
-    everywhere, some = _said_missing(args)
+    everywhere = _missing_everywhere(args)
     if everywhere is None and not set(MISSING_TEXTS).isdisjoint(states):
         everywhere = [text for text in MISSING_TEXTS if text not in states]
     aside = [getattr(args, option, None) for option in ("weights", "strata", "cluster", "id")]
-    return read_table(args.file, args.separator, everywhere, some, aside)
+    return read_table(args.file, args.separator, everywhere, partial(_missing_in, args), aside)
 
 
-def _said_missing(args: argparse.Namespace) -> tuple[list[str] | None, dict[str, list[str]]]:
-    """Return the missing codes for all columns (None: the default ones) and for single columns."""
-    everywhere: list[str] | None = None
+def _missing_everywhere(args: argparse.Namespace) -> list[str] | None:
+    """Return the texts that mean a missing cell in all columns; None if the default ones do."""
+    said = [texts for texts in args.missing or () if not _names_a_column(texts)]
+    return [text for texts in said for text in texts] if said else None
+
+
+def _missing_in(args: argparse.Namespace, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the texts that mean a missing cell in single columns; raise if a column is none of the names."""
     some: dict[str, list[str]] = {}
-    for name, texts in args.missing or ():
-        if name is None:
-            everywhere = [*(everywhere or ()), *texts]
-        else:
-            some.setdefault(name, []).extend(texts)
-    return everywhere, some
+    for first, *others in filter(_names_a_column, args.missing or ()):
+        name, value = split_at_column(first, names, "--missing")
+        some.setdefault(name, []).extend([value, *others])
+    return some
 
 
-def columns_with_codes(args: argparse.Namespace) -> Collection[str]:
-    """Return the columns of which it was said by name what means a missing cell there."""
-    return _said_missing(args)[1]
+def _names_a_column(texts: Sequence[str]) -> bool:
+    return bool(texts) and "=" in texts[0][1:]
 
 
-def missing_codes(args: argparse.Namespace, data: CategoricalData) -> dict[Hashable, list]:
+def missing_codes(args: argparse.Namespace, table: Table, data: CategoricalData) -> dict[Hashable, list]:
     """Return the missing codes for the model to remember, as numbers if their column has numbers."""
     if args.file is None:
         return {}
-    everywhere, some = _said_missing(args)
-    by_column: dict[Hashable, list[str]] = dict(some.items())
+    everywhere = _missing_everywhere(args)
     codes = {}
     for name, states in zip(data.columns, data.state_names, strict=True):
-        texts = [text for text in (*(everywhere or ()), *by_column.get(name, ())) if text]
+        texts = [text for text in (*(everywhere or ()), *table.missing_in.get(str(name), ())) if text]
         kind = next((kind for kind in (int, float) if all(type(state) is kind for state in states)), str)
         if texts and name in data.values:
             codes[name] = [_as_number(text) for text in texts]

@@ -21,7 +21,6 @@ from pgmpy_latent.cli.describe import (
 )
 from pgmpy_latent.cli.files import (
     checked_path,
-    columns_with_codes,
     encoded,
     missing_codes,
     optional_output,
@@ -176,8 +175,8 @@ def run(args: argparse.Namespace) -> int:
             f"number; use {', '.join(method for method in LEARNERS if _learner(method)._takes_numbers)}"
         )
     data = encoded(table, args.weight_kind, args.allow_many_states, numeric)
-    codes = missing_codes(args, data)
-    say(describe_table(table, data, columns_with_codes(args)))
+    codes = missing_codes(args, table, data)
+    say(describe_table(table, data, table.missing_in))
     compile_first(numeric=bool(data.values))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
@@ -201,7 +200,7 @@ def run(args: argparse.Namespace) -> int:
         return 130
     say(["", *written, f"Took {time.perf_counter() - begin:.1f} seconds."])
     say(["", "In Python:", *_snippet(found, path)])
-    if notes := table_notes(table, data, columns_with_codes(args)):
+    if notes := table_notes(table, data, table.missing_in):
         say(["", "Before you rely on it:", *(line for words in notes for line in wrapped(f"- {words}", "  "))])
     return 130 if learner.stopped_ == "interrupted" else 0
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.columns import labels_of, weights_of
 from pgmpy_latent.cli.describe import aligned, suspects
-from pgmpy_latent.cli.files import columns_with_codes, optional_output, table_of, write_rows
+from pgmpy_latent.cli.files import optional_output, table_of, write_rows
 from pgmpy_latent.cli.options import add_design, add_limits, add_prior, add_reading, add_seed_and_jobs, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
 from pgmpy_latent.cli.text import note, say
@@ -71,7 +71,7 @@ def read_rows(args: argparse.Namespace, units: Mapping[str, str]) -> tuple[pd.Da
             raise BadInputError(f"column {name!r} is among --items and also {option}; take it out of one of them")
     if not items:
         raise BadInputError("no column is left for the items; the table has none but those that other options name")
-    for words in suspects(encode(frame, columns=items), columns_with_codes(args)):
+    for words in suspects(encode(frame, columns=items), table.missing_in):
         note(words)
     return frame, items
 

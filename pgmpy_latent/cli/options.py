@@ -76,19 +76,6 @@ def as_list(names: Iterable[Hashable]) -> str:
     return shlex.quote(text.getvalue())
 
 
-def codes(text: str) -> tuple[str | None, list[str]]:
-    """Read missing codes: for all columns, or for one column as ``COLUMN=A,B``.
-
-    Examples
-    --------
-    >>> codes("NA,-9"), codes("age=99,-1")
-    ((None, ['NA', '-9']), ('age', ['99', '-1']))
-    """
-    values = listed(text)
-    name, equals, first = values[0].partition("=") if values else ("", "", "")
-    return (name, [first, *values[1:]]) if name and equals else (None, values)
-
-
 def sizes(text: str) -> list[int]:
     """Read numbers of classes and ranges of them.
 
@@ -126,7 +113,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how the file is read")
     group.add_argument(
         "--missing",
-        type=codes,
+        type=listed,
         action="append",
         metavar="A,B,...",
         help="texts and numbers that mean a missing cell, as an empty cell always does; COLUMN=A,B,... is for one "

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
 from pgmpy_latent.cli.model_and_rows import add_model, add_rows, design_of
-from pgmpy_latent.cli.options import add_command, add_design, add_limits, add_reading, listed, number
+from pgmpy_latent.cli.options import add_command, add_design, add_limits, add_reading, as_list, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
 from pgmpy_latent.cli.text import compile_first, say
-from pgmpy_latent.tables.files import BadInputError, check_known
+from pgmpy_latent.tables.files import BadInputError, check_known, did_you_mean, split_at_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,8 @@ examples:
 Covariates predict the class, by a multinomial logit; an outcome differs between
 classes. Three steps assign rows to classes and correct for wrong assignments.
 Rows without a covariate or an outcome are left out of every step. A column counts
-as numeric if all of its cells are numbers, unless --categorical names it. Weights,
+as numeric if all of its cells are numbers, unless --categorical names it; categories
+are compared with the first, or the one that --reference names. Weights,
 strata and clusters are the columns that the model was learned with, if the file has
 them; --weights, --strata and --cluster name others, and "none" does without.
 """
@@ -50,6 +52,11 @@ def add_parser(commands) -> None:
     parser.add_argument(
         "--categorical", type=listed, metavar="A,B,...", default=[], help="columns of numbers that are categories"
     )
+    parser.add_argument(
+        "--reference", action="append", metavar="COLUMN=CATEGORY", default=[],
+        help="category of a covariate that its others are compared with (default: the first in the alphabet); the "
+        "option can be repeated",
+    )  # fmt: skip
     parser.add_argument("--steps", type=int, choices=(1, 2, 3), default=3, help="number of steps (default: 3)")
     parser.add_argument(
         "--correction", choices=("ml", "bch", "none"), default="ml", help="with three steps (default: ml)"
@@ -76,9 +83,12 @@ def run(args: argparse.Namespace) -> None:
     model = read_model(args.model)
     rows, frame = table_for(model, args)
     names = args.covariates or [args.outcome]
-    check_known(frame, names, "--covariates" if args.covariates else "--outcome")
+    option = "--covariates" if args.covariates else "--outcome"
+    check_known(frame, names, option)
     check_known(frame, args.categorical, "--categorical")
-    z = _values(frame, names, args.categorical)
+    if args.reference and args.outcome:
+        raise BadInputError("--reference names categories of covariates, and an outcome has none; leave it out")
+    z = _with_references(_values(frame, names, args.categorical), args.reference)
 
     from pgmpy_latent import CovariateRelation, relate
 
@@ -102,7 +112,7 @@ def run(args: argparse.Namespace) -> None:
             **design_of(frame, args),
         )
     except ValueError as error:
-        raise BadInputError(str(error)) from None
+        raise BadInputError(re.sub(r"\bz\b", option, str(error))) from None
     say(repr(found).splitlines())
     if path is not None:
         write_rows(found.coefficients if isinstance(found, CovariateRelation) else found.means, path, "%.10g")
@@ -120,3 +130,22 @@ def _values(frame: pd.DataFrame, names: list[str], categorical: list[str]) -> pd
         is_number = name not in categorical and bool((numbers.notna() == column.notna()).all())
         columns[name] = numbers.astype("float64") if is_number else column.astype(object)
     return pd.DataFrame(columns)
+
+
+def _with_references(z: pd.DataFrame, said: list[str]) -> pd.DataFrame:
+    """Return covariates whose first categories, which the others are compared with, are those that were said."""
+    import pandas as pd
+
+    from pgmpy_latent.relations.covariates import categories_of, is_numeric
+
+    z = z.copy()
+    for text in said:
+        name, category = split_at_column(text, list(z.columns), "--reference")
+        if is_numeric(z[name]):
+            raise BadInputError(f"--reference: {name!r} holds numbers; pass --categorical {as_list([name])} too")
+        order = sorted(categories_of(z[name]), key=lambda value: str(value) != category)  # a stable sort
+        if str(order[0]) != category:
+            known = did_you_mean(category, list(map(str, order)))
+            raise BadInputError(f"--reference: {name!r} has no category {category!r}; {known}")
+        z[name] = pd.Categorical(z[name], order)
+    return z

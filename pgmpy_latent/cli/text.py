@@ -6,12 +6,12 @@ import re
 import shutil
 import sys
 import textwrap
-import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from pgmpy_latent.runtime.clock import clock_line
 from pgmpy_latent.tables.files import shortened
 
 #: Maximum and minimum width of printed lines, in characters.
@@ -20,8 +20,6 @@ WIDTH, NARROWEST = 100, 60
 NARROW, WIDE = 30, 40
 #: Seconds between two lines of progress without a terminal.
 LINE_SECONDS = 10.0
-#: Seconds after which a line says that something takes a while; loading compiled code takes less.
-PATIENCE = 3.0
 
 
 def width() -> int:
@@ -95,43 +93,14 @@ def _fitted(text: str, room: int) -> str:
     return f"{shortened(label, room - len(share) - 1)} {share}" if share else shortened(label, room)
 
 
-@contextmanager
-def clock_line(words: str, patience: float = PATIENCE) -> Iterator[None]:
-    """Show how many seconds something has taken, if it takes more than a little while; then, how many it took.
-
-    Examples
-    --------
-    >>> with clock_line("compiling"):
-    ...     pass
-    """
-    stream, done, begin = sys.stderr, threading.Event(), time.monotonic()
-
-    def tick() -> None:
-        wait = patience
-        while not done.wait(wait):
-            wait = 1.0
-            stream.write(f"\r{words}: {time.monotonic() - begin:.0f} s")
-            stream.flush()
-
-    ticking = threading.Thread(target=tick, daemon=True)
-    ticking.start()
-    try:
-        yield
-    finally:
-        done.set()
-        ticking.join()
-        seconds = time.monotonic() - begin
-        if seconds >= patience:
-            stream.write(f"\r{words}: took {seconds:.0f} s\n")
-            stream.flush()
-
-
 def compile_first(numeric: bool = False) -> None:
     """Load the compiled code, which the first run must compile; a line says so, and how long it has taken.
 
-    Tables with numeric columns need other code than those of categories alone.
+    Tables with numeric columns need other code than those of categories alone: it is compiled in the first run that has
+    such columns, whatever was compiled before.
     """
-    with clock_line("compiling, in the first run only"):
+    what = "compiling what numeric columns need, in the first run with such columns only"
+    with clock_line(what if numeric else "compiling, in the first run only"):
         from pgmpy_latent.inference.tree_engine import kernel_for
 
         kernel_for(numeric=numeric)

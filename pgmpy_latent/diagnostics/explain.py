@@ -401,16 +401,20 @@ def network_text(
     edges = network.edges
     lines = [f"{_size_and_fit(network, log_likelihood, bic, score)}, {counted(len(edges), 'edge')}"]
     for name in network.latent_names:
-        above = ", ".join(str(parent) for parent, child in edges if child == name)
-        below = ", ".join(str(child) for parent, child in edges if parent == name)
+        above = ", ".join(shown(parent) for parent, child in edges if child == name)
+        below = ", ".join(shown(child) for parent, child in edges if parent == name)
         states = network.cards[network.index(name)]
-        lines += ["", f"{name} ({states})" + (f", given {above}" if above else "") + f": {below}"]
+        lines += ["", f"{shown(name)} ({states})" + (f", given {above}" if above else "") + f": {below}"]
     others: dict[Hashable, list[str]] = {}
     for parent, child in edges:
         if parent not in network.latent_names and child not in network.latent_names:
-            others.setdefault(child, []).append(str(parent))
+            others.setdefault(child, []).append(shown(parent))
     if others:
-        lines += ["", "Edges among columns:", *(f"{', '.join(above)} -> {child}" for child, above in others.items())]
+        edge_lines = (f"{', '.join(above)} -> {shown(child)}" for child, above in others.items())
+        lines += ["", "Edges among columns:", *edge_lines]
+    linked = {name for edge in edges for name in edge}
+    if alone := [shown(name) for name in network.observed_names if name not in linked]:
+        lines += ["", *_wrapped("independent", alone, "    ")]
     with suppress(ComponentTooLargeError):
         if told := _information_lines(network, n):
             lines += ["", INFORMATION, *told]

@@ -549,6 +549,9 @@ class TreeEM(EMEstimator):
     naive Bayes, Chow-Liu trees, with nodes hidden or observed anywhere. Missing cells are summed out exactly, rows may
     have weights, and many starts guard against poor local maxima. See :func:`pgmpy_latent.em.fit.fit` for how.
 
+    ``network.fit(table, estimator=TreeEM())`` passes on the table and ``sample_weight`` alone. With ``missing``
+    or ``kinds``, call ``est.fit(network, table, missing=...)``; ``to_pgmpy(est.tree_)`` is then the fitted network.
+
     Parameters
     ----------
     {shared}

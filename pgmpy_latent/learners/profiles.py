@@ -77,6 +77,7 @@ def profiles_with_errors(model: LatentTree | LatentNetwork, errors: pd.DataFrame
     2        x        b         0.75          0.0217
     """
     wide = profiles(model)
+    apart = {name: _independent_roots(model, model.index(name)) for name in model.latent_names}
     known: dict[tuple, tuple] = {}
     for row in errors.itertuples():
         above = [model.names[at] for at in model.parents[model.index(row.node)]]
@@ -91,13 +92,36 @@ def profiles_with_errors(model: LatentTree | LatentNetwork, errors: pd.DataFrame
             if (variable, category) == ("share", ""):
                 key = (latent, None, None, state)
             else:
-                key = (variable, latent, state, category)
+                key = (
+                    (variable, None, None, category)
+                    if variable in apart[latent]
+                    else (variable, latent, state, category)
+                )
             value = wide.at[(variable, category), (latent, state)]
             rows.append((latent, state, variable, category, value, *known.get(key, unknown)))
     names = ["latent", "state", "variable", "category", "probability", "standard_error", "lower", "upper", "note"]
     columns = {name: pd.Series([row[at] for row in rows], dtype=object) for at, name in enumerate(names[:4])}
     columns |= {name: pd.Series([row[at] for row in rows], dtype=float) for at, name in enumerate(names[:8]) if at >= 4}
     return pd.DataFrame({**columns, "note": pd.Series([row[8] for row in rows], dtype=object)})
+
+
+def _independent_roots(model: LatentTree | LatentNetwork, latent: int) -> set[Hashable]:
+    """Return the columns without parents that are independent of a hidden variable: those that are not above it.
+
+    Examples
+    --------
+    >>> tree = LatentTree(["H", "x", "alone"], [[0], ["a", "b"], ["c"]], [-1, 0, -1], [True, False, False],
+    ...                   [[[1.0]], [[0.25, 0.75]], [[1.0]]])
+    >>> _independent_roots(tree, 0)
+    {'alone'}
+    """
+    above, ahead = {latent}, [latent]
+    while ahead:
+        further = set(model.parents[ahead.pop()]) - above
+        above |= further
+        ahead += further
+    roots = (at for at in np.flatnonzero(~model.latent).tolist() if not len(model.parents[at]))
+    return {model.names[at] for at in roots if at not in above}
 
 
 def _moments(emission: Emission, features: np.ndarray) -> np.ndarray:

@@ -240,7 +240,7 @@ def check_export(model, format: str | os.PathLike) -> ExportCheck:
     model : LatentTree, LatentNetwork, pgmpy.models.DiscreteBayesianNetwork or fitted learner
     format : {"bif", "xmlbif", "net", "uai", "xdsl", "dne", "r", "py"}
         In any case. "r" is code that makes a network of bnlearn, "py" code that makes one of pgmpy. Or the path of the
-        file, by whose ending the format is known.
+        file, by whose ending the format is known, or this ending, as ".bif".
 
     Returns
     -------
@@ -268,7 +268,10 @@ def check_export(model, format: str | os.PathLike) -> ExportCheck:
 
 def _export_format(name: str | os.PathLike) -> ModelFormat:
     """Return one of the formats of other programs, by its name in any case, or by the ending of a path."""
-    known = MODEL_FORMATS.get(str(name).lower()) or (format_of(name) if Path(name).suffix else None)
+    known = MODEL_FORMATS.get(str(name).lower())
+    if known is None:
+        path = Path(f"model{name}" if str(name).startswith(".") and not Path(name).suffix else name)
+        known = format_of(path) if path.suffix else None
     if known is None or known.text is None:
         raise ValueError(f"unknown format {str(name)!r}; known are {', '.join(EXPORT_FORMATS)}")
     return known

@@ -22,6 +22,13 @@ QUOTED = re.compile(r"[!#-'*+\-.0-9:<-\[\]^_a-z|~]+")
 PRINTABLE = re.compile(
     r"(?! )[^\x00-\x1f\x7f-\x9f\s](?:[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]*[^\x00-\x20\x7f-\xa0\s])?"
 )
+#: What stands for letters that are no letter of ASCII with a mark.
+LETTERS = str.maketrans(
+    {
+        "ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L",
+        "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "TH", "ı": "i",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,8 +110,14 @@ def _unique(values: Iterable[Hashable], spelling: Spelling, pattern: re.Pattern,
 
 
 def _plain(text: str, prefix: str, spelling: Spelling) -> str:
-    """Return ASCII letters, digits and underscores that resemble the text."""
-    letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    """Return ASCII letters, digits and underscores that resemble the text.
+
+    Examples
+    --------
+    >>> _plain("Straße", "v", Spelling()), _plain("Größe (cm)", "v", Spelling()), _plain("Ærø, Łódź", "v", Spelling())
+    ('Strasse', 'Grosse_cm', 'AEro_Lodz')
+    """
+    letters = unicodedata.normalize("NFKD", text.translate(LETTERS)).encode("ascii", "ignore").decode()
     plain = re.sub("[^A-Za-z0-9]+", "_", letters).strip("_")
     plain = plain if plain[:1].isalpha() else f"{prefix}_{plain}".rstrip("_")
     plain = f"{prefix}_{plain}" if plain.lower() in spelling.reserved else plain

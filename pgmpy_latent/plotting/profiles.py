@@ -26,6 +26,8 @@ SPACE = 0.06
 SIZE, SHARE_SIZE = 9.0, 7.5
 #: Height of a bar, and how far its heading stands above, in rows.
 BAR, HEADING = 0.42, 0.38
+#: Height of the band behind a heading, which shows that it is of all classes, in rows.
+BAND = 0.28
 #: Space at either end of the scale of a number, as a share of a bar.
 MARGIN = 0.04
 #: Inches from the square of a category to its name, and from a name to the next square.
@@ -83,6 +85,8 @@ def plot_profiles(model, latent: Hashable | None = None, *, n_columns: int = 12,
     bar = width / (len(shares) + SPACE * (len(shares) - 1))  # in inches, as all of x
     starts = np.arange(len(shares)) * (1 + SPACE) * bar
     for row, column in enumerate(shown):
+        top, foot = row - HEADING - BAND / 2, row - HEADING + BAND / 2
+        ax.fill_between([0, width], top, foot, color="0.95", lw=0, zorder=0)  # the heading is of all classes
         if column in emissions:
             _draw_numbers(ax, starts, row, tree.names[column], emissions[column], tables[column], bar)
             continue

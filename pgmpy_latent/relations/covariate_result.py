@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.relations.covariates import INTERCEPT, Covariates
 from pgmpy_latent.relations.logit import log_probabilities
-from pgmpy_latent.relations.wald import reach, share_limits, two_sided
+from pgmpy_latent.relations.wald import P_COLUMNS, reach, share_limits, two_sided
 
 #: Name of the row of ``tests`` for all covariates together.
 ALL = "(all)"
@@ -122,9 +123,19 @@ class CovariateRelation:
         head += rows_words(self.n_rows, self.n_rows_left_out)
         if np.isfinite(self.log_likelihood):
             head += f"; log-likelihood {self.log_likelihood:.4f} ({self.n_parameters} parameters)"
-        table = self.coefficients.to_string(index=False, float_format=_short)
-        tests = self.tests.dropna(axis=1, how="all").to_string(float_format=_short)  # not all steps have both tests
-        return f"{head}\nagainst class {self.reference!r}\n{table}\n\n{tests}"
+        shown: dict[str, Any] = {"float_format": _short, "formatters": P_COLUMNS}
+        table = self.coefficients.to_string(index=False, **shown)
+        tests = self.tests.dropna(axis=1, how="all").to_string(**shown)  # not all steps have both tests
+        against = ", ".join([f"class {self.reference!r}", *self._first_categories()])
+        return f"{head}\nagainst {against}\n{table}\n\n{tests}"
+
+    def _first_categories(self) -> list[str]:
+        """Return the categories that others are compared with, in words, with their shares of the rows."""
+        z, weights = self._rows
+        named = zip(self._covariates.names, self._covariates.categories, strict=True)
+        first = [(at, name, values[0]) for at, (name, values) in enumerate(named) if values is not None]
+        shares = [weights[(z.iloc[:, at] == value).to_numpy()].sum() / weights.sum() for at, _, value in first]
+        return [f"{name} {value!r} ({share:.0%})" for (_, name, value), share in zip(first, shares, strict=True)]
 
     @property
     def classes(self) -> tuple[Hashable, ...]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pgmpy_latent.relations.covariate_result import ALL, method_words, rows_words
 from pgmpy_latent.relations.outcomes import CategoricalPart, NormalPart, OutcomePart
-from pgmpy_latent.relations.wald import holm, reach, share_limits, wald_test
+from pgmpy_latent.relations.wald import P_COLUMNS, holm, reach, share_limits, wald_test
 from pgmpy_latent.runtime.warn import warn
 
 
@@ -75,7 +75,7 @@ class OutcomeRelation:
         head += rows_words(self.n_rows, self.n_rows_left_out)
         shown = self.means if self.means["note"].any() else self.means.drop(columns="note")
         table = shown.to_string(index=False, float_format=lambda number: f"{number:.4f}")
-        tests = self.tests.to_string(index=False, float_format=lambda number: f"{number:.4f}")
+        tests = self.tests.to_string(index=False, float_format=lambda number: f"{number:.4f}", formatters=P_COLUMNS)
         return f"{head}\n{table}\n\n{tests}"
 
 

@@ -9,6 +9,8 @@ from scipy.stats import t as student
 
 #: Eigenvalues of a covariance below this share of the largest count as zero.
 FLAT = 1e-10
+#: Smallest p-value that is printed as it is.
+SMALLEST_P = 1e-4
 
 
 def wald_test(estimates: np.ndarray, covariance: np.ndarray) -> tuple[float, int, float]:
@@ -83,3 +85,20 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     found = np.empty(len(p_values))
     found[order] = adjusted
     return found
+
+
+def p_words(p_value: float) -> str:
+    """Return a p-value for a printed table.
+
+    Examples
+    --------
+    >>> p_words(0.03217), p_words(1e-9), p_words(float("nan"))
+    ('0.0322', '<0.0001', 'NaN')
+    """
+    if np.isnan(p_value):
+        return "NaN"
+    return f"{p_value:.4f}" if p_value >= SMALLEST_P else f"<{SMALLEST_P:.4f}"
+
+
+#: For ``DataFrame.to_string``: how columns of p-values are printed.
+P_COLUMNS = dict.fromkeys(("p_value", "lr_p_value", "p_holm"), p_words)

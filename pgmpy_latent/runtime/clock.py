@@ -1,12 +1,20 @@
-"""One clock for everything that may run out of time: searches, EM, and the choice of a classifier's sizes."""
+"""One clock for everything that may run out of time: searches, EM, and the choice of a classifier's sizes.
+
+And a line that shows how long something takes that has no end in sight, such as compiling.
+"""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
+
+#: Seconds after which a line says that something takes a while; loading compiled code takes less.
+PATIENCE = 3.0
 
 
 class TimeLimitReached(Exception):  # noqa: N818 - not an error: the result so far is returned
@@ -129,3 +137,34 @@ class Clock:
     def stop_signal(self) -> BaseException:
         """Return the exception that says why the computation stopped."""
         return TimeLimitReached() if self.stopped == "time_limit" else KeyboardInterrupt()
+
+
+@contextmanager
+def clock_line(words: str, patience: float = PATIENCE) -> Iterator[None]:
+    """Show how many seconds something has taken, if it takes more than a little while; then, how many it took.
+
+    Examples
+    --------
+    >>> with clock_line("compiling"):
+    ...     pass
+    """
+    stream, done, begin = sys.stderr, threading.Event(), time.monotonic()
+
+    def tick() -> None:
+        wait = patience
+        while not done.wait(wait):
+            wait = 1.0
+            stream.write(f"\r{words}: {time.monotonic() - begin:.0f} s")
+            stream.flush()
+
+    ticking = threading.Thread(target=tick, daemon=True)
+    ticking.start()
+    try:
+        yield
+    finally:
+        done.set()
+        ticking.join()
+        seconds = time.monotonic() - begin
+        if seconds >= patience:
+            stream.write(f"\r{words}: took {seconds:.0f} s\n")
+            stream.flush()

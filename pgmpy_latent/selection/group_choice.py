@@ -92,7 +92,18 @@ def notes(data: CategoricalData, group: Hashable, left_out: dict[str, float]) ->
 
 
 def _rows(number: float) -> str:
-    return f"{number:,.6g} row{'s' * (number != 1)}"
+    return f"{one_decimal(number)} row{'s' * (number != 1)}"
+
+
+def one_decimal(number: float) -> str:
+    """Return a number of rows, which with sampling weights need not be whole, in words.
+
+    Examples
+    --------
+    >>> one_decimal(1234.0), one_decimal(8.85128), one_decimal(9.96)
+    ('1,234', '8.9', '10')
+    """
+    return f"{number:,.1f}".removesuffix(".0")
 
 
 def _by_ratio(table: pd.DataFrame, best: str) -> str:

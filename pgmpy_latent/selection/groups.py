@@ -32,7 +32,7 @@ from pgmpy_latent.runtime.settings import (
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.scores.information import aic_from_parts, bic_from_parts
 from pgmpy_latent.selection.class_choice import SIGNIFICANT
-from pgmpy_latent.selection.group_choice import notes, recommended_rung
+from pgmpy_latent.selection.group_choice import notes, one_decimal, recommended_rung
 from pgmpy_latent.selection.group_models import GroupFit, GroupModels
 from pgmpy_latent.tables.columns import as_pandas, listing
 from pgmpy_latent.tables.encode import CategoricalData, column_names
@@ -491,8 +491,8 @@ def _with_answers(data: CategoricalData, group: Hashable) -> tuple[CategoricalDa
     left_out = {"the group": float(rows[~has_group].sum()), "any answer": float(rows[has_group & ~has_answer].sum())}
     if left_out["the group"]:
         warn(
-            f"{left_out['the group']:,.6g} of {rows.sum():,.6g} rows have no {group!r} and are left out of all models; "
-            "fill the cells, or give such rows a group of their own",
+            f"{one_decimal(left_out['the group'])} of {one_decimal(rows.sum())} rows have no {group!r} and are left "
+            "out of all models; fill the cells, or give such rows a group of their own",
         )
     kept = data.take(has_group & has_answer)
     design, weights = kept.design, kept.weights

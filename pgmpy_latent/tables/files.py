@@ -17,14 +17,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from pgmpy_latent.exceptions import PgmpyLatentError
 from pgmpy_latent.model.labels import check_names
 from pgmpy_latent.runtime.files import kind_of
 from pgmpy_latent.tables.missing import MISSING_TEXTS, MissingTexts
-from pgmpy_latent.tables.program_files import ForeignTable, read_sheet, read_statistics
-from pgmpy_latent.tables.text_layout import SEPARATORS, likely_separator, marked_encoding
+from pgmpy_latent.tables.program_files import NAMED, ForeignTable, read_sheet, read_statistics
+from pgmpy_latent.tables.text_layout import (
+    SEPARATORS,
+    WITH_DECIMAL_COMMAS,
+    has_decimal_commas,
+    likely_separator,
+    marked_encoding,
+)
 from pgmpy_latent.tables.whole_numbers import whole_number
 
 if TYPE_CHECKING:
@@ -46,6 +52,10 @@ def shortened(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 2] + ".."
 
 
+#: Function from the names of the columns of a file to the texts that mean a missing cell in it.
+TextsFor: TypeAlias = Callable[[Sequence[str]], MissingTexts]
+
+
 # Formats ------------------------------------------------------------------------------------------
 
 
@@ -58,8 +68,9 @@ class TableFormat:
     endings : tuple of str
         How its files end, in lower case.
     read : callable
-        Reads a whole file: given the path and the texts that mean a missing cell, returns a
-        :class:`~pgmpy_latent.tables.program_files.ForeignTable`, or a DataFrame if there is nothing to say about it.
+        Reads a whole file: given the path, and a function from the names of the columns to the texts that mean a
+        missing cell, returns a :class:`~pgmpy_latent.tables.program_files.ForeignTable`, or a DataFrame if there is
+        nothing to say about it.
     missing_texts : tuple of str
         Texts that mean a missing cell unless others are named; none in formats that know missing cells.
     may_be_packed : bool
@@ -69,7 +80,7 @@ class TableFormat:
     """
 
     endings: tuple[str, ...]
-    read: Callable[[str, MissingTexts], ForeignTable | pd.DataFrame]
+    read: Callable[[str, TextsFor], ForeignTable | pd.DataFrame]
     missing_texts: tuple[str, ...] = ()
     may_be_packed: bool = False
     in_parts: str | None = None
@@ -114,7 +125,10 @@ def known_endings() -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its title, the weights, strata and clusters of its rows, and what its file says about it."""
+    """A table with its title, the weights, strata and clusters of its rows, and what its file says about it.
+
+    ``missing_in`` has the texts of which it was said that they mean a missing cell in a column.
+    """
 
     title: str
     frame: pd.DataFrame
@@ -123,13 +137,14 @@ class Table:
     cluster: pd.Series | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    missing_in: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def read_table(
     path: str,
     separator: str | None = None,
     missing: Sequence[str] | None = None,
-    missing_in: Mapping[str, Sequence[str]] | None = None,
+    missing_in: Mapping[str, Sequence[str]] | Callable[[Sequence[str]], Mapping[str, Sequence[str]]] | None = None,
     aside: Collection[str | None] = (),
 ) -> Table:
     """Read a table from a file in one of :data:`TABLE_FORMATS`.
@@ -144,7 +159,7 @@ def read_table(
         Texts that mean a missing cell in all columns but those set aside. None: the usual ones in text, none in
         Parquet, which knows missing cells.
     missing_in : dict of column to texts, optional
-        Further texts that mean a missing cell in some columns.
+        Further texts that mean a missing cell in some columns; or a function from the names of all columns to them.
     aside : collection of column names
         Columns that are not categories, such as weights, clusters and identifiers; ``missing`` does not apply to them.
 
@@ -152,7 +167,7 @@ def read_table(
     -------
     Table
         In text files, columns of whole numbers become integers, also if they are written as 1.0; other columns stay
-        text. Parquet keeps its types.
+        text, with points for decimal commas in columns of numbers between semicolons. Parquet keeps its types.
     """
     _refuse_pipes(path)
     if separator is not None and len(separator) != 1:
@@ -160,9 +175,19 @@ def read_table(
     known = format_of(path) if separator is None else text_format(separator, certain=True)
     if known is None:
         raise BadInputError(f"{path}: the ending is none of {known_endings()}; say --separator ',' or export as CSV")
-    read = known.read(path, MissingTexts(known.missing_texts, missing, missing_in or {}, aside))
+    usual = known.missing_texts
+
+    def some(names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        return missing_in(names) if callable(missing_in) else missing_in or {}
+
+    def texts_for(names: Sequence[str]) -> MissingTexts:
+        _check_any(names, some(names), "--missing")
+        return MissingTexts(usual, missing, some(names), aside)
+
+    read = known.read(path, texts_for)
     table = read if isinstance(read, ForeignTable) else ForeignTable(read)
-    return Table(path, table.frame, labels=table.labels, notes=table.notes)
+    said = some(list(table.frame.columns))
+    return Table(path, table.frame, labels=table.labels, notes=table.notes, missing_in=said)
 
 
 def _refuse_pipes(path: str) -> None:
@@ -175,9 +200,9 @@ def _refuse_pipes(path: str) -> None:
         raise BadInputError(f"{path}: is {kind}; give the name of a file")
 
 
-def _read_text(path: str, texts: MissingTexts, separator: str, certain: bool = False) -> ForeignTable:
+def _read_text(path: str, texts_for: TextsFor, separator: str, certain: bool = False) -> ForeignTable:
     try:
-        names, columns, notes = _read_decoded(path, separator, certain)
+        names, columns, separator, notes = _read_decoded(path, separator, certain)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise BadInputError(f"{path}: cannot be unpacked ({error}); compress the file anew") from None
     except UnicodeDecodeError as error:
@@ -186,36 +211,59 @@ def _read_text(path: str, texts: MissingTexts, separator: str, certain: bool = F
         ) from None
     except OSError as error:
         raise BadInputError(f"{path}: {error.strerror or error}") from None
-    return ForeignTable(_typed_frame(names, columns, path, texts), notes=notes)
+    labels: dict[str, str] = {}
+    if separator == WITH_DECIMAL_COMMAS:
+        columns, with_commas = _with_points(names, columns, texts_for(names))
+        labels = dict.fromkeys(with_commas, "decimal commas")
+    if labels:
+        more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
+        which = ", ".join(map(repr, list(labels)[:NAMED]))
+        notes.append(f"commas are decimal commas in column{'s' * (len(labels) > 1)} {which}{more}, read as points")
+    return ForeignTable(_typed_frame(names, columns, path, texts_for), labels, notes)
 
 
-def _typed_frame(names: list[str], columns: list[list[str]], path: str, texts: MissingTexts) -> pd.DataFrame:
+def _with_points(names: list[str], columns: list[list[str]], texts: MissingTexts) -> tuple[list[list[str]], list[str]]:
+    """Return the columns with points for decimal commas, and the names of those that had them."""
+    read, found = [], []
+    for name, cells in zip(names, columns, strict=True):
+        distinct = set(cells) - texts.of(name)
+        if has_decimal_commas(distinct):
+            points = {cell: cell.replace(",", ".") for cell in distinct}
+            cells = [points.get(cell, cell) for cell in cells]
+            found.append(name)
+        read.append(cells)
+    return read, found
+
+
+def _typed_frame(names: list[str], columns: list[list[str]], path: str, texts_for: TextsFor) -> pd.DataFrame:
     """Return a frame of cells that are text, with missing ones, and whole numbers as integers."""
     import pandas as pd
 
     if not columns[0]:
         raise BadInputError(f"{path}: has a line of column names but no rows")
-    _check_any(names, texts.by_column, "--missing")
+    texts = texts_for(names)
     if texts.everywhere or texts.by_column:
         texts.warn_of_absent_texts({name: set(cells) for name, cells in zip(names, columns, strict=True)})
     return pd.DataFrame({name: _typed(cells, texts.of(name)) for name, cells in zip(names, columns, strict=True)})
 
 
-def _read_decoded(path: str, separator: str, certain: bool) -> tuple[list[str], list[list[str]], list[str]]:
-    """Return names, columns and notes of a text file: in UTF-8, or else as Windows writes it."""
+def _read_decoded(path: str, separator: str, certain: bool) -> tuple[list[str], list[list[str]], str, list[str]]:
+    """Return names, columns, separator and notes of a text file: in UTF-8, or else as Windows writes it."""
     encoding = _encoding(path)
     try:
         return _read_in(path, encoding, separator, certain)
     except UnicodeDecodeError as error:
         try:
-            names, columns, notes = _read_in(path, "cp1252", separator, certain)
+            names, columns, found, notes = _read_in(path, "cp1252", separator, certain)
         except UnicodeDecodeError:
             raise error from None
         words = "the text is not UTF-8 and was read as Windows-1252; if letters look wrong, save it as UTF-8"
-        return names, columns, [*notes, words]
+        return names, columns, found, [*notes, words]
 
 
-def _read_in(path: str, encoding: str, separator: str, certain: bool) -> tuple[list[str], list[list[str]], list[str]]:
+def _read_in(
+    path: str, encoding: str, separator: str, certain: bool
+) -> tuple[list[str], list[list[str]], str, list[str]]:
     notes = []
     if not certain:
         with _open_text(path, encoding) as file:
@@ -225,20 +273,20 @@ def _read_in(path: str, encoding: str, separator: str, certain: bool) -> tuple[l
         separator = likely
     with _open_text(path, encoding) as file:
         names, columns = _read_columns(file, path, separator)
-    return names, columns, notes
+    return names, columns, separator, notes
 
 
-def _read_excel(path: str, texts: MissingTexts) -> ForeignTable:
+def _read_excel(path: str, texts_for: TextsFor) -> ForeignTable:
     names, columns, notes = _read_foreign(path, "Excel", read_sheet)
     if not names:
         raise BadInputError(f"{path}: is empty; the first row should name the columns")
     _check_column_names(names, path, None)
-    return ForeignTable(_typed_frame(names, columns or [[] for _ in names], path, texts), notes=notes)
+    return ForeignTable(_typed_frame(names, columns or [[] for _ in names], path, texts_for), notes=notes)
 
 
-def _read_statistics(path: str, texts: MissingTexts) -> ForeignTable:
+def _read_statistics(path: str, texts_for: TextsFor) -> ForeignTable:
     table = _read_foreign(path, "SPSS, Stata or SAS", read_statistics)
-    table.frame = _with_gaps(table.frame, path, texts)
+    table.frame = _with_gaps(table.frame, path, texts_for)
     return table
 
 
@@ -260,8 +308,8 @@ def _read_foreign(path: str, program: str, read: Callable):
         raise BadInputError(f"{path}: cannot be read as {program} ({lines[0]}); export the table anew") from None
 
 
-def _read_parquet(path: str, texts: MissingTexts) -> pd.DataFrame:
-    return _with_gaps(_read_foreign(path, "Parquet", _parquet_frame), path, texts)
+def _read_parquet(path: str, texts_for: TextsFor) -> pd.DataFrame:
+    return _with_gaps(_read_foreign(path, "Parquet", _parquet_frame), path, texts_for)
 
 
 def _parquet_frame(path: str) -> pd.DataFrame:
@@ -275,7 +323,7 @@ def _parquet_frame(path: str) -> pd.DataFrame:
         return parquet.read_table(file).to_pandas(ignore_metadata=True)
 
 
-def _with_gaps(frame: pd.DataFrame, path: str, texts: MissingTexts) -> pd.DataFrame:
+def _with_gaps(frame: pd.DataFrame, path: str, texts_for: TextsFor) -> pd.DataFrame:
     """Check a frame of a format that knows missing cells, and let the texts that were named mean missing cells, too."""
     import pandas as pd
 
@@ -283,7 +331,7 @@ def _with_gaps(frame: pd.DataFrame, path: str, texts: MissingTexts) -> pd.DataFr
     _check_column_names(list(frame.columns), path, None)
     if not len(frame):
         raise BadInputError(f"{path}: has columns but no rows")
-    _check_any(list(frame.columns), texts.by_column, "--missing")
+    texts = texts_for(list(frame.columns))
     if not (texts.everywhere or texts.by_column):
         return frame
     texts.warn_of_absent_texts({name: set(frame[name].dropna().map(str)) for name in frame.columns})
@@ -396,6 +444,24 @@ def _check_any(known: Sequence[str], names: Iterable[str], option: str) -> None:
     for name in names:
         if name not in known:
             raise BadInputError(f"{option}: there is no column {name!r}; {did_you_mean(name, known)}")
+
+
+def split_at_column(text: str, names: Sequence[str], option: str) -> tuple[str, str]:
+    """Return the column and the value in ``COLUMN=VALUE``, both of which may hold further equals signs.
+
+    Examples
+    --------
+    >>> split_at_column("a=b=no", ["a=b", "c"], "--missing"), split_at_column("c=b=no", ["a=b", "c"], "--missing")
+    (('a=b', 'no'), ('c', 'b=no'))
+    """
+    splits = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "="]
+    found = [(name, value) for name, value in splits if name in names]
+    if not found:
+        _check_any(names, [name for name, _ in splits[:1]] or [text], option)
+    if len(found) > 1:
+        readings = " or ".join(f"{value!r} in column {name!r}" for name, value in found)
+        raise BadInputError(f"{option}: {text!r} can mean {readings}; rename one of these columns")
+    return found[0]
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:

@@ -1,16 +1,21 @@
-"""How a text file is written: its encoding, and the separator of its cells, judged by its first lines."""
+"""How a text file is written: its encoding and separator, judged by its first lines, and decimal commas."""
 
 from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from itertools import islice
 
 #: Separators that are looked for, in words.
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 #: Number of lines that must agree on a separator.
 LINES = 50
+#: The separator of files in which numbers may have decimal commas, as spreadsheets write them in much of Europe.
+WITH_DECIMAL_COMMAS = ";"
+_WITH_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -43,6 +48,20 @@ def likely_separator(lines: Iterable[str], usual: str) -> str:
     first = [line for line in islice(lines, LINES) if line.strip()]
     cells = {separator: _cells(first, separator) for separator in (usual, *SEPARATORS)}
     return max(cells, key=lambda separator: (cells[separator], separator == usual))
+
+
+def has_decimal_commas(cells: Collection[str]) -> bool:
+    """Tell whether cells are numbers, some of them with a decimal comma, and nothing else.
+
+    Examples
+    --------
+    >>> has_decimal_commas(["0,577", "2", "-1,5"]), has_decimal_commas(["1", "2"]), has_decimal_commas(["1,5", "1,2,3"])
+    (True, False, False)
+    """
+    with_comma = [cell for cell in cells if _WITH_COMMA.fullmatch(cell)]
+    return bool(with_comma) and len(with_comma) + sum(_WHOLE.fullmatch(cell) is not None for cell in cells) == len(
+        cells
+    )
 
 
 def _cells(lines: list[str], separator: str) -> int:

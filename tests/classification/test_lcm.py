@@ -1,6 +1,7 @@
 """LatentClassificationModel as people use it: scikit-learn's contract, gaps, pgmpy, and what bad input gets."""
 
 import warnings
+from contextlib import nullcontext
 
 import networkx as nx
 import numpy as np
@@ -582,3 +583,11 @@ def test_a_truth_value_is_no_component(iris):
     fitted = LatentClassificationModel(1, 2, random_state=0).fit(*iris)
     with pytest.raises(ValueError, match="component is True; give a whole number from 0 to 1"):
         fitted.to_pgmpy(fitted.classes_[0], True)
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_compiling_at_the_first_fit_is_said_if_progress_is_shown(shown, monkeypatch, capsys):
+    monkeypatch.setattr("pgmpy_latent.classification.lcm.clock_line", lambda words: nullcontext(print(words)))
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    LatentClassificationModel(1, 1, random_state=0, show_progress=shown).fit(X, X[:, 0] > 0)
+    assert capsys.readouterr().out == ("compiling, at the first fit only\n" if shown else "")

@@ -19,8 +19,9 @@ import pytest
 
 from pgmpy_latent import LatentNetwork, LatentTree, fitted, load, log_likelihood, sample, scores
 from pgmpy_latent.cli import learn, main
-from pgmpy_latent.cli.text import WIDTH, PlainLines, clock_line
+from pgmpy_latent.cli.text import WIDTH, PlainLines
 from pgmpy_latent.em.fit import Problem
+from pgmpy_latent.runtime.clock import clock_line
 from pgmpy_latent.tables.files import read_table
 
 QUICK = ["--starts", "2", "--max-classes", "3"]
@@ -460,10 +461,13 @@ def test_what_takes_a_while_has_a_line_that_moves(monkeypatch):
         assert stream.getvalue() == before
 
 
-def test_compiling_is_said(capsys, answers_csv, monkeypatch):
+def test_compiling_is_said_and_what_is_compiled(capsys, answers_csv, monkeypatch):
     monkeypatch.setattr("pgmpy_latent.cli.text.clock_line", lambda words: nullcontext(print(words, file=sys.stderr)))
     _, _, err = run(capsys, answers_csv, "--classes", "1")
     assert "compiling, in the first run only" in err
+    pd.read_csv(answers_csv).assign(age=np.arange(200) / 7).to_csv("ages.csv", index=False)
+    _, _, err = run(capsys, "ages.csv", "--classes", "1", "--kinds", "age=gaussian", "--overwrite")
+    assert "compiling what numeric columns need, in the first run with such columns only" in err
 
 
 def test_bad_input_ends_with_two_and_no_traceback():

@@ -8,6 +8,7 @@ import pytest
 
 from pgmpy_latent import RandomStarts, load, sample, save
 from pgmpy_latent.cli import main
+from pgmpy_latent.tables.files import read_table
 from tests.support.samples import latent_class
 
 QUICK = ("--classes", "2", "--starts", "2")
@@ -112,3 +113,42 @@ def test_models_of_python_read_numbers_in_whatever_way_they_are_written(capsys, 
         code, _, err = run(capsys, "predict", "m.json", file, "--missing", "", "--output", output)
         assert (code, "not among its states" in err) == (0, False)
     assert Path("one.csv").read_text() == Path("two.csv").read_text()
+
+
+def test_names_of_columns_and_codes_may_hold_equals_signs(capsys, survey):
+    survey = survey.drop(columns=["village", "w"]).rename(columns={"trust": "a=b"})
+    survey.loc[30, "news"] = "x=y"
+    survey.to_csv("t.csv", index=False)
+    said = ("--missing", "a=b=refused", "--missing", "news=x=y", "--missing", "NA")
+    code, out, err = run(capsys, "learn", "t.csv", *QUICK, *said, "--output", "m")
+    assert (code, "16 missing cells" in out) == (0, True), err
+    assert dict(load("m.json").missing) == {"a=b": ("NA", "refused"), "news": ("NA", "x=y"), "scale": ("NA",)}
+    survey.assign(a=1).to_csv("t.csv", index=False)
+    code, _, err = run(capsys, "learn", "t.csv", *QUICK, *said)
+    words = "--missing: 'a=b=refused' can mean 'b=refused' in column 'a' or 'refused' in column 'a=b'; rename one of"
+    assert (code, words in err) == (2, True), err
+    code, _, err = run(capsys, "learn", "t.csv", *QUICK, "--missing", "new=x=y")
+    assert (code, "--missing: there is no column 'new'; did you mean 'news'?" in err) == (2, True), err
+
+
+def test_decimal_commas_in_files_with_semicolons(capsys, survey):
+    survey["scale"] = survey["scale"].replace(99, np.nan)
+    survey["height"] = np.where(np.arange(120) % 3, 1.75, 1.5)
+    survey.to_csv("t.csv", index=False, sep=";", decimal=",")
+    said = ("--weights", "w", "--drop", "village", "--missing", "refused,NA", *QUICK)
+    code, out, err = run(capsys, "learn", "t.csv", *said, "--output", "m")
+    assert code == 0, err
+    assert "commas are decimal commas in columns 'scale', 'w', 'height', read as points" in out
+    assert "2: 1.5, 1.75 [decimal commas]" in out
+    assert "may mean missing" not in out
+    tree = load("m.json")
+    assert tree.state_names[tree.index("scale")] == (1, 2, 3, 4, 5)
+    survey.to_csv("points.csv", index=False)
+    assert run(capsys, "learn", "points.csv", *said, "--output", "same")[0] == 0
+    assert load("same.json") == tree
+
+
+@pytest.mark.parametrize(("separator", "cells"), [(",", ["1,5", "2,5"]), (";", ["1,5", "1,2,3"]), (";", ["1,5", "x"])])
+def test_other_commas_stay_text(separator, cells):
+    pd.DataFrame({"a": cells, "b": 1}).to_csv("t.csv", index=False, sep=separator)
+    assert read_table("t.csv").frame["a"].tolist() == cells

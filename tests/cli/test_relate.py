@@ -32,6 +32,21 @@ def test_covariates(capsys, table):
     assert pd.read_csv("c.csv")["estimate"].to_numpy() == pytest.approx(expected.coefficients["estimate"].to_numpy())
 
 
+def test_the_category_that_others_are_compared_with_can_be_named_and_is_said(capsys, table):
+    argv = ["relate", "model.json", "rows.csv", "--covariates", "age,sex", "--output", "c.csv", "--overwrite"]
+    used = table.dropna(subset="age")["sex"]
+    _, out, _ = run(capsys, *argv)
+    assert f"against class 0, sex 'f' ({(used == 'f').mean():.0%})\n" in out
+    first = pd.read_csv("c.csv").query("covariate == 'sex'")
+    _, out, _ = run(capsys, *argv, "--reference", "sex=m")
+    assert f"against class 0, sex 'm' ({(used == 'm').mean():.0%})\n" in out
+    assert " <0.0001" in out
+    assert "0.0000" not in out
+    other = pd.read_csv("c.csv").query("covariate == 'sex'")
+    assert (first["category"].tolist(), other["category"].tolist()) == (["m"], ["f"])
+    assert other["estimate"].to_numpy() == pytest.approx(-first["estimate"].to_numpy(), abs=1e-4)
+
+
 def test_outcomes(capsys, table):
     argv = ["relate", "model.json", "rows.csv", "--outcome", "age", "--steps", "2", "--output", "m.csv"]
     code, out, _ = run(capsys, *argv, "--weights", "w", "--cluster", "town")
@@ -81,7 +96,11 @@ def test_numbers_can_be_categories(capsys, table):
     ("options", "message"),
     [
         (["--covariates", "height"], "height"),
-        (["--covariates", "a"], "which the classes are made from"),
+        (["--covariates", "a"], "--covariates has ['a'], which the classes are made from"),
+        (["--covariates", "sex", "--reference", "sex=x"], "--reference: 'sex' has no category 'x'; there are f, m"),
+        (["--covariates", "sex", "--reference", "age=1"], "--reference: there is no column 'age'"),
+        (["--covariates", "age", "--reference", "age=40"], "'age' holds numbers; pass --categorical age too"),
+        (["--outcome", "sex", "--reference", "sex=m"], "--reference names categories of covariates"),
         (["--outcome", "age", "--steps", "1"], "steps=1 is not for outcomes"),
         (["--outcome", "age", "--categorical", "size"], "size"),
         (["--outcome", "age", "--latent", "G"], "latent is 'G'"),

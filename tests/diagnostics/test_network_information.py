@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmpy_latent import LatentNetwork, StructuralEM, fitted, sample, to_pgmpy
+from pgmpy_latent import LatentNetwork, LatentTree, StructuralEM, fitted, sample, to_pgmpy
 from pgmpy_latent.diagnostics import explain
-from pgmpy_latent.diagnostics.explain import informative_columns, network_text
+from pgmpy_latent.diagnostics.explain import informative_columns, network_text, shown, tree_text
 from pgmpy_latent.exceptions import ComponentTooLargeError
 from pgmpy_latent.model.network import as_network
 from pgmpy_latent.testing import latent_networks, latent_trees
@@ -98,3 +98,16 @@ def test_a_summary_goes_on_where_too_many_nodes_depend_on_each_other():
     with pytest.raises(ComponentTooLargeError):
         informative_columns(network)
     assert "Columns that say most" not in network_text(network)
+
+
+def test_a_network_in_words_quotes_names_and_lists_independent_columns_as_a_tree_does():
+    leaf = [[0.9, 0.1], [0.1, 0.9]]
+    names, tables = ["H (3): x", "a, b", "c", "alone; d"], [[[0.6, 0.4]], leaf, leaf, [[0.5, 0.5]]]
+    network = LatentNetwork(names, [[0, 1]] * 4, [(), (0,), (1,), ()], [True, False, False, False], tables)
+    lines = network_text(network).splitlines()
+    assert lines[2] == f"{shown(names[0])} (2): 'a, b'"
+    assert lines[4:6] == ["Edges among columns:", "'a, b' -> c"]
+    assert lines[7] == f"independent: {shown(names[3])}"
+    star = LatentNetwork(names, [[0, 1]] * 4, [(), (0,), (0,), ()], [True, False, False, False], tables)
+    as_tree = tree_text(LatentTree(names, [[0, 1]] * 4, [-1, 0, 0, -1], [True, False, False, False], tables))
+    assert as_tree.splitlines() == [line for line in network_text(star).splitlines()[2:5] if line]

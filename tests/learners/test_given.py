@@ -289,6 +289,19 @@ def test_what_is_no_entry_of_a_table_has_no_error_of_its_own():
     assert apart["standard_error"].isna().all()
 
 
+def test_an_independent_column_has_the_error_of_its_table():
+    leaf = [[0.8, 0.2], [0.3, 0.7]]
+    names, tables = ["H", "a", "b", "alone"], [[[0.6, 0.4]], leaf, leaf, [[0.25, 0.75]]]
+    tree = LatentTree(names, [[0, 1]] * 4, [-1, 0, 0, -1], [True, False, False, False], tables)
+    table = sample(tree, 400, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = fitted(tree).profiles(errors=True, X=table)
+    alone = found[found["variable"] == "alone"]
+    np.testing.assert_allclose(alone["standard_error"], np.sqrt(0.25 * 0.75 / 400), rtol=0.1)
+    assert not alone["note"].eq("computed from several tables").any()
+
+
 def test_it_is_an_estimator_that_learns_nothing(learner):
     model = fitted(learner.tree_)
     assert model.fit().tree_ is learner.tree_

@@ -431,6 +431,7 @@ def test_paths_of_other_files_are_refused():
 
 def test_the_sentences_name_what_changes():
     check = check_export(samples.small_tree(), "BIF")
+    assert check_export(samples.small_tree(), ".bif") == check == check_export(samples.small_tree(), "folder/x.Bif")
     assert check.lost == ()
     assert not check
     assert check.respelled == (

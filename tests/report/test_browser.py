@@ -188,6 +188,17 @@ def test_nothing_is_wider_than_the_window(browser, report, width):
     assert browser.run("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [360, 390, 1200])
+def test_all_columns_of_scores_are_seen_without_scrolling(browser, report, width):
+    browser.open(report, width=width)
+    numbers = "document.querySelectorAll('.scores td.number')"
+    browser.run(f"{numbers}.forEach((cell) => {{ cell.textContent = '-123,456,789.01'; }})")
+    scrolled = "document.querySelector('.scores').parentElement"
+    assert browser.run(f"{scrolled}.scrollWidth <= {scrolled}.clientWidth")
+    assert browser.run(f"[...{numbers}].every((cell) => cell.scrollWidth <= cell.clientWidth)")
+    assert browser.run(f"{numbers}.length") >= 6
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_what_is_written_is_not_cut(browser, survey_report, width):
     browser.open(survey_report, width=width)

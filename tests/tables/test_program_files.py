@@ -186,7 +186,7 @@ def test_commas_in_tsv_and_commas_that_are_decimal():
     Path("t.tsv").write_text("a,b\n1,x\n2,y\n")
     assert read_table("t.tsv").frame.to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
     Path("t.csv").write_text("a;b\n1,5;x\n2,5;y\n")
-    assert read_table("t.csv").frame.to_dict("list") == {"a": ["1,5", "2,5"], "b": ["x", "y"]}
+    assert read_table("t.csv").frame.to_dict("list") == {"a": ["1.5", "2.5"], "b": ["x", "y"]}
 
 
 @pytest.mark.parametrize(
