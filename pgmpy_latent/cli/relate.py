@@ -25,8 +25,9 @@ Covariates predict the class, by a multinomial logit; an outcome differs between
 classes. Three steps assign rows to classes and correct for wrong assignments.
 Rows without a covariate or an outcome are left out of every step. A column counts
 as numeric if all of its cells are numbers, unless --categorical names it. Weights,
-strata and clusters are the columns that the model was learned with, if the file has
-them; --weights, --strata and --cluster name others, and "none" does without.
+strata and clusters are the columns that the model was learned with, if its file says
+so (.json) and the table has them; --weights, --strata and --cluster name others, and
+"none" does without.
 """
 #: Families of outcomes.
 FAMILIES = ("normal", "categorical", "count")
@@ -96,7 +97,6 @@ def run(args: argparse.Namespace) -> None:
             family=args.family,
             n_starts=args.starts,
             random_state=args.seed,
-            weight_kind=args.weight_kind,
             time_limit=args.time_limit,
             checkpoint=args.checkpoint,
             **design_of(frame, args),

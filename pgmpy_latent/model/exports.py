@@ -19,6 +19,7 @@ from typing import TypeAlias
 from pgmpy_latent.exceptions import FileFormatError, PgmpyLatentError
 from pgmpy_latent.model import network_texts as texts
 from pgmpy_latent.model.convert import build_network, load, nodes_of, save, without_numbers
+from pgmpy_latent.model.history import History
 from pgmpy_latent.model.json_format import LATENT, Node
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork
@@ -215,16 +216,21 @@ class ExportCheck:
     respelled : tuple of str
         A sentence per kind of thing that the file does not say, or spells differently, and that the file of names
         beside it keeps: the model that :func:`write_model` writes and :func:`read_model` reads is the same.
+    forgotten : tuple of str
+        What a fitted learner knows besides its model, and neither file keeps: columns of weights and their kind, and
+        how the search went. Only our JSON does.
     """
 
     lost: tuple[str, ...]
     respelled: tuple[str, ...]
+    forgotten: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.lost)
 
     def __str__(self) -> str:
         lines = [*(f"lost: {words}" for words in self.lost), *(f"kept beside: {words}" for words in self.respelled)]
+        lines += [f"forgotten: {', '.join(self.forgotten)}"] if self.forgotten else []
         return "\n".join(lines or ["everything is kept"])
 
 
@@ -245,7 +251,7 @@ def check_export(model, format: str | os.PathLike) -> ExportCheck:
     Returns
     -------
     ExportCheck
-        With ``lost`` and ``respelled``.
+        With ``lost``, ``respelled`` and ``forgotten``.
 
     Examples
     --------
@@ -263,7 +269,8 @@ def check_export(model, format: str | os.PathLike) -> ExportCheck:
     names = {node.name for node in kept}
     numeric = [repr(node.name) for node in nodes if node.name not in names]
     lost = {"numeric columns are left out": numeric}
-    return ExportCheck(_sentences(lost), _sentences(_respelled(kept, known.spelled(kept), known)))
+    respelled = _sentences(_respelled(kept, known.spelled(kept), known))
+    return ExportCheck(_sentences(lost), respelled, tuple(History.of(model).in_words()))
 
 
 def _export_format(name: str | os.PathLike) -> ModelFormat:

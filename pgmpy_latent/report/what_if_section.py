@@ -43,7 +43,9 @@ def what_if_section(facts: Facts) -> Html:
     )
     plain = element("noscript", paragraph("This part of the page needs a browser that runs scripts."))
     data = element("script", embedded_json(what_if_data(facts)), type="application/json", id="what-if-data")
-    return section("what-if", "What if?", paragraph(intro), *_about_numbers(facts), plain, element("div", id="asking"), data)
+    return section(
+        "what-if", "What if?", paragraph(intro), *_about_numbers(facts), plain, element("div", id="asking"), data
+    )
 
 
 def _about_numbers(facts: Facts) -> list[Html]:
