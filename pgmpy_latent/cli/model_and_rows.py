@@ -44,10 +44,10 @@ def design_of(frame: pd.DataFrame, args: argparse.Namespace) -> dict:
         option = OPTIONS[what]
         values = weights_of(frame[column]) if what == "sample_weight" else labels_of(frame[column], option)
         found[what] = values.to_numpy()
-    found["weight_kind"] = args.weight_kind
-    if args.weight_kind is None and history is not None and "sample_weight" in columns:
-        if columns["sample_weight"] == _name_in(history, "sample_weight"):
-            found["weight_kind"] = history.weight_kind
+    weights = columns.get("sample_weight")
+    same = weights is not None and weights == _name_in(history, "sample_weight")
+    remembered = history.weight_kind if history is not None and same else None
+    found["weight_kind"] = remembered if args.weight_kind is None else args.weight_kind
     return found
 
 

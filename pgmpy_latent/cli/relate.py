@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from typing import TYPE_CHECKING
 
-from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
+from pgmpy_latent.cli.describe import in_options
+from pgmpy_latent.cli.files import columns_with_codes, optional_output, read_model, table_for, write_rows
 from pgmpy_latent.cli.model_and_rows import add_model, add_rows, design_of
 from pgmpy_latent.cli.options import add_command, add_design, add_limits, add_reading, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
-from pgmpy_latent.cli.text import compile_first, say
+from pgmpy_latent.cli.text import compile_first, note, say
 from pgmpy_latent.tables.files import BadInputError, check_known
 
 if TYPE_CHECKING:
@@ -82,25 +84,33 @@ def run(args: argparse.Namespace) -> None:
     z = _values(frame, names, args.categorical)
 
     from pgmpy_latent import CovariateRelation, relate
+    from pgmpy_latent.exceptions import MissingCodeWarning
+    from pgmpy_latent.relations.rows import suspected_values
 
+    settled = columns_with_codes(args)
+    suspected = {name: codes for name, codes in suspected_values(z).items() if name not in settled}
+    for words in in_options("values", suspected):
+        note(words)
     compile_first()
     try:
-        found = relate(
-            model,
-            rows,
-            z,
-            "covariate" if args.covariates else "outcome",
-            args.steps,
-            None if args.correction == "none" else args.correction,
-            args.assignment,
-            latent=args.latent,
-            family=args.family,
-            n_starts=args.starts,
-            random_state=args.seed,
-            time_limit=args.time_limit,
-            checkpoint=args.checkpoint,
-            **design_of(frame, args),
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MissingCodeWarning)  # said above, in terms of options
+            found = relate(
+                model,
+                rows,
+                z,
+                "covariate" if args.covariates else "outcome",
+                args.steps,
+                None if args.correction == "none" else args.correction,
+                args.assignment,
+                latent=args.latent,
+                family=args.family,
+                n_starts=args.starts,
+                random_state=args.seed,
+                time_limit=args.time_limit,
+                checkpoint=args.checkpoint,
+                **design_of(frame, args),
+            )
     except ValueError as error:
         raise BadInputError(str(error)) from None
     say(repr(found).splitlines())

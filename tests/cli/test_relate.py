@@ -162,3 +162,18 @@ def test_a_checkpoint_is_continued_from(capsys, table):
         capsys, *argv[:3], "--outcome", "age", "--checkpoint", "age.json"
     )
     assert "is the model, which this command reads" in refused(capsys, *argv[:-1], "model.json")
+
+
+@pytest.mark.parametrize("option", ["--outcome", "--covariates"])
+def test_values_that_look_like_codes_are_noted(capsys, table, option):
+    ages = pd.Series(np.random.default_rng(0).integers(18, 81, 300)).where(np.arange(300) % 5 > 0, 99)
+    table.assign(**{"age (years)": ages}).to_csv("rows.csv", index=False)
+    argv = ["relate", "model.json", "rows.csv", option, "age (years)"]
+    _, out, err = run(capsys, *argv)
+    said = "values that may mean missing: 99 in column 'age (years)'; if they do, pass --missing 'age (years)=99'"
+    assert said in " ".join(err.split())
+    assert "taken as they are" not in err
+    _, without, err = run(capsys, *argv, "--missing", "age (years)=99")
+    assert "may mean missing" not in err
+    assert "60 left out" in without
+    assert without != out
