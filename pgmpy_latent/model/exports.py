@@ -20,7 +20,7 @@ from pgmpy_latent.exceptions import FileFormatError, PgmpyLatentError
 from pgmpy_latent.model import network_texts as texts
 from pgmpy_latent.model.convert import build_network, load, nodes_of, save, without_numbers
 from pgmpy_latent.model.history import History
-from pgmpy_latent.model.json_format import LATENT, Node
+from pgmpy_latent.model.json_format import LATENT, Node, table_problem
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork
 from pgmpy_latent.model.spelling import (
@@ -150,7 +150,7 @@ def write_model(model, path: str | os.PathLike) -> list[Path]:
 
     Probabilities are written to the last bit. Names and states that the format does not allow are respelled, and a file
     of names beside it, with the ending ``.names.json``, says how, and which nodes are hidden; :func:`read_model` puts
-    both together. Numeric columns are left out; :func:`check_export` says so before.
+    both together. Numeric columns are left out; :func:`check_export` says so before. Files that are there are replaced.
 
     Parameters
     ----------
@@ -375,7 +375,8 @@ def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork
     Raises
     ------
     FileFormatError
-        If no network can be made of it, or the file of names belongs to another one.
+        If no network can be made of it, a row of a table is no distribution (within 0.01, as in pgmpy), or the file of
+        names belongs to another one.
 
     Examples
     --------
@@ -404,6 +405,10 @@ def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork
         raise FileFormatError(
             f"{path}: {known.program} cannot read it as {known.name.upper()}: {_words(error)}"
         ) from None
+    for node in nodes:
+        problem = table_problem(node.table)
+        if problem is not None:
+            raise FileFormatError(f"{path}: node {node.name!r}: {problem}; correct its probabilities in the file")
     return build_network(_with_names(nodes, path))
 
 

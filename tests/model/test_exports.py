@@ -555,6 +555,28 @@ def test_damaged_files_of_pgmpys_formats(tmp_path):
         read_model(tmp_path / "nowhere.bif")
 
 
+def write_with_row(row, path):
+    """Write a chain whose second node has another last row, without a file of names."""
+    nodes, known = nodes_of(chain()), MODEL_FORMATS[path.suffix[1:]]
+    nodes[1] = replace(nodes[1], table=np.array([[0.25, 0.75], row]))
+    path.write_text(known.text(known.spelled(nodes)))
+    return "var_1" if known.spelling.numbered else nodes[1].name
+
+
+@pytest.mark.parametrize("form", ["bif", "xmlbif", "net", "uai", "xdsl"])
+def test_files_whose_tables_are_no_probabilities_are_refused(form, tmp_path):
+    path = tmp_path / f"model.{form}"
+    write_with_row([0.25, 0.75], path)
+    assert len(read_model(path).cpds) == len(chain().names)
+    node = write_with_row([0.5, 0.625], path)
+    said = rf"model\.{form}: node '{node}': row 1 of the table sums to 1\.125, not to 1; correct its probabilities"
+    with pytest.raises(FileFormatError, match=said):
+        read_model(path)
+    write_with_row([1.5, -0.5], path)  # which pgmpy refuses itself in most formats
+    with pytest.raises(FileFormatError, match=rf"model\.{form}: .*negative"):
+        read_model(path)
+
+
 @pytest.mark.parametrize("form", EXPORT_FORMATS)
 def test_large_models_are_quick(form, tmp_path):
     n = 2000
