@@ -22,7 +22,7 @@ from pgmpy_latent.tables.encode import CategoricalData, encode
 from pgmpy_latent.tables.likely_codes import likely_codes
 from pgmpy_latent.tables.missing_codes import CombinedCodes
 from pgmpy_latent.tables.suitable import codes_among_numbers, codes_in_words
-from pgmpy_latent.tables.survey import Design, Survey, names_column
+from pgmpy_latent.tables.survey import Design, Survey, index_of_frame, names_column, refuse_other_order
 from pgmpy_latent.tables.unseen import FIT_AGAIN, unseen_remedy
 
 
@@ -98,11 +98,14 @@ def related_rows(
     model = model_of(learner)
     refuse_numbers(model, "relate")
     network, node = rooted_at_class(model, latent)
+    index = index_of_frame(as_pandas(table))
     table = _frame(table, network)
     z = _z_frame(z, table, network)
     _warn_of_codes(z)
     drawn = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}
     drawn = drawn_as_fitted(learner, table, drawn)
+    for what, value in drawn.items():
+        refuse_other_order(value, index, what)
     drawn = {what: _values(table, value, what) for what, value in drawn.items()}
     weight_kind = survey.get("weight_kind")
     if weight_kind is None and drawn["sample_weight"] is not None:
