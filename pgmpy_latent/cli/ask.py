@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.columns import weights_of
 from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
-from pgmpy_latent.cli.model_and_rows import add_model, add_rows
+from pgmpy_latent.cli.model_and_rows import add_model, add_rows, design_columns
 from pgmpy_latent.cli.options import add_command, add_reading, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs
 from pgmpy_latent.cli.text import compile_first, counted, note
@@ -33,7 +33,8 @@ examples:
 Logarithms are natural. Larger is better, and the least likely rows are the
 oddest. Missing cells are summed out. The mean goes to stderr. The file needs the
 columns of the model, unless --absent sum-out allows it to lack some; others are
-ignored. Values that --missing named when the model was learned count
+ignored, but for the column of weights that the model was learned with, which the
+mean has, too. Values that --missing named when the model was learned count
 as missing here, too.
 """
 PREDICT_EXAMPLES = """\
@@ -60,7 +61,7 @@ def add_parsers(commands) -> None:
     )
     score.set_defaults(run=run_score)
     _add_files(score)
-    score.add_argument("--weights", metavar="COLUMN", help="column of row weights, for the mean")
+    score.add_argument("--weights", metavar="COLUMN", help="column of row weights, for the mean; none: no weights")
     predict = add_command(
         commands,
         "predict",
@@ -115,10 +116,8 @@ def run_score(args: argparse.Namespace) -> None:
     model = read_model(args.model)
     rows, frame = table_for(model, args)
     names = _names_of_rows(frame, args.id)
-    weights = None
-    if args.weights is not None:
-        check_known(frame, [args.weights], "--weights")
-        weights = weights_of(frame[args.weights])
+    column = design_columns(frame, args).get("sample_weight")
+    weights = None if column is None else weights_of(frame[column])
 
     import numpy as np
 
@@ -133,7 +132,7 @@ def run_score(args: argparse.Namespace) -> None:
     counts = np.ones(len(values)) if weights is None else weights.to_numpy()
     mean = np.average(values.to_numpy()[~impossible], weights=counts[~impossible]) if counts[~impossible].any() else 0.0
     which = "of the others" if impossible.any() else f"of {counted(len(values), 'row')}"
-    words = f"mean log-likelihood {mean:.6f} {which}{'' if weights is None else f', weighted by {args.weights!r}'}"
+    words = f"mean log-likelihood {mean:.6f} {which}{'' if weights is None else f', weighted by {column!r}'}"
     print(words, file=sys.stderr, flush=True)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgmpy_latent.cli.files import output_file, read_model
+from pgmpy_latent.cli.files import history_in_file, output_file, read_model
 from pgmpy_latent.cli.options import add_command, listed
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
 from pgmpy_latent.cli.text import say, wrapped
@@ -27,7 +28,8 @@ Endings: .json, .bif, .xmlbif or .xml, .net (Hugin), .uai, .xdsl (GeNIe), and, w
 are only written: .dne (Netica), .r (code for bnlearn), .py (code for pgmpy).
 Probabilities keep every digit. Names and states that a format does not allow are
 respelled; a file beside it, OUT.names.json, says how, and which variables are
-hidden. Where it is there, the model is read back as it was.
+hidden. Where it is there, the model is read back as it was. Columns of weights,
+strata and clusters, and how the search went, stay in .json alone.
 """
 
 
@@ -50,6 +52,7 @@ def add_parser(commands) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the model in another format, or print what that would lose."""
+    from pgmpy_latent import fitted
     from pgmpy_latent.model import exports
 
     kind = exports.format_of(args.out)
@@ -62,12 +65,20 @@ def run(args: argparse.Namespace) -> None:
     if lost and not args.force:
         words = f"{kind.name.upper()} would lose something; nothing was written. Pass --force to write it anyway."
         raise BadInputError("\n".join([words, *lost]))
-    written = exports.write_model(model, path)
+    history = history_in_file(args.model)
+    forgotten = [] if history is None else history.in_words()
+    if kind.text is None and forgotten and not args.hidden:
+        written = exports.write_model(fitted(args.model), path)
+        forgotten = []
+    else:
+        written = exports.write_model(model, path)
     say(written_lines(written))
     if lost:
         say(["What it lost:", *lost])
     if check is not None and check.respelled:
         say([f"What {path.name} cannot say, and {written[-1].name} keeps:", *_indented(check.respelled)])
+    if forgotten:
+        say(wrapped(f"What only {Path(args.model).name} keeps: {', '.join(forgotten)}", "  "))
 
 
 def _indented(sentences: Sequence[str]) -> list[str]:

@@ -103,14 +103,27 @@ def suspects(data: CategoricalData, settled: Collection[Hashable]) -> list[str]:
     """
     from pgmpy_latent.tables.suitable import suspected_codes
 
-    found = list(suspected_codes(data, settled).items())
+    return in_options("categories", suspected_codes(data, settled))
+
+
+def in_options(what: str, suspected: Mapping[Hashable, Sequence[Hashable]]) -> list[str]:
+    """Return one note on values that look like codes for missing answers, and the options that make them missing.
+
+    Examples
+    --------
+    >>> in_options("values", {}), in_options("values", {"age (years)": [99]})[0]
+    ([], "values that may mean missing: 99 in column 'age (years)'; if they do, pass --missing 'age (years)=99'")
+    """
+    from pgmpy_latent.tables.suitable import codes_in_words
+
+    found = list(suspected.items())
     if not found:
         return []
-    values = ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in found[:SUSPECTED])
+    values = codes_in_words(dict(found[:SUSPECTED]))
     more = f" and more in {counted(len(found) - SUSPECTED, 'other column')}" if len(found) > SUSPECTED else ""
     said = (as_list([f"{name}={first}", *others]) for name, (first, *others) in found[:SUSPECTED])
     say = " ".join(f"--missing {each}" for each in said)
-    return [f"categories that may mean missing: {values}{more}; if they do, pass {say}"]
+    return [f"{what} that may mean missing: {values}{more}; if they do, pass {say}"]
 
 
 def _all_numbers(states: Sequence[Hashable]) -> bool:

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
     check_outputs(args, outputs, [("the table", args.file), ("the model", args.model)], [checkpoint])
     model = read_model(args.model)
     rows, frame = table_for(model, args)
-    design = {**design_of(frame, args), "weight_kind": args.weight_kind}
+    design = design_of(frame, args)
 
     from pgmpy_latent import add_direct_effects, direct_effects, write_report
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pgmpy_latent.model.emissions import NumericKind
+    from pgmpy_latent.model.history import History
     from pgmpy_latent.model.network import LatentNetwork
     from pgmpy_latent.model.tree import LatentTree
     from pgmpy_latent.tables.encode import CategoricalData
@@ -191,15 +192,15 @@ def read_model(path: str) -> LatentTree | LatentNetwork:
     return as_tree(network) if all(len(above) <= 1 for above in network.parents) else network
 
 
-def design_in_file(path: str) -> dict[str, str]:
-    """Return the columns of weights, strata and clusters that a model was learned with, if its file says so."""
+def history_in_file(path: str) -> History | None:
+    """Return where a model comes from; None if its file says nothing of it."""
     from pgmpy_latent.model.convert import load_with_history
     from pgmpy_latent.model.exports import format_of
 
     if format_of(path).name != "json":
-        return {}
-    design = load_with_history(path)[1].design or {}
-    return {what: str(name) for what, name in design.items() if name is not None}
+        return None
+    history = load_with_history(path)[1]
+    return history if history.known() else None
 
 
 def table_for(model: LatentTree | LatentNetwork, args: argparse.Namespace) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
+import warnings
 from typing import TYPE_CHECKING
 
-from pgmpy_latent.cli.files import optional_output, read_model, table_for, write_rows
+from pgmpy_latent.cli.describe import in_options
+from pgmpy_latent.cli.files import columns_with_codes, optional_output, read_model, table_for, write_rows
 from pgmpy_latent.cli.model_and_rows import add_model, add_rows, design_of
 from pgmpy_latent.cli.options import add_command, add_design, add_limits, add_reading, as_list, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
-from pgmpy_latent.cli.text import compile_first, say
+from pgmpy_latent.cli.text import compile_first, note, say
 from pgmpy_latent.tables.files import BadInputError, check_known, did_you_mean, split_at_column
 
 if TYPE_CHECKING:
@@ -26,9 +28,10 @@ Covariates predict the class, by a multinomial logit; an outcome differs between
 classes. Three steps assign rows to classes and correct for wrong assignments.
 Rows without a covariate or an outcome are left out of every step. A column counts
 as numeric if all of its cells are numbers, unless --categorical names it; categories
-are compared with the first, or the one that --reference names. Weights,
-strata and clusters are the columns that the model was learned with, if the file has
-them; --weights, --strata and --cluster name others, and "none" does without.
+are compared with the first, or the one that --reference names. Weights, strata and
+clusters are the columns that the model was learned with, if its file says so (.json)
+and the table has them; --weights, --strata and --cluster name others, and "none"
+does without.
 """
 #: Families of outcomes.
 FAMILIES = ("normal", "categorical", "count")
@@ -91,26 +94,33 @@ def run(args: argparse.Namespace) -> None:
     z = _with_references(_values(frame, names, args.categorical), args.reference)
 
     from pgmpy_latent import CovariateRelation, relate
+    from pgmpy_latent.exceptions import MissingCodeWarning
+    from pgmpy_latent.relations.rows import suspected_values
 
+    settled = columns_with_codes(args)
+    suspected = {name: codes for name, codes in suspected_values(z).items() if name not in settled}
+    for words in in_options("values", suspected):
+        note(words)
     compile_first()
     try:
-        found = relate(
-            model,
-            rows,
-            z,
-            "covariate" if args.covariates else "outcome",
-            args.steps,
-            None if args.correction == "none" else args.correction,
-            args.assignment,
-            latent=args.latent,
-            family=args.family,
-            n_starts=args.starts,
-            random_state=args.seed,
-            weight_kind=args.weight_kind,
-            time_limit=args.time_limit,
-            checkpoint=args.checkpoint,
-            **design_of(frame, args),
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MissingCodeWarning)  # said above, in terms of options
+            found = relate(
+                model,
+                rows,
+                z,
+                "covariate" if args.covariates else "outcome",
+                args.steps,
+                None if args.correction == "none" else args.correction,
+                args.assignment,
+                latent=args.latent,
+                family=args.family,
+                n_starts=args.starts,
+                random_state=args.seed,
+                time_limit=args.time_limit,
+                checkpoint=args.checkpoint,
+                **design_of(frame, args),
+            )
     except ValueError as error:
         raise BadInputError(re.sub(r"\bz\b", option, str(error))) from None
     say(repr(found).splitlines())

@@ -15,7 +15,6 @@ from pgmpy_latent.model.labels import check_names, identity
 from pgmpy_latent.model.tree import MissingCodes, pairs_of_codes
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import listing, open_table
-from pgmpy_latent.tables.likely_codes import HIGH_CODES, LOW_CODES, likely_codes
 from pgmpy_latent.tables.missing_codes import (
     CodesByColumn,
     SeenCodes,
@@ -23,7 +22,8 @@ from pgmpy_latent.tables.missing_codes import (
     settled_columns,
     warn_of_absent_codes,
 )
-from pgmpy_latent.tables.numbers import LEAST_CODE, number_keys
+from pgmpy_latent.tables.numbers import number_keys
+from pgmpy_latent.tables.suitable import are_measured, codes_among_numbers
 from pgmpy_latent.tables.survey import (
     WeightKind,
     are_whole,
@@ -42,8 +42,6 @@ LARGEST = 1e150
 SAME = 1 - 1e-9
 #: A column of whole numbers with at most so many different values, in many more rows, may hold codes.
 FEW_VALUES, ROWS_PER_VALUE = 5, 10
-#: Columns of more different whole numbers, and of fractions, hold measurements: small codes may belong to them.
-MOST_VALUES = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,9 +231,7 @@ def _warn_of_codes(name: Hashable, filled: np.ndarray, is_settled: bool) -> None
     ``is_settled`` says that somebody has said which values count as missing.
     """
     distinct = np.unique(filled)
-    is_measured = len(distinct) > MOST_VALUES or bool((distinct % 1).any())
-    whole = [] if is_measured else [int(value) for value in distinct]
-    codes = _codes_among_measurements(distinct) if is_measured else likely_codes(whole)
+    codes, is_measured = codes_among_numbers(distinct), are_measured(distinct)
     if codes and not is_settled:
         warn(
             f"column {name!r} holds {', '.join(map(str, codes))}, which look like codes for missing answers, and are "
@@ -243,23 +239,12 @@ def _warn_of_codes(name: Hashable, filled: np.ndarray, is_settled: bool) -> None
             CodesAsNumbersWarning,
         )
     elif not is_measured and len(distinct) <= FEW_VALUES and len(filled) >= ROWS_PER_VALUE * len(distinct):
+        whole = ", ".join(f"{value:.0f}" for value in distinct)
         warn(
-            f"column {name!r} holds the numbers {', '.join(map(str, whole))} only, which may be codes of categories; "
+            f"column {name!r} holds the numbers {whole} only, which may be codes of categories; "
             "learners of categories such as EAST take them as they are",
             CodesAsNumbersWarning,
         )
-
-
-def _codes_among_measurements(distinct: np.ndarray) -> list[int]:
-    """Return the measurements that look like codes for missing answers; small ones as 9 may be measured."""
-    if not np.isin(distinct, [*HIGH_CODES, *LOW_CODES]).any():
-        return []
-    above, below = (
-        [int(code) for code in likely_codes(values.tolist()) if isinstance(code, float)]
-        for values in (distinct, -distinct)  # the latter for codes far below negative numbers
-    )
-    codes = [code for code in above if not 0 <= code < LEAST_CODE] + [-code for code in below if code >= LEAST_CODE]
-    return sorted(set(codes))
 
 
 def _refuse_copies(columns: Sequence[Hashable], values: np.ndarray) -> None:

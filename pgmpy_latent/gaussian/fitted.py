@@ -29,7 +29,7 @@ from pgmpy_latent.model.convert import to_pgmpy
 from pgmpy_latent.model.gaussian_tree import GaussianTree
 from pgmpy_latent.model.pgmpy_api import LinearGaussianBayesianNetwork
 from pgmpy_latent.tables.columns import without_columns
-from pgmpy_latent.tables.survey import Survey, WeightKind
+from pgmpy_latent.tables.survey import Survey, WeightKind, index_of_frame, refuse_other_order
 from pgmpy_latent.tables.target import refuse_weights_as_target
 
 #: Methods that only models of categories have -> what Gaussian trees have in their place.
@@ -145,6 +145,7 @@ class FittedGaussian(ShownInNotebooks, TransformerMixin):
         if true_graph is not None:
             return super().score(X, true_graph, metric)
         values = self.score_samples(X)
+        refuse_other_order(sample_weight, index_of_frame(X), "sample_weight")
         return float(np.average(values, weights=sample_weight))
 
     def predict(self, X, *, absent: Absent = "error") -> pd.DataFrame:

@@ -210,7 +210,7 @@ def model_and_data(
         return tree, encode_for(tree, table, unseen=unseen, can_sum_out=False, weight_kind=weight_kind, **design)
 
 
-def model_and_rows(model, X) -> tuple[AnyModel, CategoricalData]:
+def model_and_rows(model, X, *, takes_numbers: bool = False) -> tuple[AnyModel, CategoricalData]:
     """Return the same as :func:`model_and_data`, but without weights and design; the model may also be a mixture.
 
     Examples
@@ -220,7 +220,8 @@ def model_and_rows(model, X) -> tuple[AnyModel, CategoricalData]:
     [1.0, 2.0]
     """
     tree = asked(model)
-    refuse_numbers(tree, "this function")
+    if not takes_numbers:
+        refuse_numbers(tree, "this function")
     table = model._table(X) if hasattr(model, "_table") else X
     with unseen_remedy(FIT_AGAIN):
         return tree, encode_for(tree, table, unseen=getattr(model, "_unseen", "missing"), can_sum_out=False)

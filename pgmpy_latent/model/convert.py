@@ -417,7 +417,7 @@ def save(model, path: str | os.PathLike) -> None:
     ----------
     model : LatentTree, LatentNetwork, TreeMixture, GaussianTree, pgmpy.models.DiscreteBayesianNetwork or fitted learner
     path : path-like
-        Its folder must exist.
+        A file that is there is replaced. Its folder must exist.
 
     Raises
     ------

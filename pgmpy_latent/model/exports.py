@@ -19,7 +19,8 @@ from typing import TypeAlias
 from pgmpy_latent.exceptions import FileFormatError, PgmpyLatentError
 from pgmpy_latent.model import network_texts as texts
 from pgmpy_latent.model.convert import build_network, load, nodes_of, save, without_numbers
-from pgmpy_latent.model.json_format import LATENT, Node
+from pgmpy_latent.model.history import History
+from pgmpy_latent.model.json_format import LATENT, Node, table_problem
 from pgmpy_latent.model.network import LatentNetwork
 from pgmpy_latent.model.pgmpy_api import DiscreteBayesianNetwork
 from pgmpy_latent.model.spelling import (
@@ -149,7 +150,7 @@ def write_model(model, path: str | os.PathLike) -> list[Path]:
 
     Probabilities are written to the last bit. Names and states that the format does not allow are respelled, and a file
     of names beside it, with the ending ``.names.json``, says how, and which nodes are hidden; :func:`read_model` puts
-    both together. Numeric columns are left out; :func:`check_export` says so before.
+    both together. Numeric columns are left out; :func:`check_export` says so before. Files that are there are replaced.
 
     Parameters
     ----------
@@ -215,16 +216,21 @@ class ExportCheck:
     respelled : tuple of str
         A sentence per kind of thing that the file does not say, or spells differently, and that the file of names
         beside it keeps: the model that :func:`write_model` writes and :func:`read_model` reads is the same.
+    forgotten : tuple of str
+        What a fitted learner knows besides its model, and neither file keeps: columns of weights and their kind, and
+        how the search went. Only our JSON does.
     """
 
     lost: tuple[str, ...]
     respelled: tuple[str, ...]
+    forgotten: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.lost)
 
     def __str__(self) -> str:
         lines = [*(f"lost: {words}" for words in self.lost), *(f"kept beside: {words}" for words in self.respelled)]
+        lines += [f"forgotten: {', '.join(self.forgotten)}"] if self.forgotten else []
         return "\n".join(lines or ["everything is kept"])
 
 
@@ -245,7 +251,7 @@ def check_export(model, format: str | os.PathLike) -> ExportCheck:
     Returns
     -------
     ExportCheck
-        With ``lost`` and ``respelled``.
+        With ``lost``, ``respelled`` and ``forgotten``.
 
     Examples
     --------
@@ -263,7 +269,8 @@ def check_export(model, format: str | os.PathLike) -> ExportCheck:
     names = {node.name for node in kept}
     numeric = [repr(node.name) for node in nodes if node.name not in names]
     lost = {"numeric columns are left out": numeric}
-    return ExportCheck(_sentences(lost), _sentences(_respelled(kept, known.spelled(kept), known)))
+    respelled = _sentences(_respelled(kept, known.spelled(kept), known))
+    return ExportCheck(_sentences(lost), respelled, tuple(History.of(model).in_words()))
 
 
 def _export_format(name: str | os.PathLike) -> ModelFormat:
@@ -371,7 +378,8 @@ def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork
     Raises
     ------
     FileFormatError
-        If no network can be made of it, or the file of names belongs to another one.
+        If no network can be made of it, a row of a table is no distribution (within 0.01, as in pgmpy), or the file of
+        names belongs to another one.
 
     Examples
     --------
@@ -400,6 +408,10 @@ def read_export(path: str | os.PathLike, format: str) -> DiscreteBayesianNetwork
         raise FileFormatError(
             f"{path}: {known.program} cannot read it as {known.name.upper()}: {_words(error)}"
         ) from None
+    for node in nodes:
+        problem = table_problem(node.table)
+        if problem is not None:
+            raise FileFormatError(f"{path}: node {node.name!r}: {problem}; correct its probabilities in the file")
     return build_network(_with_names(nodes, path))
 
 

@@ -65,6 +65,29 @@ class History:
         found = {declared.name: getattr(self, declared.name) for declared in fields(self)}
         return {name: value for name, value in found.items() if value is not None}
 
+    def in_words(self) -> list[str]:
+        """Return what is known about the table and the search, for what becomes of it in files that cannot say it.
+
+        Examples
+        --------
+        >>> History(n_rows=3, weight_kind="sampling", design={"sample_weight": "w", "cluster": None}).in_words()
+        ["weights 'w' (sampling)", 'clusters', 'numbers of rows']
+        >>> History(written_by="0.1.0").in_words()
+        []
+        """
+        names = {"sample_weight": "weights", "strata": "strata", "cluster": "clusters"}
+        kind = "" if self.weight_kind is None else f" ({self.weight_kind})"
+        found = [
+            names[what] + ("" if column is None else f" {column!r}") + kind * (what == "sample_weight")
+            for what, column in (self.design or {}).items()
+        ]
+        others = {
+            "numbers of rows": (self.n_rows, self.total_weight),
+            "log-likelihood and score": (self.log_likelihood, self.score),
+            "history of the search": (self.history, self.stopped, self.remaining_gain),
+        }
+        return found + [what for what, values in others.items() if any(value is not None for value in values)]
+
     def document(self, version: str) -> dict:
         """Return all that is known as JSON; ``version`` is that of this package.
 

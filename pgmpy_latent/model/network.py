@@ -264,13 +264,14 @@ def part_of(network: LatentNetwork, nodes: Sequence[int]) -> LatentNetwork:
     ('x',)
     """
     place = {node: at for at, node in enumerate(nodes)}
+    kept = [network.names[node] for node in nodes]
     return LatentNetwork(
-        [network.names[node] for node in nodes],
+        kept,
         [network.state_names[node] for node in nodes],
         [[place[above] for above in network.parents[node]] for node in nodes],
         network.latent[list(nodes)],
         [network.tables[node] for node in nodes],
-        network.missing,
+        [(name, codes) for name, codes in network.missing if name in kept],
     )
 
 

@@ -144,6 +144,8 @@ def relate(
         If a coefficient has no finite estimate, or if BCH gives negative shares or variances.
     ConvergenceWarning
         If the time limit or Ctrl-C came first, or the last step did not converge.
+    MissingCodeWarning
+        If values of z look like codes for missing answers, such as 99 above ages up to 80.
 
     See Also
     --------

@@ -10,16 +10,19 @@ import numpy as np
 import pandas as pd
 
 from pgmpy_latent.diagnostics.assignments import hidden_node
-from pgmpy_latent.exceptions import DataError
+from pgmpy_latent.exceptions import DataError, MissingCodeWarning
 from pgmpy_latent.inference.queries import drawn_as_fitted, model_of, refuse_numbers, rows_as_given
 from pgmpy_latent.model.network import LatentNetwork, as_network
 from pgmpy_latent.model.tree import LatentTree
 from pgmpy_latent.operators.root import root_walk
 from pgmpy_latent.relations.covariates import categories_of, is_numeric
+from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import as_pandas
 from pgmpy_latent.tables.encode import CategoricalData, encode
+from pgmpy_latent.tables.likely_codes import likely_codes
 from pgmpy_latent.tables.missing_codes import CombinedCodes
-from pgmpy_latent.tables.survey import Design, Survey, names_column
+from pgmpy_latent.tables.suitable import codes_among_numbers, codes_in_words
+from pgmpy_latent.tables.survey import Design, Survey, index_of_frame, names_column, refuse_other_order
 from pgmpy_latent.tables.unseen import FIT_AGAIN, unseen_remedy
 
 
@@ -95,10 +98,14 @@ def related_rows(
     model = model_of(learner)
     refuse_numbers(model, "relate")
     network, node = rooted_at_class(model, latent)
+    index = index_of_frame(as_pandas(table))
     table = _frame(table, network)
     z = _z_frame(z, table, network)
+    _warn_of_codes(z)
     drawn = {"sample_weight": sample_weight, "strata": survey.get("strata"), "cluster": survey.get("cluster")}
     drawn = drawn_as_fitted(learner, table, drawn)
+    for what, value in drawn.items():
+        refuse_other_order(value, index, what)
     drawn = {what: _values(table, value, what) for what, value in drawn.items()}
     weight_kind = survey.get("weight_kind")
     if weight_kind is None and drawn["sample_weight"] is not None:
@@ -195,6 +202,38 @@ def _z_frame(z, table: pd.DataFrame, network: LatentNetwork) -> pd.DataFrame:
             f"z has {used}, which the classes are made from; name other columns, or fit the classes without these"
         )
     return frame.reset_index(drop=True)
+
+
+def suspected_values(z: pd.DataFrame) -> dict[Hashable, list]:
+    """Return the values of covariates or outcomes that look like codes for missing answers, by column.
+
+    Examples
+    --------
+    >>> suspected_values(pd.DataFrame({"age": [20, 40, 99, None], "vote": ["yes", "no", "yes", "refused"]}))
+    {'age': [99], 'vote': ['refused']}
+    """
+    found = {}
+    for name, column in z.items():
+        if is_numeric(column):
+            values = np.unique(column.dropna().to_numpy(np.float64))
+            codes: list = codes_among_numbers(values[np.isfinite(values)])
+        else:
+            codes = likely_codes(categories_of(column))
+        if codes:
+            found[name] = codes
+    return found
+
+
+def _warn_of_codes(z: pd.DataFrame) -> None:
+    """Warn once, for all columns, of values that look like codes for missing answers."""
+    suspected = suspected_values(z)
+    if suspected:
+        name, codes = next(iter(suspected.items()))
+        warn(
+            f"values of z that look like codes for missing answers are taken as they are: {codes_in_words(suspected)}. "
+            f"If they are codes, make them missing before, as x.mask(x.isin({codes!r})) does with x = table[{name!r}].",
+            MissingCodeWarning,
+        )
 
 
 def _values(table: pd.DataFrame, value, what: str) -> np.ndarray | None:

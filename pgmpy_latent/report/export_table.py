@@ -75,7 +75,7 @@ def export_table(
     frame : DataFrame
         Such as the result of ``profiles()``, ``compare_classes``, ``relate(...).coefficients`` or ``residuals``.
     path : path-like
-        Ends in ``.tex``, ``.html``, ``.docx`` or ``.csv``. Word needs python-docx, as
+        Ends in ``.tex``, ``.html``, ``.docx`` or ``.csv``; a file that is there is replaced. Word needs python-docx, as
         ``pip install "pgmpy-latent[word]"`` installs it; LaTeX needs the package booktabs.
     title, note : str
         Stand above and below the table.

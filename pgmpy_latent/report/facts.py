@@ -109,6 +109,10 @@ class Facts:
         if isinstance(self.model, LatentNetwork) and all(len(above) <= 1 for above in self.model.parents):
             self.model = as_tree(self.model)
 
+    def as_shown(self, rows: CategoricalData) -> CategoricalData:
+        """Return rows that were read for the model as ``model`` and ``data`` show them."""
+        return rows
+
     @property
     def settings(self) -> dict:
         """The learner's settings, those of its tuning included; empty if there is no learner."""

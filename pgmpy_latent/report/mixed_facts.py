@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -33,16 +34,24 @@ class MixedFacts(Facts):
         The model with its densities.
     whole : CategoricalData
         The table with its numbers.
+    bounds : dict
+        Numeric column -> the bounds between its ranges.
     """
 
     fitted: LatentTree | None = None
     whole: CategoricalData | None = None
+    bounds: Mapping[Hashable, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of(cls, facts: Facts) -> MixedFacts:
         """Return the facts about the same model and table."""
-        tree, data = in_words(facts.tree, facts.data)
-        return cls(tree, data, facts.learner, facts.own_data, fitted=facts.tree, whole=facts.data)
+        bounds = range_bounds(facts.data)
+        tree, data = tree_in_ranges(facts.tree, bounds), table_in_ranges(facts.data, bounds)
+        return cls(tree, data, facts.learner, facts.own_data, fitted=facts.tree, whole=facts.data, bounds=bounds)
+
+    def as_shown(self, rows: CategoricalData) -> CategoricalData:
+        """Return rows with the ranges that their numbers are in."""
+        return table_in_ranges(rows, self.bounds)
 
     @property
     def fitted_model(self) -> LatentTree:
@@ -66,20 +75,33 @@ class MixedFacts(Facts):
         return alone._learn(self.table).tree
 
 
-def in_words(tree: LatentTree, data: CategoricalData) -> tuple[LatentTree, CategoricalData]:
-    """Return a tree and its table with named ranges of values in the place of numbers."""
+def range_bounds(data: CategoricalData) -> dict[Hashable, np.ndarray]:
+    """Return the bounds between ranges of about equally many rows, for every numeric column of a table."""
+    found = {}
+    for name, values in data.values.items():
+        last = np.flatnonzero(np.diff(bins_of_column(data, data.columns.index(name), N_BINS).of_value))
+        found[name] = (values[last] + values[last + 1]) / 2
+    return found
+
+
+def tree_in_ranges(tree: LatentTree, bounds: Mapping[Hashable, np.ndarray]) -> LatentTree:
+    """Return a tree with the ranges between some bounds in the place of numbers."""
     states, tables = list(tree.state_names), list(tree.tables)
-    read, codes = list(data.state_names), data.codes.astype(np.int64)
     for node, emission in emissions_of(tree).items():
-        at = data.columns.index(tree.names[node])
-        bins, values = bins_of_column(data, at, N_BINS), data.values[tree.names[node]]
-        last = np.flatnonzero(np.diff(bins.of_value))
-        bounds = (values[last] + values[last + 1]) / 2
-        codes[:, at] = np.append(np.searchsorted(bounds, values), -1)[codes[:, at]]
-        states[node] = read[at] = _ranges(bounds)
-        tables[node] = shares_between(emission, tree.tables[node], bounds)
-    shown = replace(data, state_names=tuple(read), codes=codes, values={})
-    return LatentTree(tree.names, states, tree.parent, tree.latent, tables, tree.missing), shown
+        between = bounds[tree.names[node]]
+        states[node] = _ranges(between)
+        tables[node] = shares_between(emission, tree.tables[node], between)
+    return LatentTree(tree.names, states, tree.parent, tree.latent, tables, tree.missing)
+
+
+def table_in_ranges(data: CategoricalData, bounds: Mapping[Hashable, np.ndarray]) -> CategoricalData:
+    """Return a table with the ranges between some bounds in the place of numbers."""
+    states, codes = list(data.state_names), data.codes.astype(np.int64)
+    for name, values in data.values.items():
+        at = data.columns.index(name)
+        codes[:, at] = np.append(np.searchsorted(bounds[name], values), -1)[codes[:, at]]
+        states[at] = _ranges(bounds[name])
+    return replace(data, state_names=tuple(states), codes=codes, values={})
 
 
 def _ranges(bounds: np.ndarray) -> tuple[str, ...]:

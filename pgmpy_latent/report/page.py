@@ -187,7 +187,9 @@ def gather(model, X=None, sample_weight=None, rows=None, **survey: Unpack[Survey
     facts = Facts(network, no_rows(network) if data is None else data, learner, own_data=own)
     facts = MixedFacts.of(facts) if facts.data.values else facts
     facts.has_table = data is not None
-    facts.rows = None if rows is None else rows_to_show(rows, model, X, data)
+    if rows is not None:
+        read, labels, n = rows_to_show(rows, model, X, data)
+        facts.rows = facts.as_shown(read), labels, n
     return facts
 
 

@@ -14,6 +14,7 @@ from pgmpy_latent.inference.queries import index_of, model_and_rows, rows_as_giv
 from pgmpy_latent.model.emissions import emissions_of
 from pgmpy_latent.report.facts import Facts, RowsToShow
 from pgmpy_latent.report.html import Html, count, element, embedded_json, label, paragraph, section
+from pgmpy_latent.report.mixed_facts import MixedFacts
 from pgmpy_latent.runtime.settings import kind_in_words
 from pgmpy_latent.tables.encode import CategoricalData
 
@@ -42,10 +43,15 @@ def what_if_section(facts: Facts) -> Html:
     )
     plain = element("noscript", paragraph("This part of the page needs a browser that runs scripts."))
     data = element("script", embedded_json(what_if_data(facts)), type="application/json", id="what-if-data")
-    return section("what-if", "What if?", paragraph(intro), *_left_out(facts), plain, element("div", id="asking"), data)
+    return section(
+        "what-if", "What if?", paragraph(intro), *_about_numbers(facts), plain, element("div", id="asking"), data
+    )
 
 
-def _left_out(facts: Facts) -> list[Html]:
+def _about_numbers(facts: Facts) -> list[Html]:
+    if isinstance(facts, MixedFacts):
+        rows = "" if facts.rows is None else ", also where rows are said to be unusual"
+        return [paragraph(f"Numbers count here by the range that they are in{rows}.", class_="quiet")]
     numeric = [label(facts.model.names[node]) for node in emissions_of(facts.model)]
     if not numeric:
         return []
@@ -144,7 +150,7 @@ def rows_to_show(rows, model, X, data: CategoricalData | None) -> RowsToShow:
     rows : DataFrame, array, CategoricalData or int
         The rows, or how many of the most unusual ones of the table.
     model : LatentTree, LatentNetwork or fitted learner
-        Which reads the rows.
+        Which reads the rows, with their numbers.
     X, data : the table as it was passed, and encoded; None if there is none
 
     Examples
@@ -159,7 +165,7 @@ def rows_to_show(rows, model, X, data: CategoricalData | None) -> RowsToShow:
             f"rows is {what}; give a table of rows, or how many of the most unusual ones the page shall hold"
         )
     if not isinstance(rows, (int, np.integer)):
-        _, found = model_and_rows(model, rows)
+        _, found = model_and_rows(model, rows, takes_numbers=True)
         return found, index_of(rows, found).tolist(), found.n_rows
     if rows < 1:
         raise ValueError(f"rows is {rows}; give at least 1, or leave it out")
@@ -167,5 +173,6 @@ def rows_to_show(rows, model, X, data: CategoricalData | None) -> RowsToShow:
         raise DataError("rows is a number, and there is no table to take them from; give X, or the rows themselves")
     if data.row_index is None:  # of a table in pieces only the distinct rows are known
         every = np.arange(data.n_distinct)
-        data = CategoricalData(data.columns, data.state_names, data.codes, np.ones(len(every)), every)
+        alone = np.ones(len(every))
+        data = CategoricalData(data.columns, data.state_names, data.codes, alone, every, values=data.values)
     return data, index_of(X, data).tolist(), int(rows)

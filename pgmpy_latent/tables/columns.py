@@ -62,13 +62,15 @@ class Source(NamedTuple):
     read: Callable[[Sequence[int], np.ndarray | None], Iterator[Column]]
     copies: np.ndarray | None = None  # how many rows of the table each row stands for, unless one
     values: Callable[[int], object] = _no_values  # the cells of the column at a position, as they are
+    labels: pd.Index | None = None  # those of the rows, if there are any
 
 
 def open_table(X) -> Source:
     """Return the source that reads the columns of any table."""
     if isinstance(X, pd.DataFrame):
         names = [plain(name) for name in X.columns]
-        return _open_columns(names, len(X), lambda places: (_pandas_values(X.iloc[:, i]) for i in places))
+        source = _open_columns(names, len(X), lambda places: (_pandas_values(X.iloc[:, i]) for i in places))
+        return source._replace(labels=X.index)
     if hasattr(X, "tocoo"):
         raise TypeError("X is a sparse matrix; pass a dense table, such as X.toarray()")
     if not isinstance(X, (np.ndarray, list, tuple)):

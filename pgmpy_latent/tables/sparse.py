@@ -18,10 +18,12 @@ from pgmpy_latent.tables.survey import (
     are_whole,
     check_kind,
     checked_weights,
+    index_of_frame,
     kind_of,
     kish_scale,
     names_column,
     numbered,
+    refuse_other_order,
 )
 
 #: Most cells of a dense block of rows.
@@ -178,6 +180,8 @@ def read_sparse(
             "sample_weight, strata and cluster of a sparse table are values, one per row; its columns hold zeros and "
             "ones alone"
         )
+    for what, value in (("sample_weight", sample_weight), ("strata", strata), ("cluster", cluster)):
+        refuse_other_order(value, index_of_frame(X), what)
     for what, labels in (("strata", strata), ("cluster", cluster)):
         numbered(labels, what, X.n_rows if isinstance(X, SparseRows) else X.shape[0])
     if isinstance(X, SparseRows):

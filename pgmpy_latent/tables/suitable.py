@@ -16,7 +16,8 @@ from pgmpy_latent.exceptions import DataError, ManyStatesWarning, MissingCodeWar
 from pgmpy_latent.runtime.warn import warn
 from pgmpy_latent.tables.columns import LISTED
 from pgmpy_latent.tables.encode import CategoricalData
-from pgmpy_latent.tables.likely_codes import as_numbers, likely_codes
+from pgmpy_latent.tables.likely_codes import HIGH_CODES, LOW_CODES, as_numbers, likely_codes
+from pgmpy_latent.tables.numbers import LEAST_CODE
 
 #: In tables with at most this many rows, a column is an identifier only if every row has a category of its own.
 FEW_ROWS = 100
@@ -36,6 +37,8 @@ FEWEST_REPEATS = 2
 MANY_FRACTIONS = 50
 #: How many columns the warning about codes for missing answers names at most; its remedy is meant to be copied.
 MOST_COLUMNS = 30
+#: Columns of more different whole numbers, and of fractions, hold measurements: small codes may belong to them.
+MOST_NUMBERS = 100
 
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?"
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s*[ap]m)?(?:Z|[+-]\d{2}:?\d{2})?"
@@ -304,6 +307,50 @@ def suspected_codes(data: HasStates, settled: Collection[Hashable] = ()) -> dict
     return suspected
 
 
+def are_measured(distinct: np.ndarray) -> bool:
+    """Tell whether the distinct values of a column of numbers are measurements rather than a scale.
+
+    Examples
+    --------
+    >>> are_measured(np.array([1.0, 2.0, 99.0])), are_measured(np.array([1.5, 2.0]))
+    (False, True)
+    """
+    return len(distinct) > MOST_NUMBERS or bool((distinct % 1).any())
+
+
+def codes_among_numbers(distinct: np.ndarray) -> list[int]:
+    """Return which distinct values of a column of numbers look like codes for missing answers.
+
+    Small ones, as 9, may belong to measurements.
+
+    Examples
+    --------
+    >>> codes_among_numbers(np.array([1.0, 2.0, 3.0, 9.0])), codes_among_numbers(np.array([0.5, 1.0, 3.0, 9.0, 999.0]))
+    ([9], [999])
+    """
+    if not are_measured(distinct):
+        return [int(code) for code in likely_codes([int(value) for value in distinct]) if isinstance(code, int)]
+    if not np.isin(distinct, [*HIGH_CODES, *LOW_CODES]).any():
+        return []
+    above, below = (
+        [int(code) for code in likely_codes(values.tolist()) if isinstance(code, float)]
+        for values in (distinct, -distinct)  # the latter for codes far below negative numbers
+    )
+    codes = [code for code in above if not 0 <= code < LEAST_CODE] + [-code for code in below if code >= LEAST_CODE]
+    return sorted(set(codes))
+
+
+def codes_in_words(suspected: Mapping[Hashable, Sequence[Hashable]]) -> str:
+    """Return suspected codes of some columns as text.
+
+    Examples
+    --------
+    >>> codes_in_words({"age": [98, 99], "sex": ["?"]})
+    "98 and 99 in column 'age', '?' in column 'sex'"
+    """
+    return ", ".join(f"{' and '.join(map(repr, codes))} in column {name!r}" for name, codes in suspected.items())
+
+
 def warn_of_codes(data: HasStates, settled: Collection[Hashable] = (), call: str = "") -> None:
     """Warn once, for all columns, of values that look like codes for missing answers.
 
@@ -329,7 +376,7 @@ missing={0: [99]}; if they are categories, missing={0: []} says so, and missing=
     suspected = suspected_codes(data, settled)
     if suspected:
         shown = dict(list(suspected.items())[:MOST_COLUMNS])
-        listed = ", ".join(f"{_listed(codes)} in column {name!r}" for name, codes in shown.items())
+        listed = codes_in_words(shown)
         more = f" and in {len(suspected) - MOST_COLUMNS} more columns" if len(suspected) > MOST_COLUMNS else ""
         example = ", ".join(f"{name!r}: {codes!r}" for name, codes in shown.items())
         keyword = f"missing={{{example}{', ...' if more else ''}}}"
@@ -339,7 +386,3 @@ missing={0: [99]}; if they are categories, missing={0: []} says so, and missing=
             f"missing={{{next(iter(suspected))!r}: []}} says so, and missing={{}} says so of all columns.",
             MissingCodeWarning,
         )
-
-
-def _listed(codes: Sequence[Hashable]) -> str:
-    return " and ".join(map(repr, codes))

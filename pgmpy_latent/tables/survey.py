@@ -158,6 +158,7 @@ def read_design(source: Source, sample_weight, strata, cluster) -> tuple[RowDesi
 def _values(source: Source, value, what: str, used: list[Hashable]):
     """Return the values of a keyword, or those of the column that it names."""
     if not names_column(value, source.names):
+        refuse_other_order(value, source.labels, what)
         return value
     name, error = plain(value), WeightError if what == "sample_weight" else DataError
     refuse_long_names([name], "column", DataError, what)
@@ -166,6 +167,38 @@ def _values(source: Source, value, what: str, used: list[Hashable]):
     check_names((other for other in source.names if other == name), "column", error, what)
     used.append(name)
     return source.values(source.names.index(name))
+
+
+def index_of_frame(X) -> pd.Index | None:
+    """Return the labels of the rows of a pandas frame; None of other tables."""
+    return X.index if isinstance(X, pd.DataFrame) else None
+
+
+def refuse_other_order(value, index: pd.Index | None, what: str) -> None:
+    """Raise if values are a Series with the labels of a table's rows in another order: they go by position.
+
+    A Series with other labels, as after ``reset_index``, is taken by position.
+
+    Examples
+    --------
+    >>> refuse_other_order(pd.Series([1.0, 2.0], index=["p", "q"]), pd.Index(["p", "q"]), "sample_weight")
+    >>> refuse_other_order(pd.Series([2.0, 1.0], index=["q", "p"]), pd.Index(["p", "q"]), "sample_weight")
+    Traceback (most recent call last):
+    pgmpy_latent.exceptions.WeightError: sample_weight has the index of the table in another order, and goes by \
+position; say sample_weight.loc[X.index] to align it, or sample_weight.to_numpy() if the positions are right
+    """
+    if index is None or not isinstance(value, pd.Series) or len(value) != len(index) or value.index.equals(index):
+        return
+    numbers = pd.factorize(pd.Series([*value.index, *index], dtype=object), use_na_sentinel=False)[0]
+    own, rows = numbers[: len(index)], numbers[len(index) :]
+    if (own == rows).all() or (np.sort(own) != np.sort(rows)).any():
+        return
+    align = f"say {what}.loc[X.index] to align it" if value.index.is_unique else "put it into the order of the table"
+    error = WeightError if what == "sample_weight" else DataError
+    raise error(
+        f"{what} has the index of the table in another order, and goes by position; {align}, or {what}.to_numpy() if "
+        "the positions are right"
+    )
 
 
 def set_apart(X, drawn: Mapping[str, object]) -> tuple[object, dict[str, object]]:
@@ -180,6 +213,8 @@ def set_apart(X, drawn: Mapping[str, object]) -> tuple[object, dict[str, object]
     ([[1, 2], [3, 4]], [0, 1])
     """
     if not any(isinstance(value, tuple) or names_column(value) for value in drawn.values()):
+        for what, value in drawn.items():
+            refuse_other_order(value, index_of_frame(X), what)
         return X, dict(drawn)
     source = open_table(X)
     used: list[Hashable] = []

@@ -53,15 +53,19 @@ def likely_separator(lines: Iterable[str], usual: str) -> str:
 def has_decimal_commas(cells: Collection[str]) -> bool:
     """Tell whether cells are numbers, some of them with a decimal comma, and nothing else.
 
+    Where a comma only ever stands between two single digits in order, it may as well separate answers: then it is not.
+
     Examples
     --------
     >>> has_decimal_commas(["0,577", "2", "-1,5"]), has_decimal_commas(["1", "2"]), has_decimal_commas(["1,5", "1,2,3"])
     (True, False, False)
+    >>> has_decimal_commas(["1", "2", "3", "1,2", "2,3"]), has_decimal_commas(["1,0", "1,3", "1,7", "2,0"])
+    (False, True)
     """
     with_comma = [cell for cell in cells if _WITH_COMMA.fullmatch(cell)]
-    return bool(with_comma) and len(with_comma) + sum(_WHOLE.fullmatch(cell) is not None for cell in cells) == len(
-        cells
-    )
+    n_whole = sum(_WHOLE.fullmatch(cell) is not None for cell in cells)
+    may_be_answers = all(len(cell) == 3 and cell[0] < cell[2] for cell in with_comma)
+    return not may_be_answers and len(with_comma) + n_whole == len(cells)
 
 
 def _cells(lines: list[str], separator: str) -> int:

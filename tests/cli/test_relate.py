@@ -1,10 +1,12 @@
 """The command that relates classes to other columns: what it prints, writes and refuses."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import fitted, load, relate, sample, save
+from pgmpy_latent import check_export, fitted, load, relate, sample, save
 from tests.cli.test_commands import answers_tree, refused, run
 
 
@@ -76,6 +78,63 @@ def test_weights_strata_and_clusters_are_those_of_learn(capsys, table):
     assert not np.allclose(remembered["mean"], expected.means["mean"])
 
 
+def test_weights_that_another_format_forgets_are_said_to_be_forgotten(capsys, table):
+    learn = [
+        "learn",
+        "rows.csv",
+        "--drop",
+        "age,sex",
+        "--weights",
+        "w",
+        "--weight-kind",
+        "sampling",
+        "--strata",
+        "town",
+    ]
+    assert run(capsys, *learn, "--classes", "2", "--output", "learned")[0] == 0
+    _, out, _ = run(capsys, "convert", "learned.json", "m.bif")
+    assert "What only learned.json keeps: weights 'w' (sampling), strata 'town', numbers of rows" in " ".join(
+        out.split()
+    )
+    assert "forgotten: weights 'w' (sampling), strata 'town'" in str(check_export(fitted("learned.json"), "bif"))
+    run(capsys, "convert", "m.bif", "back.json")
+    argv = ["rows.csv", "--outcome", "age"]
+    for name in ("m.bif", "back.json"):
+        _, unweighted, err = run(capsys, "relate", name, *argv)
+        said = f"{name} does not say with which weights the model was learned, if any, and none are used"
+        assert said in " ".join(err.split())
+        _, without, err = run(capsys, "relate", name, *argv, "--weights", "none")
+        assert without == unweighted
+        assert "does not say" not in err
+    _, out, _ = run(capsys, "convert", "learned.json", "copy.json")
+    assert "keeps" not in out
+    assert run(capsys, "relate", "copy.json", *argv) == run(capsys, "relate", "learned.json", *argv)
+
+
+def test_the_kind_of_weights_is_remembered_too(capsys, table):
+    learn = ["learn", "rows.csv", "--drop", "age,sex,town", "--weights", "w", "--weight-kind", "sampling"]
+    assert run(capsys, *learn, "--classes", "2", "--output", "learned")[0] == 0
+    argv = ["relate", "learned.json", "rows.csv", "--outcome", "age", "--output", "m.csv", "--overwrite"]
+    run(capsys, *argv)
+    expected = relate(fitted("learned.json"), table, "age", "outcome")
+    written = pd.read_csv("m.csv")["standard_error"].to_numpy()
+    assert written == pytest.approx(expected.means["standard_error"].to_numpy())
+    run(capsys, *argv, "--weight-kind", "frequency")
+    assert pd.read_csv("m.csv")["standard_error"].to_numpy() != pytest.approx(written, rel=1e-3)
+
+
+def test_the_mean_score_has_the_weights_of_learn(capsys, table):
+    learn = ["learn", "rows.csv", "--drop", "age,sex,town", "--weights", "w", "--classes", "2", "--output", "learned"]
+    assert run(capsys, *learn)[0] == 0
+    ends = [run(capsys, "score", "learned.json", "rows.csv", *more)[2] for more in ([], ["--weights", "w"])]
+    means = [re.search(r"mean log-likelihood .*", err)[0] for err in ends]
+    assert means[0] == means[1]
+    assert "weighted by 'w'" in means[0]
+    assert "--weights w, as the model was learned" in " ".join(ends[0].split())
+    _, _, err = run(capsys, "score", "learned.json", "rows.csv", "--weights", "none")
+    assert "weighted" not in err
+
+
 def test_a_table_without_the_weights_of_learn_is_read_without_and_this_is_said(capsys, table):
     learn = ["learn", "rows.csv", "--drop", "age,sex,town", "--weights", "w", "--classes", "2", "--output", "learned"]
     assert run(capsys, *learn)[0] == 0
@@ -122,3 +181,18 @@ def test_a_checkpoint_is_continued_from(capsys, table):
         capsys, *argv[:3], "--outcome", "age", "--checkpoint", "age.json"
     )
     assert "is the model, which this command reads" in refused(capsys, *argv[:-1], "model.json")
+
+
+@pytest.mark.parametrize("option", ["--outcome", "--covariates"])
+def test_values_that_look_like_codes_are_noted(capsys, table, option):
+    ages = pd.Series(np.random.default_rng(0).integers(18, 81, 300)).where(np.arange(300) % 5 > 0, 99)
+    table.assign(**{"age (years)": ages}).to_csv("rows.csv", index=False)
+    argv = ["relate", "model.json", "rows.csv", option, "age (years)"]
+    _, out, err = run(capsys, *argv)
+    said = "values that may mean missing: 99 in column 'age (years)'; if they do, pass --missing 'age (years)=99'"
+    assert said in " ".join(err.split())
+    assert "taken as they are" not in err
+    _, without, err = run(capsys, *argv, "--missing", "age (years)=99")
+    assert "may mean missing" not in err
+    assert "60 left out" in without
+    assert without != out

@@ -466,7 +466,10 @@ def test_fitted_learners_are_written_as_their_models(tmp_path):
     learner = Baseline("chow_liu").fit(rows)
     write_model(learner, tmp_path / "model.bif")
     assert_same_tree(from_pgmpy(read_model(tmp_path / "model.bif")), learner.tree_)
-    assert str(check_export(learner, "bif")) == str(check_export(learner.tree_, "bif"))
+    check, of_tree = check_export(learner, "bif"), check_export(learner.tree_, "bif")
+    assert (check.lost, check.respelled) == (of_tree.lost, of_tree.respelled)
+    assert check.forgotten == ("numbers of rows", "log-likelihood and score", "history of the search")
+    assert of_tree.forgotten == ()
     mixture = TreeMixture([learner.tree_, learner.tree_], [0.5, 0.5])
     numbers = GaussianTree(["x"], [-1], [False], [0.0], [0.0], [1.0])
     for given_model, remedy in ((mixture, "has several trees; pass one of them"), (numbers, "save it as .json")):
@@ -551,6 +554,28 @@ def test_damaged_files_of_pgmpys_formats(tmp_path):
         read_model(path)
     with pytest.raises(FileNotFoundError):
         read_model(tmp_path / "nowhere.bif")
+
+
+def write_with_row(row, path):
+    """Write a chain whose second node has another last row, without a file of names."""
+    nodes, known = nodes_of(chain()), MODEL_FORMATS[path.suffix[1:]]
+    nodes[1] = replace(nodes[1], table=np.array([[0.25, 0.75], row]))
+    path.write_text(known.text(known.spelled(nodes)))
+    return "var_1" if known.spelling.numbered else nodes[1].name
+
+
+@pytest.mark.parametrize("form", ["bif", "xmlbif", "net", "uai", "xdsl"])
+def test_files_whose_tables_are_no_probabilities_are_refused(form, tmp_path):
+    path = tmp_path / f"model.{form}"
+    write_with_row([0.25, 0.75], path)
+    assert len(read_model(path).cpds) == len(chain().names)
+    node = write_with_row([0.5, 0.625], path)
+    said = rf"model\.{form}: node '{node}': row 1 of the table sums to 1\.125, not to 1; correct its probabilities"
+    with pytest.raises(FileFormatError, match=said):
+        read_model(path)
+    write_with_row([1.5, -0.5], path)  # which pgmpy refuses itself in most formats
+    with pytest.raises(FileFormatError, match=rf"model\.{form}: .*negative"):
+        read_model(path)
 
 
 @pytest.mark.parametrize("form", EXPORT_FORMATS)

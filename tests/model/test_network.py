@@ -1,5 +1,7 @@
 """Networks of any shape as models: conversion, files, scores, pictures and words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +21,7 @@ from pgmpy_latent import (
     to_pgmpy,
 )
 from pgmpy_latent.exceptions import InvalidTreeError, NotATreeError
-from pgmpy_latent.model.network import LatentNetwork, as_network, as_tree
+from pgmpy_latent.model.network import LatentNetwork, as_network, as_tree, part_of
 from pgmpy_latent.networks.graph import connected, rearranged
 from pgmpy_latent.testing import latent_networks, latent_trees
 from tests.support import reference_networks as reference
@@ -148,3 +150,10 @@ def test_a_summary_names_hidden_variables_their_neighbours_and_other_edges(capsy
     text = capsys.readouterr().out
     assert text.startswith("log-likelihood -")
     assert "2 columns" in text
+
+
+def test_a_part_keeps_the_missing_codes_of_its_own_columns():
+    whole = replace(collider(), missing={"x": ["none"], "y": ["?"]})
+    assert part_of(whole, [0, 1]).missing == (("x", ("none",)),)
+    assert part_of(whole, [0]).missing == ()
+    assert part_of(whole, [0, 1, 2]) == whole

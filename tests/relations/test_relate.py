@@ -1,5 +1,6 @@
 """Relations of classes with covariates and outcomes: against general optimisers, laws, and what is refused."""
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pgmpy_latent import LatentNetwork, LatentTree, RandomStarts, TreeEM, from_pgmpy, posterior, relate, sample
-from pgmpy_latent.exceptions import DataError, ImpossibleRowError
+from pgmpy_latent.exceptions import DataError, ImpossibleRowError, MissingCodeWarning
 from tests.support.reference_relations import (
     class_likelihoods,
     covariate_objective,
@@ -716,3 +717,24 @@ def test_ctrl_c_gives_no_half_finished_figures(learner, table, steps, monkeypatc
     monkeypatch.setattr(em, "fit", lambda *args, **options: replace(fit(*args, **options), interrupted=True))
     with pytest.raises(KeyboardInterrupt):
         relate(learner, table, "age", steps=steps)
+
+
+@pytest.mark.parametrize("kind", ["covariate", "outcome"])
+def test_values_that_look_like_codes_are_warned_of(table, kind):
+    rng = np.random.default_rng(0)
+    coded = table.assign(years=rng.integers(18, 81, len(table)), answer=rng.choice(["no", "yes"], len(table)))
+    relate_years = partial(relate, class_model(), z="years", kind=kind, show_progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MissingCodeWarning)
+        relate_years(coded)
+    coded.loc[::5, "years"] = 99
+    coded.loc[::7, "answer"] = "refused"
+    said = r"taken as they are: 99 in column 'years'. If they are codes, make them missing before, as x\.mask"
+    with pytest.warns(MissingCodeWarning, match=said):
+        relate_years(coded)
+    with pytest.warns(MissingCodeWarning, match="'refused' in column 'answer'"):
+        relate(class_model(), coded, "answer", kind, show_progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MissingCodeWarning)
+        found = relate_years(coded.assign(years=coded["years"].mask(coded["years"].isin([99]))))
+    assert found.n_rows_left_out == len(coded.loc[::5])

@@ -1,10 +1,13 @@
 """Reports about models with numbers: parameters of densities, and ranges wherever shares are shown."""
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from pgmpy_latent import RandomStarts
+from pgmpy_latent import RandomStarts, unusual_rows
 from pgmpy_latent.report.mixed_facts import N_BINS
 from pgmpy_latent.report.page import gather, page
 
@@ -59,3 +62,24 @@ def test_the_page_has_a_table_of_parameters_and_the_call_that_reads_numbers_agai
     frame = pd.DataFrame({"visits": np.random.default_rng(0).negative_binomial(2, 0.3, 80), "sex": ["f", "m"] * 40})
     other = RandomStarts(n_states=2, n_starts=2, random_state=0, show_progress=False)
     assert "Dispersion" in page(gather(other.fit(frame, kinds={"visits": "negative_binomial"})))
+
+
+def test_unusual_rows_on_a_page_are_unusual_by_the_ranges_of_their_numbers(learner, tmp_path):
+    learner.report(tmp_path / "report.html", rows=3)
+    text = (tmp_path / "report.html").read_text()
+    assert "Numbers count here by the range that they are in, also where rows are said to be unusual" in text
+    found = json.loads(re.search(r'id="what-if-data">(.*?)</script>', text)[1])["rows"]["list"]
+    facts = gather(learner, rows=3)
+    expected = unusual_rows(facts.model, facts.data, 3, show_progress=False)
+    assert [row["label"] for row in found] == [str(label) for label in expected.index]
+    assert [row["log"] for row in found] == pytest.approx(expected["log_likelihood"].tolist())
+
+
+def test_rows_that_are_given_have_the_ranges_of_the_table(learner):
+    facts = gather(learner)
+    rows = pd.DataFrame({"sex": ["f", "m", "m"], "pressure": [1e3, -1e3, np.nan], "visits": [0, 500, 4]})
+    data, labels, n = gather(learner, rows=rows).rows
+    at = data.columns.index("pressure")
+    assert data.codes[data.row_index, at].tolist() == [N_BINS - 1, 0, -1]
+    assert data.state_names == facts.data.state_names
+    assert (labels, n) == ([0, 1, 2], 3)

@@ -366,7 +366,7 @@ def test_weights_that_are_refused(weights, message):
 
 
 def test_weights_of_a_series_are_taken_by_position():
-    data = one(["a", "b"], sample_weight=pd.Series([1, 2.5], index=[1, 0]), weight_kind="frequency")
+    data = one(["a", "b"], sample_weight=pd.Series([1, 2.5], index=[7, 3]), weight_kind="frequency")
     assert data.weights.tolist() == [1, 2.5]
     assert data.total_weight == 3.5
     assert one(["a", "b"], sample_weight=pd.array([1, 2])).weights.tolist() == [1, 2]

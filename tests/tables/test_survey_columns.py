@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 import pgmpy_latent
 from pgmpy_latent import (
     HLTA,
+    Baseline,
     BinG,
     RandomStarts,
     TreeEM,
@@ -327,3 +328,33 @@ def test_updates_keep_to_the_kind_of_weights(drawn):
     with pytest.warns(DesignWarning, match="fit was given sampling weights, and these rows have none"):
         learner.partial_fit(drawn)
     learner.partial_fit(drawn, sample_weight="w")  # warnings are errors here
+
+
+@pytest.mark.parametrize("what", ["sample_weight", "strata", "cluster"])
+def test_a_series_in_another_order_of_the_rows_is_refused(what):
+    table = pd.DataFrame({"x": list("abab"), "y": list("aabb")}, index=[3, 1, 4, 5])
+    values = pd.Series([1.0, 2.0, 3.0, 1.0], index=table.index)
+    turned, error = values.iloc[::-1], WeightError if what == "sample_weight" else DataError
+    said = rf"{what} has the index of the table in another order.* say {what}\.loc\[X\.index\] .* {what}\.to_numpy\(\)"
+    with pytest.raises(error, match=said):
+        encode(table, **{what: turned})
+    learner = Baseline("independence")
+    with pytest.raises(error, match=said):
+        learner.fit(table, **{what: turned})
+    learner.fit(table)
+    with pytest.raises(error, match=said):
+        learner.score(table, **{what: turned})
+    expected = encode(table, **{what: values})
+    for same in (turned.loc[table.index], values.to_numpy(), values.reset_index(drop=True)):
+        assert encode(table, **{what: same}).weights.tolist() == expected.weights.tolist()
+    by_position = encode(table, **{what: turned.to_numpy()})
+    for labels in ([0, 1, 2, 3], [3, 3, 4, 5]):
+        again = encode(table, **{what: turned.set_axis(labels)})
+        assert again.weights.tolist() == by_position.weights.tolist()
+
+
+def test_rows_that_share_labels_have_no_order_to_align_to():
+    table = pd.DataFrame({"x": list("abab")}, index=[1, 1, 2, 3])
+    weights = pd.Series([1.0, 2.0, 3.0, 1.0], index=[1, 2, 1, 3])
+    with pytest.raises(WeightError, match="put it into the order of the table, or sample_weight"):
+        encode(table, sample_weight=weights)
