@@ -43,7 +43,7 @@ def table_of(args: argparse.Namespace, states: Collection[str] = ()) -> Table:
     if everywhere is None and not set(MISSING_TEXTS).isdisjoint(states):
         everywhere = [text for text in MISSING_TEXTS if text not in states]
     aside = [getattr(args, option, None) for option in ("weights", "strata", "cluster", "id")]
-    return read_table(args.file, args.separator, everywhere, partial(_missing_in, args), aside)
+    return read_table(args.file, args.separator, everywhere, partial(missing_in, args), aside)
 
 
 def _missing_everywhere(args: argparse.Namespace) -> list[str] | None:
@@ -52,7 +52,7 @@ def _missing_everywhere(args: argparse.Namespace) -> list[str] | None:
     return [text for texts in said for text in texts] if said else None
 
 
-def _missing_in(args: argparse.Namespace, names: Sequence[str]) -> dict[str, list[str]]:
+def missing_in(args: argparse.Namespace, names: Sequence[str]) -> dict[str, list[str]]:
     """Return the texts that mean a missing cell in single columns; raise if a column is none of the names."""
     some: dict[str, list[str]] = {}
     for first, *others in filter(_names_a_column, args.missing or ()):

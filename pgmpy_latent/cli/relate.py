@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pgmpy_latent.cli.describe import in_options
-from pgmpy_latent.cli.files import columns_with_codes, optional_output, read_model, table_for, write_rows
+from pgmpy_latent.cli.files import missing_in, optional_output, read_model, table_for, write_rows
 from pgmpy_latent.cli.model_and_rows import add_model, add_rows, design_of
 from pgmpy_latent.cli.options import add_command, add_design, add_limits, add_reading, as_list, listed, number
 from pgmpy_latent.cli.outputs import add_overwrite, check_outputs, written_lines
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> None:
     from pgmpy_latent.exceptions import MissingCodeWarning
     from pgmpy_latent.relations.rows import suspected_values
 
-    settled = columns_with_codes(args)
+    settled = missing_in(args, list(frame.columns))
     suspected = {name: codes for name, codes in suspected_values(z).items() if name not in settled}
     for words in in_options("values", suspected):
         note(words)

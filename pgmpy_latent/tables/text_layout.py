@@ -64,7 +64,7 @@ def has_decimal_commas(cells: Collection[str]) -> bool:
     """
     with_comma = [cell for cell in cells if _WITH_COMMA.fullmatch(cell)]
     n_whole = sum(_WHOLE.fullmatch(cell) is not None for cell in cells)
-    may_be_answers = all(len(cell) == 3 and cell[0] < cell[2] for cell in with_comma)
+    may_be_answers = all(len(cell) == 3 and "0" < cell[0] < cell[2] for cell in with_comma)
     return not may_be_answers and len(with_comma) + n_whole == len(cells)
 
 
